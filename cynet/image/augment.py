@@ -129,6 +129,7 @@ class RandomOrderAug(SequentialAug):
     def apply(self, array: Any) -> Any:
         order = list(self.ts)
         random.shuffle(order)
+        self.ts = order  # the next order is drawn from this one, as in MXNet
         for each in order:
             array = applied(each, array)
         return array

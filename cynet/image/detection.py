@@ -1,0 +1,440 @@
+"""Augmenters of images with boxes: a label's rows are (class, xmin, ymin, xmax, ymax, ...) with
+places from 0 to 1."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown
+from ..base.guard import guarded
+from .augment import (
+    Augmenter,
+    CastAug,
+    ForceResizeAug,
+    ResizeAug,
+    _plain,
+    applied,
+    checked_shape,
+    color_augmenters,
+)
+from .codec import cv
+from .geometry import crop, made, pixels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..base.typing import NumpyArray
+    from ..ndarray import NDArray
+
+_LEAST = 2  # pixels of a crop, of an object in it, and of a border on each axis
+
+
+@guarded
+class DetAugmenter:
+    """A function of an image (H, W, C) and its boxes; a subclass defines ``__call__``.
+
+    Those of this module define ``apply``, which takes and gives a NumPy array as the image.
+
+    Parameters
+    ----------
+    **kwargs
+        What ``dumps`` tells.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
+
+    def dumps(self) -> Any:
+        """Name and parameters as JSON."""
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+    def __call__(self, src: NDArray, label: NumpyArray) -> tuple[NDArray, NumpyArray]:
+        array, label = self.apply(pixels(src), label)
+        return made(array), label
+
+    def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
+        """The changed pixels and boxes; those given stay as they are."""
+        raise UndefinedError(f"{type(self).__name__} defines neither __call__ nor apply")
+
+
+def applied_with_boxes(augmenter, array, label):
+    """What a detection augmenter makes of pixels, also one of the user's for NDArrays."""
+    if isinstance(augmenter, DetAugmenter) and type(augmenter).__call__ is DetAugmenter.__call__:
+        return augmenter.apply(array, label)
+    out, label = augmenter(made(array), label)
+    return pixels(out), label
+
+
+@guarded
+class DetBorrowAug(DetAugmenter):
+    """An augmenter that leaves every box where it is.
+
+    Parameters
+    ----------
+    augmenter : Augmenter
+    """
+
+    def __init__(self, augmenter: Any) -> None:
+        if not isinstance(augmenter, Augmenter):
+            raise ArgumentTypeError(f"DetBorrowAug takes an Augmenter, got {shown(augmenter)}")
+        super().__init__()
+        self.augmenter = augmenter
+
+    def dumps(self) -> Any:
+        """Name, and what the augmenter tells."""
+        return [type(self).__name__.lower(), self.augmenter.dumps()]
+
+    def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
+        return applied(self.augmenter, array), label
+
+
+@guarded
+class DetRandomSelectAug(DetAugmenter):
+    """One of several augmenters, or none.
+
+    Parameters
+    ----------
+    aug_list : list of DetAugmenter
+    skip_prob : float
+        Probability of none.
+    """
+
+    def __init__(self, aug_list: Any, skip_prob: float = 0) -> None:
+        super().__init__(skip_prob=skip_prob)
+        self.aug_list = list(aug_list) if isinstance(aug_list, (list, tuple)) else [aug_list]
+        for each in self.aug_list:
+            if not isinstance(each, DetAugmenter):
+                raise ArgumentTypeError(f"aug_list has DetAugmenters, got {shown(each)}")
+        self.skip_prob = skip_prob if self.aug_list else 1
+
+    def dumps(self) -> Any:
+        """Name, and what each one tells."""
+        return [type(self).__name__.lower(), [each.dumps() for each in self.aug_list]]
+
+    def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
+        if random.random() < self.skip_prob:
+            return array, label
+        order = list(self.aug_list)
+        random.shuffle(order)
+        self.aug_list = order  # the next order is drawn from this one, as in MXNet
+        return applied_with_boxes(order[0], array, label)
+
+
+@guarded
+class DetHorizontalFlipAug(DetAugmenter):
+    """Mirrors image and boxes with probability `p`."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__(p=p)
+        self.p = p
+
+    def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
+        if random.random() >= self.p:
+            return array, label
+        out = label.copy()
+        out[:, 1], out[:, 3] = 1.0 - label[:, 3], 1.0 - label[:, 1]
+        return array[:, ::-1], out
+
+
+# --- boxes ----------------------------------------------------------------------------------------
+def _areas(boxes):
+    """Areas of boxes (N, 4)."""
+    sides = np.maximum(0, boxes[:, 2:4] - boxes[:, 0:2])
+    return sides[:, 0] * sides[:, 1]
+
+
+def _shared(boxes, within):
+    """Areas of the parts of boxes that lie in another one."""
+    low, high = np.asarray(within[:2]), np.asarray(within[2:])
+    parts = np.concatenate([np.maximum(boxes[:, :2], low), np.minimum(boxes[:, 2:4], high)], 1)
+    return _areas(parts)
+
+
+def _check_ranges(aspect_ratio_range, area_range):
+    """Whether anything can be drawn from both."""
+    return area_range[1] > 0 and area_range[0] <= area_range[1] and aspect_ratio_range[0] > 0
+
+
+def _pair(what, given, most=None):
+    if not isinstance(given, (tuple, list)):
+        given = (given, most if most is not None else given)
+    if len(given) != 2:
+        raise ArgumentError(f"{what} is a number or a pair of them, got {shown(given)}")
+    return tuple(given)
+
+
+@guarded
+class DetRandomCropAug(DetAugmenter):
+    """A crop that covers enough of the objects in it; others lose their boxes.
+
+    Parameters
+    ----------
+    min_object_covered : float
+        Each object that the crop touches is covered by more than this part.
+    aspect_ratio_range : (float, float)
+        Of width / height.
+    area_range : (float, float)
+        Parts of the image's area.
+    min_eject_coverage : float
+        Objects of which less is left lose their boxes.
+    max_attempts : int
+        After which the image stays as it is.
+    """
+
+    def __init__(
+        self,
+        min_object_covered: float = 0.1,
+        aspect_ratio_range: Any = (0.75, 1.33),
+        area_range: Any = (0.05, 1.0),
+        min_eject_coverage: float = 0.3,
+        max_attempts: int = 50,
+    ) -> None:
+        aspect_ratio_range = _pair("aspect_ratio_range", aspect_ratio_range)
+        area_range = _pair("area_range", area_range, 1.0)
+        super().__init__(
+            min_object_covered=min_object_covered,
+            aspect_ratio_range=aspect_ratio_range,
+            area_range=area_range,
+            min_eject_coverage=min_eject_coverage,
+            max_attempts=max_attempts,
+        )
+        self.min_object_covered = min_object_covered
+        self.aspect_ratio_range, self.area_range = aspect_ratio_range, area_range
+        self.min_eject_coverage = min_eject_coverage
+        self.max_attempts = max_attempts
+        self.enabled = _check_ranges(aspect_ratio_range, area_range)
+
+    def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
+        found = self._drawn(label, *array.shape[:2]) if self.enabled else None
+        if found is None:
+            return array, label
+        box, label = found
+        return crop(array, *box), label
+
+    def _drawn(self, label, height, width):
+        """((x, y, width, height), boxes) of a crop, or None."""
+        least, most = (part * height * width for part in self.area_range)
+        for _ in range(self.max_attempts):
+            ratio = random.uniform(*self.aspect_ratio_range)
+            h, most_h = round((least / ratio) ** 0.5), round((most / ratio) ** 0.5)
+            if round(most_h * ratio) > width:
+                most_h = int((width + 0.4999999) / ratio)
+            most_h = min(most_h, height)
+            h = min(h, most_h)
+            if h < most_h:
+                h = random.randint(h, most_h)
+            w = round(h * ratio)
+            if w * h < least:  # lost by rounding
+                h += 1
+                w = round(h * ratio)
+            if w * h > most:
+                h -= 1
+                w = round(h * ratio)
+            if not (least <= w * h <= most and 0 < w <= width and 0 < h <= height):
+                continue
+            y, x = random.randint(0, height - h), random.randint(0, width - w)
+            if self._covers(label, (x, y, x + w, y + h), height, width):
+                boxes = self._left(label, (x, y, w, h), height, width)
+                if boxes is not None:
+                    return (x, y, w, h), boxes
+        return None
+
+    def _covers(self, label, place, height, width):
+        """Whether a crop covers enough of the objects that it touches."""
+        if (place[2] - place[0]) * (place[3] - place[1]) < _LEAST:
+            return False
+        areas = _areas(label[:, 1:5])
+        seen = areas * width * height > _LEAST
+        if not seen.any():
+            return False
+        within = (place[0] / width, place[1] / height, place[2] / width, place[3] / height)
+        parts = _shared(label[seen, 1:5], within) / areas[seen]
+        parts = parts[parts > 0]
+        return parts.size > 0 and parts.min() > self.min_object_covered
+
+    def _left(self, label, box, height, width):
+        """The boxes in a crop, of objects of which enough is left; None where there are none."""
+        x, y, w, h = box[0] / width, box[1] / height, box[2] / width, box[3] / height
+        out = label.copy()
+        out[:, (1, 3)] = ((label[:, (1, 3)] - x) / w).clip(0, 1)
+        out[:, (2, 4)] = ((label[:, (2, 4)] - y) / h).clip(0, 1)
+        with np.errstate(divide="ignore", invalid="ignore"):  # boxes without area are dropped
+            part = _areas(out[:, 1:5]) * w * h / _areas(label[:, 1:5])
+        whole = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2])
+        stays = whole & (part > self.min_eject_coverage)
+        return out[stays] if stays.any() else None
+
+
+@guarded
+class DetRandomPadAug(DetAugmenter):
+    """A border of one color, which makes objects smaller.
+
+    Parameters
+    ----------
+    aspect_ratio_range : (float, float)
+        Of width / height of the result.
+    area_range : (float, float)
+        Multiples of the image's area.
+    max_attempts : int
+        After which the image stays as it is.
+    pad_val : tuple of float
+    """
+
+    def __init__(
+        self,
+        aspect_ratio_range: Any = (0.75, 1.33),
+        area_range: Any = (1.0, 3.0),
+        max_attempts: int = 50,
+        pad_val: Sequence[float] = (128, 128, 128),
+    ) -> None:
+        aspect_ratio_range = _pair("aspect_ratio_range", aspect_ratio_range)
+        area_range = _pair("area_range", area_range)
+        if not isinstance(pad_val, (tuple, list)):
+            pad_val = (pad_val,)
+        super().__init__(
+            aspect_ratio_range=aspect_ratio_range,
+            area_range=area_range,
+            max_attempts=max_attempts,
+            pad_val=pad_val,
+        )
+        self.pad_val = pad_val
+        self.aspect_ratio_range, self.area_range = aspect_ratio_range, area_range
+        self.max_attempts = max_attempts
+        self.enabled = _check_ranges(aspect_ratio_range, area_range) and area_range[1] > 1.0
+
+    def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
+        height, width, channels = array.shape
+        found = self._drawn(height, width) if self.enabled else None
+        if found is None:
+            return array, label
+        x, y, w, h = found
+        color = [float(v) for v in self.pad_val]
+        if len(color) == 1:
+            color *= channels
+        out = cv().copyMakeBorder(
+            np.ascontiguousarray(array), y, h - y - height, x, w - x - width, 0, None, color
+        )
+        boxes = label.copy()
+        boxes[:, (1, 3)] = (label[:, (1, 3)] * width + x) / w
+        boxes[:, (2, 4)] = (label[:, (2, 4)] * height + y) / h
+        return out.reshape(h, w, channels), boxes
+
+    def _drawn(self, height, width):
+        """(x, y, width, height): the result's size, and where the image is in it; or None."""
+        least, most = (part * height * width for part in self.area_range)
+        for _ in range(self.max_attempts):
+            ratio = random.uniform(*self.aspect_ratio_range)
+            h, most_h = round((least / ratio) ** 0.5), round((most / ratio) ** 0.5)
+            if round(h * ratio) < width:
+                h = int((width + 0.499999) / ratio)
+            h = min(max(h, height), most_h)
+            if h < most_h:
+                h = random.randint(h, most_h)
+            w = round(h * ratio)
+            if h - height < _LEAST or w - width < _LEAST:
+                continue
+            y, x = random.randint(0, h - height), random.randint(0, w - width)
+            return x, y, w, h
+        return None
+
+
+# --- lists of them --------------------------------------------------------------------------------
+@guarded
+def CreateMultiRandCropAugmenter(
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = (0.75, 1.33),
+    area_range: Any = (0.05, 1.0),
+    min_eject_coverage: Any = 0.3,
+    max_attempts: Any = 50,
+    skip_prob: float = 0,
+) -> DetRandomSelectAug:
+    """One of several :class:`DetRandomCropAug`, or none.
+
+    A parameter is one value for all of them, or a list with one for each.
+
+    Examples
+    --------
+    >>> len(CreateMultiRandCropAugmenter(min_object_covered=[0.1, 0.5, 0.9]).aug_list)
+    3
+    """
+    given = [min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts]
+    lists = [each if isinstance(each, list) else [each] for each in given]
+    count = max(map(len, lists))
+    if any(len(each) not in (1, count) for each in lists):
+        raise ArgumentError(f"lists of crops' parameters have 1 or {count} values: {shown(given)}")
+    lists = [each * count if len(each) == 1 else each for each in lists]
+    return DetRandomSelectAug([DetRandomCropAug(*each) for each in zip(*lists)], skip_prob)
+
+
+@guarded
+def CreateDetAugmenter(
+    data_shape: Sequence[int],
+    resize: int = 0,
+    rand_crop: float = 0,
+    rand_pad: float = 0,
+    rand_gray: float = 0,
+    rand_mirror: bool = False,
+    mean: Any = None,
+    std: Any = None,
+    brightness: float = 0,
+    contrast: float = 0,
+    saturation: float = 0,
+    pca_noise: float = 0,
+    hue: float = 0,
+    inter_method: int = 2,
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = (0.75, 1.33),
+    area_range: Any = (0.05, 3.0),
+    min_eject_coverage: Any = 0.3,
+    max_attempts: Any = 50,
+    pad_val: Sequence[float] = (127, 127, 127),
+) -> list[DetAugmenter]:
+    """A list of augmenters for detection.
+
+    Parameters
+    ----------
+    data_shape : tuple of int
+        (channels, height, width) of the result.
+    resize : int
+        Length of the shorter side at first; 0: as the image has it.
+    rand_crop, rand_pad : float
+        Probability of a crop (:class:`DetRandomCropAug`), of a border (:class:`DetRandomPadAug`).
+    area_range : (float, float)
+        The first of crops, the second of borders; crops are at most the image.
+    rand_gray, rand_mirror, mean, std, brightness, contrast, saturation, pca_noise, hue,
+    inter_method
+        See :func:`CreateAugmenter`.
+    min_object_covered, aspect_ratio_range, min_eject_coverage, max_attempts
+        See :class:`DetRandomCropAug`; lists: see :func:`CreateMultiRandCropAugmenter`.
+    pad_val : tuple of float
+    """
+    _, height, width = checked_shape(data_shape)
+    ts: list[DetAugmenter] = []
+    if resize > 0:
+        ts.append(DetBorrowAug(ResizeAug(resize, inter_method)))
+    if rand_crop > 0:
+        ts.append(
+            CreateMultiRandCropAugmenter(
+                min_object_covered,
+                aspect_ratio_range,
+                area_range,
+                min_eject_coverage,
+                max_attempts,
+                1 - rand_crop,
+            )
+        )
+    if rand_mirror:
+        ts.append(DetHorizontalFlipAug(0.5))
+    if rand_pad > 0:
+        border = DetRandomPadAug(aspect_ratio_range, (1.0, area_range[1]), max_attempts, pad_val)
+        ts.append(DetRandomSelectAug([border], 1 - rand_pad))
+    ts.append(DetBorrowAug(ForceResizeAug((width, height), inter_method)))
+    ts.append(DetBorrowAug(CastAug()))
+    colors = color_augmenters(
+        brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std
+    )
+    return ts + [DetBorrowAug(each) for each in colors]
