@@ -414,6 +414,67 @@ class LSTMBias(Initializer):
         arr[:] = values
 
 
+@register
+@guarded
+class FusedRNN(Initializer):
+    """The one array of parameters of the operator RNN, its parts by another initializer.
+
+    Parameters
+    ----------
+    init : Initializer, str or None
+        For the parts; None is the initializer of the whole model. A str is what ``dumps`` wrote.
+    num_hidden, num_layers : int
+    mode : str
+        ``'rnn_relu'``, ``'rnn_tanh'``, ``'lstm'`` or ``'gru'``.
+    bidirectional : bool
+    forget_bias : float
+        What the biases of an LSTM's forget gates become.
+    """
+
+    def __init__(
+        self,
+        init: InitializerLike | None,
+        num_hidden: int,
+        num_layers: int,
+        mode: str,
+        bidirectional: bool = False,
+        forget_bias: float = 1.0,
+    ) -> None:
+        if init is not None:
+            init = create(init)
+        super().__init__(
+            init=init.dumps() if init is not None else None,
+            num_hidden=num_hidden,
+            num_layers=num_layers,
+            mode=mode,
+            bidirectional=bidirectional,
+            forget_bias=forget_bias,
+        )
+        self._init, self._mode, self._forget_bias = init, mode, forget_bias
+        self._num_hidden, self._num_layers = num_hidden, num_layers
+        self._directions = ["l", "r"] if bidirectional else ["l"]
+
+    def _init_weight(self, name, arr):
+        from .rnn import packed  # here, because mx.rnn is imported when it is first used
+
+        layout = self._mode, self._num_layers, self._directions
+        num_input = packed.input_size_of(arr.size, *layout, self._num_hidden)
+        whole = nd.zeros((arr.size,))
+        for part_name, part in packed.parts(whole, *layout, num_input, self._num_hidden).items():
+            if self._mode == "lstm" and part_name.endswith("_f_bias"):
+                part[:] = self._forget_bias
+            elif self._init is None:
+                overall = getattr(name, "global_init", None)
+                if overall is None or overall is self:
+                    raise ArgumentError(
+                        f"FusedRNN: '{name}' has no initializer of the whole model; give init"
+                    )
+                overall(InitDesc(part_name, global_init=overall), part)
+            else:
+                self._init(InitDesc(part_name), part)
+        arr[:] = whole.reshape(arr.shape)
+
+
 @guarded
 class Mixed:
     """Chooses among initializers by the first pattern that the name matches.

@@ -15,7 +15,10 @@ from .base.errors import NotFoundError
 
 _PACKAGE = __name__.partition(".")[0]
 # what is imported when it is first asked for
-_LATER = {each: each for each in ["gluon", "image", "log", "misc", "recordio", "runtime", "util"]}
+_LATER = {
+    each: each
+    for each in ("gluon", "image", "log", "misc", "recordio", "rnn", "runtime", "util")
+}
 _LATER["img"] = "image"
 _LATER["compile"] = "gluon.block:compile"
 _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them

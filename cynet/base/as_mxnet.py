@@ -20,6 +20,8 @@ _ELSEWHERE = {
     "io.io": "io",
     "io.utils": "io.array_iter",
     "optimizer.optimizer": "optimizer",
+    "rnn.rnn": "rnn",
+    "rnn.rnn_cell": "rnn",
 }
 
 # Names that NumPy had when scripts for MXNet were written, as expressions of what it has now.

@@ -1,0 +1,192 @@
+"""RNNCell, LSTMCell and GRUCell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import symbol
+from ..base.guard import guarded
+from ..initializer import LSTMBias
+from ..symbol import Symbol
+from .base import BaseRNNCell, RNNParams
+
+
+class _Gated(BaseRNNCell):
+    """A cell with weights of the input and of the state for each gate."""
+
+    _states_kept = 1
+
+    def __init__(self, num_hidden, prefix, params, i2h_bias=None):
+        super().__init__(prefix=prefix, params=params)
+        self._num_hidden = num_hidden
+        settings = {} if i2h_bias is None else {"init": i2h_bias}
+        self._iW = self.params.get("i2h_weight")
+        self._iB = self.params.get("i2h_bias", **settings)
+        self._hW = self.params.get("h2h_weight")
+        self._hB = self.params.get("h2h_bias")
+        self._own_params = params is None
+
+    @property
+    def state_info(self) -> list[dict[str, Any]]:
+        """Shape and ``__layout__`` of each state."""
+        return [{"shape": (0, self._num_hidden), "__layout__": "NC"}] * self._states_kept
+
+    def _products(self, inputs, state, name):
+        """The layers of the input and of the state, for all gates."""
+        rows = self._num_hidden * len(self._gate_names)
+        i2h = symbol.FullyConnected(inputs, self._iW, self._iB, num_hidden=rows, name=f"{name}i2h")
+        h2h = symbol.FullyConnected(state, self._hW, self._hB, num_hidden=rows, name=f"{name}h2h")
+        return i2h, h2h
+
+    def _next_step(self):
+        self._counter += 1
+        return f"{self._prefix}t{self._counter}_"
+
+
+@guarded(but=("__call__",))
+class RNNCell(_Gated):
+    """``h' = activation(W x + b + R h + d)``.
+
+    Parameters
+    ----------
+    num_hidden : int
+    activation : str or callable
+    prefix : str
+    params : RNNParams, optional
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> outputs, states = mx.rnn.RNNCell(4).unroll(3, mx.sym.Variable("data"))
+    >>> [each.name for each in outputs]
+    ['rnn_t0_out', 'rnn_t1_out', 'rnn_t2_out']
+    """
+
+    def __init__(
+        self,
+        num_hidden: int,
+        activation: Any = "tanh",
+        prefix: str = "rnn_",
+        params: RNNParams | None = None,
+    ) -> None:
+        super().__init__(num_hidden, prefix, params)
+        self._activation = activation
+
+    @property
+    def _gate_names(self):
+        return ("",)
+
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
+        """(output, [h]) of one step."""
+        name = self._next_step()
+        i2h, h2h = self._products(inputs, states[0], name)
+        output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
+        return output, [output]
+
+
+@guarded(but=("__call__",))
+class LSTMCell(_Gated):
+    """A long short-term memory; gates in the order i, f, c, o.
+
+    Parameters
+    ----------
+    num_hidden : int
+    prefix : str
+    params : RNNParams, optional
+    forget_bias : float
+        The bias of the forget gate to begin with.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> outputs, states = mx.rnn.LSTMCell(4).unroll(2, mx.sym.Variable("data"), merge_outputs=True)
+    >>> outputs.infer_shape(data=(5, 2, 3))[1], len(states)
+    ([(5, 2, 4)], 2)
+    """
+
+    _states_kept = 2
+
+    def __init__(
+        self,
+        num_hidden: int,
+        prefix: str = "lstm_",
+        params: RNNParams | None = None,
+        forget_bias: float = 1.0,
+    ) -> None:
+        super().__init__(num_hidden, prefix, params, LSTMBias(forget_bias=forget_bias))
+
+    @property
+    def _gate_names(self):
+        return ["_i", "_f", "_c", "_o"]
+
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
+        """(output, [h, c]) of one step."""
+        name = self._next_step()
+        i2h, h2h = self._products(inputs, states[0], name)
+        i, f, c, o = symbol.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice")
+        i = symbol.Activation(i, act_type="sigmoid", name=f"{name}i")
+        f = symbol.Activation(f, act_type="sigmoid", name=f"{name}f")
+        c = symbol.Activation(c, act_type="tanh", name=f"{name}c")
+        o = symbol.Activation(o, act_type="sigmoid", name=f"{name}o")
+        return lstm_outputs(i, f, c, o, states[1], "tanh", name)
+
+
+def lstm_outputs(i, f, c, o, before, activation, name):
+    """(h, [h, c]) from the gates after their activations and the cell state `before`."""
+    c = symbol.elemwise_add(f * before, i * c, name=f"{name}state")
+    if isinstance(activation, str):
+        shown_state = symbol.Activation(c, act_type=activation)
+    else:
+        shown_state = activation(c)
+    h = symbol.elemwise_mul(o, shown_state, name=f"{name}out")
+    return h, [h, c]
+
+
+def gru_output(i2h, h2h, before, activation, name):
+    """The new state from the three parts of both layers and the state `before`."""
+    (i2h_r, i2h_z, i2h), (h2h_r, h2h_z, h2h) = i2h, h2h
+    reset = symbol.Activation(i2h_r + h2h_r, act_type="sigmoid", name=f"{name}_r_act")
+    update = symbol.Activation(i2h_z + h2h_z, act_type="sigmoid", name=f"{name}_z_act")
+    new = activation(i2h + reset * h2h, name=f"{name}_h_act")
+    return symbol.elemwise_add((1.0 - update) * new, update * before, name=f"{name}out")
+
+
+@guarded(but=("__call__",))
+class GRUCell(_Gated):
+    """A gated recurrent unit; gates in the order r, z, o; r multiplies the state's whole part.
+
+    Parameters
+    ----------
+    num_hidden : int
+    prefix : str
+    params : RNNParams, optional
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> outputs, states = mx.rnn.GRUCell(4).unroll(2, mx.sym.Variable("data"))
+    >>> states[0].name
+    'gru_t1_out'
+    """
+
+    def __init__(
+        self, num_hidden: int, prefix: str = "gru_", params: RNNParams | None = None
+    ) -> None:
+        super().__init__(num_hidden, prefix, params)
+
+    @property
+    def _gate_names(self):
+        return ["_r", "_z", "_o"]
+
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
+        """(output, [h]) of one step."""
+        name = self._next_step()
+        i2h, h2h = self._products(inputs, states[0], f"{name}_")
+        i2h = symbol.SliceChannel(i2h, num_outputs=3, name=f"{name}_i2h_slice")
+        h2h = symbol.SliceChannel(h2h, num_outputs=3, name=f"{name}_h2h_slice")
+
+        def tanh(data, name):
+            return symbol.Activation(data, act_type="tanh", name=name)
+
+        h = gru_output(i2h, h2h, states[0], tanh, name)
+        return h, [h]

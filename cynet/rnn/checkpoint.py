@@ -1,0 +1,87 @@
+"""Checkpoints of recurrent networks, with the weights of each gate by itself."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from .. import symbol as sym
+from ..base.files import file_name
+from ..base.guard import guarded
+from ..io.checkpoint import check_prefix, load_checkpoint, save_checkpoint
+from .base import BaseRNNCell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..base.typing import FileName, NamedArrays, Symbol
+
+
+def _as_cells(cells):
+    return [cells] if isinstance(cells, BaseRNNCell) else list(cells)
+
+
+@guarded
+def rnn_unroll(
+    cell: BaseRNNCell,
+    length: int,
+    inputs: Symbol | list[Symbol] | None = None,
+    begin_state: list[Symbol] | None = None,
+    input_prefix: str = "",
+    layout: str = "NTC",
+) -> tuple[Any, list[Any]]:
+    """``cell.unroll``; without inputs, of variables ``t0_data``, ``t1_data``, ..."""
+    if inputs is None:
+        inputs = [sym.Variable(f"{input_prefix}t{i}_data") for i in range(length)]
+    return cell.unroll(length, inputs, begin_state, layout)
+
+
+@guarded
+def save_rnn_checkpoint(
+    cells: BaseRNNCell | Sequence[BaseRNNCell],
+    prefix: FileName,
+    epoch: int,
+    symbol: Symbol,
+    arg_params: NamedArrays,
+    aux_params: NamedArrays,
+) -> None:
+    """``mx.model.save_checkpoint`` of unpacked weights, so that fused and single cells can load it.
+
+    Parameters
+    ----------
+    cells : BaseRNNCell or list of BaseRNNCell
+        Those that the symbol was made with.
+    prefix, epoch, symbol, arg_params, aux_params
+        See ``save_checkpoint``.
+    """
+    for cell in _as_cells(cells):
+        arg_params = cell.unpack_weights(arg_params)
+    save_checkpoint(prefix, epoch, symbol, arg_params, aux_params)
+
+
+@guarded
+def load_rnn_checkpoint(
+    cells: BaseRNNCell | Sequence[BaseRNNCell], prefix: FileName, epoch: int
+) -> tuple[Symbol, NamedArrays, NamedArrays]:
+    """What `save_rnn_checkpoint` wrote, with weights packed for `cells`: (symbol, arg_params,
+    aux_params)."""
+    symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
+    for cell in _as_cells(cells):
+        arg_params = cell.pack_weights(arg_params)
+    return symbol, arg_params, aux_params
+
+
+@guarded
+def do_rnn_checkpoint(
+    cells: BaseRNNCell | Sequence[BaseRNNCell], prefix: FileName, period: int = 1
+) -> Callable[..., None]:
+    """An epoch-end callback that calls `save_rnn_checkpoint` every `period` epochs."""
+    prefix = file_name(prefix, "do_rnn_checkpoint: the beginning of file names")
+    period = max(1, int(period))
+
+    def callback(epoch, symbol=None, arg_params=None, aux_params=None):
+        if (epoch + 1) % period == 0:
+            save_rnn_checkpoint(cells, prefix, epoch + 1, symbol, arg_params, aux_params)
+
+    callback.check_before_training = functools.partial(check_prefix, prefix)
+    return callback

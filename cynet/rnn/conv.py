@@ -1,0 +1,236 @@
+"""ConvRNNCell, ConvLSTMCell and ConvGRUCell: cells whose products are convolutions."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from .. import symbol
+from ..base.errors import ArgumentError
+from ..base.guard import guarded
+from ..symbol import Symbol
+from .base import BaseRNNCell, RNNParams
+from .cells import gru_output, lstm_outputs
+
+if TYPE_CHECKING:
+    from ..base.typing import InitializerLike, Shape
+
+_LEAKY = functools.partial(symbol.LeakyReLU, act_type="leaky", slope=0.2)
+
+
+@guarded(but=("__call__",))
+class BaseConvRNNCell(BaseRNNCell):
+    """Base of cells with convolutions of the input and of the state.
+
+    Parameters
+    ----------
+    input_shape : tuple of int
+        Shape of the input with the batch.
+    num_hidden : int
+        Channels of the states.
+    h2h_kernel, h2h_dilate : pair of int
+        Of the state's convolution, which keeps its extent: kernels are odd.
+    i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : pair of int
+        Of the input's convolution.
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    activation : str or callable
+    prefix : str
+    params : RNNParams, optional
+    conv_layout : str
+    """
+
+    def __init__(
+        self,
+        input_shape: Shape,
+        num_hidden: int,
+        h2h_kernel: Shape,
+        h2h_dilate: Shape,
+        i2h_kernel: Shape,
+        i2h_stride: Shape,
+        i2h_pad: Shape,
+        i2h_dilate: Shape,
+        i2h_weight_initializer: InitializerLike | None,
+        h2h_weight_initializer: InitializerLike | None,
+        i2h_bias_initializer: InitializerLike,
+        h2h_bias_initializer: InitializerLike,
+        activation: Any,
+        prefix: str = "",
+        params: RNNParams | None = None,
+        conv_layout: str = "NCHW",
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        if not all(extent % 2 for extent in h2h_kernel):
+            raise ArgumentError(f"{type(self).__name__}: h2h_kernel must be odd, got {h2h_kernel}")
+        self._num_hidden = num_hidden
+        self._conv_layout = conv_layout
+        self._activation = activation
+        pad = tuple(step * (extent - 1) // 2 for extent, step in zip(h2h_kernel, h2h_dilate))
+        self._h2h = {"kernel": h2h_kernel, "pad": pad, "dilate": h2h_dilate, "stride": (1, 1)}
+        self._i2h = {
+            "kernel": i2h_kernel,
+            "pad": i2h_pad,
+            "dilate": i2h_dilate,
+            "stride": i2h_stride,
+        }
+        out = symbol.Convolution(
+            symbol.Variable("data"), num_filter=num_hidden, layout=conv_layout, **self._i2h
+        )
+        self._state_shape = (0, *out.infer_shape(data=input_shape)[1][0][1:])
+        self._iW = self._weight("i2h_weight", i2h_weight_initializer)
+        self._hW = self._weight("h2h_weight", h2h_weight_initializer)
+        self._iB = self._weight("i2h_bias", i2h_bias_initializer)
+        self._hB = self._weight("h2h_bias", h2h_bias_initializer)
+        self._own_params = params is None
+
+    def _weight(self, name, init):
+        return self.params.get(name, **({} if init is None else {"init": init}))
+
+    @property
+    def _num_gates(self):
+        return len(self._gate_names)
+
+    @property
+    def state_info(self) -> list[dict[str, Any]]:
+        """Shape and ``__layout__`` of each state."""
+        return [{"shape": self._state_shape, "__layout__": self._conv_layout}]
+
+    def _conv_forward(self, inputs, states, name):
+        """The convolutions of the input and of the state, for all gates."""
+        count = self._num_hidden * self._num_gates
+        settings = {"num_filter": count, "layout": self._conv_layout}
+        i2h = symbol.Convolution(
+            inputs, self._iW, self._iB, name=f"{name}i2h", **settings, **self._i2h
+        )
+        h2h = symbol.Convolution(
+            states[0], self._hW, self._hB, name=f"{name}h2h", **settings, **self._h2h
+        )
+        return i2h, h2h
+
+    def _next_step(self):
+        self._counter += 1
+        return f"{self._prefix}t{self._counter}_"
+
+
+class _Cell(BaseConvRNNCell):
+    """What has the defaults that the three cells share."""
+
+    _PREFIX = ""
+
+    def __init__(
+        self,
+        input_shape: Shape,
+        num_hidden: int,
+        h2h_kernel: Shape = (3, 3),
+        h2h_dilate: Shape = (1, 1),
+        i2h_kernel: Shape = (3, 3),
+        i2h_stride: Shape = (1, 1),
+        i2h_pad: Shape = (1, 1),
+        i2h_dilate: Shape = (1, 1),
+        i2h_weight_initializer: InitializerLike | None = None,
+        h2h_weight_initializer: InitializerLike | None = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
+        activation: Any = _LEAKY,
+        prefix: str | None = None,
+        params: RNNParams | None = None,
+        conv_layout: str = "NCHW",
+    ) -> None:
+        super().__init__(
+            input_shape,
+            num_hidden,
+            h2h_kernel,
+            h2h_dilate,
+            i2h_kernel,
+            i2h_stride,
+            i2h_pad,
+            i2h_dilate,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            activation,
+            self._PREFIX if prefix is None else prefix,
+            params,
+            conv_layout,
+        )
+
+
+@guarded(but=("__call__",))
+class ConvRNNCell(_Cell):
+    """``h' = activation(W * x + b + R * h + d)``, with convolutions; see `BaseConvRNNCell`.
+
+    Shi et al., https://arxiv.org/abs/1506.04214.
+    """
+
+    _PREFIX = "ConvRNN_"
+
+    @property
+    def _gate_names(self):
+        return ("",)
+
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
+        """(output, [h]) of one step."""
+        name = self._next_step()
+        i2h, h2h = self._conv_forward(inputs, states, name)
+        output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
+        return output, [output]
+
+
+@guarded(but=("__call__",))
+class ConvLSTMCell(_Cell):
+    """An LSTM with convolutions; gates in the order i, f, c, o; see `BaseConvRNNCell`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.rnn.ConvLSTMCell(input_shape=(2, 3, 8, 8), num_hidden=4)
+    >>> cell.state_shape
+    [(0, 4, 8, 8), (0, 4, 8, 8)]
+    """
+
+    _PREFIX = "ConvLSTM_"
+
+    @property
+    def _gate_names(self):
+        return ["_i", "_f", "_c", "_o"]
+
+    @property
+    def state_info(self) -> list[dict[str, Any]]:
+        """Shape and ``__layout__`` of each state."""
+        return super().state_info * 2
+
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
+        """(output, [h, c]) of one step."""
+        name = self._next_step()
+        i2h, h2h = self._conv_forward(inputs, states, name)
+        axis = self._conv_layout.find("C")
+        i, f, c, o = symbol.SliceChannel(i2h + h2h, num_outputs=4, axis=axis, name=f"{name}slice")
+        i = symbol.Activation(i, act_type="sigmoid", name=f"{name}i")
+        f = symbol.Activation(f, act_type="sigmoid", name=f"{name}f")
+        c = self._get_activation(c, self._activation, name=f"{name}c")
+        o = symbol.Activation(o, act_type="sigmoid", name=f"{name}o")
+        return lstm_outputs(i, f, c, o, states[1], self._activation, name)
+
+
+@guarded(but=("__call__",))
+class ConvGRUCell(_Cell):
+    """A GRU with convolutions; gates in the order r, z, o; see `BaseConvRNNCell`."""
+
+    _PREFIX = "ConvGRU_"
+
+    @property
+    def _gate_names(self):
+        return ["_r", "_z", "_o"]
+
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
+        """(output, [h]) of one step."""
+        name = self._next_step()
+        i2h, h2h = self._conv_forward(inputs, states, name)
+        axis = self._conv_layout.find("C")
+        settings = {"num_outputs": 3} if axis == 1 else {"num_outputs": 3, "axis": axis}
+        i2h = symbol.SliceChannel(i2h, name=f"{name}_i2h_slice", **settings)
+        h2h = symbol.SliceChannel(h2h, name=f"{name}_h2h_slice", **settings)
+        activation = functools.partial(self._get_activation, activation=self._activation)
+        h = gru_output(i2h, h2h, states[0], activation, name)
+        return h, [h]

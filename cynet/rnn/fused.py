@@ -1,0 +1,181 @@
+"""FusedRNNCell: whole stacks of recurrent layers by the operator RNN."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import ndarray as nd
+from .. import symbol
+from ..base.errors import ArgumentError, UndefinedError, shown
+from ..base.guard import guarded
+from ..initializer import FusedRNN
+from ..symbol import Symbol
+from . import packed
+from .base import BaseRNNCell, RNNParams, normalized
+from .cells import GRUCell, LSTMCell, RNNCell
+from .modifiers import DropoutCell
+from .stacks import BidirectionalCell, SequentialRNNCell
+
+if TYPE_CHECKING:
+    from ..base.typing import NamedArrays
+
+
+@guarded(but=("__call__",))
+class FusedRNNCell(BaseRNNCell):
+    """Layers of RNN, LSTM or GRU, one or both directions, in one operator.
+
+    Parameters
+    ----------
+    num_hidden : int
+    num_layers : int
+    mode : str
+        ``'rnn_relu'``, ``'rnn_tanh'``, ``'lstm'`` or ``'gru'``.
+    bidirectional : bool
+    dropout : float
+        Between layers.
+    get_next_state : bool
+        Whether ``unroll`` gives the states behind the last step; else none.
+    forget_bias : float
+        The bias of an LSTM's forget gate to begin with.
+    prefix : str, optional
+        The mode and ``_`` by default.
+    params : RNNParams, optional
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.rnn.FusedRNNCell(4, num_layers=2, mode="gru", prefix="f_")
+    >>> outputs, _ = cell.unroll(3, mx.sym.Variable("data"), merge_outputs=True)
+    >>> outputs.infer_shape(data=(5, 3, 2))[1]
+    [(5, 3, 4)]
+    """
+
+    def __init__(
+        self,
+        num_hidden: int,
+        num_layers: int = 1,
+        mode: str = "lstm",
+        bidirectional: bool = False,
+        dropout: float = 0.0,
+        get_next_state: bool = False,
+        forget_bias: float = 1.0,
+        prefix: str | None = None,
+        params: RNNParams | None = None,
+    ) -> None:
+        if mode not in packed.GATES:
+            raise ArgumentError(
+                f"FusedRNNCell: mode must be one of {', '.join(packed.GATES)}, got {shown(mode)}"
+            )
+        super().__init__(prefix=f"{mode}_" if prefix is None else prefix, params=params)
+        self._num_hidden = num_hidden
+        self._num_layers = num_layers
+        self._mode = mode
+        self._bidirectional = bidirectional
+        self._dropout = dropout
+        self._get_next_state = get_next_state
+        self._directions = ["l", "r"] if bidirectional else ["l"]
+        initializer = FusedRNN(None, num_hidden, num_layers, mode, bidirectional, forget_bias)
+        self._parameter = self.params.get("parameters", init=initializer)
+        self._own_params = params is None
+
+    @property
+    def state_info(self) -> list[dict[str, Any]]:
+        """Shape and ``__layout__`` of each state."""
+        shape = len(self._directions) * self._num_layers, 0, self._num_hidden
+        return [{"shape": shape, "__layout__": "LNC"}] * (2 if self._mode == "lstm" else 1)
+
+    @property
+    def _gate_names(self):
+        return packed.GATES[self._mode]
+
+    @property
+    def _num_gates(self):
+        return len(self._gate_names)
+
+    def _layout_of(self, num_input):
+        return self._mode, self._num_layers, self._directions, num_input, self._num_hidden
+
+    def unpack_weights(self, args: NamedArrays) -> NamedArrays:
+        """A copy of a dict of weights with those of ``unfuse()``'s cells, gate by gate, in place of
+        the one array; ``pack_weights`` of these cells joins the gates."""
+        args = dict(args)
+        array = args.pop(self._parameter.name)
+        num_input = packed.input_size_of(
+            array.size, self._mode, self._num_layers, self._directions, self._num_hidden
+        )
+        found = packed.parts(array, *self._layout_of(num_input), self._prefix)
+        args.update({name: part.copy() for name, part in found.items()})
+        return args
+
+    def pack_weights(self, args: NamedArrays) -> NamedArrays:
+        """The reverse of `unpack_weights`."""
+        args = dict(args)
+        first = args[f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"]
+        layout = self._layout_of(first.shape[1])
+        size = (packed.size_of(*layout),)
+        array = nd.zeros(size, ctx=first.context, dtype=first.dtype)
+        for name, part in packed.parts(array, *layout, self._prefix).items():
+            part[:] = args.pop(name)
+        args[self._parameter.name] = array
+        return args
+
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
+        raise UndefinedError("FusedRNNCell has no single steps: use unroll, or unfuse()")
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Symbol | list[Symbol],
+        begin_state: list[Symbol] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """See ``BaseRNNCell.unroll``; the operator wants ``'TNC'``, others are transposed."""
+        self.reset()
+        inputs, axis = normalized(length, inputs, layout, True)
+        if axis == 1:
+            inputs = symbol.swapaxes(inputs, dim1=0, dim2=1)
+        elif axis != 0:
+            raise ArgumentError(f"FusedRNNCell: layout must be TNC or NTC, got {shown(layout)}")
+        states = self.begin_state() if begin_state is None else begin_state
+        named = dict(zip(("state", "state_cell"), states))
+        rnn = symbol.RNN(
+            data=inputs,
+            parameters=self._parameter,
+            state_size=self._num_hidden,
+            num_layers=self._num_layers,
+            bidirectional=self._bidirectional,
+            p=self._dropout,
+            state_outputs=self._get_next_state,
+            mode=self._mode,
+            name=f"{self._prefix}rnn",
+            **named,
+        )
+        outputs, states = (rnn[0], list(rnn)[1:]) if self._get_next_state else (rnn, [])
+        if axis == 1:
+            outputs = symbol.swapaxes(outputs, dim1=0, dim2=1)
+        outputs, _ = normalized(length, outputs, layout, merge_outputs)
+        return outputs, states
+
+    def unfuse(self) -> SequentialRNNCell:
+        """The same stack of single cells; its weights come from ``unpack_weights``, then
+        ``pack_weights`` of the new cell."""
+
+        def cell(prefix):
+            if self._mode == "lstm":
+                return LSTMCell(self._num_hidden, prefix=prefix)
+            if self._mode == "gru":
+                return GRUCell(self._num_hidden, prefix=prefix)
+            activation = self._mode.removeprefix("rnn_")
+            return RNNCell(self._num_hidden, activation=activation, prefix=prefix)
+
+        stack = SequentialRNNCell()
+        for i in range(self._num_layers):
+            left = cell(f"{self._prefix}l{i}_")
+            if self._bidirectional:
+                right = cell(f"{self._prefix}r{i}_")
+                left = BidirectionalCell(left, right, output_prefix=f"{self._prefix}bi_l{i}_")
+            stack.add(left)
+            if self._dropout > 0 and i != self._num_layers - 1:
+                stack.add(DropoutCell(self._dropout, prefix=f"{self._prefix}_dropout{i}_"))
+        return stack

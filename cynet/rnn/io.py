@@ -1,0 +1,203 @@
+"""Sentences for language models: words as numbers, batches of sentences of about one length."""
+
+from __future__ import annotations
+
+import bisect
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, shown, warn_user
+from ..base.guard import guarded
+from ..io import DataBatch, DataDesc, DataIter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..base.typing import DTypeLike
+
+
+@guarded
+def encode_sentences(
+    sentences: Sequence[Sequence[Any]],
+    vocab: dict[Any, int] | None = None,
+    invalid_label: int = -1,
+    invalid_key: Any = "\n",
+    start_label: int = 0,
+    unknown_token: Any = None,
+) -> tuple[list[list[int]], dict[Any, int]]:
+    """Words as numbers.
+
+    Parameters
+    ----------
+    sentences : list of list of str
+    vocab : dict of str to int, optional
+        The number of each word; made of the words by default.
+    invalid_label : int
+        The number that no word gets, for padding.
+    invalid_key : str
+        The key of `invalid_label` in a new vocabulary.
+    start_label : int
+        The first word's number.
+    unknown_token : str, optional
+        Stands for words that are not in `vocab`.
+
+    Returns
+    -------
+    (list of list of int, dict of str to int)
+        The sentences, and the vocabulary.
+
+    Examples
+    --------
+    >>> encode_sentences([["a", "b"], ["b", "c"]], start_label=1)
+    ([[1, 2], [2, 3]], {'\\n': -1, 'a': 1, 'b': 2, 'c': 3})
+    """
+    number = start_label
+    grows = vocab is None
+    if grows:
+        vocab = {invalid_key: invalid_label}
+    coded = []
+    for sentence in sentences:
+        numbers = []
+        for word in sentence:
+            if word not in vocab:
+                if not (grows or unknown_token):
+                    raise ArgumentError(
+                        f"encode_sentences: {shown(word)} is not in vocab; unknown_token stands"
+                        " for such words"
+                    )
+                if number == invalid_label:
+                    number += 1
+                if unknown_token:
+                    word = unknown_token
+                vocab[word] = number
+                number += 1
+            numbers.append(vocab[word])
+        coded.append(numbers)
+    return coded, vocab
+
+
+@guarded
+class BucketSentenceIter(DataIter):
+    """Batches of sentences for a language model, each batch of one bucket.
+
+    A sentence goes into the smallest bucket that is long enough and is padded; those too long for
+    all are left out, with a warning. Labels are the next words. Each epoch has another order, from
+    Python's and NumPy's global random states.
+
+    Parameters
+    ----------
+    sentences : list of list of int
+    batch_size : int
+    buckets : list of int, optional
+        Lengths; by default those that a whole batch of sentences has.
+    invalid_label : int
+        For padding.
+    data_name, label_name : str
+    dtype : numpy dtype
+    layout : str
+        ``'NT'`` or ``'TN'``.
+
+    Examples
+    --------
+    >>> batches = BucketSentenceIter([[1, 2], [3, 4, 5]], 1, buckets=[2, 4], invalid_label=0)
+    >>> batches.default_bucket_key, sorted(batch.bucket_key for batch in batches)
+    (4, [2, 4])
+    """
+
+    def __init__(
+        self,
+        sentences: Sequence[Sequence[int]],
+        batch_size: int,
+        buckets: Sequence[int] | None = None,
+        invalid_label: int = -1,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        dtype: DTypeLike = "float32",
+        layout: str = "NT",
+    ) -> None:
+        super().__init__(batch_size)
+        if layout not in ("NT", "TN"):
+            raise ArgumentError(
+                f"BucketSentenceIter: layout must be 'NT' or 'TN', got {shown(layout)}"
+            )
+        if not buckets:
+            counts = np.bincount([len(each) for each in sentences])
+            buckets = [length for length, count in enumerate(counts) if count >= batch_size]
+            if not buckets:
+                raise ArgumentError(
+                    f"BucketSentenceIter: no length has batch_size={batch_size} sentences; give"
+                    " buckets"
+                )
+        self.buckets = sorted(buckets)
+        self.data_name, self.label_name = data_name, label_name
+        self.dtype = dtype
+        self.invalid_label = invalid_label
+        self.layout = layout
+        self.major_axis = layout.find("N")
+        self.default_bucket_key = max(self.buckets)
+        self.data = self._in_buckets(sentences)
+        self.provide_data = [self._described(data_name, self.default_bucket_key)]
+        self.provide_label = [self._described(label_name, self.default_bucket_key)]
+        self.idx = [
+            (i, row)
+            for i, rows in enumerate(self.data)
+            for row in range(0, len(rows) - batch_size + 1, batch_size)
+        ]
+        self.reset()
+
+    def _in_buckets(self, sentences):
+        """An array of padded sentences for each bucket."""
+        found = [[] for _ in self.buckets]
+        left_out = 0
+        for sentence in sentences:
+            i = bisect.bisect_left(self.buckets, len(sentence))
+            if i == len(self.buckets):
+                left_out += 1
+                continue
+            row = np.full(self.buckets[i], self.invalid_label, self.dtype)
+            row[: len(sentence)] = sentence
+            found[i].append(row)
+        if left_out:
+            warn_user(
+                f"BucketSentenceIter: {left_out} sentences are longer than the largest bucket,"
+                f" {self.buckets[-1]}, and are left out"
+            )
+        return [
+            np.array(rows, self.dtype).reshape(len(rows), length)
+            for rows, length in zip(found, self.buckets)
+        ]
+
+    def _described(self, name, length):
+        shape = (self.batch_size, length) if self.major_axis == 0 else (length, self.batch_size)
+        return DataDesc(name, shape, layout=self.layout)
+
+    def reset(self) -> None:
+        """Begin an epoch, in a new order."""
+        self.curr_idx = 0
+        random.shuffle(self.idx)
+        for rows in self.data:
+            np.random.shuffle(rows)
+
+    def next(self) -> DataBatch:
+        """The next batch."""
+        if self.curr_idx == len(self.idx):
+            raise StopIteration
+        i, row = self.idx[self.curr_idx]
+        self.curr_idx += 1
+        words = self.data[i][row : row + self.batch_size]
+        after = np.full_like(words, self.invalid_label)
+        after[:, :-1] = words[:, 1:]
+        if self.major_axis == 1:
+            words, after = words.T, after.T
+        length = self.buckets[i]
+        return DataBatch(
+            [nd.array(words, dtype=self.dtype)],
+            [nd.array(after, dtype=self.dtype)],
+            pad=0,
+            bucket_key=length,
+            provide_data=[self._described(self.data_name, length)],
+            provide_label=[self._described(self.label_name, length)],
+        )

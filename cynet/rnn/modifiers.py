@@ -1,0 +1,218 @@
+"""Cells around others: DropoutCell, ZoneoutCell, ResidualCell."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .. import symbol
+from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown
+from ..base.guard import guarded
+from ..symbol import Symbol
+from .base import BaseRNNCell, RNNParams, normalized
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..base.typing import NamedArrays
+
+
+@guarded(but=("__call__",))
+class DropoutCell(BaseRNNCell):
+    """Dropout of the inputs, between the cells of a stack.
+
+    Parameters
+    ----------
+    dropout : float
+        The share that becomes 0.
+    prefix : str
+    params : RNNParams, optional
+    """
+
+    def __init__(
+        self, dropout: float, prefix: str = "dropout_", params: RNNParams | None = None
+    ) -> None:
+        super().__init__(prefix, params)
+        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)):
+            raise ArgumentTypeError(f"DropoutCell: dropout must be a number, got {shown(dropout)}")
+        self.dropout = dropout
+
+    @property
+    def state_info(self) -> list[dict[str, Any]]:
+        """It has no states."""
+        return []
+
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
+        """(output, states) of one step."""
+        if self.dropout > 0:
+            inputs = symbol.Dropout(data=inputs, p=self.dropout)
+        return inputs, states
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Symbol | list[Symbol],
+        begin_state: list[Symbol] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """See ``BaseRNNCell.unroll``; one symbol of all steps is dropped out at once."""
+        self.reset()
+        inputs, _ = normalized(length, inputs, layout, merge_outputs)
+        if isinstance(inputs, Symbol):
+            return self(inputs, [])
+        return super().unroll(length, inputs, begin_state, layout, merge_outputs)
+
+
+@guarded(but=("__call__",))
+class ModifierCell(BaseRNNCell):
+    """Base of cells that change what another cell does; the weights and states are the other's.
+
+    Parameters
+    ----------
+    base_cell : BaseRNNCell
+    """
+
+    def __init__(self, base_cell: BaseRNNCell) -> None:
+        if not isinstance(base_cell, BaseRNNCell):
+            raise ArgumentTypeError(
+                f"{type(self).__name__}: expected a cell, got {shown(base_cell)}"
+            )
+        self.base_cell = base_cell
+        super().__init__()
+        base_cell._modified = True
+
+    def reset(self) -> None:
+        """Begin to count steps and states from 0, as before an unrolling."""
+        super().reset()
+        self.base_cell.reset()
+
+    @contextmanager
+    def _unmodified(self):
+        """While the base cell may be asked for states."""
+        self.base_cell._modified = False
+        try:
+            yield self.base_cell
+        finally:
+            self.base_cell._modified = True
+
+    @property
+    def params(self) -> RNNParams:
+        """Those of the base cell."""
+        self._own_params = False
+        return self.base_cell.params
+
+    @property
+    def state_info(self) -> list[dict[str, Any]]:
+        """Those of the base cell."""
+        return self.base_cell.state_info
+
+    def begin_state(
+        self, init_sym: Callable[..., Symbol] = symbol.zeros, **kwargs: Any
+    ) -> list[Symbol]:
+        """Those of the base cell; `init_sym`, or ``func=``, makes one."""
+        with self._unmodified() as cell:
+            return cell.begin_state(**{"func": init_sym, **kwargs})
+
+    def unpack_weights(self, args: NamedArrays) -> NamedArrays:
+        """``unpack_weights`` of the base cell."""
+        return self.base_cell.unpack_weights(args)
+
+    def pack_weights(self, args: NamedArrays) -> NamedArrays:
+        """``pack_weights`` of the base cell."""
+        return self.base_cell.pack_weights(args)
+
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
+        raise UndefinedError(f"{type(self).__name__} defines no __call__")
+
+
+@guarded(but=("__call__",))
+class ZoneoutCell(ModifierCell):
+    """Some entries of outputs and states stay what they were a step before.
+
+    Krueger et al., https://arxiv.org/abs/1606.01305.
+
+    Parameters
+    ----------
+    base_cell : BaseRNNCell
+        A single cell.
+    zoneout_outputs, zoneout_states : float
+        The shares that stay.
+    """
+
+    def __init__(
+        self, base_cell: BaseRNNCell, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0
+    ) -> None:
+        inner = [base_cell]
+        while inner:
+            cell = inner.pop()
+            if type(cell).__name__ in ("FusedRNNCell", "BidirectionalCell"):
+                raise ArgumentError(
+                    f"ZoneoutCell: {type(cell).__name__} has no single steps; modify the cells in"
+                    " it, those of unfuse()"
+                )
+            inner.extend(getattr(cell, "_cells", ()))
+        super().__init__(base_cell)
+        self.zoneout_outputs = zoneout_outputs
+        self.zoneout_states = zoneout_states
+
+    def reset(self) -> None:
+        """Also forget the last output."""
+        super().reset()
+        self.prev_output = None
+
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
+        """(output, states) of one step."""
+        output, after = self.base_cell(inputs, states)
+
+        def mixed(share, new, old):
+            mask = symbol.Dropout(symbol.ones_like(new), p=share)
+            return symbol.where(mask, new, old)
+
+        if self.zoneout_outputs != 0:
+            before = self.prev_output
+            if before is None:
+                before = symbol.zeros((0, 0))
+            output = mixed(self.zoneout_outputs, output, before)
+        if self.zoneout_states != 0:
+            after = [mixed(self.zoneout_states, new, old) for new, old in zip(after, states)]
+        self.prev_output = output
+        return output, after
+
+
+@guarded(but=("__call__",))
+class ResidualCell(ModifierCell):
+    """Adds the input to the output.
+
+    Parameters
+    ----------
+    base_cell : BaseRNNCell
+        Whose outputs have the size of its inputs.
+    """
+
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
+        """(output, states) of one step."""
+        output, states = self.base_cell(inputs, states)
+        return _plus(output, inputs), states
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Symbol | list[Symbol],
+        begin_state: list[Symbol] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """See ``BaseRNNCell.unroll``."""
+        self.reset()
+        with self._unmodified() as cell:
+            outputs, states = cell.unroll(length, inputs, begin_state, layout, merge_outputs)
+        merged = isinstance(outputs, Symbol)
+        inputs, _ = normalized(length, inputs, layout, merged)
+        if merged:
+            return _plus(outputs, inputs), states
+        return [_plus(output, each) for output, each in zip(outputs, inputs)], states
+
+
+def _plus(output, inputs):
+    return symbol.elemwise_add(output, inputs, name=f"{output.name}_plus_residual")

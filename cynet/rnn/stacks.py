@@ -1,0 +1,192 @@
+"""SequentialRNNCell and BidirectionalCell: cells made of cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import symbol
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
+from ..base.guard import guarded
+from ..symbol import Symbol
+from .base import BaseRNNCell, RNNParams, normalized
+
+if TYPE_CHECKING:
+    from ..base.typing import NamedArrays
+
+
+class _Stack(BaseRNNCell):
+    """What has cells; with `params` of its own, these become the cells', too."""
+
+    def __init__(self, cells, params):
+        super().__init__(prefix="", params=params)
+        self._override_cell_params = params is not None
+        self._cells = []
+        for cell in cells:
+            self._take(cell)
+
+    def _take(self, cell):
+        if not isinstance(cell, BaseRNNCell):
+            raise ArgumentTypeError(f"{type(self).__name__}: expected a cell, got {shown(cell)}")
+        self._cells.append(cell)
+        if self._override_cell_params:
+            if not cell._own_params:
+                raise ArgumentError(
+                    f"{type(self).__name__}: give params either to it or to its cells, not to both"
+                )
+            cell.params._params.update(self.params._params)
+        self.params._params.update(cell.params._params)
+
+    @property
+    def state_info(self) -> list[dict[str, Any]]:
+        """Those of the cells, one after another."""
+        return [info for cell in self._cells for info in cell.state_info]
+
+    def begin_state(self, **kwargs: Any) -> list[Symbol]:
+        """Those of the cells, one after another."""
+        if self._modified:
+            raise CynetError(
+                "a cell inside a modifier, as ResidualCell, has no states of its own: call"
+                " begin_state of the modifier"
+            )
+        return [state for cell in self._cells for state in cell.begin_state(**kwargs)]
+
+    def unpack_weights(self, args: NamedArrays) -> NamedArrays:
+        """``unpack_weights`` of each cell."""
+        for cell in self._cells:
+            args = cell.unpack_weights(args)
+        return args
+
+    def pack_weights(self, args: NamedArrays) -> NamedArrays:
+        """``pack_weights`` of each cell."""
+        for cell in self._cells:
+            args = cell.pack_weights(args)
+        return args
+
+
+@guarded(but=("__call__",))
+class SequentialRNNCell(_Stack):
+    """Cells on top of each other.
+
+    Parameters
+    ----------
+    params : RNNParams, optional
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> stack = mx.rnn.SequentialRNNCell()
+    >>> stack.add(mx.rnn.LSTMCell(4, prefix="l0_"))
+    >>> stack.add(mx.rnn.GRUCell(3, prefix="l1_"))
+    >>> stack.state_shape
+    [(0, 4), (0, 4), (0, 3)]
+    """
+
+    def __init__(self, params: RNNParams | None = None) -> None:
+        super().__init__([], params)
+
+    def add(self, cell: BaseRNNCell) -> None:
+        """Put a cell on top."""
+        self._take(cell)
+
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
+        """(output of the last cell, states of all) of one step."""
+        self._counter += 1
+        after, begin = [], 0
+        for cell in self._cells:
+            count = len(cell.state_info)
+            inputs, own = cell(inputs, states[begin : begin + count])
+            begin += count
+            after.extend(own)
+        return inputs, after
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Symbol | list[Symbol],
+        begin_state: list[Symbol] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """See ``BaseRNNCell.unroll``."""
+        self.reset()
+        states = self.begin_state() if begin_state is None else begin_state
+        after, begin = [], 0
+        for i, cell in enumerate(self._cells):
+            count = len(cell.state_info)
+            inputs, own = cell.unroll(
+                length,
+                inputs,
+                states[begin : begin + count],
+                layout,
+                merge_outputs if i == len(self._cells) - 1 else None,
+            )
+            begin += count
+            after.extend(own)
+        return inputs, after
+
+
+@guarded(but=("__call__",))
+class BidirectionalCell(_Stack):
+    """Two cells, one from the front and one from the back; their outputs are joined.
+
+    Parameters
+    ----------
+    l_cell, r_cell : BaseRNNCell
+    params : RNNParams, optional
+    output_prefix : str
+        Before the names of outputs.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> both = mx.rnn.BidirectionalCell(mx.rnn.GRUCell(4, "l_"), mx.rnn.GRUCell(4, "r_"))
+    >>> outputs, _ = both.unroll(3, mx.sym.Variable("data"), merge_outputs=True)
+    >>> outputs.infer_shape(data=(5, 3, 2))[1]
+    [(5, 3, 8)]
+    """
+
+    def __init__(
+        self,
+        l_cell: BaseRNNCell,
+        r_cell: BaseRNNCell,
+        params: RNNParams | None = None,
+        output_prefix: str = "bi_",
+    ) -> None:
+        super().__init__([l_cell, r_cell], params)
+        self._output_prefix = output_prefix
+
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
+        raise UndefinedError("BidirectionalCell has no single steps: use unroll")
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Symbol | list[Symbol],
+        begin_state: list[Symbol] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+    ) -> tuple[Any, list[Any]]:
+        """See ``BaseRNNCell.unroll``; the states are a list for each of the two cells."""
+        self.reset()
+        inputs, axis = normalized(length, inputs, layout, False)
+        states = self.begin_state() if begin_state is None else begin_state
+        left, right = self._cells
+        count = len(left.state_info)
+        fronts, left_states = left.unroll(length, inputs, states[:count], layout, merge_outputs)
+        backs, right_states = right.unroll(
+            length, inputs[::-1], states[count:], layout, merge_outputs
+        )
+        if merge_outputs is None:
+            merge_outputs = isinstance(fronts, Symbol) and isinstance(backs, Symbol)
+        fronts, _ = normalized(None if merge_outputs else length, fronts, layout, merge_outputs)
+        backs, _ = normalized(None if merge_outputs else length, backs, layout, merge_outputs)
+        if merge_outputs:
+            backs = symbol.reverse(backs, axis=axis)
+            name = f"{self._output_prefix}out"
+            outputs = symbol.concat(fronts, backs, dim=2, name=name)
+        else:
+            outputs = [
+                symbol.concat(front, back, dim=1, name=f"{self._output_prefix}t{i}")
+                for i, (front, back) in enumerate(zip(fronts, backs[::-1]))
+            ]
+        return outputs, [left_states, right_states]
