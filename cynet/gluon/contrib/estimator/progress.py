@@ -56,7 +56,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.train_start = time.perf_counter()
         trainer = estimator.trainer
         estimator.logger.info(
-            "Training begin: using optimizer %s with current learning rate %.4f ",
+            "Training begins: optimizer %s, learning rate %.4f",
             type(trainer.optimizer).__name__,
             trainer.learning_rate,
         )
@@ -68,9 +68,9 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     def train_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
         """Say how it ended."""
         took = time.perf_counter() - self.train_start
-        text = f"Train finished using total {took:.0f}s with {self.current_epoch} epochs."
+        text = f"Training ended after {self.current_epoch} epochs, {took:.0f}s"
         if self.metrics:
-            text += f" {self._values()}"
+            text += f", {self._values()}"
         estimator.logger.info(text)
 
     def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
@@ -78,12 +78,12 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.epoch_start = time.perf_counter()
         if self._in_training:
             estimator.logger.info(
-                "[Epoch %d] Begin, current learning rate: %.4f",
+                "[Epoch %d] Begins, learning rate %.4f",
                 self.current_epoch,
                 estimator.trainer.learning_rate,
             )
         else:
-            estimator.logger.info("Validation Begin")
+            estimator.logger.info("Validation begins")
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
         """Say what an epoch, or a validation, gave."""

@@ -206,9 +206,9 @@ def test_log(loader):
     made.fit(loader, loader, epochs=1, event_handlers=LoggingHandler(1, made.train_metrics))
     lines = without_times(made.lines)
     assert lines[:3] == [
-        "Training begin: using optimizer SGD with current learning rate 0.5000 ",
+        "Training begins: optimizer SGD, learning rate 0.5000",
         "Train for 1 epochs.",
-        "[Epoch 0] Begin, current learning rate: 0.5000",
+        "[Epoch 0] Begins, learning rate 0.5000",
     ]
     form = (
         r"\[Epoch 0\]\[Batch {}\]\[Samples {}\] time/interval: _s training accuracy: 0\.\d{{4}}, "
@@ -216,10 +216,10 @@ def test_log(loader):
     form += r"training softmaxcrossentropyloss: \d\.\d{{4}}"
     for i, samples in enumerate((8, 16)):
         assert re.fullmatch(form.format(i, samples), lines[3 + i]), lines[3 + i]
-    assert lines[5] == "Validation Begin"
+    assert lines[5] == "Validation begins"
     assert lines[6].startswith("Validation Finished in _s, validation accuracy: 0.")
     assert lines[7].startswith("[Epoch 0] Finished in _s, training accuracy: 0.")
-    assert re.match(r"Train finished using total \ds with 1 epochs. training acc", lines[8])
+    assert re.match(r"Training ended after 1 epochs, \ds, training acc", lines[8])
     made = estimator()
     made.fit(DataLoader(ArrayDataset(X, Y), 3), batches=7, event_handlers=LoggingHandler(2))
     assert made.lines[1] == "Train for 7 batches."
