@@ -13,6 +13,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "examples" / "image_classification")]
+import networks_gluon  # noqa: E402
 import networks_mx as networks  # noqa: E402
 from harness import median_time  # noqa: E402
 
@@ -144,6 +145,15 @@ def measure(mx, name):
     alone = {"fit_epoch": fit_epoch, "lstm": lstm, "small_add": small_add, "formula": formula}
     if name in alone:
         return alone[name](mx)
+    if name.startswith("gluon_"):
+        kind = name.removeprefix("gluon_")
+        make, size, shape, repeat = networks_gluon.NETWORKS[kind.removesuffix("_eager")]
+        step = networks_gluon.train(mx, make, size, shape, not kind.endswith("_eager"))
+        return median_time(step, repeat=repeat)
+    if name.startswith("loader_"):
+        workers = 0 if name == "loader_here" else 2
+        epoch = networks_gluon.loader(mx, workers, name == "loader_threads")
+        return median_time(epoch, repeat=7)
     if name.startswith(("resnet50", "inception_")):
         kind, _, size = name.rpartition("_")
         net = (

@@ -267,6 +267,18 @@ def fit_epoch():
     return best({"eager": time.perf_counter() - start})
 
 
+def loader(workers):
+    """Seconds of an epoch of 2,000 small samples from a DataLoader."""
+    samples = [(torch.full((100,), float(i)).numpy(), i % 10) for i in range(2000)]
+    settings = {"num_workers": workers, "persistent_workers": True} if workers else {}
+    batches = torch.utils.data.DataLoader(samples, 50, shuffle=True, **settings)
+
+    def epoch():
+        assert sum(len(x) for x, _ in batches) == 2000
+
+    return best({"eager": median_time(epoch, repeat=7)})
+
+
 def imperative(name):
     """Seconds of a function of ten million floats, or of an addition of ten."""
     small, a = torch.ones(10), torch.randn(10_000_000)
@@ -309,8 +321,15 @@ def measure(name):
         "norm_mlp": (networks.norm_mlp, 128, (1, 28, 28), 30),
         "autoencoder": (networks.Autoencoder, 128, (1, 28, 28), 50),
     }
+    if name.startswith("gluon_"):
+        name = name.removeprefix("gluon_")
+        if name.endswith("_eager"):
+            sys.argv[2:] = ["eager"]
+            name = name.removesuffix("_eager")
     if name in training:
         return train(*training[name])
+    if name.startswith("loader_"):  # it has no threads: those of cynet stand beside no workers
+        return loader(2 if name == "loader_processes" else 0)
     if name.startswith(("resnet50", "inception_")):
         kind, _, size = name.rpartition("_")
         return predict(resnet50 if kind == "resnet50" else inception_bn, int(size))

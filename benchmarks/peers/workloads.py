@@ -56,6 +56,24 @@ WORKLOADS = {
     "resnet50_8": Workload("ResNet-50, 224x224, batch 8, prediction", 1, 1.2),
     "inception_1": Workload("Inception-BN, 224x224, batch 1, prediction", 1, 1.2),
     "inception_8": Workload("Inception-BN, 224x224, batch 8, prediction", 1, 1.2),
+    **{
+        f"gluon_{name}{kind}": Workload(f"Gluon: {title}, {words}", torch, mxnet)
+        for kind, words, torch, mxnet in (
+            ("", "hybridized training step", 1.25, 2.5),
+            ("_eager", "eager training step (PyTorch eager)", 1, 2),
+        )
+        for name, title in (
+            ("lenet", "LeNet, batch 128"),
+            ("resnet18", "ResNet-18, 64x64, batch 32"),
+            ("lstm", "LSTM, 2 layers of 128, 28 steps, batch 64"),
+            ("attention", "two attention blocks of 256, 64 positions, batch 16"),
+        )
+    },
+    "loader_here": Workload("DataLoader, 2,000 small samples, in process", 1, 1),
+    "loader_processes": Workload("DataLoader, 2,000 small samples, 2 processes", 1, 1),
+    "loader_threads": Workload(
+        "DataLoader, 2,000 small samples, 2 threads (PyTorch in process)", 1, 1
+    ),
     "small_add": Workload("`a + b` on 10 floats", 1, 12, "us"),
     "add": Workload("add, 10 M floats", 1, 1),
     "tanh": Workload("tanh, 10 M floats", 1, 1),

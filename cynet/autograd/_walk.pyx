@@ -36,6 +36,16 @@ cdef str _NOT_RECORDED = (
 cdef str _NO_LEAF = "There are no inputs in computation graph that require gradients."
 
 
+cdef object _watch = None
+
+
+def set_watch(watch):
+    """Have ``watch(node, pairs of input and gradient)`` called after each step back; None: no
+    longer."""
+    global _watch
+    _watch = watch
+
+
 # --- the walk -------------------------------------------------------------------------------------
 cdef class Walk:
     """One backward."""
@@ -124,6 +134,8 @@ cdef class Walk:
                             self.pull_call(<CallNode>node)
                     else:
                         self._pull(node)
+                    if _watch is not None:
+                        self._show(node)
                 self.order[i] = None
                 node.grads = None
                 if not self.retain:
@@ -134,6 +146,25 @@ cdef class Walk:
                 if node is not None:
                     node.grads = None
         return 0
+
+    def _show(self, Node node):
+        # The gradients that a step has given, to whoever watches.
+        cdef Node source
+        cdef int i = 0
+        found = []
+        for entry in node.inputs:
+            if self.wants(entry):
+                source = node_of(entry)
+                if not self.ends_at(source):
+                    grad = source.grads[index_of(entry)]
+                elif self.wanted is not None:
+                    grad = self.wanted[source]
+                else:
+                    grad = (<Leaf>source).grad if source in self.begun else None
+                if grad is not None:
+                    found.append((i, grad))
+            i += 1
+        _watch(node, found)
 
     cdef bint ends_at(self, Node node):
         # No further than this: a leaf, or what `grad` was asked for.

@@ -1,6 +1,7 @@
 """mx.gluon: networks as Python objects, trained step by step or as graphs."""
 
 from . import block, contrib, data, loss, model_zoo, nn, parameter, rnn, trainer, utils
+from .anomaly import AnomalyError, detect_anomaly
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import (
     Constant,
@@ -15,6 +16,7 @@ from .trainer import Trainer
 from . import missing  # the last one: it looks at all others
 
 __all__ = [
+    "AnomalyError",
     "Block",
     "Constant",
     "DeferredInitializationError",
@@ -27,6 +29,7 @@ __all__ = [
     "checkpoint",
     "contrib",
     "data",
+    "detect_anomaly",
     "load_training",
     "loss",
     "model_zoo",

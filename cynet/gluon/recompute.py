@@ -1,100 +1,175 @@
-"""checkpoint: a Block whose values are computed again in backward instead of being kept."""
+"""Blocks that keep nothing for backward but their inputs, and compute again what it needs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import numpy as np
 
 from .. import autograd
-from .. import ndarray as nd
 from .. import random as mx_random
-from ..base.errors import ArgumentTypeError, shown
+from ..attribute import AttrScope
+from ..base.errors import ArgumentError, ArgumentTypeError, GradientError, shown
 from ..base.guard import guarded
-from ..ndarray import NDArray
-from ..ndarray._tape import entry_of
-
-if TYPE_CHECKING:
-    from .block import Block
+from ..ndarray._tape import Leaf, StepNode, entry_of, wants_gradient
+from .block import Block
+from .block.structure import flatten, regroup
+from .tracing import has_trace, is_tracing
 
 
 @guarded
-def checkpoint(block: Block, *inputs: NDArray) -> Any:
-    """``block(*inputs)``, of which backward keeps the inputs alone and computes the rest again.
+def checkpoint(block: Block) -> Block:
+    """Have a Block compute its intermediate values again in backward instead of keeping them.
 
-    Memory for time: what the Block computes between its inputs and outputs is not kept from
-    forward to backward. Random numbers are those of the first time.
+    Between forward and backward it holds its inputs and outputs only. Gradients are the same:
+    random numbers are drawn again, and running means and variances move once. In a hybridized
+    network the graph's operators are repeated, but those that draw numbers.
 
     Parameters
     ----------
     block : Block
-        Initialized; its outputs are an NDArray or a list of them.
-    *inputs : NDArray
+        Structure, names and files stay as they are. Arrays with gradients that it reads must be its
+        arguments or parameters.
+
+    Returns
+    -------
+    Block
+        The same one.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> net = mx.gluon.nn.Dense(2, in_units=3)
-    >>> net.initialize(mx.init.One())
-    >>> x = mx.nd.ones((1, 3))
+    >>> net = mx.gluon.nn.HybridSequential()
+    >>> for _ in range(3):
+    ...     net.add(mx.gluon.checkpoint(mx.gluon.nn.Dense(4, activation="relu")))
+    >>> net.initialize()
     >>> with mx.autograd.record():
-    ...     y = mx.gluon.checkpoint(net, x)
-    >>> y.backward()
-    >>> net.weight.grad().asnumpy().tolist()
-    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+    ...     loss = net(mx.nd.ones((2, 4))).sum()
+    >>> loss.backward()
     """
-    for each in inputs:
-        if not isinstance(each, NDArray):
-            raise ArgumentTypeError(f"checkpoint takes NDArrays, got {shown(each)}")
-    if not autograd.is_recording():
-        return block(*inputs)
-    context = inputs[0].context
-    params = block.collect_params().values()
-    if any(each._data is None and each._deferred_init for each in params):
-        with autograd.pause():
-            block(*inputs)  # which tells shapes
-    weights = [each.data(context) for each in params if each.grad_req != "null"]
-    return _Recomputed(block, len(inputs))(*inputs, *weights)
+    if not isinstance(block, Block):
+        raise ArgumentTypeError(f"checkpoint takes a Block, got {shown(block)}")
+    if not isinstance(vars(block).get("forward"), _Recomputed):
+        vars(block)["forward"] = _Recomputed(block)
+    return block
 
 
-class _Recomputed(autograd.Function):
-    """A Block as one step; weights are inputs of it, so that their gradients are added up."""
+class _Recomputed:
+    """Stands in a Block for its `forward`."""
 
-    def __init__(self, block, count):
-        self._block, self._count = block, count
-        self._random, self._trains = mx_random.get_state(), autograd.is_training()
+    def __init__(self, block):
+        self.block = block
 
-    def forward(self, *arrays):
-        self.save_for_backward(*arrays)
-        return self._block(*arrays[: self._count])
+    def plain(self, *args, **kwargs):
+        return type(self.block).forward(self.block, *args, **kwargs)
 
-    def backward(self, *output_grads):
-        inputs = [each.detach() for each in self.saved_tensors[: self._count]]
-        weights = self.saved_tensors[self._count :]
-        for each in inputs:
-            each.attach_grad()
-        now = mx_random.get_state()
-        mx_random.set_state(self._random)
+    def __call__(self, *args, **kwargs):
+        if has_trace():
+            with AttrScope(force_mirroring="True"):
+                return self.plain(*args, **kwargs)
+        if is_tracing() or not autograd.is_recording():
+            return self.plain(*args, **kwargs)
         try:
-            with autograd.record(self._trains):
-                outputs = self._block(*inputs)
+            arrays, form = flatten([list(args), kwargs])
+        except ArgumentError as error:
+            raise ArgumentError(
+                f"checkpoint of {self.block.name}: arguments must be arrays, numbers, str, and"
+                " lists, tuples and dicts of them"
+            ) from error
+        before = mx_random.get_state()
+        with autograd.pause(train_mode=autograd.is_training()):
+            out = self.plain(*args, **kwargs)
+        params = self.block.collect_params().values()
+        context = arrays[0].context
+        weights = [each.data(context) for each in params if each.grad_req != "null"]
+        states = [each.data(context) for each in params if not each._differentiable]
+        if not wants_gradient(arrays + weights):
+            return out
+        outputs, out_form = flatten(out, "output")
+        given = {id(each) for each in arrays}
+        for i, each in enumerate(outputs):
+            if id(each) in given:  # an output that is an input is another array of its memory
+                outputs[i] = each.detach()
+            given.add(id(outputs[i]))
+        _Step(self, arrays, form, weights, states, outputs, before)
+        return regroup(outputs, out_form)[0]
+
+
+class _Step(StepNode):
+    """A call whose backward runs forward again."""
+
+    def __init__(self, recomputed, arrays, form, weights, states, outputs, before):
+        self.recomputed, self.form, self.states, self.random = recomputed, form, states, before
+        self.training = autograd.is_training()
+        self.arrays_in = [each.detach() for each in arrays]
+        self.weights = weights
+        self.attach(arrays + weights, outputs, arrays + weights)
+
+    @property
+    def name(self):
+        return f"checkpoint of {self.recomputed.block.name}"
+
+    def array_name(self, i):
+        return "an input or parameter"
+
+    def let_go(self):
+        self.arrays_in = self.weights = self.states = None
+
+    def backward(self, grads, recorded):
+        if recorded:
+            raise GradientError(
+                f"{self.name}, recorded at {self.where()}: create_graph=True does not go through"
+                " what is computed again"
+            )
+        inputs = [each.detach() for each in self.arrays_in]
+        for each in inputs:
+            if np.dtype(each.dtype).kind == "f":
+                each.attach_grad()
+        outputs, _ = flatten(self._again(inputs), "output")
+        heads = [i for i, each in enumerate(outputs) if grads[i] is not None and entry_of(each)]
+        wanted = [*inputs, *self.weights]
+        reached = self._leaves([entry_of(outputs[i])[0] for i in heads], wanted)
+        entries = [entry_of(each) for each in wanted]
+        places = [i for i, entry in enumerate(entries) if entry and entry[0] in reached]
+        found = [None] * len(wanted)
+        if places:
+            parts = autograd.grad(
+                [outputs[i] for i in heads],
+                [wanted[i] for i in places],
+                [grads[i] for i in heads],
+                train_mode=self.training,
+            )
+            for i, part in zip(places, parts):
+                found[i] = part
+        return found
+
+    def _again(self, inputs):
+        """Forward as it was: the same random numbers, and states stay as they are now."""
+        now, kept = mx_random.get_state(), [each.copy() for each in self.states]
+        args, kwargs = regroup(inputs, self.form)[0]
+        mx_random.set_state(self.random)
+        try:
+            with autograd.record(train_mode=self.training):
+                return self.recomputed.plain(*args, **kwargs)
         finally:
             mx_random.set_state(now)
-        outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-        variables = [*inputs, *weights]
-        reached = _leaves(outputs)
-        wanted = [each for each in variables if entry_of(each)[0] in reached]
-        grads = iter(autograd.grad(outputs, wanted, list(output_grads)) if wanted else ())
-        return [
-            next(grads) if entry_of(each)[0] in reached else nd.zeros_like(each)
-            for each in variables
-        ]
+            with autograd.pause():
+                for state, value in zip(self.states, kept):
+                    state[:] = value
 
-
-def _leaves(outputs):
-    """All nodes that outputs were computed from."""
-    stack, seen = [entry_of(each)[0] for each in outputs if entry_of(each)], set()
-    while stack:
-        node = stack.pop()
-        if node not in seen:
+    def _leaves(self, nodes, wanted):
+        """The variables that `nodes` were computed from, which must be among the wanted ones."""
+        own = {entry[0] for entry in map(entry_of, wanted) if entry}
+        seen, stack = set(), list(nodes)
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
             seen.add(node)
+            if node.sources is None or (
+                isinstance(node, Leaf) and node not in own and node.grad_req != "null"
+            ):
+                raise GradientError(
+                    f"{self.name}, recorded at {self.where()}: it reads an array with a gradient"
+                    " that is neither an argument nor a parameter of the Block; make it an argument"
+                )
             stack.extend(source for source, _ in filter(None, node.sources))
-    return seen
+        return seen & own

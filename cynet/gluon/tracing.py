@@ -1,5 +1,6 @@
 """Whether this thread traces a Block: hooks rest, and hybridized Blocks inside run as they are
-written. And a count of changes of Blocks and parameters, after which graphs are looked at again."""
+written. A count of changes of Blocks and parameters, after which graphs are looked at again. And
+whether every operator is watched."""
 
 import threading
 from contextlib import contextmanager
@@ -15,6 +16,21 @@ def changed():
 def count_of_changes():
     """How often any Block or parameter was changed."""
     return _changes[0]
+
+
+_watch = [None]
+
+
+def set_watch(hook):
+    """Have Blocks run operator by operator, and graphs without Blocks call
+    ``hook(node_name, operator_name, array)``; None: no longer."""
+    _watch[0] = hook
+    changed()
+
+
+def watch():
+    """The hook, or None."""
+    return _watch[0]
 
 
 class _State(threading.local):

@@ -26,6 +26,15 @@ from ..base.errors import (
 cdef enum:
     FEW = 16                 # arrays of a call whose variables need no memory of their own
 
+cdef object _watch = None
+
+
+def set_watch(watch):
+    """Have ``watch(operator, inputs, outputs)`` called after each call; None: no longer."""
+    global _watch
+    _watch = watch
+
+
 # --- what the engine runs -------------------------------------------------------------------------
 cdef struct Task:
     State* state
@@ -250,6 +259,9 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
             c_free(vars)
     if taped:
         record(call, arrays, outs, kept, trains())
+    if _watch is not None:
+        _watch(call.entry.name, [<object>arrays[i] for i in range(n_in)],
+               [<object>outs[i] for i in range(call.n_visible)])
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Training aids: exact resume, recomputation, groups, freezing, clipping, compiled functions."""
+"""Training aids: exact resume, groups, freezing, clipping."""
 
 import json
 import os
@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import warnings
 
 import numpy as np
 import pytest
@@ -130,46 +129,6 @@ def test_random_state():
             mx.random.set_state(bad)
 
 
-# --- recomputation -------------------------------------------------------------------------------
-@pytest.mark.parametrize("hybrid", [False, True])
-@pytest.mark.parametrize("req", ["write", "add"])
-def test_recomputed_gradients_are_the_same(hybrid, req, rng):
-    x = nd.array(rng.normal(size=(4, 2)))
-    net = nn.HybridSequential()
-    net.add(nn.Dense(3, activation="tanh"), nn.Dropout(0.5), nn.Dense(2))
-    net.initialize(mx.init.Normal(1))
-    net(x)
-    net.hybridize(hybrid)
-    params = net.collect_params()
-    params.setattr("grad_req", req)
-    found = []
-    for call in (lambda y: net(y), lambda y: gluon.checkpoint(net, y)):
-        params.zero_grad()
-        mx.random.seed(4)
-        for _ in range(2):
-            y = x.copy()
-            y.attach_grad()
-            with autograd.record():
-                out = call(y * 2) + call(y)
-            out.backward()
-        grads = [each.grad().asnumpy().copy() for each in params.values()]
-        found.append([out.asnumpy(), y.grad.asnumpy(), *grads])
-    for a, b in zip(*found):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
-
-
-def test_recomputation_tells_shapes_and_needs_no_gradient_of_inputs():
-    net = nn.Dense(2)
-    net.initialize(mx.init.One())
-    with autograd.record():
-        y = gluon.checkpoint(net, nd.ones((1, 3)))
-    y.backward()
-    assert net.weight.grad().asnumpy().tolist() == [[1, 1, 1]] * 2
-    assert gluon.checkpoint(net, nd.ones((1, 3))).asnumpy().tolist() == [[3, 3]]
-    with pytest.raises(TypeError, match="checkpoint takes NDArrays"):
-        gluon.checkpoint(net, 3)
-
-
 # --- groups, freezing, clipping ------------------------------------------------------------------
 def test_groups():
     net = dense()
@@ -240,41 +199,6 @@ def test_accumulated_gradients_are_zeroed_on_request():
             y.backward()
         trainer.step(2, zero_grad=True)
     assert param.data().asscalar() == -6 and param.grad().asscalar() == 0
-
-
-# --- compile -------------------------------------------------------------------------------------
-def test_compile(rng):
-    runs, layer = [], nn.Dense(3, in_units=4)
-    layer.initialize()
-
-    @mx.compile
-    def function(x, power=2, *, scale=1.0):
-        """What it does."""
-        runs.append(x)
-        return layer(x) ** power * scale, x.shape
-
-    x = nd.array(rng.normal(size=(2, 4)))
-    wanted = layer(x).asnumpy()
-    for power, scale in ((2, 1.0), (3, 1.0), (2, 0.5), (2, 1.0)):
-        out, shape = function(x, power, scale=scale)
-        np.testing.assert_allclose(out.asnumpy(), wanted**power * scale, rtol=1e-4, atol=1e-6)
-        assert shape == (2, 4)
-    assert len(runs) == 3 and function.__doc__ == "What it does."
-    with autograd.record():
-        out, _ = function(x, 1)
-    out.backward()
-    np.testing.assert_allclose(layer.bias.grad().asnumpy(), [2, 2, 2])
-    assert function(nd.ones((5, 4)))[0].shape == (5, 3)
-
-    @mx.compile
-    def reads(x):
-        return x * float(x.sum().asscalar())
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert reads(nd.ones(2)).asnumpy().tolist() == [2, 2]
-    with pytest.raises(TypeError, match="compile takes a function"):
-        mx.compile(3)
 
 
 def test_the_working_folder_is_left_alone(tmp_path, monkeypatch):

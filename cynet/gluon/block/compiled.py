@@ -1,58 +1,158 @@
-"""compile: a function of arrays as a graph."""
+"""Functions of NDArrays as graphs: mx.compile."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import types
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentTypeError, shown
 from ...base.guard import guarded
+from ...ndarray import NDArray
+from ..tracing import has_trace, is_tracing
+from .block import Block
 from .hybrid_block import HybridBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-class _Function(HybridBlock):
-    """A Block that calls a function."""
-
-    def __init__(self, function):
-        super().__init__(prefix="")
-        vars(self)["_function"] = function
-
-    def forward(self, *args, **kwargs):
-        return self._function(*args, **kwargs)
+_PLAIN = (bool, int, float, str, tuple, type(None))
+_PACKAGE = __name__.partition(".")[0]
 
 
 @guarded
-def compile(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of arrays that runs as a graph, which its first call of each kind traces.
+def compile(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NDArrays that runs as a graph, as a hybridized Block does.
 
-    What holds for a hybridized Block with a plain ``forward`` holds here: numbers, structures,
-    modes and shapes that were looked at are guarded, and what cannot be traced runs as it is. The
-    function may call Blocks.
+    It is traced for each structure of its arguments, for numbers and str among them, for training
+    or not and, where it looks at shapes, for each of those; and anew when an array or a number that
+    it reads from outside (a global or a variable of the function around it, also through functions
+    that it calls) is another one. What needs the values of arrays runs operator by operator, with a
+    warning.
 
     Parameters
     ----------
-    function : callable
-        Written in ``mx.nd``.
+    fn : callable
+        Written in ``mx.nd``; it may call Blocks. A decorator, too.
+
+    Returns
+    -------
+    callable
+        It takes and returns what `fn` does; gradients go through it.
 
     Examples
     --------
     >>> import cynet as mx
     >>> @mx.compile
-    ... def gelu(x):
-    ...     return x * 0.5 * (1 + mx.nd.erf(x / 2 ** 0.5))
-    >>> f"{gelu(mx.nd.ones(1)).asscalar():.4f}"
-    '0.8413'
+    ... def norm(x, power=2):
+    ...     return mx.nd.sum(mx.nd.abs(x) ** power) ** (1 / power)
+    >>> norm(mx.nd.array([3, 4])).asscalar()
+    np.float32(5.0)
     """
-    if not callable(function):
-        raise ArgumentTypeError(f"compile takes a function, got {shown(function)}")
-    block = _Function(function)
+    if not callable(fn):
+        raise ArgumentTypeError(f"compile takes a function, got {shown(fn)}")
+    block = _Function(fn)
     block.hybridize()
 
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    @functools.wraps(fn)
+    def compiled(*args, **kwargs):
+        if has_trace() or is_tracing():
+            return fn(*args, **kwargs)
+        block.look()
         return block(*args, **kwargs)
 
-    return call
+    return compiled
+
+
+class _Function(HybridBlock):
+    """A function as a Block without parameters of its own."""
+
+    def __init__(self, fn):
+        super().__init__(prefix="")
+        vars(self)["_fn"] = fn
+        vars(self)["_held"] = None
+        self._outside = ()
+
+    def look(self):
+        """Note what the function reads from outside, where it is not what it was."""
+        found = _read(_function_of(vars(self)["_fn"]))
+        held = vars(self)["_held"]
+        if (
+            held is not None
+            and len(found) == len(held)
+            and all(a is b or _equal(a, b) for a, b in zip(found, held))
+        ):
+            return
+        vars(self)["_held"] = found
+        blocks = [each for each in found if isinstance(each, Block)]
+        for name in list(self._children):
+            del self._children[name]
+        for each in dict.fromkeys(blocks):
+            Block.register_child(self, each)
+        self._outside = tuple(
+            id(each) if isinstance(each, NDArray) else (type(each), each)
+            for each in found
+            if not isinstance(each, Block)
+        )
+
+    def forward(self, *args, **kwargs):
+        return vars(self)["_fn"](*args, **kwargs)
+
+
+def _equal(a, b):
+    return type(a) is type(b) and isinstance(a, _PLAIN) and a == b
+
+
+def _function_of(fn):
+    if isinstance(fn, functools.partial):
+        fn = fn.func
+    if isinstance(fn, types.MethodType):
+        fn = fn.__func__
+    return fn if isinstance(fn, types.FunctionType) else vars(type(fn)).get("__call__")
+
+
+def _read(fn):
+    """Arrays, numbers and Blocks that a function reads from outside, with those that it calls."""
+    found, seen, stack = [], set(), [fn]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, types.FunctionType):
+            if value in seen or value.__module__.partition(".")[0] == _PACKAGE:
+                continue
+            seen.add(value)
+            stack.extend(value.__defaults__ or ())
+            stack.extend(_cells(value))
+            stack.extend(_globals(value.__code__, value.__globals__))
+        elif isinstance(value, (NDArray, Block)) or (
+            isinstance(value, _PLAIN) and _hashable(value)
+        ):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            stack.extend(value)
+        elif isinstance(value, dict):
+            stack.extend(value.values())
+    return found
+
+
+def _cells(fn):
+    for cell in fn.__closure__ or ():
+        with contextlib.suppress(ValueError):  # it is not set yet
+            yield cell.cell_contents
+
+
+def _globals(code, names):
+    for name in code.co_names:
+        if name in names:
+            yield names[name]
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield from _globals(each, names)
+
+
+def _hashable(value):
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

@@ -11,7 +11,7 @@ from ...ndarray import NDArray
 from ...ndarray._tape import get_state
 from ..errors import DeferredInitializationError
 from ..parameter import Parameter
-from ..tracing import count_of_changes, tracing
+from ..tracing import count_of_changes, tracing, watch
 from .children import fingerprint, has_hooks
 from .graph import trace_block
 from .structure import Fixed, Table, flatten, regroup
@@ -43,7 +43,8 @@ class _Plan:
 
     def __init__(self, block, graph, count):
         self.graph = graph
-        self.watch = None if block._op_hook is None else Watch(graph.symbol, *block._op_hook)
+        hook = block._op_hook or (watch() and (watch(), False))
+        self.watch = None if hook is None else Watch(graph.symbol, *hook)
         symbol = graph.symbol if self.watch is None else self.watch.symbol
         self.op = executor.CachedOp(symbol)
         params = graph.params
@@ -137,6 +138,7 @@ class Hybridized:
         self._last = None  # the graph that export writes
         self._changes = -1
         self._print = None
+        self._watched = None
         self._plain = None  # why it runs operator by operator, or None
         self._told = set()
 
@@ -250,14 +252,16 @@ class Hybridized:
         """Forget graphs where the Block is another one than it was."""
         self._changes = count_of_changes()
         now = fingerprint(self._block)
-        if now == self._print:
+        if now == self._print and self._watched is watch():
             return
-        self._print = now
+        self._print, self._watched = now, watch()
         self._plans.clear()
         self._served.clear()
         self._plain = None
         if has_hooks(self._block):
             self._plain = UntraceableError("a Block inside has hooks")
+        elif self._watched is not None and self._fixed is None:
+            self._plain = UntraceableError("every operator is watched")
 
     def _tell(self, text):
         if text not in self._told:

@@ -173,22 +173,29 @@ class DataLoader:
     # --- resuming ---------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
         """Where the loader is, as numbers and lists that JSON can hold: the epoch, how many of its
-        batches were given, and the random state that it began with."""
-        if self._position is None:
-            return {"epoch": self._epoch, "batch": 0, "begin": None}
-        return dict(self._position)
+        batches were given, the random state that it began with and the present one."""
+        now = _random_state(self)
+        if self._position is not None:
+            return {**self._position, "now": now}
+        if self._waiting is not None and self._waiting.began:
+            return {**self._waiting.position(), "now": now}
+        return {"epoch": self._epoch - (self._waiting is not None), "batch": 0, "begin": None,
+                "now": now}  # fmt: skip
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` says: the next ``iter`` gives the epoch's other batches."""
-        if not isinstance(state, dict) or not {"epoch", "batch", "begin"} <= state.keys():
+        """Go on where `state_dict` says: the next ``iter`` gives the epoch's other batches. What
+        draws the order of samples (NumPy's global state, the count of shuffles) is put back, too.
+        """
+        if not isinstance(state, dict) or not {"epoch", "batch", "begin", "now"} <= state.keys():
             raise FormatError(f"this is no state of a DataLoader: {shown(state)}")
-        self._epoch = int(state["epoch"])
+        try:
+            epoch = int(state["epoch"])
+            _set_random_state(self, state["now"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"this is no state of a DataLoader: {shown(state)}") from error
         self._waiting = self._position = None
-        if state["begin"] is None:
-            self._resume = None
-        else:
-            self._resume = state
-            self._epoch += 1
+        self._resume = None if state["begin"] is None else state
+        self._epoch = epoch + (self._resume is not None)
 
 
 class _Epoch:
@@ -197,9 +204,10 @@ class _Epoch:
     def __init__(self, loader, number, saved=None):
         self._loader = loader
         self._number = number
-        self._begin = _random_state(loader) if saved is None else saved["begin"]
+        now = _random_state(loader)
+        self._begin = now if saved is None else saved["begin"]
         if saved is not None:
-            _set_random_state(loader, saved["begin"])
+            _set_random_state(loader, self._begin)
         self._seed = epoch_seed(number)
         self._indices = iter(loader._batch_sampler)
         self._given = 0
@@ -215,6 +223,17 @@ class _Epoch:
         if self._pool is not None:
             for _ in range(max(1, loader._prefetch)):
                 self._push()
+        if saved is not None:
+            _set_random_state(loader, now, rollover=False)
+
+    @property
+    def began(self):
+        """Whether its order may have been drawn."""
+        return self._given > 0 or self._pool is not None
+
+    def position(self):
+        """What it takes to be here again."""
+        return {"epoch": self._number, "batch": self._given, "begin": self._begin}
 
     def _push(self):
         indices = next(self._indices, None)
@@ -253,7 +272,7 @@ class _Epoch:
                 raise
             self._push()
         self._given += 1
-        loader._position = {"epoch": self._number, "batch": self._given, "begin": self._begin}
+        loader._position = self.position()
         return loader._placed(batch)
 
     def _end(self):
@@ -277,11 +296,11 @@ def _random_state(loader):
     }
 
 
-def _set_random_state(loader, saved):
+def _set_random_state(loader, saved, rollover=True):
     name, keys, *others = saved["numpy"]
     np.random.set_state((name, np.asarray(keys, np.uint32), *others))
     set_shuffle_state(saved["shuffles"])
-    if hasattr(loader._batch_sampler, "_prev"):
+    if rollover and hasattr(loader._batch_sampler, "_prev"):
         loader._batch_sampler._prev = list(saved["rollover"])
 
 

@@ -98,6 +98,7 @@ class Processes:
         self._workers, self._pipes = [], []
         self._tasks = []  # of each worker, in the order in which it answers
         self._owner = os.getpid()
+        self._whole = True  # no call was left by a KeyboardInterrupt halfway through a message
         try:
             with warnings.catch_warnings():
                 # native threads are no hindrance: engine and pools are made for a fork
@@ -123,17 +124,28 @@ class Processes:
 
     def push(self, task):
         """Give a task to the worker that has the fewest."""
+        self._check_whole()
+        self._whole = False
         k = min(range(len(self._tasks)), key=lambda i: len(self._tasks[i]))
         self._tasks[k].append(task)
         try:
             self._pipes[k].send((task.key, task.seed, task.indices))
         except (BrokenPipeError, ConnectionResetError):
             self._note_end(k)
+        self._whole = True
+
+    def _check_whole(self):
+        if not self._whole:
+            raise StateError(
+                "DataLoader: an interruption has left its workers in the middle of a batch; a new"
+                " iterator starts new ones"
+            )
 
     def wait(self, task, timeout):
         """Take answers until that of `task` is there."""
         until = None if timeout is None else time.monotonic() + timeout
         while not task.settled:
+            self._check_whole()
             left = None if until is None else max(0.0, until - time.monotonic())
             waiting = {self._pipes[k]: k for k in range(len(self._pipes)) if self._tasks[k]}
             waiting.update({self._workers[k].sentinel: k for k in waiting.values()})
@@ -144,8 +156,10 @@ class Processes:
                     f" timeout={timeout} seconds; it is being made still. Slow samples need a"
                     " larger timeout, or None"
                 )
+            self._whole = False
             for k in {waiting[each] for each in ready}:
                 self._take(k)
+            self._whole = True
 
     def _take(self, k):
         """The next answer of a worker, or its end."""
@@ -186,8 +200,12 @@ class Processes:
         tasks.clear()
 
     def alive(self):
-        """Whether every worker lives and belongs to this process."""
-        return self._owner == os.getpid() and all(each.is_alive() for each in self._workers)
+        """Whether every worker lives, belongs to this process and can take tasks."""
+        return (
+            self._whole
+            and self._owner == os.getpid()
+            and all(each.is_alive() for each in self._workers)
+        )
 
     def close(self):
         """End the workers."""
