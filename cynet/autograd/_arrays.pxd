@@ -13,3 +13,5 @@ cdef NDArrayBase copied(NDArrayBase source)
 cdef NDArrayBase plus(NDArrayBase a, NDArrayBase b, NDArrayBase out)
 # The same bytes under the shape of `like`.
 cdef NDArrayBase in_shape(NDArrayBase array, const TBlob* like)
+# What a user gives as the gradient of head `i`, with the head's dtype on its device.
+cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i)

@@ -7,43 +7,34 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
-from .._ndarray cimport NDArrayBase, blob_shape, new_view, same_shape
+from .._ndarray cimport NDArrayBase, blob_shape, new_view
 from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward
 from ..ndarray._resolve cimport Call, State
 from ..ndarray._tape cimport (
     Backward, CallNode, Leaf, Node, Output, StepNode, index_of, node_of, nothing, set_flags,
     trains)
-from ._arrays cimport blank, copied, copy_values, fill, filled, in_shape, plus
+from ._arrays cimport blank, copied, copy_values, fill, filled, gradient_of_head, in_shape, plus
 
 from .. import ndarray
-from ..base.dtype import NAMES
-from ..base.errors import ArgumentTypeError, GradientError, ShapeError, shown
+from ..base.errors import ArgumentTypeError, GradientError, shown
 from ..operator.gradients import BY_FORMULA, BY_REWRITING, FLATLY, LINEARLY, way_of
 from ..operator.property import OperatorProperty
 from ._adjoint import alias_of, take_back
+from .watching import watchers
 
 cdef enum:
     SLOTS = 64  # outputs of a node that its `lent` tells of
 
 cdef uint64_t _walks = 0
 cdef set _live = set()  # walks that are on their way
+cdef list _watchers = watchers
 
 cdef str _NOT_RECORDED = (
     "Cannot differentiate {} because it is not in a computational graph: compute it from arrays "
     "with attach_grad() inside `with autograd.record():`. An earlier backward has let go of its "
     "graph, unless it was called with retain_graph=True.")
 cdef str _NO_LEAF = "There are no inputs in computation graph that require gradients."
-
-
-cdef object _watch = None
-
-
-def set_watch(watch):
-    """Have ``watch(node, pairs of input and gradient)`` called after each step back; None: no
-    longer."""
-    global _watch
-    _watch = watch
 
 
 # --- the walk -------------------------------------------------------------------------------------
@@ -134,7 +125,7 @@ cdef class Walk:
                             self.pull_call(<CallNode>node)
                     else:
                         self._pull(node)
-                    if _watch is not None:
+                    if _watchers:
                         self._show(node)
                 self.order[i] = None
                 node.grads = None
@@ -148,23 +139,15 @@ cdef class Walk:
         return 0
 
     def _show(self, Node node):
-        # The gradients that a step has given, to whoever watches.
+        # The gradients of its inputs, as far as they have come, to whoever watches.
         cdef Node source
-        cdef int i = 0
-        found = []
-        for entry in node.inputs:
-            if self.wants(entry):
-                source = node_of(entry)
-                if not self.ends_at(source):
-                    grad = source.grads[index_of(entry)]
-                elif self.wanted is not None:
-                    grad = self.wanted[source]
-                else:
-                    grad = (<Leaf>source).grad if source in self.begun else None
-                if grad is not None:
-                    found.append((i, grad))
-            i += 1
-        _watch(node, found)
+        for i, entry in enumerate(node.inputs):
+            source = node_of(entry) if self.wants(entry) else None
+            if source is not None and not self.ends_at(source):
+                _watchers[0](node, i, source.grads[index_of(entry)])
+            elif source is not None:
+                _watchers[0](node, i, (<Leaf>source).grad if self.wanted is None
+                             else self.wanted[source])
 
     cdef bint ends_at(self, Node node):
         # No further than this: a leaf, or what `grad` was asked for.
@@ -520,7 +503,7 @@ cdef list _entries(list heads):
 
 
 cdef int _seed(Walk walk, list heads, list entries, list grads) except -1:
-    cdef NDArrayBase head, grad
+    cdef NDArrayBase head
     for i, each in enumerate(heads):
         head = each
         if not walk.wants(entries[i]):
@@ -528,18 +511,7 @@ cdef int _seed(Walk walk, list heads, list entries, list grads) except -1:
         if grads is None or grads[i] is None:
             walk.deliver(entries[i], filled(&head.blob, 1), False)
             continue
-        if not isinstance(grads[i], NDArrayBase):
-            raise ArgumentTypeError(
-                f"the gradient of head {i} must be an NDArray or None, got {shown(grads[i])}")
-        grad = grads[i]
-        if not same_shape(&head.blob, &grad.blob):
-            raise ShapeError(f"the gradient of head {i} has shape {blob_shape(&grad.blob)}, the "
-                             f"head has shape {blob_shape(&head.blob)}")
-        if grad.blob.dtype != head.blob.dtype or grad.blob.dev_type != head.blob.dev_type or (
-                grad.blob.dev_id != head.blob.dev_id):
-            grad = (<object>grad).as_in_context(each.context).astype(
-                NAMES[head.blob.dtype], copy=False)
-        walk.deliver(entries[i], grad, True)
+        walk.deliver(entries[i], gradient_of_head(head, grads[i], i), True)
     return 0
 
 

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 
-from ..autograd import _walk
+from ..autograd import watching
 from ..base.errors import CynetError, user_frame
 from ..ndarray import _dispatch
 from ..ndarray._tape import entry_of
@@ -17,6 +17,7 @@ from .tracing import set_watch
 _lock = threading.Lock()
 _active = []  # the scopes that are open
 _paths = {}  # node of the tape -> layer; as long as a scope is open
+_MANY = 10_000  # of them: those whose graph is gone go
 
 
 class AnomalyError(CynetError, FloatingPointError):
@@ -68,7 +69,7 @@ class detect_anomaly:
 def _install():
     on = bool(_active)
     _dispatch.set_watch(_after_call if on else None)
-    _walk.set_watch(_after_step if on else None)
+    watching.set_watch(_after_step if on else None)
     set_watch(_after_node if on else None)
     if not on:
         _paths.clear()
@@ -104,6 +105,9 @@ def _after_call(operator, inputs, outputs):
             f"operator {operator} gave {kind}{_layer(_running())}, called at"
             f" {':'.join(map(str, user_frame()))}; {given or 'it has no inputs'}"
         )
+    if len(_paths) > _MANY:
+        for node in [each for each in _paths if each.sources is None]:
+            del _paths[node]
     for each in outputs:
         entry = entry_of(each)
         if entry is not None:
@@ -111,15 +115,13 @@ def _after_call(operator, inputs, outputs):
             _paths[entry[0]] = path
 
 
-def _after_step(node, found):
-    path = _paths.pop(node, "")
-    for i, grad in found:
-        kind = _trouble(grad)
-        if kind is not None:
-            raise AnomalyError(
-                f"{node.name} gave a gradient of its input {i} with {kind}{_layer(path)}, recorded"
-                f" at {node.where()}"
-            )
+def _after_step(node, i, grad):
+    kind = None if grad is None else _trouble(grad)
+    if kind is not None:
+        raise AnomalyError(
+            f"{node.name} gave a gradient of its input {i} with {kind}{_layer(_paths.get(node))},"
+            f" recorded at {node.where()}"
+        )
 
 
 def _after_node(name, operator, array):
