@@ -44,6 +44,8 @@ from .geometry import (
     resize_short,
     scale_down,
 )
+from .detection_iter import ImageDetIter
+from .image_iter import ImageIter
 from .rotate import imrotate, random_rotate
 
 __all__ = [
@@ -66,6 +68,8 @@ __all__ = [
     "ForceResizeAug",
     "HorizontalFlipAug",
     "HueJitterAug",
+    "ImageDetIter",
+    "ImageIter",
     "LightingAug",
     "RandomCropAug",
     "RandomGrayAug",

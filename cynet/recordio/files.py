@@ -319,7 +319,7 @@ def read_index(path, key_type=int):
                 found[key_type(key.decode())] = offset
             except (IndexError, ValueError) as error:
                 raise FormatError(
-                    f"{shown(path)}, line {number}: {shown(line[:80])} is no key and offset"
-                    f" with a tab between ({error})"
+                    f"{shown(os.fspath(path))}, line {number}: {shown(line[:80])} is no key"
+                    f" and offset with a tab between ({error})"
                 ) from None
     return found

@@ -1,0 +1,264 @@
+"""ImageDetIter: batches of images and their boxes."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, shown
+from ..base.guard import PER_BATCH, guarded
+from ..io import DataDesc
+from .augment import checked_shape
+from .codec import cv, decoded_rgb
+from .detection import CreateDetAugmenter, applied_with_boxes
+from .image_iter import ImageIter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..base.typing import FileName, NumpyArray
+
+_LEAST_WIDTH = 5  # class and two corners
+
+
+@guarded(but=PER_BATCH)
+class ImageDetIter(ImageIter):
+    """Batches of images with boxes; a batch's label is (N, most boxes, numbers of a box), filled up
+    with rows of -1.
+
+    A record's label is: how many numbers its head has, how many each box has, the rest of the head,
+    and the boxes: class, xmin, ymin, xmax, ymax from 0 to 1, and what more there is.
+
+    Parameters
+    ----------
+    batch_size, data_shape, path_imgrec, path_imglist, path_root, path_imgidx, shuffle, part_index,
+    num_parts, imglist, last_batch_handle, skip_damaged
+        See :class:`ImageIter`.
+    aug_list : list of DetAugmenter, optional
+        None: ``CreateDetAugmenter(data_shape, **kwargs)``.
+    data_name, label_name : str
+    **kwargs
+        Of :func:`CreateDetAugmenter`.
+    """
+
+    def __init__(
+        self,
+        batch_size: int,
+        data_shape: Sequence[int],
+        path_imgrec: FileName | None = None,
+        path_imglist: FileName | None = None,
+        path_root: FileName | None = None,
+        path_imgidx: FileName | None = None,
+        shuffle: bool = False,
+        part_index: int = 0,
+        num_parts: int = 1,
+        aug_list: Sequence[Any] | None = None,
+        imglist: Sequence[Any] | None = None,
+        data_name: str = "data",
+        label_name: str = "label",
+        last_batch_handle: str = "pad",
+        skip_damaged: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            batch_size,
+            data_shape,
+            path_imgrec=path_imgrec,
+            path_imglist=path_imglist,
+            path_root=path_root,
+            path_imgidx=path_imgidx,
+            shuffle=shuffle,
+            part_index=part_index,
+            num_parts=num_parts,
+            aug_list=aug_list,
+            imglist=imglist,
+            data_name=data_name,
+            label_name=label_name,
+            last_batch_handle=last_batch_handle,
+            skip_damaged=skip_damaged,
+            **kwargs,
+        )
+        self.label_shape = self._estimate_label_shape()
+        self._describe()
+
+    def _created(self, data_shape, kwargs):
+        return CreateDetAugmenter(data_shape, **kwargs)
+
+    def _describe(self):
+        data, label = self.provide_data[0].name, self.provide_label[0].name
+        self.provide_data = [DataDesc(data, (self.batch_size, *self.data_shape))]
+        self.provide_label = [DataDesc(label, (self.batch_size, *self.label_shape))]
+
+    def _estimate_label_shape(self):
+        """(most boxes, numbers of a box) of all samples."""
+        most, width = 0, _LEAST_WIDTH
+        for number in self.seq:
+            try:
+                boxes = self._parse_label(self._source.label(number))
+            except CynetError as error:
+                if not self.skip_damaged:
+                    raise FormatError(f"{self._source.name(number)}: {error}") from None
+                continue
+            most, width = max(most, len(boxes)), max(width, boxes.shape[1])
+        return most, width
+
+    def _parse_label(self, label):
+        """Boxes (N, numbers of a box) of a record's label; those without area are left out."""
+        raw = np.asarray(label, np.float32).ravel()
+        if len(raw) < 2 + _LEAST_WIDTH:
+            raise FormatError(f"a label with boxes has 7 numbers or more, this has {len(raw)}")
+        if not np.isfinite(raw[:2]).all():
+            raise FormatError(f"a label begins with two sizes, this with {raw[:2].tolist()}")
+        head, width = int(raw[0]), int(raw[1])
+        if head < 2 or width < _LEAST_WIDTH or len(raw) <= head or (len(raw) - head) % width:
+            raise FormatError(
+                f"a label of {len(raw)} numbers cannot be a head of {head} and boxes of {width}"
+            )
+        boxes = raw[head:].reshape(-1, width)
+        boxes = boxes[(boxes[:, 3] > boxes[:, 1]) & (boxes[:, 4] > boxes[:, 2])]
+        if not len(boxes):
+            raise FormatError("no box of a label has an area")
+        return boxes
+
+    def _label(self, label, number):
+        return self._parse_label(label)
+
+    def _put(self, data, labels, place, label, content):
+        array, boxes = self._augmented(decoded_rgb(content), label)
+        most, width = self.label_shape
+        labels[place] = -1
+        if len(boxes) > most or boxes.shape[1] > width:
+            raise ShapeError(f"{boxes.shape} boxes do not fit into label_shape {self.label_shape}")
+        labels[place, : len(boxes), : boxes.shape[1]] = boxes
+        self._place(data, place, array)
+
+    def _augmented(self, array, boxes):
+        for each in self.auglist:
+            array, boxes = applied_with_boxes(each, array, boxes)
+        return array, boxes
+
+    def augmentation_transform(self, data: Any, label: NumpyArray) -> Any:
+        """Image and boxes after all augmenters."""
+        for each in self.auglist:
+            data, label = each(data, label)
+        return data, label
+
+    def check_label_shape(self, label_shape: Sequence[int]) -> None:
+        """Refuse a label shape that boxes do not fit in."""
+        if len(label_shape) != 2:
+            raise ArgumentError(f"label_shape is (most boxes, numbers), got {shown(label_shape)}")
+        most, width = self.label_shape
+        if label_shape[0] < most or label_shape[1] != width:
+            raise ArgumentError(
+                f"label_shape {tuple(label_shape)} holds less than {self.label_shape}, or boxes of"
+                " another width"
+            )
+
+    def reshape(
+        self, data_shape: Sequence[int] | None = None, label_shape: Sequence[int] | None = None
+    ) -> None:
+        """Give batches of other shapes; the last augmenters must give images of `data_shape`.
+
+        Parameters
+        ----------
+        data_shape : tuple of int, optional
+            (3, height, width).
+        label_shape : tuple of int, optional
+            (most boxes, numbers of a box); at least as many boxes as before.
+        """
+        if data_shape is not None:
+            self.check_data_shape(data_shape)
+            self.data_shape = checked_shape(data_shape)
+        if label_shape is not None:
+            self.check_label_shape(label_shape)
+            self.label_shape = tuple(label_shape)
+        self._describe()
+
+    def sync_label_shape(self, it: ImageDetIter, verbose: bool = False) -> ImageDetIter:
+        """Give both iterators, of training and validation say, room for the larger label.
+
+        Parameters
+        ----------
+        it : ImageDetIter
+        verbose : bool
+            Log the shape.
+
+        Returns
+        -------
+        ImageDetIter
+            `it`.
+        """
+        if self.label_shape[1] != it.label_shape[1]:
+            raise ArgumentError(f"boxes of widths {self.label_shape[1]} and {it.label_shape[1]}")
+        most = max(self.label_shape[0], it.label_shape[0])
+        for each in (self, it):
+            each.reshape(label_shape=(most, self.label_shape[1]))
+        if verbose:
+            import logging
+
+            logging.getLogger("cynet").info("label shape: %s", self.label_shape)
+        return it
+
+    def draw_next(
+        self,
+        color: Any = None,
+        thickness: int = 2,
+        mean: Any = None,
+        std: Any = None,
+        clip: bool = True,
+        waitKey: int | None = None,
+        window_name: str = "draw_next",
+        id2labels: dict[int, str] | None = None,
+    ) -> Iterator[NumpyArray]:
+        """Images as they come, with their boxes drawn on them, until the end of the epoch.
+
+        Parameters
+        ----------
+        color : tuple of int, optional
+            Of all boxes; None draws one for each.
+        thickness : int
+        mean, std : array, or True, optional
+            What a normalization took away; True: ImageNet's.
+        clip : bool
+            Keep pixels from 0 to 255.
+        waitKey : int, optional
+            Show each image in a window for so many milliseconds; OpenCV must have windows.
+        window_name : str
+        id2labels : dict, optional
+            Class to the text beside its boxes.
+
+        Yields
+        ------
+        numpy.ndarray
+            (H, W, 3), uint8.
+        """
+        mean = np.array([123.68, 116.28, 103.53]) if mean is True else mean
+        std = np.array([58.395, 57.12, 57.375]) if std is True else std
+        module = cv()
+        while True:
+            try:
+                label, content = self.next_sample()
+            except StopIteration:
+                return
+            array, boxes = self._augmented(decoded_rgb(content), label)
+            array = array.astype(np.float32)
+            if std is not None:
+                array = array * np.asarray(std, np.float32)
+            if mean is not None:
+                array = array + np.asarray(mean, np.float32)
+            array = np.ascontiguousarray(array.clip(0, 255) if clip else array, np.uint8)
+            height, width = array.shape[:2]
+            for box in boxes:
+                corners = (box[1:5] * [width, height, width, height]).astype(int).tolist()
+                chosen = color or tuple(random.randint(0, 255) for _ in range(3))
+                module.rectangle(array, corners[:2], corners[2:], chosen, thickness)
+                text = (id2labels or {}).get(int(box[0]))
+                if text is not None:
+                    at = (corners[0] + 5, corners[1] + 15)
+                    module.putText(array, str(text), at, module.FONT_HERSHEY_SIMPLEX, 0.5, chosen)
+            if waitKey is not None:
+                module.imshow(window_name, array[..., ::-1])
+                module.waitKey(waitKey)
+            yield array
