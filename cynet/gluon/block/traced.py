@@ -282,7 +282,7 @@ class Traced(Symbol):
     def __getitem__(self, key):
         """A part of the array; of several outputs one of them."""
         if len(self.entries) != 1:
-            return Symbol.__getitem__(self, key)
+            return Traced(Symbol.__getitem__(self, key).entries)
         if isinstance(key, (NDArray, Symbol)):
             return sym.take(self, _as_traced(key), axis=0)
         out, axis, dropped, new = self, 0, [], []

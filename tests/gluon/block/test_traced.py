@@ -37,6 +37,8 @@ FUNCTIONS = {
     "where": lambda x: nd.where(x > 2, x, nd.zeros_like(x)),
     "operators": lambda x: (1 - x) * x[0] / 2**x + -x % 2,
     "methods": lambda x: x.clip(2, 4).astype("float64").sum(axis=1, keepdims=True).expand_dims(0),
+    "a part of an output": lambda x: nd.split(x, num_outputs=3, axis=1)[1][0] + nd.topk(x, k=1)[1],
+    "outputs": lambda x: sum(each[:, 0].max() for each in nd.split(x, num_outputs=3, axis=1)),
     "shapes": lambda x: x.reshape((x.shape[1], -1)).T.flatten().swapaxes(0, 1),
 }
 
