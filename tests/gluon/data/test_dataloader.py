@@ -1,5 +1,6 @@
 """DataLoader: batches in process, by threads, by processes; errors, seeds, resuming, no leaks."""
 
+import contextlib
 import gc
 import json
 import os
@@ -266,6 +267,33 @@ def test_nothing_is_left_behind(rng):
         del loader, batches
     gc.collect()
     assert open_files() == files and len(children()) == processes
+
+
+@pytest.mark.parametrize("how", ["kill", "terminate", "break", "interrupt"])
+def test_loaders_that_end_at_a_random_point(how, rng):
+    gc.collect()
+    files, start = open_files(), time.monotonic()
+    dataset = data.SimpleDataset([np.zeros((64, 64), "float32")] * 240)
+    for _ in range(3):
+        loader = data.DataLoader(dataset, 8, num_workers=2)
+        batches, at = iter(loader), int(rng.integers(0, 10))
+        ends = (
+            contextlib.nullcontext()
+            if how == "break"
+            else pytest.raises(KeyboardInterrupt if how == "interrupt" else mx.MXNetError)
+        )
+        with ends:
+            for k, _batch in enumerate(batches):
+                if k == at and how == "break":
+                    break
+                if k == at and how == "interrupt":
+                    signal.raise_signal(signal.SIGINT)
+                if k == at and how in ("kill", "terminate"):
+                    getattr(loader._pool._workers[k % 2], how)()
+        loader.close()
+        del loader, batches
+    gc.collect()
+    assert time.monotonic() - start < 15 and open_files() <= files + 1
 
 
 PARENT = """
