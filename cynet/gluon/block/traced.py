@@ -368,8 +368,16 @@ def _call_binary(operators, lhs, rhs):
     if not (isinstance(lhs, (NDArray, Symbol)) and isinstance(rhs, (NDArray, Symbol))):
         return None
     pair = _as_traced(lhs), _as_traced(rhs)
-    shapes = [active().shape(each) for each in pair]
-    return _called(same if shapes[0] == shapes[1] else broadcast, *pair)
+    return _called(same if _of_one_shape(*pair) else broadcast, *pair)
+
+
+def _of_one_shape(lhs, rhs):
+    """Whether both have one shape; taken for granted where one is not known yet, as that of states
+    which begin as zeros for a batch of any size."""
+    try:
+        return active().shape(lhs) == active().shape(rhs)
+    except UntraceableError:
+        return True
 
 
 def _binary(name, same, broadcast, scalar, turned):
@@ -379,10 +387,10 @@ def _binary(name, same, broadcast, scalar, turned):
         if isinstance(other, (NDArray, Symbol)):
             other = _as_traced(other)
             left, right = (other, self) if turned else (self, other)
-            shapes = [active().shape(each) for each in (left, right)]
-            if shapes[0] == shapes[1] and not turned:
+            one_shape = _of_one_shape(left, right)
+            if one_shape and not turned:
                 return plain(self, other)
-            return _called(same if shapes[0] == shapes[1] else broadcast, left, right)
+            return _called(same if one_shape else broadcast, left, right)
         return plain(self, other)
 
     method.__name__ = name
