@@ -1,5 +1,5 @@
-// The square windows that Winograd's algorithm supports, how it cuts images into tiles, and in which
-// of its forms it runs. Included by winograd.h.
+// The square windows that Winograd's algorithm supports, how it cuts images into tiles, and in
+// which of its forms it runs. Included by winograd.h.
 #ifndef CYNET_WINOGRAD_SIZES_H
 #define CYNET_WINOGRAD_SIZES_H
 
