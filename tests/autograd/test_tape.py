@@ -249,3 +249,16 @@ def test_python_iteration_and_len():
         y = sum(row * (i + 1) for i, row in enumerate(x))
     y.backward()
     assert x.grad.asnumpy().tolist() == [1, 2, 3]
+
+
+def test_kernels_write_nothing_that_is_recorded():
+    kernel = mx.rtc.CudaModule(
+        'extern "C" __global__ void twice(float *x) { x[threadIdx.x] *= 2; }', exports=["twice"]
+    ).get_kernel("twice", "float *x")
+    x = leaf([1.0, 2.0])
+    with ag.record():
+        y = x * 1
+        with pytest.raises(mx.MXNetError, match="must not be written"):
+            kernel.launch([y], mx.cpu(), (1, 1, 1), (2, 1, 1))
+    kernel.launch([y], mx.cpu(), (1, 1, 1), (2, 1, 1))
+    assert y.asnumpy().tolist() == [2, 4]
