@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from ..base.typing import ArrayLike, DTypeLike, NDArray, NumpyArray, Shape
 
-_RTOL = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-5}
-_ATOL = {"float16": 1e-1, "float32": 1e-3, "float64": 1e-20}
+RTOL = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-5}
+ATOL = {"float16": 1e-1, "float32": 1e-3, "float64": 1e-20}
 _chosen = []
 
 
@@ -116,13 +116,13 @@ def to_numpy(array: Any) -> NumpyArray:
 @guarded
 def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
     """`rtol`, or the relative tolerance of a dtype."""
-    return _RTOL.get(np.dtype(dtype).name, 0) if rtol is None else rtol
+    return RTOL.get(np.dtype(dtype).name, 0) if rtol is None else rtol
 
 
 @guarded
 def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
     """`atol`, or the absolute tolerance of a dtype."""
-    return _ATOL.get(np.dtype(dtype).name, 0) if atol is None else atol
+    return ATOL.get(np.dtype(dtype).name, 0) if atol is None else atol
 
 
 @guarded

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..base import config
 from ..base.errors import ArgumentError, FileError, FormatError, MissingFileError, shown
-from ..base.files import naming, write_atomically
+from ..base.files import naming, read_file, write_atomically
 from ..base.guard import guarded
 from ..io import MNISTIter, read_idx
 
@@ -243,3 +243,75 @@ def get_mnist_iterator(
         for prefix, shuffle in (("train", True), ("t10k", False))
     )
     return train, val
+
+
+@guarded
+def get_mnist_ubyte() -> None:
+    """Put MNIST's four IDX files, unpacked, into the folder ``data`` of the current one."""
+    folder = Path("data")
+    with naming("make the folder", folder):
+        folder.mkdir(exist_ok=True)
+    for name, path in _mnist_files().items():
+        content = read_file(path)
+        if str(path).endswith(".gz"):
+            content = _unpacked(content)
+        write_atomically(folder / name, content)
+
+
+@guarded
+def get_zip_data(data_dir: FileName, url: str, data_origin_name: str) -> None:
+    """Download a zip archive into a folder, unless it is there, and unpack it there.
+
+    Parameters
+    ----------
+    data_dir : str
+        The folder, made if it is missing.
+    url : str
+    data_origin_name : str
+        The archive's file name.
+    """
+    import zipfile  # here, because it is hardly ever needed
+
+    path = download(url, data_origin_name, data_dir)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(data_dir)
+    except zipfile.BadZipFile as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
+@guarded
+def get_bz2_data(data_dir: FileName, data_name: str, url: str, data_origin_name: str) -> None:
+    """Download a bz2 file into a folder and unpack it there, unless `data_name` is there.
+
+    Parameters
+    ----------
+    data_dir : str
+        The folder, made if it is missing.
+    data_name : str
+        Name of the unpacked file.
+    url : str
+    data_origin_name : str
+        Name of the packed file, which is removed.
+    """
+    import bz2  # here, because it is hardly ever needed
+
+    target = os.path.join(data_dir, data_name)
+    if os.path.exists(target):
+        return
+    path = download(url, data_origin_name, data_dir)
+    try:
+        content = bz2.decompress(read_file(path))
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path}: {error}") from None
+    write_atomically(target, content)
+    os.remove(path)
+
+
+@guarded
+def get_cifar10() -> None:
+    """CIFAR-10 as record files in ``data/cifar`` of the current folder, downloaded if missing."""
+    folder = os.path.join("data", "cifar")
+    names = ("train.rec", "test.rec", "train.lst", "test.lst")
+    if not all(os.path.exists(os.path.join(folder, name)) for name in names):
+        get_zip_data("data", "http://data.mxnet.io/mxnet/data/cifar10.zip", "cifar10.zip")

@@ -141,6 +141,17 @@ def test_download(tmp_path, monkeypatch):
         mx.test_utils.download("http://example.org/")
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_files_of_mnist_are_put_into_data(tmp_path, monkeypatch, contents, packed):
+    write(tmp_path / "mnist", contents, packed)
+    monkeypatch.setenv("CYNET_DATA_DIR", str(tmp_path))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    mx.test_utils.get_mnist_ubyte()
+    found = {path.name: path.read_bytes() for path in (tmp_path / "here" / "data").iterdir()}
+    assert found == contents
+
+
 def test_real_mnist(mnist_dir):
     if mnist_dir is None:
         pytest.skip("no MNIST at hand; set CYNET_DATA_DIR")

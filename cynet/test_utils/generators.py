@@ -1,0 +1,172 @@
+"""Checks of random generators: means, variances, chi-square tests."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base.errors import ArgumentError
+from ..base.guard import guarded
+from .compare import to_numpy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..base.typing import NumpyArray
+
+
+@guarded
+def gen_buckets_probs_with_ppf(
+    ppf: Callable[[float], float], nbuckets: int
+) -> tuple[list[tuple[float, float]], list[float]]:
+    """Buckets of equal probability, and their probabilities, from a quantile function.
+
+    Parameters
+    ----------
+    ppf : callable
+        From a probability to the value below which that share lies.
+    nbuckets : int
+
+    Examples
+    --------
+    >>> gen_buckets_probs_with_ppf(lambda p: 2 * p, 2)
+    ([(0.0, 1.0), (1.0, 2.0)], [0.5, 0.5])
+    """
+    if nbuckets < 1:
+        raise ArgumentError(
+            f"gen_buckets_probs_with_ppf: nbuckets must be 1 or more, got {nbuckets}"
+        )
+    width = 1.0 / nbuckets
+    edges = [float(ppf(width * i)) for i in range(nbuckets)] + [float(ppf(1.0))]
+    return list(pairwise(edges)), [width] * nbuckets
+
+
+def _samples(generator, nsamples):
+    return to_numpy(generator(nsamples)).reshape(-1)
+
+
+@guarded
+def mean_check(
+    generator: Callable[[int], Any], mu: float, sigma: float, nsamples: int = 1000000
+) -> bool:
+    """Whether the mean of samples is within three of its standard deviations from `mu`.
+
+    Parameters
+    ----------
+    generator : callable
+        ``generator(n)`` gives n independent samples.
+    mu, sigma : float
+        The distribution's mean and standard deviation.
+    nsamples : int
+    """
+    mean = float(_samples(generator, nsamples).mean(dtype=np.float64))
+    return abs(mean - mu) < 3 * sigma / math.sqrt(nsamples)
+
+
+@guarded
+def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 1000000) -> bool:
+    """Whether the variance of samples is within three of its standard deviations from
+    ``sigma ** 2``, for normal distributions; see `mean_check`."""
+    variance = float(_samples(generator, nsamples).var(ddof=1, dtype=np.float64))
+    return abs(variance - sigma**2) < 3 * math.sqrt(2 * sigma**4 / (nsamples - 1))
+
+
+def chi_square_tail(statistic, freedom):
+    """The probability of a chi-square statistic that is larger, for whole degrees of freedom.
+
+    A finite sum: the recurrence of the upper incomplete gamma function in steps of 1, from
+    ``exp(-x)`` or ``erfc(sqrt(x))``.
+    """
+    half = statistic / 2
+    if freedom % 2 == 0:
+        tail, power, order = math.exp(-half), math.exp(-half), 1.0
+    else:
+        tail = math.erfc(math.sqrt(half))
+        power, order = math.exp(-half) * math.sqrt(half) / math.gamma(1.5), 1.5
+        if freedom > 1:
+            tail += power
+    while order < freedom / 2 - 0.75:
+        power *= half / order
+        order += 1
+        tail += power
+    return tail
+
+
+@guarded
+def chi_square_check(
+    generator: Callable[[int], Any],
+    buckets: Sequence[Any],
+    probs: Sequence[float],
+    nsamples: int = 1000000,
+) -> tuple[float, NumpyArray, NumpyArray]:
+    """Pearson's chi-square test of a generator.
+
+    Parameters
+    ----------
+    generator : callable
+        ``generator(n)`` gives n independent samples.
+    buckets : list of (low, high), or list of number
+        Ranges of a continuous distribution, or all values of a discrete one.
+    probs : list of float
+        The probability of each bucket.
+    nsamples : int
+
+    Returns
+    -------
+    (p, counts, expected counts)
+        Float, int array, int32 array; a small `p` speaks against the generator.
+    """
+    if len(buckets) != len(probs) or not len(buckets):
+        raise ArgumentError(
+            f"chi_square_check: {len(buckets)} buckets for {len(probs)} probabilities"
+        )
+    expected = (nsamples * np.asarray(probs, np.float64)).round().astype(np.int32)
+    samples = _samples(generator, nsamples)
+    if isinstance(buckets[0], (list, tuple)):
+        # a sample on an edge belongs to the bucket below
+        counts = np.array([((samples > low) & (samples <= high)).sum() for low, high in buckets])
+    else:
+        counts = np.array([(samples == value).sum() for value in buckets])
+    statistic = float(((counts - expected) ** 2 / expected).sum())
+    return chi_square_tail(statistic, len(buckets) - 1), counts, expected
+
+
+@guarded
+def verify_generator(
+    generator: Callable[[int], Any],
+    buckets: Sequence[Any],
+    probs: Sequence[float],
+    nsamples: int = 1000000,
+    nrepeat: int = 5,
+    success_rate: float = 0.2,
+    alpha: float = 0.05,
+) -> list[float]:
+    """Raise AssertionError unless enough of `nrepeat` chi-square tests have a `p` above `alpha`.
+
+    Parameters
+    ----------
+    generator, buckets, probs, nsamples
+        See `chi_square_check`.
+    nrepeat : int
+    success_rate : float
+        The share of tests that must succeed.
+    alpha : float
+
+    Returns
+    -------
+    list of float
+        Each test's `p`.
+    """
+    tests = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
+    values = [p for p, _, _ in tests]
+    passed = sum(p > alpha for p in values)
+    if passed < nrepeat * success_rate:
+        raise AssertionError(
+            f"{passed} of {nrepeat} chi-square tests succeed: p={values}, buckets={list(buckets)},"
+            f" counts={[counts.tolist() for _, counts, _ in tests]}, expected"
+            f" {tests[0][2].tolist()}"
+        )
+    return values

@@ -1,0 +1,213 @@
+"""Around tests: repeating, the environment, speed, optimizers, an iterator of one batch."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base import config
+from ..base.config import getenv as variable
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..base.guard import guarded
+from ..io import DataIter
+from ..ndarray import waitall
+from .compare import assert_almost_equal, default_context, rand_ndarray
+from .tolerances import compare_ndarray_tuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..base.typing import ArrayLike, ContextLike, DataBatch, GradReq, Optimizer, Shape, Symbol
+
+
+@guarded
+def retry(n: int) -> Callable[..., Any]:
+    """A decorator: a test that fails by chance is tried `n` times; the last failure counts."""
+    if n < 1:
+        raise ArgumentError(f"retry: n must be 1 or more, got {n}")
+
+    def wrap(test):
+        @functools.wraps(test)
+        def again(*args, **kwargs):
+            for _ in range(n - 1):
+                try:
+                    return test(*args, **kwargs)
+                except AssertionError:
+                    continue
+            return test(*args, **kwargs)
+
+        return again
+
+    return wrap
+
+
+@contextmanager
+def environment(*args: Any) -> Any:
+    """Set environment variables for a ``with`` statement: a name and a value, or a dict; None
+    removes one.
+
+    >>> with environment("CYNET_HOME", "elsewhere"):
+    ...     config.get("CYNET_HOME")
+    'elsewhere'
+    """
+    if len(args) == 1 and isinstance(args[0], dict):
+        wanted = args[0]
+    elif len(args) == 2:
+        wanted = {args[0]: args[1]}
+    else:
+        raise ArgumentTypeError("environment takes a name and a value, or a dict of them")
+    with ExitStack() as stack:
+        for name, value in wanted.items():
+            stack.enter_context(config.environment(name, value))
+        yield
+
+
+@contextmanager
+def discard_stderr() -> Any:
+    """Nothing is written to the process's stderr in a ``with`` statement, by C code neither."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)
+
+
+class DummyIter(DataIter):
+    """Gives the first batch of an iterator for ever, to time the rest of a training.
+
+    Parameters
+    ----------
+    real_iter : DataIter
+    """
+
+    def __init__(self, real_iter: DataIter) -> None:
+        super().__init__(real_iter.batch_size)
+        self.real_iter = real_iter
+        self.provide_data = real_iter.provide_data
+        self.provide_label = real_iter.provide_label
+        self.the_batch = next(real_iter)
+
+    def next(self) -> DataBatch:
+        """The batch."""
+        return self.the_batch
+
+
+@guarded
+def check_speed(
+    sym: Symbol,
+    location: dict[str, ArrayLike] | None = None,
+    ctx: ContextLike | None = None,
+    N: int = 20,
+    grad_req: GradReq | None = None,
+    typ: str = "whole",
+    **kwargs: Any,
+) -> float:
+    """Seconds of one run of a symbol, the mean of `N`.
+
+    Parameters
+    ----------
+    sym : Symbol
+    location : dict of str to array, optional
+        Values of arguments; normal random ones by default.
+    ctx : Context, optional
+    N : int
+    grad_req : str, optional
+        ``'write'`` by default.
+    typ : str
+        ``'whole'``: forward and backward; ``'forward'``: prediction.
+    **kwargs
+        Shapes of arguments, without `location`.
+    """
+    if typ not in ("whole", "forward"):
+        raise ArgumentError(f"check_speed: typ must be 'whole' or 'forward', got {shown(typ)}")
+    ctx = default_context() if ctx is None else ctx
+    shapes = {k: v.shape for k, v in location.items()} if location is not None else kwargs
+    executor = sym.simple_bind(ctx, grad_req="write" if grad_req is None else grad_req, **shapes)
+    for name, array in executor.arg_dict.items():
+        given = None if location is None else location.get(name)
+        array[:] = np.random.normal(size=array.shape) if given is None else given
+
+    def run():
+        executor.forward(is_train=typ == "whole")
+        if typ == "whole":
+            executor.backward(executor.outputs)
+
+    run()
+    waitall()
+    begin = time.perf_counter()
+    for _ in range(N):
+        run()
+    waitall()
+    return (time.perf_counter() - begin) / N
+
+
+@guarded
+def compare_optimizer(
+    opt1: Optimizer,
+    opt2: Optimizer,
+    shape: Shape | list[Shape],
+    dtype: Any,
+    w_stype: str = "default",
+    g_stype: str = "default",
+    rtol: float = 1e-4,
+    atol: float = 1e-5,
+    compare_states: bool = True,
+    ntensors: int = 1,
+) -> None:
+    """Raise AssertionError unless two optimizers change random weights alike.
+
+    Parameters
+    ----------
+    opt1, opt2 : Optimizer
+    shape : tuple of int, or a list of them
+    dtype : numpy dtype
+    w_stype, g_stype : str
+        Only ``'default'``, dense.
+    rtol, atol : float
+    compare_states : bool
+        Whether the states must agree, too.
+    ntensors : int
+        The number of shapes in the list.
+    """
+    shapes = shape if isinstance(shape, list) else [shape]
+    for i, each in enumerate(shapes):
+        weight = rand_ndarray(each, w_stype, dtype=dtype)
+        grad = rand_ndarray(each, g_stype, dtype=dtype)
+        weights = weight.copy(), weight.copy()
+        states = []
+        for optimizer, own in zip((opt1, opt2), weights):
+            state = optimizer.create_state_multi_precision(i, own)
+            optimizer.update_multi_precision(i, own, grad.copy(), state)
+            states.append(state)
+        if compare_states:
+            compare_ndarray_tuple(*states, rtol=rtol, atol=atol)
+        assert_almost_equal(*weights, rtol=rtol, atol=atol)
+
+
+def is_cd_run() -> bool:
+    """Whether CD_JOB is 1, as in MXNet's own continuous delivery."""
+    return variable("CD_JOB") == "1"
+
+
+def is_aarch64_run() -> bool:
+    """Whether this is a 64-bit ARM machine."""
+    return platform.machine() == "aarch64"
+
+
+def has_tvm_ops() -> bool:
+    """Whether operators of TVM are there: no."""
+    return False
+
+
+def is_op_runnable() -> bool:
+    """Whether operators run on the default context."""
+    return True
