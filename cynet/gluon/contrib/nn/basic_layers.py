@@ -1,23 +1,23 @@
-"""mx.gluon.contrib.nn: layers side by side, pixel shuffles, SyncBatchNorm."""
+"""Layers side by side, pixel shuffles, SyncBatchNorm."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...base.errors import ArgumentError, shown
-from ...base.guard import guarded
-from ...base.kinds import to_index
-from ..block import HybridBlock
-from ..nn import BatchNorm, HybridSequential, Sequential
-from ..nn.conv_layers import sizes_of
-from ..rnn.cell import face_of
+from ....base.errors import ArgumentError, shown
+from ....base.guard import guarded
+from ....base.kinds import to_index
+from ...block import HybridBlock
+from ...nn import BatchNorm, HybridSequential, Sequential
+from ...nn.conv_layers import sizes_of
+from ...rnn.cell import face_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...base.typing import InitializerLike
-    from ..parameter import ParameterDict
+    from ....base.typing import InitializerLike
+    from ...parameter import ParameterDict
 
 __all__ = [
     "Concurrent",
