@@ -125,18 +125,15 @@ class Build(build_ext):
 
     def initialize_options(self):
         super().initialize_options()
-        self.parallel = CORES  # not by options of setup(), which an editable build forgets
-        if "editable_wheel" in sys.argv:  # a folder that stays: only what has changed is compiled
-            self.build_lib = "build/editable"
-
-    def build_extensions(self):
         self.done = itertools.count(1)
-        super().build_extensions()
-        tell(f"cynet: {len(self.extensions)} modules are compiled\n")
+        self.parallel = CORES  # options of setup() are forgotten by an editable build
+        if "editable_wheel" in sys.argv:  # a folder that stays, to compile only what has changed
+            self.build_lib = "build/editable"
 
     def build_extension(self, ext):
         super().build_extension(ext)
-        tell(f"cynet: {next(self.done)} of {len(self.extensions)} modules compiled ({ext.name})")
+        done, every = next(self.done), len(self.extensions)
+        tell(f"cynet: {done} of {every} modules compiled ({ext.name})" + "\n" * (done == every))
 
 
 MODULES = list(extensions())

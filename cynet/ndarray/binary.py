@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.errors import ArgumentTypeError, dress, shown
+from ..base.errors import ArgumentTypeError, SizeError, dress, shown
 from ._arithmetic import Slot
 from .functions import binary_of_symbols
 
@@ -113,7 +113,7 @@ modulo = _binary(
 def _power_of_numbers(base, exp):
     """base ** exp, unless it is an int of so many digits that Python computes for hours."""
     if isinstance(base, int) and isinstance(exp, int) and base.bit_length() * exp > _MAX_BITS:
-        raise OverflowError(f"the result would have more than {_MAX_BITS} bits")
+        raise SizeError(f"the result would have more than {_MAX_BITS} bits")
     return base**exp
 
 
