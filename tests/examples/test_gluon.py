@@ -101,7 +101,7 @@ def test_image_folder_refuses(run, tmp_path):
 
 def test_image_folder_without_options(run):
     """On the digits that ship, by two processes."""
-    assert run("image_folder", "--epochs", "6", "--workers", "2") > 0.85
+    assert run("image_folder", "--size", "32", "--epochs", "5", "--workers", "2") > 0.7
 
 
 def test_custom_layer(run, tmp_path):
