@@ -21,6 +21,10 @@ _LATER = {
 }
 _LATER["img"] = "image"
 _LATER["compile"] = "gluon.block:compile"
+for _each in ("", "UInt8", "Int8"):
+    _LATER[f"io.ImageRecord{_each}Iter"] = f"image.record_iter:ImageRecord{_each}Iter"
+for _each in ("", "UInt8"):
+    _LATER[f"io.ImageRecord{_each}Iter_v1"] = f"image.record_iter:ImageRecord{_each}Iter"
 _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
 
 
@@ -68,8 +72,9 @@ def _finder(path, module):
     inner = getattr(module, "__getattr__", None)
 
     def find(name):
-        if name in _LATER and path == "mx":
-            source, _, member = _LATER[name].partition(":")
+        later = _LATER.get(f"{path}.{name}"[3:])
+        if later is not None:
+            source, _, member = later.partition(":")
             found = importlib.import_module(f"{_PACKAGE}.{source}")
             return getattr(found, member) if member else found
         if name.startswith("__"):

@@ -41,11 +41,15 @@ class RecordSource:
 
     def sample(self, number):
         """(label, bytes of the image)."""
+        return self.numbered(number)[1:]
+
+    def numbered(self, number):
+        """(number that the record says, label, bytes of the image)."""
         header, content = unpack(self.file.read_at(int(self.offsets[number]))[0])
         if self.labels is None:
-            return header.label, content
+            return header.id, header.label, content
         try:
-            return self.labels[header.id], content
+            return header.id, self.labels[header.id], content
         except KeyError:
             raise FormatError(
                 f"{self.name(number)}: the list has no image with number {header.id}"

@@ -1,10 +1,15 @@
 """Data iterators and what they give."""
 
+from typing import TYPE_CHECKING
+
 from .array_iter import NDArrayIter
 from .base import DataBatch, DataDesc, DataIter
 from .csv_iter import CSVIter
 from .mnist import MNISTIter, read_idx
 from .wrappers import PrefetchingIter, ResizeIter
+
+if TYPE_CHECKING:  # imported when they are first used: see libinfo.py
+    from ..image.record_iter import ImageRecordInt8Iter, ImageRecordIter, ImageRecordUInt8Iter
 
 __all__ = [
     "CSVIter",

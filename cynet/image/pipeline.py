@@ -1,0 +1,69 @@
+"""Batches made ahead by threads, given in order."""
+
+import os
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+
+from ..base.errors import ArgumentError
+
+
+class Pipeline:
+    """Calls ``fill(task, part)`` for the parts of each task in threads, and gives tasks in order.
+
+    At most `ahead` tasks are begun and not yet given. The first error of a task, in the order of
+    its parts, is raised where the task would be given; the next call goes on behind it.
+
+    Parameters
+    ----------
+    tasks : iterator
+    parts : int
+        Into how many parts a task is cut.
+    fill : callable
+    threads, ahead : int
+    """
+
+    def __init__(self, tasks, parts, fill, threads, ahead):
+        if threads < 1 or ahead < 1:
+            raise ArgumentError(f"threads and batches ahead are 1 or more, got {threads}, {ahead}")
+        self._tasks, self._parts, self._fill, self._ahead = tasks, parts, fill, ahead
+        self._begun = deque()  # (task, futures of its parts)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="cynet-images")
+        self._process = os.getpid()
+        self._refill()
+
+    def _refill(self):
+        while len(self._begun) < self._ahead:
+            task = next(self._tasks, None)
+            if task is None:
+                return
+            futures = [self._threads.submit(self._fill, task, i) for i in range(self._parts)]
+            self._begun.append((task, futures))
+
+    def inherited(self):
+        """Whether another process has begun it, whose threads are not in this one."""
+        return self._process != os.getpid()
+
+    def next(self):
+        """The next task, filled; None at the end."""
+        if not self._begun:
+            return None
+        task, futures = self._begun.popleft()
+        wait(futures)  # all of them: nobody writes to a task that was given
+        self._refill()
+        for each in futures:
+            each.result()
+        return task
+
+    def close(self):
+        """Stop: what was begun ends, nothing else is."""
+        begun, self._begun = self._begun, deque()
+        for _, futures in begun:
+            for each in futures:
+                each.cancel()
+        if not self.inherited():
+            self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def __del__(self):
+        with suppress(Exception):  # at the interpreter's end
+            self.close()

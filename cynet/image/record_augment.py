@@ -1,0 +1,242 @@
+"""What ImageRecordIter does to an image between decoding and the batch; MXNet's order of it."""
+
+import math
+
+import numpy as np
+
+from ..base.errors import ArgumentError, FormatError, shown
+from ..ndarray import load
+from .augment import _EIGENVALUES, _EIGENVECTORS, _GREY
+from .codec import INTERPOLATIONS, cv, resized
+
+_ATTEMPTS = 10  # at a crop of a random area
+_HUES = 180  # of OpenCV's uint8
+
+
+class RecordAugmenter:
+    """Options of ``AUGMENTING`` applied to pixels (H, W, C) of uint8.
+
+    All that is random is drawn from the generator of the call.
+    """
+
+    def __init__(self, options, data_shape):
+        self.o = options
+        self.channels, self.height, self.width = data_shape
+        if options["aug_seq"] not in ("aug_default", ""):
+            raise ArgumentError(f"aug_seq is 'aug_default', got {shown(options['aug_seq'])}")
+        if options["inter_method"] not in (0, 1, 2, 3, 4, 9, 10):
+            raise ArgumentError(f"inter_method is 0 to 4, 9 or 10, got {options['inter_method']}")
+        least = 0.0 if options["min_aspect_ratio"] is None else options["min_aspect_ratio"]
+        if options["random_resized_crop"] and (
+            options["max_random_area"] < options["min_random_area"]
+            or options["max_aspect_ratio"] < least
+        ):
+            raise ArgumentError("random_resized_crop: the largest is less than the smallest")
+        self.turns = bool(
+            options["max_rotate_angle"] > 0
+            or options["rotate"] > 0
+            or options["max_shear_ratio"] > 0
+            or options["min_img_size"] > 0
+            or options["max_img_size"] < 1e10
+            or (
+                not options["random_resized_crop"]
+                and (
+                    (options["max_random_scale"], options["min_random_scale"]) != (1, 1)
+                    or options["max_aspect_ratio"] > 0
+                )
+            )
+        )
+
+    def __call__(self, image, rng):
+        o = self.o
+        if o["resize"] > 0:
+            height, width = image.shape[:2]
+            short = o["resize"] / min(height, width)
+            image = self._sized(
+                image,
+                o["resize"] if width <= height else int(width * short),
+                o["resize"] if height <= width else int(height * short),
+                rng,
+            )
+        if self.turns:
+            image = self._turned(image, rng)
+        if o["pad"] > 0:
+            image = self._bordered(image, o["pad"])
+        image = self._cropped(image, rng)
+        if self.channels == 3:
+            image = self._colored(image, rng)
+        return image
+
+    def _sized(self, image, width, height, rng):
+        kind = self.o["inter_method"]
+        if kind == 9:
+            bigger = (height > image.shape[0]) + (width > image.shape[1])
+            smaller = (height < image.shape[0]) + (width < image.shape[1])
+            kind = 2 if bigger == 2 else 3 if smaller == 2 else 1
+        elif kind == 10:
+            kind = int(rng.integers(INTERPOLATIONS))
+        return resized(image, width, height, kind)
+
+    def _bordered(self, image, pad):
+        fill = [float(self.o["fill_value"])] * 4
+        out = cv().copyMakeBorder(image, pad, pad, pad, pad, cv().BORDER_CONSTANT, None, fill)
+        return out.reshape(*out.shape[:2], image.shape[2])
+
+    def _turned(self, image, rng):
+        """Rotation, shear, scale and ratio of sides in one affine map around the middle."""
+        o = self.o
+        height, width = image.shape[:2]
+        shear = rng.uniform(-o["max_shear_ratio"], o["max_shear_ratio"])
+        angle = int(rng.integers(-o["max_rotate_angle"], o["max_rotate_angle"] + 1))
+        if o["rotate"] > 0:
+            angle = o["rotate"]
+        cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+        scale, ratio = 1.0, 1.0
+        if not o["random_resized_crop"]:
+            scale = rng.uniform(o["min_random_scale"], o["max_random_scale"])
+            if o["min_aspect_ratio"] is not None:
+                ratio = rng.uniform(o["min_aspect_ratio"], o["max_aspect_ratio"])
+            else:
+                ratio = 1 + rng.uniform(-o["max_aspect_ratio"], o["max_aspect_ratio"])
+        along_y = 2 * scale / (1 + ratio)
+        along_x = ratio * along_y
+        new_w, new_h = (
+            int(max(o["min_img_size"], min(o["max_img_size"], scale * side)))
+            for side in (width, height)
+        )
+        matrix = np.array([
+            [along_y * cos - shear * sin * along_x, along_y * sin + shear * cos * along_x, 0.0],
+            [-sin * along_x, cos * along_x, 0.0],
+        ])  # fmt: skip
+        matrix[:, 2] = (np.array([new_w, new_h]) - matrix[:, :2] @ [width, height]) / 2
+        kind = o["inter_method"] if o["inter_method"] < INTERPOLATIONS else 1
+        fill = [float(o["fill_value"])] * 4
+        out = cv().warpAffine(
+            image, matrix, (new_w, new_h), flags=kind, borderMode=cv().BORDER_CONSTANT,
+            borderValue=fill,
+        )  # fmt: skip
+        return out.reshape(new_h, new_w, image.shape[2])
+
+    def _cropped(self, image, rng):
+        o = self.o
+        if o["random_resized_crop"]:
+            x, y, w, h = self._sized_box(image, rng)
+        elif o["max_crop_size"] != -1 or o["min_crop_size"] != -1:
+            least, most = o["min_crop_size"], o["max_crop_size"]
+            if not 0 < least <= most <= min(image.shape[:2]):
+                raise ArgumentError(
+                    f"a crop from {least} to {most} does not fit into an image of {image.shape[:2]}"
+                )
+            w = h = int(rng.integers(least, most + 1))
+            x, y = self._place(image, w, h, rng)
+        else:
+            height, width = image.shape[:2]
+            if height < self.height or width < self.width:  # enlarged until it covers the crop
+                more = max(self.height / height, self.width / width)
+                new_w = max(self.width, int(width * more))
+                image = self._sized(image, new_w, max(self.height, int(height * more)), rng)
+            w, h = self.width, self.height
+            x, y = self._place(image, w, h, rng)
+        return self._sized(image[y : y + h, x : x + w], self.width, self.height, rng)
+
+    def _place(self, image, w, h, rng):
+        free_x, free_y = image.shape[1] - w, image.shape[0] - h
+        if self.o["rand_crop"]:
+            return int(rng.integers(free_x + 1)), int(rng.integers(free_y + 1))
+        return free_x // 2, free_y // 2
+
+    def _sized_box(self, image, rng):
+        """(x, y, width, height) of a crop with a random area and ratio of sides."""
+        o = self.o
+        height, width = image.shape[:2]
+        if o["min_aspect_ratio"] is not None:
+            ratios = o["min_aspect_ratio"], o["max_aspect_ratio"]
+        else:
+            ratios = 1 - o["max_aspect_ratio"], 1 + o["max_aspect_ratio"]
+        for _ in range(_ATTEMPTS):
+            area = rng.uniform(o["min_random_area"], o["max_random_area"]) * height * width
+            ratio = rng.uniform(*ratios)
+            w, h = (round(math.sqrt(max(area * r, 0.0))) for r in (ratio, 1 / (ratio or 1.0)))
+            if rng.integers(2):
+                w, h = h, w
+            if 0 < w <= width and 0 < h <= height:
+                return int(rng.integers(width - w + 1)), int(rng.integers(height - h + 1)), w, h
+        side = min(height, width)
+        return (width - side) // 2, (height - side) // 2, side, side
+
+    def _colored(self, image, rng):
+        o = self.o
+        jitters = [key for key in ("brightness", "contrast", "saturation") if o[key] > 0]
+        if jitters:
+            out = image.astype(np.float32)
+            for i in rng.permutation(len(jitters)):
+                out = self._jittered(out, jitters[i], rng)
+            image = out.clip(0, 255).astype(np.uint8)
+        ranges = [o["random_h"], o["random_l"], o["random_s"]]  # as OpenCV orders them
+        if any(ranges):
+            turned = cv().cvtColor(np.ascontiguousarray(image), cv().COLOR_RGB2HLS).astype(np.int16)
+            turned += np.array([rng.integers(-r, r + 1) for r in ranges], np.int16)
+            turned[..., 0] %= _HUES
+            image = cv().cvtColor(turned.clip(0, 255).astype(np.uint8), cv().COLOR_HLS2RGB)
+        if o["pca_noise"] > 0:
+            alpha = rng.normal(0, o["pca_noise"], 3)
+            shift = np.array(_EIGENVECTORS) * alpha @ np.array(_EIGENVALUES)
+            image = (image + shift.astype(np.float32)).clip(0, 255).astype(np.uint8)
+        return image
+
+    def _jittered(self, image, which, rng):
+        alpha = np.float32(1 + rng.uniform(-self.o[which], self.o[which]))
+        if which == "brightness":
+            return image * alpha
+        grey = (image * _GREY).sum(axis=2, keepdims=True)
+        if which == "contrast":
+            grey = grey.mean(dtype=np.float32)
+        return image * alpha + grey * (1 - alpha)
+
+
+class Normalizer:
+    """Writes pixels into a batch: mirrored, as (C, H, W), with options of ``NORMALIZING``."""
+
+    def __init__(self, options, data_shape):
+        self.o = options
+        channels = data_shape[0]
+        letters = "rgba"[:channels]
+        self.mean = np.array([options[f"mean_{c}"] for c in letters], np.float32).reshape(-1, 1, 1)
+        std = np.array([options[f"std_{c}"] for c in letters], np.float32).reshape(-1, 1, 1)
+        if not std.all():
+            raise ArgumentError("std_r, std_g, std_b and std_a are not 0")
+        self.factor = np.float32(options["scale"]) / std
+        if options["mean_img"]:
+            found = load(options["mean_img"])
+            found = next(iter(found.values() if isinstance(found, dict) else found)).asnumpy()
+            if found.shape != tuple(data_shape):
+                raise FormatError(
+                    f"{shown(options['mean_img'])} has the shape {found.shape}, data_shape is"
+                    f" {tuple(data_shape)}"
+                )
+            self.mean = self.mean + found.astype(np.float32)
+        self.changes = bool(self.mean.any() or (self.factor != 1).any())
+
+    def __call__(self, image, out, rng):
+        o = self.o
+        if o["mirror"] or (o["rand_mirror"] and rng.integers(2)):
+            image = image[:, ::-1]
+        image = image.transpose(2, 0, 1)
+        if out.dtype == np.int8:
+            np.minimum(image, 127, out=out, casting="unsafe")
+            return
+        out[...] = image
+        if out.dtype != np.float32:
+            return
+        mean, factor, more = self.mean, self.factor, 0.0
+        if o["max_random_contrast"] > 0 or o["max_random_illumination"] > 0:
+            by = o["max_random_contrast"]
+            factor = factor * np.float32(1 + rng.uniform(-by, by))
+            by = o["max_random_illumination"]
+            more = np.float32(rng.uniform(-by, by)) * self.factor
+        elif not self.changes:
+            return
+        out -= mean
+        out *= factor
+        if o["max_random_illumination"] > 0:
+            out += more

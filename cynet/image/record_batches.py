@@ -1,0 +1,146 @@
+"""The order of records in batches, and what threads do to fill one."""
+
+import logging
+import threading
+
+import numpy as np
+
+from ..base.errors import ArgumentError, CynetError, FormatError, reworded, shown
+from .codec import decoded_rgb
+from .record_augment import Normalizer, RecordAugmenter
+from .record_options import NORMALIZING
+from .source import RecordSource, read_list
+
+
+class Batch:
+    """A batch that threads fill."""
+
+    def __init__(self, numbers, pad, epoch, at, data_shape, label_width, dtype):
+        count = len(numbers)
+        self.numbers, self.pad, self.epoch, self.at = numbers, pad, epoch, at
+        self.data = np.empty((count, *data_shape), dtype)
+        self.labels = np.empty((count, label_width), np.float32)
+        self.index = np.empty(count, np.uint64)
+
+
+class RecordBatches:
+    """Batches of a file of records; threads may fill them at once.
+
+    Parameters
+    ----------
+    options : dict
+        Of ``READING``, ``AUGMENTING`` and, perhaps, ``NORMALIZING``.
+    shape : tuple of int
+        (channels, height, width).
+    dtype : numpy dtype
+    """
+
+    def __init__(self, options, shape, dtype):
+        self._o = o = options
+        self._shape, self._kind = shape, dtype
+        self._lock = threading.Lock()
+        self.skipped = 0
+        self.parts = min(max(o["preprocess_threads"], 1), o["batch_size"])
+        labels = None
+        if o["path_imglist"]:
+            labels = {number: each[0] for number, each in read_list(o["path_imglist"]).items()}
+        self._source = RecordSource(
+            o["path_imgrec"], o["path_imgidx"] or None, labels,
+            self._skip if o["skip_damaged"] else None,
+        )  # fmt: skip
+        self._numbers = self._part(o["part_index"], o["num_parts"])
+        if o["verbose"]:
+            logging.getLogger("cynet").info("%s: %d images", o["path_imgrec"], len(self._numbers))
+        self._augment = RecordAugmenter(o, shape)
+        normalizing = {key: option.default for key, option in NORMALIZING.items()} | o
+        self._normalize = Normalizer(normalizing, shape)
+
+    def __len__(self):
+        return len(self._numbers)
+
+    def _skip(self, error):
+        with self._lock:
+            self.skipped += 1
+        logging.getLogger("cynet").warning("left out: %s", error)
+
+    def _part(self, index, count):
+        if count < 1 or not 0 <= index < count:
+            raise ArgumentError(f"part_index is from 0 to num_parts - 1, got {index}, {count}")
+        each = -(-len(self._source) // count)  # the last part has what is left, as in MXNet
+        numbers = np.arange(index * each, min((index + 1) * each, len(self._source)))
+        if not len(numbers):
+            raise FormatError(
+                f"{shown(self._source.file.name)} has no images for part {index} of {count}"
+            )
+        return numbers
+
+    # --- the order of samples ---------------------------------------------------------------------
+    def _order(self, epoch):
+        if not self._o["shuffle"]:
+            return self._numbers
+        seed = abs(self._o["seed"] + self._o["shuffle_chunk_seed"])
+        return self._numbers[np.random.default_rng([seed, epoch]).permutation(len(self._numbers))]
+
+    def batches(self, epoch, start):
+        """Empty batches of an epoch from a position on."""
+        order, size = self._order(epoch), self._o["batch_size"]
+        for at in range(start, len(order), size):
+            numbers = order[at : at + size]
+            pad = size - len(numbers)
+            if pad:
+                after = self._order(epoch + 1) if self._o["round_batch"] else order
+                numbers = np.concatenate([numbers, np.resize(after, pad)])
+            yield Batch(numbers, pad, epoch, at, self._shape, self._o["label_width"], self._kind)
+
+    # --- in threads -------------------------------------------------------------------------------
+    def fill(self, batch, part):
+        good = None
+        for place in range(part, len(batch.numbers), self.parts):
+            try:
+                self._fill_one(batch, place, int(batch.numbers[place]))
+                good = place
+            except FormatError as error:
+                if not self._o["skip_damaged"]:
+                    raise
+                self._skip(error)
+                self._replace(batch, place, good)
+
+    def _fill_one(self, batch, place, number):
+        name = self._source.name(number)
+        seed = self._o["seed_aug"] if self._o["seed_aug"] is not None else self._o["seed"]
+        rng = np.random.default_rng([abs(seed), batch.epoch, batch.at + place])
+        try:
+            id_, label, content = self._source.numbered(number)
+            label = np.asarray(label, np.float32).reshape(-1)
+            if label.size != batch.labels.shape[1]:
+                raise FormatError(
+                    f"its label has {label.size} numbers, label_width is {batch.labels.shape[1]}"
+                )
+            channels = self._shape[0]
+            image = decoded_rgb(content, {1: 0, 3: 1, 4: -1}[channels])
+            if image.shape[2] != channels:
+                raise FormatError(f"an image of {image.shape[2]} channels, not {channels}")
+            if channels == 4:
+                image = image[..., [2, 1, 0, 3]]
+            image = self._augment(image, rng)
+        except CynetError as error:
+            if name in str(error):
+                raise
+            raise reworded(error, f"{name}: {error}") from error
+        self._normalize(image, batch.data[place], rng)
+        batch.labels[place], batch.index[place] = label, id_
+
+    def _replace(self, batch, place, good):
+        """Put another image where a damaged one was: the one before, or the next that is right."""
+        if good is not None:
+            for each in (batch.data, batch.labels, batch.index):
+                each[place] = each[good]
+            return
+        first = int(batch.numbers[place])
+        for number in [*range(first + 1, len(self._source)), *range(first)]:
+            try:
+                self._fill_one(batch, place, number)
+                return
+            except FormatError:
+                continue
+        raise FormatError(f"{shown(self._source.file.name)} has no image that can be read")

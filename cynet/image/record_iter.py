@@ -1,0 +1,203 @@
+"""ImageRecordIter and its kin: batches of images from records, made ahead by threads."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FormatError,
+    shown,
+)
+from ..base.guard import PER_BATCH, guarded
+from ..io import DataBatch, DataDesc, DataIter
+from .pipeline import Pipeline
+from .record_batches import Batch, RecordBatches
+from .record_options import AUGMENTING, NORMALIZING, READING, read
+
+if TYPE_CHECKING:
+    from ..base.typing import NDArray
+
+_DTYPES = ("float32", "uint8", "int8")
+
+
+@guarded(but=PER_BATCH)
+class ImageRecordIter(DataIter):
+    """Batches of images from a file of records: read, decoded, augmented and put into batches by
+    threads, ahead of their use.
+
+    One seed gives the same batches for any number of threads. The parameters are MXNet's; ``help``
+    of ``cynet.image.record_options`` and docs/guide/feeding_data.md say what each one does.
+
+    Parameters
+    ----------
+    path_imgrec : str
+        File of records.
+    data_shape : tuple of int
+        (channels, height, width).
+    batch_size : int
+    skip_damaged : bool
+        Leave out images that cannot be read, and count them in ``skipped``; their place has the
+        image before them, or the next one.
+    **kwargs
+        What MXNet 1.9.1 documents.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When there is no such parameter.
+    FormatError
+        When a record or an image is damaged; in the order of batches. The message names it.
+    """
+
+    _dtype = "float32"
+    _tables = (READING, AUGMENTING, NORMALIZING)
+
+    def __init__(self, **kwargs: Any) -> None:
+        name = type(self).__name__
+        table = {key: option for each in self._tables for key, option in each.items()}
+        self._o = o = read(name, table, kwargs)
+        super().__init__(o["batch_size"])
+        if not o["path_imgrec"]:
+            raise ArgumentTypeError(f"{name} needs path_imgrec")
+        shape = tuple(int(n) for n in o["data_shape"])
+        if len(shape) != 3 or shape[0] not in (1, 3, 4) or min(shape) < 1:
+            raise ArgumentError(
+                f"data_shape is (channels, height, width) with 1, 3 or 4 channels, got {shape}"
+            )
+        if o["batch_size"] < 1 or o["label_width"] < 1:
+            raise ArgumentError("batch_size and label_width are 1 or more")
+        dtype = np.dtype(o["dtype"] or self._dtype)
+        if dtype.name not in _DTYPES:
+            raise ArgumentError(f"dtype is one of {', '.join(_DTYPES)}, got {shown(o['dtype'])}")
+        self._work = RecordBatches(o, shape, dtype)
+        self._length = len(self._work)
+        count, width = o["batch_size"], o["label_width"]
+        label_shape = (count,) if width == 1 else (count, width)
+        self.provide_data = [DataDesc(o["data_name"], (count, *shape), dtype.type)]
+        self.provide_label = [DataDesc(o["label_name"], label_shape)]
+        self._next_epoch, self._start = 0, 0
+        self._pipeline: Pipeline | None = None
+        self._current: Batch | None = None
+        self._began = self._ended = False
+
+    def _begin(self):
+        self._stop()
+        threads = self._o["preprocess_threads"]
+        tasks = self._work.batches(self._next_epoch, self._start)
+        ahead = max(self._o["prefetch_buffer"], 1)
+        self._pipeline = Pipeline(tasks, self._work.parts, self._work.fill, threads, ahead)
+        self._began, self._ended = False, False
+
+    def _stop(self):
+        pipeline, self._pipeline = self._pipeline, None
+        if pipeline is not None:
+            pipeline.close()
+
+    @property
+    def skipped(self) -> int:
+        """How many damaged images were left out."""
+        return self._work.skipped
+
+    # --- the iterator -----------------------------------------------------------------------------
+    def reset(self) -> None:
+        """Begin the next epoch; before the first batch it does nothing."""
+        if not self._began and self._pipeline is not None:
+            return
+        if self._began:
+            over = max(self.state_dict()["position"] - self._length, 0)
+            again = self._o["round_batch"] and self._ended
+            self._start = over % self._length if again else 0
+            self._next_epoch += 1
+            self._current = None
+        self._begin()
+
+    def iter_next(self) -> bool:
+        if self._pipeline is None or self._pipeline.inherited():
+            ended = self._ended
+            self.load_state_dict(self.state_dict())
+            self._ended = ended
+        if self._ended:
+            return False
+        batch = self._pipeline.next()
+        self._began = True
+        if batch is None:
+            self._ended = True
+            return False
+        self._current = batch
+        return True
+
+    def getdata(self) -> list[NDArray]:
+        return [nd.from_numpy(self._current.data)]
+
+    def getlabel(self) -> list[NDArray]:
+        labels = self._current.labels
+        return [nd.from_numpy(labels[:, 0].copy() if labels.shape[1] == 1 else labels)]
+
+    def getpad(self) -> int:
+        return self._current.pad
+
+    def getindex(self) -> Any:
+        """Numbers of the images, from their records."""
+        return self._current.index
+
+    def next(self) -> DataBatch:
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
+
+    def close(self) -> None:
+        """End the threads; the next batch starts new ones."""
+        self._stop()
+
+    def state_dict(self) -> dict[str, int]:
+        """Where the iterator is: an epoch, and the position of its next batch."""
+        if self._current is None or not self._began:
+            return {"epoch": self._next_epoch, "position": self._start}
+        return {
+            "epoch": self._current.epoch,
+            "position": self._current.at + self.batch_size,
+        }
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go on where `state_dict` says."""
+        if not isinstance(state, dict) or not {"epoch", "position"} <= state.keys():
+            raise FormatError(f"this is no state of {type(self).__name__}: {shown(state)}")
+        self._next_epoch, self._start = int(state["epoch"]), int(state["position"])
+        if self._next_epoch < 0 or not 0 <= self._start <= self._length + self.batch_size:
+            raise FormatError(f"there is no such place in the records: {shown(state)}")
+        self._current = None
+        self._begin()
+
+
+def _signature(tables):
+    """The parameters as ``help`` shows them."""
+    required, others = [], []
+    for name, option in (item for each in tables for item in each.items()):
+        needed = name in ("path_imgrec", "data_shape", "batch_size")
+        default = inspect.Parameter.empty if needed else option.default
+        one = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        (required if needed else others).append(one)
+    return inspect.Signature([*required, *others])
+
+
+class ImageRecordUInt8Iter(ImageRecordIter):
+    """:class:`ImageRecordIter` whose batches are uint8, neither mirrored nor normalized."""
+
+    _dtype = "uint8"
+    _tables = (READING, AUGMENTING)
+
+
+class ImageRecordInt8Iter(ImageRecordUInt8Iter):
+    """:class:`ImageRecordUInt8Iter` whose batches are int8: 128 to 255 become 127, as in MXNet."""
+
+    _dtype = "int8"
+
+
+for _kind in (ImageRecordIter, ImageRecordUInt8Iter, ImageRecordInt8Iter):
+    _kind.__signature__ = _signature(_kind._tables)

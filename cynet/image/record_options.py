@@ -1,0 +1,118 @@
+"""What ImageRecordIter and its kin can be told: MXNet 1.9.1's parameters, defaults and ranges."""
+
+from typing import NamedTuple
+
+from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown
+
+
+class Option(NamedTuple):
+    """A parameter: its default, of which type it is, and what it does."""
+
+    default: object
+    kind: type
+    doc: str
+
+
+def _flag(value):
+    if isinstance(value, str):
+        if value.lower() not in ("true", "false", "0", "1"):
+            raise ValueError(value)
+        return value.lower() in ("true", "1")
+    return bool(value)
+
+
+READING = {
+    "path_imgrec": Option("", str, "file of records"),
+    "path_imgidx": Option("", str, "its index; without one the file is looked through first"),
+    "path_imglist": Option("", str, "list file whose labels replace those of the records"),
+    "label_width": Option(1, int, "numbers of a label"),
+    "data_shape": Option(None, tuple, "(channels, height, width); 1, 3 or 4 channels"),
+    "batch_size": Option(None, int, "images of a batch"),
+    "preprocess_threads": Option(4, int, "threads that decode and augment"),
+    "prefetch_buffer": Option(4, int, "batches that are made ahead"),
+    "num_parts": Option(1, int, "into how many parts the file is cut"),
+    "part_index": Option(0, int, "which of them is read"),
+    "round_batch": Option(True, _flag, "the next epoch begins behind what filled the last batch"),
+    "shuffle": Option(False, _flag, "another order each epoch"),
+    "seed": Option(0, int, "of the order"),
+    "seed_aug": Option(None, int, "of what augmenters draw; None: `seed`"),
+    "shuffle_chunk_size": Option(0, int, "taken, and not needed: all records are shuffled"),
+    "shuffle_chunk_seed": Option(0, int, "added to `seed` for the order"),
+    "verbose": Option(True, _flag, "log how many images there are"),
+    "dtype": Option(None, str, "of the batches: float32, uint8 or int8; None: the iterator's"),
+    "ctx": Option("gpu", str, "taken, and not needed"),
+    "device_id": Option(0, int, "taken, and not needed: batches are on the CPU"),
+    "data_name": Option("data", str, "name of the images"),
+    "label_name": Option("softmax_label", str, "name of the labels"),
+    "skip_damaged": Option(False, _flag, "leave out and count images that cannot be read"),
+}
+AUGMENTING = {
+    "aug_seq": Option("aug_default", str, "the one list of augmenters that there is"),
+    "resize": Option(-1, int, "length of the shorter side at first"),
+    "rand_crop": Option(False, _flag, "a crop anywhere; else in the middle"),
+    "random_resized_crop": Option(False, _flag, "a crop of random area and ratio of sides"),
+    "max_rotate_angle": Option(0, int, "turned by up to so many degrees"),
+    "max_aspect_ratio": Option(0.0, float, "width / height changed by up to it, or up to it"),
+    "min_aspect_ratio": Option(None, float, "least width / height"),
+    "max_shear_ratio": Option(0.0, float, "sheared by up to it"),
+    "max_crop_size": Option(-1, int, "largest side of a square crop"),
+    "min_crop_size": Option(-1, int, "smallest side of a square crop"),
+    "max_random_scale": Option(1.0, float, "largest factor of both sides"),
+    "min_random_scale": Option(1.0, float, "smallest factor of both sides"),
+    "max_random_area": Option(1.0, float, "largest part of `random_resized_crop`"),
+    "min_random_area": Option(1.0, float, "smallest part of `random_resized_crop`"),
+    "max_img_size": Option(1e10, float, "largest side after turning and scaling"),
+    "min_img_size": Option(0.0, float, "smallest side after turning and scaling"),
+    "brightness": Option(0.0, float, "range of the jitter"),
+    "contrast": Option(0.0, float, "range of the jitter"),
+    "saturation": Option(0.0, float, "range of the jitter"),
+    "pca_noise": Option(0.0, float, "standard deviation along principal components"),
+    "random_h": Option(0, int, "range added to the hue, of 180"),
+    "random_s": Option(0, int, "range added to the saturation, of 255"),
+    "random_l": Option(0, int, "range added to the lightness, of 255"),
+    "rotate": Option(-1, int, "turned by so many degrees"),
+    "fill_value": Option(255, int, "color of what lies outside of the image"),
+    "inter_method": Option(1, int, "0 to 4, 9 or 10, as of mx.image.imresize"),
+    "pad": Option(0, int, "a border of so many pixels"),
+}
+NORMALIZING = {
+    "mirror": Option(False, _flag, "every image mirrored"),
+    "rand_mirror": Option(False, _flag, "every second one mirrored"),
+    "mean_img": Option("", str, "file with an NDArray (channels, height, width) to take away"),
+    "mean_r": Option(0.0, float, "taken away from red"),
+    "mean_g": Option(0.0, float, "taken away from green"),
+    "mean_b": Option(0.0, float, "taken away from blue"),
+    "mean_a": Option(0.0, float, "taken away from the fourth channel"),
+    "std_r": Option(1.0, float, "divides red"),
+    "std_g": Option(1.0, float, "divides green"),
+    "std_b": Option(1.0, float, "divides blue"),
+    "std_a": Option(1.0, float, "divides the fourth channel"),
+    "scale": Option(1.0, float, "multiplies all"),
+    "max_random_contrast": Option(0.0, float, "range of a factor around 1"),
+    "max_random_illumination": Option(0.0, float, "range of what is added"),
+}
+
+
+def read(name, table, given):
+    """Values of all options of a table, from those that were given.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When there is no such option, or one that is required is missing.
+    ArgumentError
+        When a value is of no use; the message names the option.
+    """
+    unknown = sorted(given.keys() - table.keys())
+    if unknown:
+        raise ArgumentTypeError(f"{name} has no parameters {listed(unknown)}")
+    values = {}
+    for key, option in table.items():
+        value = given.get(key, option.default)
+        if value is None and option.default is None and key in ("data_shape", "batch_size"):
+            raise ArgumentTypeError(f"{name} needs {key}")
+        try:
+            values[key] = value if value is None else option.kind(value)
+        except (TypeError, ValueError, OverflowError):
+            raise ArgumentError(f"{name}: {key}={shown(value)}: {option.doc}") from None
+    return values

@@ -1,0 +1,268 @@
+"""ImageRecordIter against MXNet 1.9.1's batches, and what threads, errors and resuming do."""
+
+import gc
+import multiprocessing
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from tests.fixtures.record_batches import CASES, write
+
+FIXTURE = np.load(Path(__file__).parent.parent / "fixtures" / "record_batches.npz")
+# OpenCV turns images in another way since 3.4; resizing may round another way.
+NEAR = {"rotate": 1.0, "scale": 1.0, "resize_cubic": 0.5}
+
+
+@pytest.fixture
+def path(tmp_path):
+    write(mx.recordio, tmp_path / "a.rec")
+    return tmp_path / "a.rec"
+
+
+def taken(iterator, epochs=1):
+    """(data, labels, pads) of all batches."""
+    batches = []
+    for _ in range(epochs):
+        batches += [(b.data[0].asnumpy(), b.label[0].asnumpy(), b.pad) for b in iterator]
+        iterator.reset()
+    data, labels, pads = zip(*batches)
+    return np.concatenate(data), np.concatenate(labels), list(pads)
+
+
+@pytest.mark.parametrize("prefix", ["", "uint8_", "int8_"])
+@pytest.mark.parametrize("name", CASES)
+def test_batches(path, name, prefix):
+    if f"{prefix}{name}_data" not in FIXTURE.files:
+        return
+    kind = {"": "", "uint8_": "UInt8", "int8_": "Int8"}[prefix]
+    iterator = getattr(mx.io, f"ImageRecord{kind}Iter")(
+        path_imgrec=str(path), batch_size=2, **CASES[name]
+    )
+    data, labels, pads = taken(iterator, 2)
+    expected = FIXTURE[f"{prefix}{name}_data"]
+    assert data.shape == expected.shape and data.dtype == expected.dtype
+    assert np.array_equal(labels, FIXTURE[f"{prefix}{name}_label"])
+    assert pads == FIXTURE[f"{prefix}{name}_pad"].tolist()
+    difference = np.abs(data.astype(float) - expected)
+    if name in NEAR:
+        assert difference.mean() < NEAR[name]
+    else:
+        assert difference.max() < 1e-5 * max(1, np.abs(expected).max())
+
+
+RANDOM = {
+    "data_shape": (3, 14, 16), "shuffle": True, "rand_crop": True, "rand_mirror": True,
+    "max_rotate_angle": 20, "max_aspect_ratio": 0.2, "max_shear_ratio": 0.1, "brightness": 0.1,
+    "contrast": 0.1, "saturation": 0.1, "pca_noise": 0.1, "random_h": 10, "random_s": 10,
+    "random_l": 10, "max_random_contrast": 0.2, "max_random_illumination": 10.0, "seed": 3,
+    "max_random_scale": 1.4, "min_random_scale": 0.9,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [{}, {"random_resized_crop": True, "min_random_area": 0.3}])
+def test_one_seed_for_any_number_of_threads(path, more):
+    found = []
+    for threads, ahead in ((1, 1), (3, 2), (4, 9)):
+        iterator = mx.io.ImageRecordIter(
+            path_imgrec=path, batch_size=3, preprocess_threads=threads, prefetch_buffer=ahead,
+            **RANDOM, **more,
+        )  # fmt: skip
+        found.append(taken(iterator, 3))
+    for data, labels, pads in found[1:]:
+        assert np.array_equal(data, found[0][0]) and np.array_equal(labels, found[0][1])
+        assert pads == found[0][2]
+    other = mx.io.ImageRecordIter(path_imgrec=path, batch_size=3, **{**RANDOM, "seed": 4}, **more)
+    assert not np.array_equal(taken(other)[0], found[0][0][:6])
+
+
+def test_every_image_once_an_epoch(path):
+    iterator = mx.io.ImageRecordIter(
+        path_imgrec=path, batch_size=2, data_shape=(3, 8, 8), shuffle=True
+    )
+    given = taken(iterator, 4)[1].tolist()
+    # What filled up a batch is not given again: every five in a row are all five.
+    assert all(len({*given[i : i + 5]}) == 5 for i in range(0, 20, 5))
+    assert len({tuple(given[i : i + 5]) for i in range(0, 20, 5)}) > 1
+
+
+def test_without_round_batch(path):
+    iterator = mx.io.ImageRecordIter(
+        path_imgrec=path, batch_size=3, data_shape=(3, 8, 8), round_batch=False
+    )
+    _, labels, pads = taken(iterator, 2)
+    assert labels.tolist() == [0.5, 1.5, 2.5, 3.5, 4.5, 0.5] * 2 and pads == [0, 1] * 2
+
+
+def test_parts(path):
+    found = []
+    for i in range(2):
+        options = {"part_index": i, "num_parts": 2, "batch_size": 3, "round_batch": False}
+        iterator = mx.io.ImageRecordIter(path_imgrec=path, data_shape=(3, 8, 8), **options)
+        found.append(taken(iterator)[1].tolist())
+    assert found == [[0.5, 1.5, 2.5], [3.5, 4.5, 3.5]]
+
+
+def test_ranges_of_random_ones(path):
+    """Crops lie anywhere, half are mirrored, a factor and a summand have their ranges."""
+    plain = taken(mx.io.ImageRecordIter(path_imgrec=path, batch_size=5, data_shape=(3, 24, 31)))[0]
+    options = {"path_imgrec": path, "batch_size": 5, "data_shape": (3, 24, 31)}
+    mirrored = taken(mx.io.ImageRecordIter(rand_mirror=True, **options), 40)[0]
+    whole = np.tile(plain, (40, 1, 1, 1))
+    turned = [np.array_equal(a, b[..., ::-1]) for a, b in zip(mirrored, whole)]
+    same = [np.array_equal(a, b) for a, b in zip(mirrored, whole)]
+    assert all(a != b for a, b in zip(turned, same)) and 60 < sum(turned) < 140
+    changed = taken(
+        mx.io.ImageRecordIter(max_random_contrast=0.3, max_random_illumination=20.0, **options), 20
+    )[0]
+    whole = np.tile(plain, (20, 1, 1, 1))
+    fits = [np.polyfit(b.ravel(), a.ravel(), 1) for a, b in zip(changed, whole)]
+    factors, summands = np.array(fits).T
+    assert 0.7 <= factors.min() < 0.8 and 1.2 < factors.max() <= 1.3
+    assert -20.1 <= summands.min() < -10 and 10 < summands.max() <= 20.1
+    options["data_shape"] = (3, 23, 29)
+    crops = taken(mx.io.ImageRecordUInt8Iter(rand_crop=True, **options), 30)[0]
+    places = set()
+    for number, each in enumerate(crops):
+        image = plain[number % 5]
+        found = [(x, y) for x in range(3) for y in range(2)
+                 if np.array_equal(image[:, y : y + 23, x : x + 29], each)]  # fmt: skip
+        assert found
+        places.update(found)
+    assert len(places) == 6
+
+
+def test_resuming(path):
+    def made():
+        return mx.io.ImageRecordIter(path_imgrec=path, batch_size=2, **RANDOM)
+
+    iterator = made()
+    batches = []
+    for _ in range(3):
+        for batch in iterator:
+            batches.append((iterator.state_dict(), batch.data[0].asnumpy()))
+        iterator.reset()
+    assert (
+        len(batches) == 3 + 2 + 3
+    )  # what fills up the first epoch's last batch is not given again
+    for number in range(7):
+        again = made()
+        again.load_state_dict(batches[number][0])
+        if number in (2, 4):  # the last of an epoch
+            with pytest.raises(StopIteration):
+                next(again)
+            again.reset()
+        assert np.array_equal(next(again).data[0].asnumpy(), batches[number + 1][1])
+    with pytest.raises(mx.errors.FormatError, match="no state"):
+        iterator.load_state_dict({})
+    with pytest.raises(mx.errors.FormatError, match="no such place"):
+        iterator.load_state_dict({"epoch": 0, "position": 99})
+
+
+def damage(path, number):
+    """Make the image of a record none; the offset of the record."""
+    content = bytearray(path.read_bytes())
+    record, at = mx.recordio.MXRecordIO(path, "r"), 0
+    for _ in range(number):
+        at += 8 + -(-len(record.read()) // 4) * 4
+    content[at + 32 : at + 60] = b"x" * 28
+    path.write_bytes(content)
+    return at
+
+
+def test_damaged_images(path):
+    at = damage(path, 3)
+    options = {"path_imgrec": path, "batch_size": 2, "data_shape": (3, 8, 8)}
+    iterator = mx.io.ImageRecordIter(**options)
+    assert next(iterator).label[0].asnumpy().tolist() == [0.5, 1.5]
+    with pytest.raises(mx.errors.FormatError, match=rf"a\.rec', record at offset {at}: "):
+        next(iterator)
+    assert next(iterator).label[0].asnumpy().tolist() == [4.5, 0.5]
+    iterator = mx.io.ImageRecordIter(skip_damaged=True, preprocess_threads=1, **options)
+    assert taken(iterator)[1].tolist() == [0.5, 1.5, 2.5, 2.5, 4.5, 0.5] and iterator.skipped == 1
+    path.write_bytes(b"12345678" * 4)
+    with pytest.raises(mx.errors.FormatError, match="offset 0: a record begins with"):
+        mx.io.ImageRecordIter(**options)
+
+
+def threads_running():
+    return sum(each.name.startswith("cynet-images") for each in threading.enumerate())
+
+
+def test_threads_end(path):
+    options = {"path_imgrec": path, "batch_size": 2, "data_shape": (3, 8, 8)}
+    gc.collect()  # iterators of other tests
+    before = threads_running()
+    for batch in mx.io.ImageRecordIter(**options):
+        assert batch.pad == 0
+        break
+    iterator = mx.io.ImageRecordIter(**options)
+    next(iterator)
+    assert threads_running() > before
+    iterator.close()
+    assert next(iterator).label[0].asnumpy().tolist() == [2.5, 3.5]
+    del iterator
+    gc.collect()
+    limit = time.monotonic() + 10
+    while threads_running() > before and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert threads_running() == before
+
+
+def _go_on(iterator, answers):
+    answers.put([b.label[0].asnumpy().tolist() for b in iterator])
+
+
+def test_after_fork(path):
+    """The child goes on where its parent was, with threads of its own."""
+    iterator = mx.io.ImageRecordIter(path_imgrec=path, batch_size=2, data_shape=(3, 8, 8))
+    next(iterator)
+    fork = multiprocessing.get_context("fork")
+    answers = fork.Queue()
+    child = fork.Process(target=_go_on, args=(iterator, answers))
+    child.start()
+    assert answers.get(timeout=60) == [[2.5, 3.5], [4.5, 0.5]]
+    child.join()
+    assert next(iterator).label[0].asnumpy().tolist() == [2.5, 3.5]
+
+
+def test_wrong_parameters(path):
+    options = {"path_imgrec": path, "batch_size": 2, "data_shape": (3, 8, 8)}
+    for says, more in (
+        ("no parameters 'rand_corp'", {"rand_corp": 1}),
+        ("needs path_imgrec", {"path_imgrec": ""}),
+        ("resize='x'", {"resize": "x"}),
+        ("1, 3 or 4 channels", {"data_shape": (2, 8, 8)}),
+        ("dtype is one of", {"dtype": "float16"}),
+        ("part_index", {"part_index": 1}),
+        ("inter_method", {"inter_method": 5}),
+        ("not 0", {"std_r": 0}),
+        ("aug_seq", {"aug_seq": "mine"}),
+    ):
+        with pytest.raises((ValueError, TypeError), match=says):
+            mx.io.ImageRecordIter(**{**options, **more})
+    with pytest.raises(TypeError, match="no parameters 'mean_r'"):
+        mx.io.ImageRecordUInt8Iter(mean_r=3, **options)
+    with pytest.raises(mx.errors.FormatError, match="label has 1 numbers, label_width is 2"):
+        next(mx.io.ImageRecordIter(label_width=2, **options))
+    with pytest.raises(mx.errors.FormatError, match="an image of 3 channels, not 4"):
+        next(mx.io.ImageRecordIter(**{**options, "data_shape": (4, 8, 8)}))
+    with pytest.raises(ValueError, match="does not fit"):
+        next(mx.io.ImageRecordIter(max_crop_size=30, min_crop_size=30, **options))
+
+
+def test_mean_image_and_list(path, tmp_path):
+    options = {"path_imgrec": path, "batch_size": 5, "data_shape": (3, 8, 8)}
+    plain = taken(mx.io.ImageRecordIter(**options))[0]
+    mean = np.arange(192, dtype=np.float32).reshape(3, 8, 8)
+    mx.nd.save(str(tmp_path / "mean.bin"), {"mean_img": mx.nd.array(mean)})
+    found = taken(mx.io.ImageRecordIter(mean_img=str(tmp_path / "mean.bin"), **options))[0]
+    assert np.allclose(found, plain - mean)
+    (tmp_path / "a.lst").write_text("".join(f"{i + 10}\t{i}\t{-i}\tx\n" for i in range(5)))
+    iterator = mx.io.ImageRecordIter(path_imglist=str(tmp_path / "a.lst"), label_width=2, **options)
+    batch = next(iterator)
+    assert batch.label[0].asnumpy().tolist() == [[i, -i] for i in range(5)]
+    assert batch.index.tolist() == [10, 11, 12, 13, 14]
