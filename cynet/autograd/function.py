@@ -1,5 +1,9 @@
 """Function: a computation with a gradient of its own, written in Python."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from ..base.errors import (
     ArgumentTypeError,
     CynetError,
@@ -51,22 +55,22 @@ class Function:
     np.float32(0.25)
     """
 
-    saved_tensors = ()
+    saved_tensors: tuple[NDArray, ...] = ()
     _called = False
 
-    def save_for_backward(self, *args):
+    def save_for_backward(self, *args: NDArray) -> None:
         """Keep arrays for backward, as `saved_tensors`."""
         self.saved_tensors = args
 
-    def forward(self, *inputs):
+    def forward(self, *inputs: Any) -> Any:
         """Compute the outputs: an NDArray, or a tuple or list of them."""
         raise UndefinedError(f"{type(self).__name__} defines no forward")
 
-    def backward(self, *output_grads):
+    def backward(self, *output_grads: Any) -> Any:
         """The gradients of the inputs: an NDArray, or a tuple or list of them."""
         raise UndefinedError(f"{type(self).__name__} defines no backward")
 
-    def __call__(self, *inputs):
+    def __call__(self, *inputs: NDArray) -> Any:
         name = type(self).__name__
         if self._called:
             raise _CalledTwiceError(

@@ -1,5 +1,9 @@
 """The Symbol of what was recorded."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..base.errors import ArgumentTypeError, GradientError, shown
 from ..ndarray import NDArray
 from ..ndarray._tape import entry_of
@@ -7,8 +11,11 @@ from ..operator import get_operator
 from ..symbol import Variable
 from ..symbol.register import function_of
 
+if TYPE_CHECKING:
+    from ..base.typing import Symbol
 
-def get_symbol(x):
+
+def get_symbol(x: NDArray) -> Symbol:
     """The Symbol of the recorded history of an array.
 
     Parameters

@@ -1,9 +1,16 @@
 """From heads back to variables: `backward`, `grad`, `mark_variables`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..ndarray import NDArray
 from ..ndarray._tape import install, mark
 from . import _walk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class _HeadsError(ArgumentError, AssertionError):
@@ -32,7 +39,11 @@ def _heads(heads, head_grads):
     return heads, head_grads
 
 
-def mark_variables(variables, gradients, grad_reqs="write"):
+def mark_variables(
+    variables: NDArray | Sequence[NDArray],
+    gradients: NDArray | Sequence[NDArray],
+    grad_reqs: str | Sequence[str] = "write",
+) -> None:
     """Make arrays variables whose gradients go to given arrays.
 
     Parameters
@@ -54,7 +65,12 @@ def mark_variables(variables, gradients, grad_reqs="write"):
         mark(variable, gradient, req)
 
 
-def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
+def backward(
+    heads: NDArray | Sequence[NDArray],
+    head_grads: NDArray | Sequence[NDArray | None] | None = None,
+    retain_graph: bool = False,
+    train_mode: bool = True,
+) -> None:
     """Fill the gradients of the variables that `heads` were computed from in a record scope.
 
     Parameters
@@ -91,7 +107,14 @@ def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
     _walk.backward(heads, head_grads, bool(retain_graph), bool(train_mode))
 
 
-def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
+def grad(
+    heads: NDArray | Sequence[NDArray],
+    variables: NDArray | Sequence[NDArray],
+    head_grads: NDArray | Sequence[NDArray | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    train_mode: bool = True,
+) -> list[NDArray]:
     """The gradients of `heads` with respect to `variables`, as new arrays; ``.grad`` stays.
 
     Parameters

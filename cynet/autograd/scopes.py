@@ -1,32 +1,36 @@
 """Whether this thread records, and whether operators behave as in training."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from ..base.kinds import check_flag
 from ..ndarray._tape import get_state, set_state
 
 _RECORDS, _TRAINS = 1, 2
 
 
-def is_recording():
+def is_recording() -> bool:
     """Whether this thread records what is computed."""
     return bool(get_state() & _RECORDS)
 
 
-def is_training():
+def is_training() -> bool:
     """Whether operators of this thread behave as in training (Dropout, BatchNorm)."""
     return bool(get_state() & _TRAINS)
 
 
-def set_recording(is_recording):
+def set_recording(is_recording: bool) -> bool:
     """Start or stop recording in this thread; returns whether it recorded before."""
     return _set(_RECORDS, "set_recording", is_recording)
 
 
-def set_training(train_mode):
+def set_training(train_mode: bool) -> bool:
     """Set whether operators of this thread behave as in training; returns what was set before."""
     return _set(_TRAINS, "set_training", train_mode)
 
 
-def _set(bit, name, value):
+def _set(bit: int, name: str, value: bool) -> bool:
     check_flag(name, "value", value)
     old = get_state()
     set_state(old | bit if value else old & ~bit)
@@ -36,23 +40,23 @@ def _set(bit, name, value):
 class _Scope:
     """Sets flags on entry and restores them on exit; may be entered again, and inside itself."""
 
-    def __init__(self, recording, training):
+    def __init__(self, recording: bool | None, training: bool | None) -> None:
         self._mask = (0 if recording is None else _RECORDS) | (0 if training is None else _TRAINS)
         self._flags = (_RECORDS if recording else 0) | (_TRAINS if training else 0)
-        self._before = []
+        self._before: list[int] = []
 
-    def __enter__(self):
+    def __enter__(self) -> _Scope:
         old = get_state()
         self._before.append(old)
         set_state((old & ~self._mask) | self._flags)
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         now = get_state()
         set_state((now & ~self._mask) | (self._before.pop() & self._mask))
 
 
-def record(train_mode=True):
+def record(train_mode: bool | None = True) -> _Scope:
     """A scope in which this thread records.
 
     Parameters
@@ -70,7 +74,7 @@ def record(train_mode=True):
     return _Scope(True, train_mode)
 
 
-def pause(train_mode=False):
+def pause(train_mode: bool | None = False) -> _Scope:
     """A scope in which this thread does not record.
 
     Parameters
@@ -81,11 +85,11 @@ def pause(train_mode=False):
     return _Scope(False, train_mode)
 
 
-def train_mode():
+def train_mode() -> _Scope:
     """A scope in which operators behave as in training; whether the thread records stays."""
     return _Scope(None, True)
 
 
-def predict_mode():
+def predict_mode() -> _Scope:
     """A scope in which operators behave as in prediction; whether the thread records stays."""
     return _Scope(None, False)

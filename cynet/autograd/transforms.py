@@ -7,6 +7,10 @@ Nothing is written to ``.grad``. While the thread records, what comes out belong
 that these functions may be nested.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.guard import guarded
 from ..ndarray import NDArray, ones_like, stack, zeros_like
@@ -14,6 +18,9 @@ from ..ndarray._tape import get_state
 from ._adjoint import alias_of
 from ._walk import gradients_to
 from .scopes import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 
 def _called(name, function, inputs, numbers):
@@ -75,7 +82,9 @@ def _list(name, what, given, likes):
 
 
 @guarded
-def value_and_grad(function, argnums=0):
+def value_and_grad(
+    function: Callable[..., Any], argnums: int | Sequence[int] = 0
+) -> Callable[..., tuple[Any, Any]]:
     """A function that gives what `function` gives, one number, and its gradients.
 
     Parameters
@@ -110,7 +119,7 @@ def value_and_grad(function, argnums=0):
 
 
 @guarded
-def vjp(function, *inputs):
+def vjp(function: Callable[..., Any], *inputs: NDArray) -> tuple[Any, Callable[..., list[NDArray]]]:
     """What `function` gives, and a function from gradients of that to gradients of the inputs.
 
     Parameters
@@ -154,7 +163,11 @@ def _directional(name, function, inputs, tangents):
 
 
 @guarded
-def jvp(function, inputs, tangents):
+def jvp(
+    function: Callable[..., Any],
+    inputs: NDArray | Sequence[NDArray],
+    tangents: NDArray | Sequence[NDArray],
+) -> tuple[Any, Any]:
     """What `function` gives, and its derivative in a direction.
 
     Parameters
@@ -187,7 +200,7 @@ def jvp(function, inputs, tangents):
 
 
 @guarded
-def jacobian(function, argnums=0):
+def jacobian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """A function that gives all derivatives of what `function` gives.
 
     Parameters
@@ -231,7 +244,11 @@ def jacobian(function, argnums=0):
 
 
 @guarded
-def hessian_vector_product(function, inputs, vectors):
+def hessian_vector_product(
+    function: Callable[..., Any],
+    inputs: NDArray | Sequence[NDArray],
+    vectors: NDArray | Sequence[NDArray],
+) -> Any:
     """The product of the matrix of second derivatives with a vector.
 
     Parameters

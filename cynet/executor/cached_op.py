@@ -6,11 +6,13 @@ from collections import OrderedDict
 import numpy as np
 
 from .._executor import Plan
+from ..base import config
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..graph import pipeline
 from ..graph.collector import collector_paused
 from ..graph.compile import lower
 from ..graph.memory_plan import plan_memory
+from ..graph.verify import verify_memory
 from ..ndarray import NDArray, elemwise_add, empty, zeros
 from ..ndarray._tape import StepNode, get_state, set_state
 from ..operator.checks.shapes import known
@@ -175,6 +177,8 @@ class _Program:
         operators = create_operators(graph)
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=python)
+        if config.get("CYNET_GRAPH_VERIFY"):
+            verify_memory(graph, python)
         self.constants = constants(graph)
         self.keeps = bool(graph.kept_values())
         read = {v.root for step in graph.steps[graph.n_forward :] for v in step.read()}

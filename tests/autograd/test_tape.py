@@ -262,3 +262,30 @@ def test_kernels_write_nothing_that_is_recorded():
             kernel.launch([y], mx.cpu(), (1, 1, 1), (2, 1, 1))
     kernel.launch([y], mx.cpu(), (1, 1, 1), (2, 1, 1))
     assert y.asnumpy().tolist() == [2, 4]
+
+
+def test_operator_in_python():
+    class Multiply(mx.operator.Operator):
+        def forward(self, ctx, in_data, req, out_data, aux_states):
+            np.asarray(out_data[0])[...] = np.asarray(in_data[0]) * np.asarray(in_data[1])
+
+        def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
+            a, b = map(np.asarray, in_data)
+            np.asarray(in_grad[0])[...] = np.asarray(out_grad[0]) * b
+            np.asarray(in_grad[1])[...] = np.asarray(out_grad[0]) * a
+
+    @mx.operator.register("tape_multiply")
+    class MultiplyProperty(mx.operator.OperatorProperty):
+        def list_arguments(self):
+            return ["a", "b"]
+
+        def create_operator(self, ctx, in_shapes, in_types):
+            return Multiply()
+
+    a, b = leaf([1.0, 2.0]), leaf([3.0, 4.0], "add")
+    for _ in range(2):
+        with ag.record():
+            y = nd.tape_multiply(a, b) + nd.tape_multiply(b, b)
+        y.backward()
+    assert a.grad.asnumpy().tolist() == [3, 4]
+    assert b.grad.asnumpy().tolist() == [14, 20]
