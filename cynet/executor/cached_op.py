@@ -294,17 +294,17 @@ class _PlanNode(StepNode):
             heads.append(
                 zeros(value.shape, ctx=value.ctx, dtype=value.dtype) if grad is None else grad
             )
-        targets, sums, taken = [], [], []
+        targets, sums, taken = [], [], set()
         for k, (i, planned) in enumerate(program.wanted):
             target = walk.target_of(self, i)
             array, request = target if target is not None else (instance.scratch_for(k), _WRITE)
-            apart = any(array is other for other in taken)  # one variable for two inputs
+            apart = id(array) in taken  # one variable for two inputs
             if request == _ADD and (planned != _ADD or apart):
                 sums.append((array, instance.scratch_for(k)))
                 array = instance.scratch_for(k)
                 request = _WRITE
             elif target is not None:
-                taken.append(array)
+                taken.add(id(array))
             if planned == _ADD and request == _WRITE:
                 array[:] = 0
             targets.append(array)

@@ -2,6 +2,7 @@
 
 from . import block, contrib, data, loss, model_zoo, nn, parameter, rnn, trainer, utils
 from .anomaly import AnomalyError, detect_anomaly
+from .autocast import autocast
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import (
     Constant,
@@ -25,6 +26,7 @@ __all__ = [
     "ParameterDict",
     "SymbolBlock",
     "Trainer",
+    "autocast",
     "block",
     "checkpoint",
     "contrib",

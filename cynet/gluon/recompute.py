@@ -12,7 +12,7 @@ from ..base.guard import guarded
 from ..ndarray._tape import Leaf, StepNode, entry_of, wants_gradient
 from .block import Block
 from .block.structure import flatten, regroup
-from .tracing import has_trace, is_tracing
+from .tracing import changed, has_trace, is_tracing
 
 
 @guarded
@@ -48,7 +48,8 @@ def checkpoint(block: Block) -> Block:
     if not isinstance(block, Block):
         raise ArgumentTypeError(f"checkpoint takes a Block, got {shown(block)}")
     if not isinstance(vars(block).get("forward"), _Recomputed):
-        vars(block)["forward"] = _Recomputed(block)
+        vars(block).update(forward=_Recomputed(block), _recomputes=True)
+        changed()
     return block
 
 

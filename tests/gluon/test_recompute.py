@@ -109,6 +109,18 @@ def test_a_parameter_that_is_not_used_and_an_input_that_comes_back():
     assert part.unused.grad().asnumpy().tolist() == [0, 0]
 
 
+def test_what_is_marked_after_a_graph_was_traced(rng):
+    """Traced anew: the nodes of the graph say so."""
+    net = network(True, parts=2)
+    net.hybridize()
+    x = mx.nd.array(rng.normal(size=(3, 8)))
+    before = net(x).asnumpy()
+    assert "force_mirroring" not in net._cached.graph_to_export()[0].tojson()
+    gluon.checkpoint(net[0])
+    assert (net(x).asnumpy() == before).all()
+    assert "force_mirroring" in net._cached.graph_to_export()[0].tojson()
+
+
 def test_structure_stays():
     plain, net = network(True), network(False)
     assert list(plain._collect_params_with_prefix()) == list(net._collect_params_with_prefix())
