@@ -12,12 +12,12 @@ from tests.operator.cases import all_cases
 # Without gradients of gradients: the gamma functions' derivatives have no operators; the others
 # have states, draw numbers, or are losses whose gradient is no derivative.
 WITHOUT = {
-    "gamma", "gammaln", "nanprod", "RNN", "Custom", "SVMOutput", "SoftmaxOutput", "MakeLoss",
+    "gamma", "gammaln", "RNN", "Custom", "SVMOutput", "SoftmaxOutput", "MakeLoss",
     "make_loss", "_sample_multinomial", "_channels_last", "_NDArray", "_Native",
     "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput",
 }  # fmt: skip
 # Tested below, since their cases have no gradient that differences would show.
-ELSEWHERE = {"amp_cast", "nansum", "softmax_cross_entropy"}
+ELSEWHERE = {"amp_cast", "nanprod", "nansum", "softmax_cross_entropy"}
 STEP = 1e-5
 
 
@@ -137,6 +137,8 @@ def second(function, x, *others):
 def test_what_differences_do_not_show():
     first, again = second(lambda x: nd.nansum(x * x), [np.nan, 3.0])
     assert first[1] == 6 and again[1] == 2
+    first, again = second(nd.nanprod, [np.nan, 3.0, 2.0])
+    assert first.tolist() == [0, 2, 3] and again[1:].tolist() == [1, 1]
     first, again = second(lambda x: nd.square(nd.amp_cast(x, dtype="float32")), [2.0, 3.0])
     assert first.tolist() == [4, 6] and again.tolist() == [2, 2]
     x, label = np.array([[0.2, -0.4, 0.1]]), nd.array([2])

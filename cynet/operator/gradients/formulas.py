@@ -146,6 +146,15 @@ def _prod(p, F, g, x, y):
     return [lambda: _spread(p, F, g[0] * y[0], x[0]) / x[0]]
 
 
+def _nanprod(p, F, g, x, y):
+    def gradient():
+        there = x[0] == x[0]
+        parts = _spread(p, F, g[0] * y[0], x[0]) / F.where(there, x[0], F.ones_like(x[0]))
+        return parts * there
+
+    return [gradient]
+
+
 def _nansum(p, F, g, x, y):
     return [lambda: _spread(p, F, g[0], x[0]) * (x[0] == x[0])]
 
@@ -196,6 +205,7 @@ FORMULAS = {
     "min": _extremum,
     "norm": _norm,
     "prod": _prod,
+    "nanprod": _nanprod,
     "nansum": _nansum,
     "softmax": _softmax,
     "softmin": lambda p, F, g, x, y: _softmax(p, F, g, x, y, -1.0),

@@ -120,8 +120,9 @@ def _pooling(p, F, x, aux, training):
         values = rows.asnumpy()
         edge = np.full((len(values), 1), -np.inf, values.dtype)
         best = np.concatenate([values, edge], 1)[:, windows].argmax(-1)
-        flat = windows[np.arange(len(windows)), best] + np.arange(len(values))[:, None] * (
-            rows.shape[1]
+        flat = (
+            windows[np.arange(len(windows)), best]
+            + np.arange(len(values))[:, None] * (rows.shape[1])
         )
         index = F.array(flat.reshape(-1), ctx=data.ctx, dtype="int64")
         out = F.take(rows.reshape((-1,)), index, axis=0)
