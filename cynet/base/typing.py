@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ..callback import BatchEndParam
+    from ..callback import BatchEndParam, FitCallback
     from ..context import Context
     from ..executor import Executor
     from ..initializer import InitDesc, Initializer, Load, Mixed
@@ -50,6 +50,7 @@ __all__ = [
     "EvalMetric",
     "Executor",
     "FileName",
+    "FitCallback",
     "GradReq",
     "History",
     "InitDesc",

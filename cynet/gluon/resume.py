@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import random
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .. import ndarray as nd
 from .. import optimizer as opt
-from .. import random as mx_random
-from ..base.errors import ArgumentTypeError, FormatError, shown
+from ..base.errors import FormatError
 from ..base.guard import guarded
+from ..io.training_file import as_array, read_training, restore_random, write_training
 from .block.files import check_names
-from .parameter.parameter_dict import named_arrays, whole_array
+from .parameter.parameter_dict import whole_array
 
 if TYPE_CHECKING:
     from ..base.typing import FileName
@@ -22,7 +17,7 @@ if TYPE_CHECKING:
     from .data import DataLoader
     from .trainer import Trainer
 
-_META, _TRAINER, _PARAM = "meta", "trainer", "param:"
+_TRAINER, _PARAM = "trainer", "param:"
 _FORM = "cynet training 1"
 
 
@@ -60,29 +55,14 @@ def save_training(
     >>> mx.gluon.load_training(path, net, trainer)
     {'epoch': 3}
     """
-    name, keys, *others = np.random.get_state()
-    version, internal, gauss = random.getstate()
-    meta = {
-        "form": _FORM,
-        "random": mx_random.get_state(),
-        "numpy": [name, keys.tolist(), *others],
-        "python": [version, list(internal), gauss],
-        "loader": None if loader is None else loader.state_dict(),
-        "extra": extra,
-    }
-    try:
-        text = json.dumps(meta)
-    except (TypeError, ValueError) as error:
-        raise ArgumentTypeError(
-            f"save_training: extra must be what JSON can hold: {error}"
-        ) from None
-    arrays = {_META: _as_array(text.encode())}
+    meta = {"loader": None if loader is None else loader.state_dict(), "extra": extra}
+    arrays = {}
     if trainer is not None:
         trainer._prepare()
-        arrays[_TRAINER] = _as_array(b"".join(trainer._chunks()))
+        arrays[_TRAINER] = as_array(b"".join(trainer._chunks()))
     for key, each in net._collect_params_with_prefix().items():
         arrays[_PARAM + key] = whole_array(each)
-    nd.save(path, arrays)
+    write_training(path, _FORM, meta, arrays, "save_training: extra")
 
 
 @guarded
@@ -105,17 +85,7 @@ def load_training(
     MismatchError
         It is of another network.
     """
-    arrays = named_arrays(path)
-    if _META not in arrays:
-        raise FormatError(f"{path}: this is no file of save_training: it has no '{_META}'")
-    try:
-        meta = json.loads(arrays[_META].asnumpy().tobytes())
-        form, numpy_state = meta["form"], meta["numpy"]
-        version, internal, gauss = meta["python"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise FormatError(f"{path}: '{_META}' is damaged: {error}") from None
-    if form != _FORM:
-        raise FormatError(f"{path}: its form is {shown(form)}, {_FORM!r} is known")
+    meta, arrays = read_training(path, _FORM)
     params = net._collect_params_with_prefix()
     values = {k.removeprefix(_PARAM): v for k, v in arrays.items() if k.startswith(_PARAM)}
     check_names(params, values, path, False, False)
@@ -130,12 +100,5 @@ def load_training(
         trainer._take_over(loaded, path)
     if loader is not None and meta["loader"] is not None:
         loader.load_state_dict(meta["loader"])
-    mx_random.set_state(meta["random"])
-    name, keys, *others = numpy_state
-    np.random.set_state((name, np.asarray(keys, np.uint32), *others))
-    random.setstate((version, tuple(internal), gauss))
+    restore_random(meta)
     return meta["extra"]
-
-
-def _as_array(content):
-    return nd.array(np.frombuffer(content, np.uint8), dtype="uint8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -143,6 +143,32 @@ class NDArrayIter(DataIter):
             self._rolled = self._order[:0]
             self.cursor = -self.batch_size
         self._shuffle()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where it is: arrays of ints, which `load_state_dict` takes."""
+        return {
+            "idx": self.idx,
+            "order": self._order,
+            "rolled": self._rolled,
+            "cursor": np.array([self.cursor]),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state_dict` was called, with the same data.
+
+        Raises
+        ------
+        ArgumentError
+            That is the state of an iterator over another number of rows.
+        """
+        if len(state["order"]) != self.num_data:
+            raise ArgumentError(
+                f"NDArrayIter: a state of {len(state['order'])} rows for {self.num_data}"
+            )
+        self.idx, self._order, self._rolled = (
+            np.asarray(state[name], np.int64) for name in ("idx", "order", "rolled")
+        )
+        self.cursor = int(state["cursor"][0])
 
     def iter_next(self) -> bool:
         padded = self.last_batch_handle == "pad"

@@ -10,7 +10,8 @@ from .. import metric
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
 from ..base.guard import PER_BATCH, guarded
 from ..base.kinds import check_numbers
-from ..callback import BatchEndParam
+from ..callback import BatchEndParam, FitState, StopTraining
+from ..callback.fit import end_epoch
 from ..initializer import Uniform
 from ..io import DataBatch
 from ..io.checkpoint import read_params, save_params
@@ -29,9 +30,11 @@ from .inputs import (
     as_list,
     call_each,
     check_callbacks,
+    check_fit_callbacks,
     check_iterator,
     check_monitor,
 )
+from .resume import Resume
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
         DataShapes,
         EpochEndCallback,
         FileName,
+        FitCallback,
         GradReq,
         InitializerLike,
         KVStoreLike,
@@ -156,6 +160,9 @@ class BaseModule(Evaluation):
         monitor: Monitor | None = None,
         sparse_row_id_fn: Callable[..., Any] | None = None,
         verbose: bool | None = None,
+        callbacks: Sequence[FitCallback] = (),
+        clip_global_norm: float | None = None,
+        resume: FileName | None = None,
     ) -> History:
         """Train: bind, initialise, then epochs of forward, backward, update, metric.
 
@@ -193,6 +200,16 @@ class BaseModule(Evaluation):
         verbose : bool, optional
             Print figures of the epochs, and of batches where an epoch takes long, on stderr. By
             default only if the logger does not show INFO and there is no `batch_end_callback`.
+        callbacks : list of FitCallback
+            ``mx.callback.EarlyStopping``, ``BestCheckpoint``, ``HistoryFile``, ... Any callback may
+            raise ``mx.callback.StopTraining``.
+        clip_global_norm : float, optional
+            Before each update gradients are scaled down to this norm of all of them together; see
+            `clip_gradients`.
+        resume : str, optional
+            Beginning of a file name. After each epoch ``RESUME.training`` gets all that training
+            depends on; where the file is there, training goes on from it as if it had never been
+            stopped. An iterator without ``state_dict`` begins an epoch as it does when it is new.
 
         Returns
         -------
@@ -212,6 +229,8 @@ class BaseModule(Evaluation):
             eval_end_callback=eval_end_callback,
             eval_batch_end_callback=eval_batch_end_callback,
         )
+        callbacks = as_list(callbacks)
+        check_fit_callbacks("fit", callbacks)
         eval_metric = metric.create(eval_metric)
         validation_metric = (
             eval_metric if validation_metric is None else metric.create(validation_metric)
@@ -237,73 +256,105 @@ class BaseModule(Evaluation):
             allow_missing=allow_missing,
             force_init=force_init,
         )
+        resumed = None if resume is None else Resume(resume)
+        if resumed is not None:
+            resumed.load_params(self)
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
         check_labels = self._label_check(train_data)
         history = History()
+        if resumed is not None:
+            begin_epoch = resumed.load(self, train_data, callbacks, history) or begin_epoch
+            if history.reason is not None:  # a callback has ended this training
+                return history
+        state = FitState(self, begin_epoch, num_epoch, eval_metric, history)
         progress = progress_for(verbose, self.logger, batch_end_callback, num_epoch)
+        for each in callbacks:
+            each.begin(state)
 
         # callbacks see this method's variables (BatchEndParam.locals), by the names of MXNet's
-        for epoch in range(begin_epoch, num_epoch):
-            tic = time.time()
-            eval_metric.reset()
-            nbatch = 0
-            data_iter, next_data_batch = _started(train_data)
-            end_of_batch = False
-            while not end_of_batch:
-                data_batch = next_data_batch
-                if check_labels is not None:
-                    check_labels(data_batch)
-                if monitor is not None:
-                    monitor.tic()
-                self.train_step(data_batch)
-                # the next batch is made ready while this one is computed
-                next_data_batch = next(data_iter, None)
-                if next_data_batch is None:
-                    end_of_batch, next_data_batch = True, data_batch
-                else:
-                    self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
-                if isinstance(data_batch, list):
-                    self.update_metric(eval_metric, [each.label for each in data_batch], True)
-                else:
-                    self.update_metric(eval_metric, data_batch.label)
-                if monitor is not None:
-                    monitor.toc_print()
-                if batch_end_callback is not None:
-                    if end_of_batch:
-                        eval_name_vals = eval_metric.get_global_name_value()
-                    call_each(
-                        batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals())
-                    )
-                if progress is not None:
-                    progress.batch(epoch, nbatch, eval_metric)
-                nbatch += 1
-            check_labels = None
-            eval_name_vals = eval_metric.get_global_name_value()
-            for name, value in eval_name_vals:
-                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
-            seconds = time.time() - tic
-            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, seconds)
-            history.add(epoch, seconds, eval_name_vals)
+        try:
+            for epoch in range(begin_epoch, num_epoch):
+                state.epoch = epoch
+                tic = time.time()
+                eval_metric.reset()
+                nbatch = 0
+                data_iter, next_data_batch = _started(train_data)
+                end_of_batch = False
+                while not end_of_batch:
+                    data_batch = next_data_batch
+                    if check_labels is not None:
+                        check_labels(data_batch)
+                    if monitor is not None:
+                        monitor.tic()
+                    if clip_global_norm is None:
+                        self.train_step(data_batch)
+                    else:
+                        self.forward_backward(data_batch)
+                        self.clip_gradients(clip_global_norm)
+                        self.update()
+                    # the next batch is made ready while this one is computed
+                    next_data_batch = next(data_iter, None)
+                    if next_data_batch is None:
+                        end_of_batch, next_data_batch = True, data_batch
+                    else:
+                        self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
+                    if isinstance(data_batch, list):
+                        self.update_metric(eval_metric, [each.label for each in data_batch], True)
+                    else:
+                        self.update_metric(eval_metric, data_batch.label)
+                    if monitor is not None:
+                        monitor.toc_print()
+                    if batch_end_callback is not None:
+                        if end_of_batch:
+                            eval_name_vals = eval_metric.get_global_name_value()
+                        call_each(
+                            batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals())
+                        )
+                    if progress is not None:
+                        progress.batch(epoch, nbatch, eval_metric)
+                    state.nbatch = nbatch
+                    for each in callbacks:
+                        each.batch_end(state)
+                    nbatch += 1
+                check_labels = None
+                eval_name_vals = eval_metric.get_global_name_value()
+                for name, value in eval_name_vals:
+                    self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+                seconds = time.time() - tic
+                self.logger.info("Epoch[%d] Time cost=%.3f", epoch, seconds)
+                history.add(epoch, seconds, eval_name_vals)
 
-            arg_params, aux_params = self.get_params()
-            self.set_params(arg_params, aux_params)  # devices may differ in auxiliary states
-            for callback in as_list(epoch_end_callback):
-                callback(epoch, self.symbol, arg_params, aux_params)
-            res = []
-            if eval_data is not None:
-                res = self.score(
-                    eval_data,
-                    validation_metric,
-                    score_end_callback=eval_end_callback,
-                    batch_end_callback=eval_batch_end_callback,
-                    epoch=epoch,
-                )
-                for name, value in res:
-                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
-                history.add_validation(res)
-            if progress is not None:
-                progress.epoch(epoch, seconds, eval_name_vals, res)
+                arg_params, aux_params = self.get_params()
+                self.set_params(arg_params, aux_params)  # devices may differ in auxiliary states
+                for callback in as_list(epoch_end_callback):
+                    callback(epoch, self.symbol, arg_params, aux_params)
+                res = []
+                if eval_data is not None:
+                    res = self.score(
+                        eval_data,
+                        validation_metric,
+                        score_end_callback=eval_end_callback,
+                        batch_end_callback=eval_batch_end_callback,
+                        epoch=epoch,
+                    )
+                    for name, value in res:
+                        self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+                    history.add_validation(res)
+                if progress is not None:
+                    progress.epoch(epoch, seconds, eval_name_vals, res)
+                train_data.reset()
+                stop = end_epoch(callbacks, state)
+                if resumed is not None:
+                    resumed.save(epoch, self, train_data, callbacks, history)
+                if stop is not None:
+                    break
+        except StopTraining as stop:
+            history.reason = str(stop)
+            self.logger.info("Epoch[%d] training ends: %s", state.epoch, stop)
             train_data.reset()
+        finally:
+            for each in callbacks:
+                each.end(state)
         return history
 
     def _label_check(self, train_data):
@@ -321,6 +372,26 @@ class BaseModule(Evaluation):
         """
         self.forward_backward(data_batch)
         self.update()
+
+    def clip_gradients(self, max_norm: float) -> Any:
+        """Between ``backward`` and ``update``: scale the gradients of all weights so that the norm
+        of all together, each times the optimizer's ``rescale_grad``, is at most `max_norm`.
+
+        Returns
+        -------
+        NDArray
+            (1,), the norm before.
+
+        Raises
+        ------
+        CynetError
+            On several devices, whose gradients are summed up by ``update``.
+        """
+        raise self._undefined("clip_gradients")
+
+    def _updater_of_states(self, purpose):
+        """What holds the optimizer and its states."""
+        raise UndefinedError(f"{purpose}: {type(self).__name__} has no optimizer states of its own")
 
     def _has_own(self, base, *names):
         """Whether these methods are those of `base`: no subclass, no object has others."""

@@ -321,6 +321,17 @@ class BucketingModule(BaseModule):
         self._need("update", "binded", "params_initialized", "optimizer_initialized")
         self._curr_module.update()
 
+    def clip_gradients(self, max_norm: float) -> NDArray:
+        return self._curr_module.clip_gradients(max_norm)
+
+    def _updater_of_states(self, purpose):
+        self._need(purpose, "optimizer_initialized")
+        return self._default._updater_of_states(purpose)
+
+    def _take_optimizer(self, optimizer):
+        for module in self._buckets.values():
+            module._take_optimizer(optimizer)
+
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward."""
         self._need("get_outputs", "binded", "params_initialized")

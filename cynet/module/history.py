@@ -31,6 +31,8 @@ class History:
         has none.
     times : list of float
         Seconds of training an epoch, as ``Time cost`` of the log; evaluation is not counted.
+    reason : str or None
+        Why a callback ended training, where one did.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class History:
         self.epochs: list[int] = []
         self.metrics: dict[str, list[float]] = {}
         self.times: list[float] = []
+        self.reason: str | None = None
 
     def __len__(self) -> int:
         return len(self.epochs)

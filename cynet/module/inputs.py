@@ -3,6 +3,7 @@
 import difflib
 
 from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
+from ..callback import FitCallback
 from ..io import DataDesc, DataIter
 
 
@@ -45,6 +46,19 @@ def check_callbacks(where, **callbacks):
             check = getattr(callback, "check_before_training", None)
             if check is not None:
                 check()
+
+
+def check_fit_callbacks(where, callbacks):
+    """Refuse what is no FitCallback; let those that save look whether they will be able to."""
+    for each in callbacks:
+        if isinstance(each, type) or not isinstance(each, FitCallback):
+            raise ArgumentTypeError(
+                f"{where}: callbacks takes FitCallbacks, as mx.callback.EarlyStopping('accuracy'),"
+                f" got {shown(each)}; functions are batch_end_callback or epoch_end_callback"
+            )
+        check = getattr(each, "check_before_training", None)
+        if check is not None:
+            check()
 
 
 def check_monitor(where, monitor):

@@ -6,11 +6,13 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from .. import optimizer as opt
-from ..base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, warn_user
 from ..base.guard import PER_BATCH, guarded, refuse
 from ..context import cpu, read_context
 from ..io import DataDesc
 from ..io.checkpoint import load_checkpoint, save_checkpoint, states_of
+from ..optimizer.clipping import clip_global_norm
+from ..optimizer.settings import check_real
 from ..symbol import Symbol
 from ..symbol.node import fixed_arguments, topological_order
 from .base_module import BaseModule
@@ -189,6 +191,23 @@ class Module(Parameters, BatchShapes, BaseModule):
         self._need("save_checkpoint", "params_initialized")
         updater = self._updater_of_states("save_checkpoint") if save_optimizer_states else None
         save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast, updater)
+
+    def _take_optimizer(self, optimizer):
+        """Use an optimizer that came with its states from a file."""
+        self._optimizer = optimizer
+
+    def clip_gradients(self, max_norm: float) -> NDArray:
+        self._need("clip_gradients", "binded", "optimizer_initialized")
+        check_real("clip_gradients: max_norm", max_norm)
+        if not max_norm > 0:
+            raise ArgumentError(f"clip_gradients: max_norm must be above 0, got {shown(max_norm)}")
+        if len(self._context) > 1:
+            raise CynetError(
+                "clip_gradients: on several devices the gradients are summed up by update, so"
+                " their norm is not known before"
+            )
+        scale = self._optimizer.rescale_grad
+        return clip_global_norm(self._updates[1], max_norm / scale, False) * scale
 
     def _updater_of_states(self, purpose):
         """What holds the optimizer's states."""

@@ -6,10 +6,9 @@ import numpy as np
 
 from ....base.errors import ArgumentError, shown, warn_user
 from ....metric import EvalMetric
+from ....metric.direction import larger_is_better
 
 _MODES = ("auto", "min", "max")
-_LARGE_IS_GOOD = ("acc", "f1", "mcc", "pcc", "pearson")
-_SMALL_IS_GOOD = ("loss", "mse", "mae", "perplexity", "entropy", "likelihood", "error")
 
 
 def check_monitor(who, monitor):
@@ -31,11 +30,9 @@ def comparison(who, monitor, mode):
         mode = "auto"
     if mode != "auto":
         return np.less if mode == "min" else np.greater
-    name = str(monitor.name).lower()
-    if any(each in name for each in _LARGE_IS_GOOD):
-        return np.greater
-    if any(each in name for each in _SMALL_IS_GOOD):
-        return np.less
+    larger = larger_is_better(str(monitor.name))
+    if larger is not None:
+        return np.greater if larger else np.less
     warn_user(
         f"{who}: the name of {monitor.name} does not say whether large values are good; it is taken"
         " so, as by mode='max'"

@@ -8,15 +8,15 @@ import numbers
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .base.errors import ArgumentError, ArgumentTypeError, shown
-from .base.files import file_name
-from .base.guard import guarded
-from .io.checkpoint import check_prefix, save_checkpoint
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..base.files import file_name
+from ..base.guard import guarded
+from ..io.checkpoint import check_prefix, save_checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .base.typing import FileName, Module, NamedArrays, Symbol
+    from ..base.typing import FileName, Module, NamedArrays, Symbol
 
 
 class BatchEndParam(NamedTuple):

@@ -1,0 +1,39 @@
+"""mx.callback: what training loops call: lines of a log, checkpoints, early stopping, histories."""
+
+from .fit import (
+    BestCheckpoint,
+    EarlyStopping,
+    FitCallback,
+    FitState,
+    HistoryFile,
+    ReduceOnPlateau,
+    StopTraining,
+    TimeLeft,
+)
+from .loop import (
+    BatchEndParam,
+    LogValidationMetricsCallback,
+    ProgressBar,
+    Speedometer,
+    do_checkpoint,
+    log_train_metric,
+    module_checkpoint,
+)
+
+__all__ = [
+    "BatchEndParam",
+    "BestCheckpoint",
+    "EarlyStopping",
+    "FitCallback",
+    "FitState",
+    "HistoryFile",
+    "LogValidationMetricsCallback",
+    "ProgressBar",
+    "ReduceOnPlateau",
+    "Speedometer",
+    "StopTraining",
+    "TimeLeft",
+    "do_checkpoint",
+    "log_train_metric",
+    "module_checkpoint",
+]

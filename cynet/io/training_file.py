@@ -1,0 +1,77 @@
+"""One file from which training goes on: arrays, what JSON can hold, and all random states."""
+
+import json
+import random
+
+import numpy as np
+
+from .. import ndarray as nd
+from .. import random as mx_random
+from ..base.errors import ArgumentTypeError, FormatError, shown
+
+_META = "meta"
+
+
+def as_array(content):
+    """An NDArray of bytes."""
+    return nd.array(np.frombuffer(content, np.uint8), dtype="uint8")
+
+
+def write_training(path, form, meta, arrays, who):
+    """Write a dict and named arrays with the random states of this moment, whole or not at all.
+
+    Parameters
+    ----------
+    path : str
+    form : str
+        What the file calls itself.
+    meta : dict
+        What JSON can hold.
+    arrays : dict of str to NDArray
+    who : str
+        The public function, for messages.
+    """
+    name, keys, *others = np.random.get_state()
+    version, internal, gauss = random.getstate()
+    meta = {
+        "form": form,
+        "random": mx_random.get_state(),
+        "numpy": [name, keys.tolist(), *others],
+        "python": [version, list(internal), gauss],
+        **meta,
+    }
+    try:
+        text = json.dumps(meta)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(f"{who}: this must be what JSON can hold: {error}") from None
+    nd.save(path, {_META: as_array(text.encode()), **arrays})
+
+
+def read_training(path, form):
+    """(meta, arrays) of a file of `write_training`; `restore_random` takes the meta.
+
+    Raises
+    ------
+    FormatError
+        That is no such file.
+    """
+    arrays = nd.load(path)
+    if not isinstance(arrays, dict) or _META not in arrays:
+        raise FormatError(f"{path}: this is no file of a training: it has no '{_META}'")
+    try:
+        meta = json.loads(arrays.pop(_META).asnumpy().tobytes())
+        found, *_ = (meta[name] for name in ("form", "random", "numpy", "python"))
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"{path}: '{_META}' is damaged: {error}") from None
+    if found != form:
+        raise FormatError(f"{path}: its form is {shown(found)}, {form!r} is known")
+    return meta, arrays
+
+
+def restore_random(meta):
+    """Give cynet's, NumPy's and Python's random numbers the states that the file has."""
+    mx_random.set_state(meta["random"])
+    name, keys, *others = meta["numpy"]
+    np.random.set_state((name, np.asarray(keys, np.uint32), *others))
+    version, internal, gauss = meta["python"]
+    random.setstate((version, tuple(internal), gauss))

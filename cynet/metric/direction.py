@@ -1,0 +1,16 @@
+"""Whether large values of a metric are good, by its name."""
+
+_LARGE_IS_GOOD = ("acc", "f1", "mcc", "pcc", "pearson")
+_SMALL_IS_GOOD = ("loss", "mse", "mae", "perplexity", "entropy", "likelihood", "error")
+
+
+def larger_is_better(name):
+    """True, False, or None where the name does not say.
+
+    >>> larger_is_better("Validation-accuracy"), larger_is_better("rmse"), larger_is_better("x")
+    (True, False, None)
+    """
+    name = name.lower()
+    if any(each in name for each in _LARGE_IS_GOOD):
+        return True
+    return False if any(each in name for each in _SMALL_IS_GOOD) else None
