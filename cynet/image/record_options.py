@@ -16,7 +16,7 @@ class Option(NamedTuple):
 def _flag(value):
     if isinstance(value, str):
         if value.lower() not in ("true", "false", "0", "1"):
-            raise ValueError(value)
+            raise ArgumentError(value)
         return value.lower() in ("true", "1")
     return bool(value)
 

@@ -3,6 +3,7 @@
 from . import batchify, vision
 from .dataloader import DataLoader
 from .dataset import ArrayDataset, Dataset, SimpleDataset
+from .record import RecordFileDataset
 from .sampler import (
     BatchSampler,
     FilterSampler,
@@ -19,6 +20,7 @@ __all__ = [
     "Dataset",
     "FilterSampler",
     "RandomSampler",
+    "RecordFileDataset",
     "Sampler",
     "SequentialSampler",
     "SimpleDataset",

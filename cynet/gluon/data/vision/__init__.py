@@ -2,5 +2,14 @@
 
 from . import transforms
 from .datasets import CIFAR10, CIFAR100, MNIST, FashionMNIST
+from .images import ImageFolderDataset, ImageRecordDataset
 
-__all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "transforms"]
+__all__ = [
+    "CIFAR10",
+    "CIFAR100",
+    "MNIST",
+    "FashionMNIST",
+    "ImageFolderDataset",
+    "ImageRecordDataset",
+    "transforms",
+]
