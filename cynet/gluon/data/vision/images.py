@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ....base.errors import CynetError, FormatError, listed, reworded, shown, warn_user
+from ....base.errors import CynetError, FormatError, reworded, shown, warn_user
 from ....base.files import file_name, naming
 from ....base.guard import guarded
 from ....image import imdecode, imread

@@ -1,0 +1,175 @@
+"""Make lists of images, and files of records from lists, with the options of MXNet's im2rec.
+
+    python -m cynet.tools.im2rec PREFIX ROOT --list --recursive --train-ratio 0.9
+    python -m cynet.tools.im2rec PREFIX ROOT --resize 256 --num-thread 4
+
+The first writes PREFIX.lst (or PREFIX_train.lst and PREFIX_val.lst), the second PREFIX.rec and
+PREFIX.idx of every list whose name begins with PREFIX.
+"""
+
+import argparse
+import glob
+import itertools
+import os
+import random
+import sys
+from collections import deque
+from concurrent.futures import ProcessPoolExecutor
+
+from tqdm import tqdm
+
+from ..base.errors import CynetError
+from ..base.files import read_file, write_atomically
+from ..image.codec import decoded, encoded, resized
+from ..image.geometry import short_size
+from ..image.source import read_list
+from ..recordio import IRHeader, MXIndexedRecordIO, pack
+
+_AHEAD = 64  # images for each process
+
+
+# --- lists ----------------------------------------------------------------------------------------
+def found_images(root, recursive, endings):
+    """[(path below root, label)]: labels count the folders that have images."""
+    if not recursive:
+        names = [n for n in sorted(os.listdir(root)) if os.path.splitext(n)[1].lower() in endings]
+        return [(name, 0) for name in names if os.path.isfile(os.path.join(root, name))]
+    found, labels = [], {}
+    for path, folders, names in os.walk(root, followlinks=True):
+        folders.sort()
+        for name in sorted(names):
+            if os.path.splitext(name)[1].lower() in endings:
+                label = labels.setdefault(path, len(labels))
+                found.append((os.path.relpath(os.path.join(path, name), root), label))
+    return found
+
+
+def write_lists(options):
+    """The list files of a folder: whole or in chunks, each in a part to train, test, validate."""
+    images = found_images(options.root, options.recursive, options.exts)
+    lines = [f"{i}\t{label:f}\t{path}\n" for i, (path, label) in enumerate(images)]
+    if options.shuffle:
+        random.Random(100).shuffle(lines)
+    each = -(-len(lines) // options.chunks) if lines else 0
+    for chunk in range(options.chunks):
+        part = lines[chunk * each : (chunk + 1) * each]
+        name = options.prefix + (f"_{chunk}" if options.chunks > 1 else "")
+        tests = int(len(part) * options.test_ratio)
+        trains = tests + int(len(part) * options.train_ratio)
+        if options.train_ratio == 1.0:
+            parts = {"": part}
+        else:
+            parts = {"_test": part[:tests], "_train": part[tests:trains], "_val": part[trains:]}
+        for ending, some in parts.items():
+            if some or not ending:
+                write_atomically(f"{name}{ending}.lst", "".join(some).encode())
+    return len(lines)
+
+
+# --- records --------------------------------------------------------------------------------------
+def packed(number, label, path, options):
+    """(number, record, error) of an image; one of the last two is None."""
+    try:
+        content = read_file(os.path.join(options.root, path))
+        header = IRHeader(0, label if options.pack_label else float(label[0]), number, 0)
+        if options.pass_through:
+            return number, pack(header, content), None
+        image = decoded(content, options.color, path)
+        image = image[:, :, None] if image.ndim == 2 else image
+        height, width = image.shape[:2]
+        if options.center_crop and height != width:
+            side = min(height, width)
+            top, left = (height - side) // 2, (width - side) // 2
+            image = image[top : top + side, left : left + side]
+            height = width = side
+        if options.resize:
+            height, width = short_size(height, width, options.resize)
+            image = resized(image, width, height, 1)
+        return number, pack(header, encoded(image, options.encoding, options.quality)), None
+    except (CynetError, OSError) as error:
+        return number, None, f"{path}: {error}"
+
+
+def _made(entries, options):
+    """Records in the order of a list, made by processes."""
+    if options.num_thread <= 1:
+        yield from (packed(*entry, options) for entry in entries)
+        return
+    with ProcessPoolExecutor(options.num_thread) as pool:
+        begun, entries = deque(), iter(entries)
+        for entry in itertools.islice(entries, _AHEAD * options.num_thread):
+            begun.append(pool.submit(packed, *entry, options))
+        while begun:
+            yield begun.popleft().result()
+            for entry in itertools.islice(entries, 1):
+                begun.append(pool.submit(packed, *entry, options))
+
+
+def write_records(path, options):
+    """The records and the index of a list file; how many images could not be read."""
+    name = os.path.splitext(path)[0]
+    entries = [(number, label, file) for number, (label, file) in read_list(path).items()]
+    failed = 0
+    record = MXIndexedRecordIO(f"{name}.idx", f"{name}.rec", "w")
+    try:
+        hidden = None if sys.stderr.isatty() else True
+        made = tqdm(_made(entries, options), name, len(entries), disable=hidden, unit=" images")
+        for number, content, error in made:
+            if error is None:
+                record.write_idx(number, content)
+            else:
+                failed += 1
+                print(f"left out: {error}", file=sys.stderr)
+    finally:
+        record.close()
+    print(f"{name}.rec: {len(entries) - failed} images")
+    return failed
+
+
+def parser():
+    """The options; those of MXNet's tool, by its names."""
+    out = argparse.ArgumentParser(
+        "python -m cynet.tools.im2rec", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    add = out.add_argument
+    add("prefix", help="beginning of the names of lists and records")
+    add("root", help="folder of the images")
+    add("--list", action="store_true", help="write lists, not records")
+    add("--exts", nargs="+", default=[".jpeg", ".jpg", ".png"], help="endings of images")
+    add("--chunks", type=int, default=1, help="number of lists")
+    add("--train-ratio", type=float, default=1.0, help="part of a list to train with")
+    add("--test-ratio", type=float, default=0.0, help="part of a list to test with")
+    add("--recursive", action="store_true", help="folders are classes")
+    add("--no-shuffle", dest="shuffle", action="store_false", help="keep the order of names")
+    add("--pass-through", action="store_true", help="take the files as they are")
+    add("--resize", type=int, default=0, help="length of the shorter side; 0: as it is")
+    add("--center-crop", action="store_true", help="crop to a square")
+    add("--quality", type=int, default=95, help="of JPEG 1 to 100, of PNG 1 to 9")
+    add("--num-thread", type=int, default=1, help="processes")
+    add("--color", type=int, default=1, choices=[-1, 0, 1], help="1 colors, 0 grey, -1 as it is")
+    add("--encoding", default=".jpg", choices=[".jpg", ".png"], help="kind of image")
+    add("--pack-label", action="store_true", help="take all labels of a line")
+    return out
+
+
+def main(arguments=None):
+    """Run the program; its exit status."""
+    options = parser().parse_args(arguments)
+    try:
+        if options.list:
+            print(f"{write_lists(options)} images")
+            return 0
+        pattern = glob.escape(options.prefix) + "*.lst"
+        lists = [options.prefix] if options.prefix.endswith(".lst") else sorted(glob.glob(pattern))
+        if not lists:
+            print(f"error: there is no {options.prefix}*.lst; --list writes one", file=sys.stderr)
+            return 1
+        return 1 if sum(write_records(path, options) for path in lists) else 0
+    except (CynetError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
