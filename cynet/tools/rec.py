@@ -1,7 +1,7 @@
 """Look at a file of records: count, list, check, extract.
 
 python -m cynet.tools.rec FILE.rec                how many records, how large, of which kinds
-python -m cynet.tools.rec FILE.rec --list 5       the first 5 (0: all): offset, id, label, kind, size
+python -m cynet.tools.rec FILE.rec --list 5       offset, id, label, kind, size of 5 (0: of all)
 python -m cynet.tools.rec FILE.rec --check        decodes every image; exit status 1 at damage
 python -m cynet.tools.rec FILE.rec --index        writes FILE.idx again
 python -m cynet.tools.rec FILE.rec --extract DIR  writes images as files
