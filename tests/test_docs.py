@@ -76,6 +76,7 @@ def test_every_setting_is_documented():
     [
         "README.md",
         "docs/migration.md",
+        "docs/guide/autograd.md",
         "docs/guide/custom_operators.md",
         "docs/guide/gluon.md",
         "docs/architecture/performance.md",
