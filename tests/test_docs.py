@@ -78,6 +78,7 @@ def test_every_setting_is_documented():
         "docs/migration.md",
         "docs/guide/autograd.md",
         "docs/guide/custom_operators.md",
+        "docs/guide/feeding_data.md",
         "docs/guide/gluon.md",
         "docs/architecture/performance.md",
         "docs/architecture/how/where.md",

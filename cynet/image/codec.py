@@ -9,8 +9,8 @@ from ..base.compat import optional
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, shown
 
 # What may be unpacked of a compressed image: so many pixels, or so many times its bytes.
-_MOST_FREE = 1 << 24
-_MOST_TIMES = 100
+_MOST_FREE = 1 << 23
+_MOST_TIMES = 1100  # what deflate can do at most
 _LARGEST_SIDE = 1 << 16
 INTERPOLATIONS = 5  # 0 nearest, 1 bilinear, 2 bicubic, 3 by area, 4 Lanczos; OpenCV's numbers
 

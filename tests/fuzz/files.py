@@ -20,6 +20,7 @@ import tempfile
 
 import numpy as np
 
+from tests.fuzz.image_files import IMAGE_FORMATS
 from tests.fuzz.worker import Fault, command_line
 
 MORE = 64 << 20  # bytes of memory beyond the file
@@ -261,6 +262,7 @@ FORMATS = {
     "idx": (idx_files, with_packers, read_idx),
     "csv": (csv_files, with_packers, read_csv),
     "kept": (kept_files, damaged, read_kept),
+    **{name: (make, damaged, read) for name, (make, read) in IMAGE_FORMATS.items()},
 }
 
 

@@ -1,0 +1,106 @@
+"""Files of images, records and lists for tests/fuzz/files.py, and what reads them."""
+
+import itertools
+import os
+
+import numpy as np
+
+
+def _picture():
+    y, x = np.mgrid[:20, :24]
+    return np.stack([x * 9, y * 11, (x * y) % 256], 2).astype(np.uint8)
+
+
+def image_files():
+    import cynet as mx
+
+    for kind, quality in ((".jpg", 95), (".jpg", 20), (".png", 3)):
+        for image in (_picture(), _picture()[..., 0]):
+            record = mx.recordio.pack_img(mx.recordio.IRHeader(0, 1.0, 0, 0), image, quality, kind)
+            yield record[24:]
+
+
+def read_image(path):
+    import cynet as mx
+
+    with open(path, "rb") as file:
+        content = file.read()
+    for flag in (1, 0, -1):
+        mx.image.imdecode(content, flag)
+
+
+def record_files():
+    """Whole records and parts, labels of several numbers, JPEG and PNG."""
+    import cynet as mx
+    from cynet.recordio.framing import framed
+
+    images = list(image_files())
+    pack, header = mx.recordio.pack, mx.recordio.IRHeader
+    yield b"".join(
+        chunk
+        for i, image in enumerate(images)
+        for chunk in framed(pack(header(0, float(i), i, 0), image))
+    )
+    magic = bytes.fromhex("0a23d7ce")
+    others = [b"", magic, b"1234" + magic * 2 + b"5"]
+    others += [pack(header(0, [2, 5, 1, 0, 0, 1, 1], 3, 0), images[0])]
+    others += [pack(header(0, 2.0, 4, 0), images[1])]
+    yield b"".join(chunk for each in others for chunk in framed(each))
+
+
+def read_records(path):
+    import cynet as mx
+    from cynet.image.record_batches import RecordBatches
+    from cynet.image.record_options import AUGMENTING, NORMALIZING, READING, read
+    from cynet.recordio.framing import RecordFile
+
+    most = os.path.getsize(path) + 1
+    plain = mx.recordio.MXRecordIO(path, "r", skip_damaged=True)
+    found = list(itertools.islice(iter(plain.read, None), most))
+    offsets = list(itertools.islice(RecordFile(path).offsets(lambda error: None), most))
+    if len(found) > len(offsets) or len(offsets) == most:
+        raise AssertionError(f"{len(found)} records at {len(offsets)} offsets")
+    given = {"path_imgrec": path, "batch_size": 4, "data_shape": (3, 8, 8), "skip_damaged": True}
+    options = read("fuzz", READING | AUGMENTING | NORMALIZING, {**given, "preprocess_threads": 1})
+    batches = RecordBatches(options, (3, 8, 8), np.dtype("float32"))
+    for batch in batches.batches(0, 0):
+        batches.fill(batch, 0)
+    strict = mx.recordio.MXRecordIO(path, "r")
+    while strict.read() is not None:
+        pass
+
+
+def index_files():
+    yield b"".join(b"%d\t%d\n" % (i, 40 * i) for i in range(9))
+
+
+def read_index(path):
+    import cynet as mx
+
+    record = path + ".rec"
+    with open(record, "wb") as file:
+        file.write(b"".join(record_files()))
+    indexed = mx.recordio.MXIndexedRecordIO(path, record, "r")
+    for key in indexed.keys:
+        try:
+            indexed.read_idx(key)
+        except mx.errors.CynetError:
+            continue
+
+
+def list_files():
+    yield b"0\t1.0\ta.jpg\n1\t2\t3\tb/c.png\n5\t-1e3\td e.jpg\n"
+
+
+def read_list(path):
+    import cynet as mx
+
+    mx.image.ImageIter(1, (3, 8, 8), path_imglist=path)
+
+
+IMAGE_FORMATS = {
+    "image": (image_files, read_image),
+    "record": (record_files, read_records),
+    "index": (index_files, read_index),
+    "list": (list_files, read_list),
+}
