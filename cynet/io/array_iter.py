@@ -145,12 +145,12 @@ class NDArrayIter(DataIter):
         self._shuffle()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where it is: arrays of ints, which `load_state_dict` takes."""
+        """Where it is: an int and arrays of ints, which `load_state_dict` takes."""
         return {
             "idx": self.idx,
             "order": self._order,
             "rolled": self._rolled,
-            "cursor": np.array([self.cursor]),
+            "cursor": self.cursor,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -168,7 +168,7 @@ class NDArrayIter(DataIter):
         self.idx, self._order, self._rolled = (
             np.asarray(state[name], np.int64) for name in ("idx", "order", "rolled")
         )
-        self.cursor = int(state["cursor"][0])
+        self.cursor = state["cursor"]
 
     def iter_next(self) -> bool:
         padded = self.last_batch_handle == "pad"

@@ -36,7 +36,7 @@ class Resume:
         data = train_data.state_dict() if hasattr(train_data, "state_dict") else None
         meta = {
             "epoch": epoch,
-            "data": None if data is None else sorted(data),
+            "data": None if data is None else {k: v for k, v in data.items() if not _is_array(v)},
             "callbacks": [
                 [type(each).__name__, each.state_dict()]
                 for each in callbacks
@@ -49,8 +49,8 @@ class Resume:
         for prefix, given in ((_ARG, arg_params), (_AUX, aux_params)):
             arrays.update({f"{prefix}{name}": array for name, array in given.items()})
         for name, values in (data or {}).items():
-            values = np.asarray(values)
-            arrays[f"{_DATA}{name}"] = nd.array(values, dtype=values.dtype)
+            if _is_array(values):
+                arrays[f"{_DATA}{name}"] = nd.array(values, dtype=values.dtype)
         write_training(self.path, _FORM, meta, arrays, "fit(resume=...)")
 
     def load_params(self, module):
@@ -90,10 +90,14 @@ class Resume:
                     f" {type(train_data).__name__}"
                 )
             data = {name: each.asnumpy() for name, each in _part(arrays, _DATA).items()}
-            train_data.load_state_dict(data)
+            train_data.load_state_dict({**meta["data"], **data})
         history.reason = meta["reason"]
         restore_random(meta)
         return meta["epoch"] + 1
+
+
+def _is_array(value):
+    return isinstance(value, np.ndarray)
 
 
 def _part(arrays, prefix):

@@ -182,9 +182,9 @@ class BucketSentenceIter(DataIter):
             np.random.shuffle(rows)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where it is: arrays, which `load_state_dict` takes."""
+        """Where it is: an int and arrays, which `load_state_dict` takes."""
         rows = {f"data{i}": each for i, each in enumerate(self.data)}
-        return {"idx": np.array(self.idx), "position": np.array([self.curr_idx]), **rows}
+        return {"idx": np.array(self.idx), "position": self.curr_idx, **rows}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was called, with the same sentences."""
@@ -193,7 +193,7 @@ class BucketSentenceIter(DataIter):
             raise ArgumentError("BucketSentenceIter: this is a state of other sentences")
         self.data = [state[f"data{i}"].astype(self.dtype) for i in range(len(shapes))]
         self.idx = [(int(i), int(row)) for i, row in state["idx"]]
-        self.curr_idx = int(state["position"][0])
+        self.curr_idx = state["position"]
 
     def next(self) -> DataBatch:
         """The next batch."""
