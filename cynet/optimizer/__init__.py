@@ -1,19 +1,24 @@
 """Optimizers: rules that change weights along gradients, by name or by class."""
 
-from .adaptive import FTML, AdaDelta, AdaGrad, Adam, Adamax, Ftrl, Nadam, RMSProp
+from .adaptive import FTML, AdaDelta, AdaGrad, Adam, Adamax, AdamW, Ftrl, Nadam, RMSProp
 from .base import Optimizer, Test, create, register
-from .sgd import DCASGD, NAG, SGD, SGLD, Signum
+from .large_batch import LAMB, LARS, LBSGD
+from .sgd import DCASGD, NAG, SGD, SGLD, Signum, ccSGD
 from .updater import Updater, get_updater
 
 __all__ = [
     "DCASGD",
     "FTML",
+    "LAMB",
+    "LARS",
+    "LBSGD",
     "NAG",
     "SGD",
     "SGLD",
     "AdaDelta",
     "AdaGrad",
     "Adam",
+    "AdamW",
     "Adamax",
     "Ftrl",
     "Nadam",
@@ -22,6 +27,7 @@ __all__ = [
     "Signum",
     "Test",
     "Updater",
+    "ccSGD",
     "create",
     "get_updater",
     "register",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from .. import ndarray as nd
 from ..base.guard import guarded
 from ..base.kinds import FLAG, number
-from .base import register, zeros_like
+from .base import Optimizer, register, zeros_like
 from .fused import FusedOptimizer
 
 if TYPE_CHECKING:
@@ -58,6 +59,57 @@ class Adam(FusedOptimizer):
 
     def _rate(self, lr, count):
         return lr * math.sqrt(1 - self.beta2**count) / (1 - self.beta1**count)
+
+
+@register
+@guarded
+class AdamW(Optimizer):
+    """Adam with weight decay apart from the gradient: ``weight -= lr * (step + wd * weight)``.
+
+    Loshchilov and Hutter, https://arxiv.org/abs/1711.05101.
+
+    Parameters
+    ----------
+    beta1, beta2 : float
+        Decay of the means of gradients and of their squares.
+    epsilon : float
+    correct_bias : bool
+        Whether the means of the first steps are scaled up.
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "correct_bias": FLAG}
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        correct_bias: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.correct_bias = correct_bias
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight), zeros_like(weight)
+
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
+        lr, wd, step = self._step(index)
+        mean, square = state
+        grad = self._gradient(grad)
+        mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
+        square[:] = self.beta2 * square + (1 - self.beta2) * nd.square(grad)
+        first, second = 1.0, 1.0
+        if self.correct_bias:
+            first, second = 1 - self.beta1**step, 1 - self.beta2**step
+        move = mean / (nd.sqrt(square) * (1 / math.sqrt(second)) + self.epsilon)
+        weight[:] = weight - lr * (move * (1 / first) + wd * weight)
 
 
 @register

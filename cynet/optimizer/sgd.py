@@ -52,6 +52,7 @@ class SGD(FusedOptimizer):
 
 
 OPTIMIZERS.register("ccsgd", SGD)
+ccSGD = SGD  # the name in the oldest scripts
 
 
 @register

@@ -1,0 +1,283 @@
+"""LAMB, LARS and LBSGD: steps as large as each layer's weights allow, for large batches."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, shown
+from ..base.guard import guarded
+from ..base.kinds import FLAG, Kind, count, number, word
+from .base import Optimizer, register, zeros_like
+
+if TYPE_CHECKING:
+    from ..base.typing import NDArray, State
+
+_DECAY = number(0, 1)
+_BOUND = Kind(lambda v: v is None or number().fits(v), "a finite number or None")
+_STRATEGIES = ("linear", "power2", "sqrt", "lars")
+
+
+def _norm(array):
+    """The 2-norm of all entries, a float, in float32."""
+    return float(nd.norm(array.astype("float32")).asscalar())
+
+
+@register
+@guarded
+class LAMB(Optimizer):
+    """Adam whose step has a length in proportion to the norm of the weight.
+
+    You et al., https://arxiv.org/abs/1904.00962.
+
+    Parameters
+    ----------
+    beta1, beta2 : float
+        Decay of the means of gradients and of their squares.
+    epsilon : float
+    lower_bound, upper_bound : float, optional
+        Of the weight's norm.
+    bias_correction : bool
+        Whether the means of the first steps are scaled up.
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    kept = {
+        "beta1": _DECAY,
+        "beta2": _DECAY,
+        "epsilon": number(),
+        "lower_bound": _BOUND,
+        "upper_bound": _BOUND,
+        "bias_correction": FLAG,
+    }
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-6,
+        lower_bound: float | None = None,
+        upper_bound: float | None = None,
+        bias_correction: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+        self.bias_correction = bias_correction
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight), zeros_like(weight)
+
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
+        lr, wd, step = self._step(index)
+        mean, square = state
+        grad = self._gradient(grad)
+        mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
+        square[:] = self.beta2 * square + (1 - self.beta2) * nd.square(grad)
+        first, second = mean, square
+        if self.bias_correction:
+            first = mean / (1 - self.beta1**step)
+            second = square / (1 - self.beta2**step)
+        move = first / (nd.sqrt(second) + self.epsilon) + wd * weight
+        length, size = _norm(weight), _norm(move)
+        if self.lower_bound is not None:
+            length = max(length, self.lower_bound)
+        if self.upper_bound is not None:
+            length = min(length, self.upper_bound)
+        if length != 0 and size != 0:
+            lr *= length / size
+        weight[:] = weight - lr * move
+
+
+@register
+@guarded
+class LARS(Optimizer):
+    """SGD whose learning rate for each weight, biases, gammas and betas apart, is in proportion to
+    the norm of the weight over that of its gradient.
+
+    You et al., https://arxiv.org/abs/1708.03888.
+
+    Parameters
+    ----------
+    momentum : float
+    lazy_update : bool
+        Accepted for MXNet's sake; matters for sparse gradients only.
+    eta : float
+        The factor of that proportion.
+    eps : float
+        Added to the gradient's norm.
+    momentum_correction : bool
+        When the learning rate changes, scale the momentum by the same factor for one step.
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    kept = {
+        "momentum": number(),
+        "lazy_update": FLAG,
+        "eta": number(),
+        "eps": number(),
+        "momentum_correction": FLAG,
+        "rate": _BOUND,
+        "rate_before": _BOUND,
+        "rate_step": count(),
+    }
+
+    def __init__(
+        self,
+        momentum: float = 0.0,
+        lazy_update: bool = True,
+        eta: float = 0.001,
+        eps: float = 0,
+        momentum_correction: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lazy_update = lazy_update
+        self.eta = eta
+        self.eps = eps
+        self.momentum_correction = momentum_correction
+        # the learning rates of this step and of the one before
+        self.rate = self.rate_before = None
+        self.rate_step = 0
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight) if self.momentum != 0 else None
+
+    def _momentum(self):
+        """The momentum of this step, which all weights share."""
+        if self.num_update != self.rate_step:
+            self.rate_before, self.rate = self.rate, self.learning_rate
+            self.rate_step = self.num_update
+        if self.momentum_correction and self.rate_before:
+            return self.momentum * self.rate / self.rate_before
+        return self.momentum
+
+    def _trust(self, index, weight, grad, wd):
+        if str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias")):
+            return 1.0
+        length, slope = _norm(weight), _norm(grad) * abs(self.rescale_grad)
+        if length > 0 and slope > 0:
+            return self.eta * length / (slope + wd * length + self.eps)
+        return 1.0
+
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
+        lr, wd, _ = self._step(index)
+        momentum = self._momentum()
+        lr *= self._trust(index, weight, grad, wd)
+        move = lr * (self._gradient(grad) + wd * weight)
+        if state is not None:
+            state[:] = momentum * state - move
+            weight[:] = weight + state
+        else:
+            weight[:] = weight - move
+
+
+@register
+@guarded
+class LBSGD(Optimizer):
+    """SGD for batches that are `batch_scale` small ones: gradients are summed up over so many
+    updates, and the learning rate rises to its multiple during warm-up.
+
+    Parameters
+    ----------
+    momentum : float
+    multi_precision : bool
+    warmup_strategy : str
+        ``'linear'``, ``'power2'`` or ``'sqrt'``: how the factor rises from 1 to `batch_scale`;
+        ``'lars'``: the factor is the root of the ratio of the squared norms of weight and gradient,
+        from 0.01 to 100.
+    warmup_epochs, updates_per_epoch, begin_epoch : int
+        Warm-up lasts for ``warmup_epochs * updates_per_epoch`` updates, counted from
+        ``begin_epoch * updates_per_epoch``.
+    batch_scale : int
+    num_epochs : int
+        Accepted for MXNet's sake.
+    **kwargs
+        See :class:`Optimizer`.
+    """
+
+    kept = {
+        "momentum": number(),
+        "warmup_strategy": word(*_STRATEGIES),
+        "warmup_epochs": count(),
+        "batch_scale": count(1),
+        "updates_per_epoch": count(),
+        "init_updates": count(),
+        "num_epochs": count(),
+    }
+
+    def __init__(
+        self,
+        momentum: float = 0.0,
+        multi_precision: bool = False,
+        warmup_strategy: str = "linear",
+        warmup_epochs: int = 5,
+        batch_scale: int = 1,
+        updates_per_epoch: int = 32,
+        begin_epoch: int = 0,
+        num_epochs: int = 60,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(multi_precision=multi_precision, **kwargs)
+        if warmup_strategy not in _STRATEGIES:
+            raise ArgumentError(
+                f"LBSGD: warmup_strategy must be one of {', '.join(_STRATEGIES)}, got"
+                f" {shown(warmup_strategy)}"
+            )
+        self.momentum = momentum
+        self.warmup_strategy = warmup_strategy
+        self.warmup_epochs = warmup_epochs
+        self.batch_scale = batch_scale
+        self.updates_per_epoch = updates_per_epoch
+        self.init_updates = begin_epoch * updates_per_epoch
+        self.num_epochs = num_epochs
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        """The momentum, and the sum of gradients."""
+        velocity = zeros_like(weight) if self.momentum != 0 else None
+        return velocity, zeros_like(weight) if self.batch_scale > 1 else None
+
+    def _factor(self, updates):
+        """The factor of the learning rate after so many updates."""
+        last = self.warmup_epochs * self.updates_per_epoch
+        if updates >= last:
+            return float(self.batch_scale)
+        if last <= 1:
+            return 1.0
+        share = updates / last
+        rise = {"linear": share, "power2": share * share, "sqrt": math.sqrt(share)}
+        return 1.0 + (self.batch_scale - 1) * rise[self.warmup_strategy]
+
+    def _lars(self, weight, grad, wd):
+        length, slope = _norm(weight) ** 2, _norm(grad) ** 2
+        return min(max(math.sqrt(length / (slope + wd * length + 1e-18)), 0.01), 100.0)
+
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
+        lr, wd, step = self._step(index)
+        velocity, total = state
+        updates = self.init_updates + step - self.begin_num_update
+        if total is not None:
+            total[:] = total + grad
+            if updates % self.batch_scale:
+                return
+            grad = total / self.batch_scale
+            total[:] = 0
+        if self.warmup_strategy == "lars":
+            lr *= self._lars(weight, grad, wd)
+        else:
+            lr *= self._factor(updates)
+        move = lr * (self._gradient(grad) + wd * weight)
+        if velocity is not None:
+            velocity[:] = self.momentum * velocity - move
+            weight[:] = weight + velocity
+        else:
+            weight[:] = weight - move

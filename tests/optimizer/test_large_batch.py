@@ -1,0 +1,83 @@
+"""LAMB, LARS, LBSGD, ccSGD as MXNet 1.9.1 updates, AdamW as PyTorch; states in files."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cynet as mx
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+sys.path.insert(0, str(FIXTURES))
+import make_large_batch as given  # noqa: E402
+
+WANTED = json.loads((FIXTURES / "large_batch.json").read_text())
+CASES = {
+    **given.CASES,
+    **{name: ("AdamW", settings, "a_weight") for name, settings in given.ADAMW.items()},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_weights(name):
+    found = given.run(mx, *CASES[name])
+    np.testing.assert_allclose(found, WANTED[name], rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["lamb", "lars_schedule", "lbsgd_power2", "adamw", "ccsgd"])
+def test_states_go_on_from_bytes(name):
+    kind, settings, weight_name = CASES[name]
+    settings = dict(settings)
+    if steps := settings.pop("steps", None):
+        settings["lr_scheduler"] = mx.lr_scheduler.FactorScheduler(steps, 0.5)
+    optimizer = mx.optimizer.create(kind, param_idx2name={0: weight_name}, **settings)
+    update = mx.optimizer.get_updater(optimizer)
+    first, grads = given.drawn()
+    weight, found = mx.nd.array(first), []
+    for i, grad in enumerate(grads):
+        if i == 5:
+            content = update.get_states(dump_optimizer=True)
+            update = mx.optimizer.get_updater(mx.optimizer.create(kind))
+            update.set_states(content)
+        update(0, mx.nd.array(grad), weight)
+        found.append(weight.asnumpy().ravel().tolist())
+    np.testing.assert_allclose(found, WANTED[name], rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["lamb", "lars", "lbsgd", "adamw", "ccsgd"])
+def test_half_weights_with_a_copy(name):
+    def made():
+        settings = {"learning_rate": 0.01, "multi_precision": True}
+        return mx.optimizer.get_updater(mx.optimizer.create(name, **settings))
+
+    first, grads = given.drawn()
+    half, single = mx.nd.array(first).astype("float16"), mx.nd.array(first.astype("float16"))
+    single = single.astype("float32")
+    update_half, update_single = made(), made()
+    for grad in grads:
+        grad = mx.nd.array(grad).astype("float16")
+        update_half(0, grad, half)
+        update_single(0, grad.astype("float32"), single)
+    np.testing.assert_array_equal(half.asnumpy(), single.astype("float16").asnumpy())
+
+
+def test_all_weights_of_a_step_have_one_momentum():
+    """When the learning rate changes, LARS scales the momentum of each weight for that step."""
+    schedule = mx.lr_scheduler.FactorScheduler(4, 0.5)
+    settings = {"learning_rate": 5.0, "momentum": 0.8, "lr_scheduler": schedule}
+    names = dict.fromkeys(range(6), "a_weight")
+    update = mx.optimizer.get_updater(mx.optimizer.LARS(param_idx2name=names, **settings))
+    first, grads = given.drawn()
+    weights = [mx.nd.array(first) for _ in names]
+    for grad in grads:
+        update(list(names), [mx.nd.array(grad) for _ in names], weights)
+    for weight in weights:
+        wanted = WANTED["lars_schedule"][-1]
+        np.testing.assert_allclose(weight.asnumpy().ravel(), wanted, rtol=2e-5, atol=2e-6)
+
+
+def test_refused():
+    with pytest.raises(mx.MXNetError, match="warmup_strategy must be one of linear"):
+        mx.optimizer.LBSGD(warmup_strategy="cubic")
