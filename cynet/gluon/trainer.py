@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 
 _OF_GROUPS = {"lr_mult", "wd_mult", "grad_req"}
 _STALE = (
-    "Gradient of Parameter `{}` on context {} has not been updated by backward since last `step`."
-    " This could mean a bug in your model that made it only use a subset of the Parameters (Blocks)"
-    " for this iteration. If you are intentionally only using a subset, call step with"
-    " ignore_stale_grad=True to suppress this warning and skip updating of Parameters with stale"
-    " gradient"
+    "the gradient of parameter '{}' on {} is that of an earlier step: no backward has set it since."
+    " ignore_stale_grad=True leaves such parameters as they are"
 )
 
 
@@ -137,9 +134,8 @@ class Trainer:
             own = each.list_ctx()
             if contexts is not None and contexts != own:
                 raise MismatchError(
-                    "All Parameters must be initialized on the same set of contexts, but Parameter"
-                    f" {each.name} is initialized on {own} while previous Parameters are"
-                    f" initialized on {contexts}."
+                    f"Trainer: parameter '{each.name}' is on {own}, those before it on"
+                    f" {contexts}; all are on the same contexts"
                 )
             contexts = own
         return contexts or []
@@ -148,13 +144,13 @@ class Trainer:
         if isinstance(optimizer, opt.Optimizer):
             if settings:
                 raise MismatchError(
-                    "optimizer_params must be None if optimizer is an Optimizer instead of str,"
-                    f" got {shown(settings)}"
+                    "Trainer: optimizer_params go with the name of an optimizer, got"
+                    f" {shown(settings)} beside one that is made"
                 )
             self._optimizer = optimizer
         else:
             if isinstance(optimizer, str) and optimizer not in opt.base.OPTIMIZERS:
-                raise ArgumentError(f"Cannot find optimizer {optimizer}")
+                raise ArgumentError(f"Trainer: no optimizer is named {shown(optimizer)}")
             self._optimizer = opt.create(optimizer, **dict(settings or {}))
         self._optimizer.param_dict = dict(zip(self._names, self._params))
 
@@ -262,8 +258,8 @@ class Trainer:
         self._prepare()
         if self._kvstore is not None and self._update_on_kvstore:
             raise MismatchError(
-                "allreduce_grads() when parameters are updated on kvstore is not supported. Try"
-                " setting `update_on_kvstore` to False when creating trainer."
+                "allreduce_grads: the KVStore updates the weights; make the Trainer with"
+                " update_on_kvstore=False"
             )
         if len(self._contexts) > 1:
             self._sum_gradients()
@@ -273,8 +269,8 @@ class Trainer:
         self._prepare()
         if self._kvstore is not None and self._update_on_kvstore:
             raise MismatchError(
-                "update() when parameters are updated on kvstore is not supported. Try setting"
-                " `update_on_kvstore` to False when creating trainer."
+                "update: the KVStore updates the weights; make the Trainer with"
+                " update_on_kvstore=False"
             )
         self._set_rescale(batch_size)
         self._update(ignore_stale_grad)
@@ -408,14 +404,14 @@ def _copied(state):
 
 def _parameters(params):
     """A list of Parameters, each once."""
-    told = "First argument must be a list or dict of Parameters, got "
+    told = "Trainer takes a list or dict of Parameters, got "
     if isinstance(params, (dict, ParameterDict)):
         params = list(params.values())
     if not isinstance(params, (list, tuple)):
-        raise ArgumentError(f"{told}{type(params)}.")
+        raise ArgumentError(f"{told}{shown(params)}")
     for each in params:
         if not isinstance(each, Parameter):
-            raise ArgumentError(f"{told}list of {type(each)}.")
+            raise ArgumentError(f"{told}a list with {shown(each)}")
     return list({id(each): each for each in params}.values())
 
 

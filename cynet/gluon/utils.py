@@ -61,9 +61,8 @@ def split_data(
         raise ArgumentError(f"split_data: num_slice must be 1 or more, got {shown(num_slice)}")
     if even_split and size % num_slice != 0:
         raise ArgumentError(
-            f"data with shape {data.shape} cannot be evenly split into {num_slice} slices along"
-            f" axis {batch_axis}. Use a batch size that's multiple of {num_slice} or set"
-            " even_split=False to allow uneven partitioning of data."
+            f"split_data: {size} samples (axis {batch_axis} of {data.shape}) make no {num_slice}"
+            " equal parts; even_split=False makes unequal ones"
         )
     if num_slice == 1:
         return [data]
@@ -172,7 +171,7 @@ def download(
     if not isinstance(url, str):
         raise ArgumentTypeError(f"download: a URL is a str, got {shown(url)}")
     if retries < 0:
-        raise ArgumentError("Number of retries should be at least 0")
+        raise ArgumentError(f"download: retries is 0 or more, got {shown(retries)}")
     last = url.split("?")[0].rstrip("/").split("/")[-1]
     if path is None:
         name = last
@@ -188,7 +187,7 @@ def download(
     folder = os.path.dirname(os.path.abspath(name))
     os.makedirs(folder, exist_ok=True)
     if not verify_ssl:
-        warn_user("Unverified HTTPS request is being made (verify_ssl=False).")
+        warn_user("download: verify_ssl=False takes whatever server answers")
     for left in range(retries, -1, -1):
         try:
             content = _content(url, verify_ssl)
@@ -226,9 +225,7 @@ def _content(url, verify_ssl):
         with urllib.request.urlopen(request, timeout=_TIMEOUT, context=context) as answer:
             return answer.read()
     except (OSError, ValueError) as error:
-        raise FileError(
-            f"Failed downloading url {url}: {getattr(error, 'reason', error)}"
-        ) from None
+        raise FileError(f"download of {url}: {getattr(error, 'reason', error)}") from None
 
 
 def _get_repo_url():

@@ -48,7 +48,9 @@ def clip_global_norm(
     if check_isfinite:
         found = np.float32(total.asscalar())
         if not np.isfinite(found):
-            warn_user("nan or inf is detected. Clipping results will be undefined.")
+            warn_user(
+                "clip_global_norm: the norm is NaN or infinite, and so are the arrays it scales"
+            )
         scale = max_norm / (found + 1e-8)
         if scale < 1.0:
             for each in arrays:

@@ -61,9 +61,9 @@ def test_adam_and_defaults():
     assert steps(2, {"learning_rate": 0.1}, "adam") == pytest.approx(0.7999987, rel=1e-6)
     trainer = gluon.Trainer([weight()], "sgd")
     assert trainer.learning_rate == 0.01 and trainer.optimizer.wd == 0
-    with pytest.raises(ValueError, match="Cannot find optimizer nope"):
+    with pytest.raises(ValueError, match="no optimizer is named 'nope'"):
         gluon.Trainer([weight()], "nope")
-    with pytest.raises(AssertionError, match="optimizer_params must be None"):
+    with pytest.raises(AssertionError, match="optimizer_params go with the name"):
         gluon.Trainer([weight()], mx.optimizer.SGD(), {"learning_rate": 1})
     with pytest.raises(mx.MXNetError, match="bogus"):
         gluon.Trainer([weight()], "sgd", kvstore="bogus")
@@ -71,14 +71,12 @@ def test_adam_and_defaults():
 
 @pytest.mark.parametrize("params", [1, "a", [1]])
 def test_what_is_no_list_of_parameters(params):
-    with pytest.raises(
-        ValueError, match="First argument must be a list or dict of Parameters, got"
-    ):
+    with pytest.raises(ValueError, match="Trainer takes a list or dict of Parameters, got"):
         gluon.Trainer(params, "sgd")
 
 
 def test_initialization_comes_first():
-    with pytest.raises(RuntimeError, match="has not been initialized"):
+    with pytest.raises(RuntimeError, match="is not initialized"):
         gluon.Trainer([gluon.Parameter("w", shape=(1,))], "sgd")
     net = nn.Dense(1)
     net.initialize()
@@ -96,7 +94,7 @@ def test_stale_gradients():
     trainer = gluon.Trainer([fresh, stale], "sgd", {"learning_rate": 0.1})
     for _ in range(2):
         backward(fresh)
-        told = "Gradient of Parameter `b` on context cpu.0. has not been updated by backward"
+        told = "the gradient of parameter 'b' on cpu.0. is that of an earlier step"
         with pytest.raises(UserWarning, match=told):
             trainer.step(1)
     backward(fresh)
@@ -158,7 +156,7 @@ def test_two_contexts():
     assert trainer._kvstore.type == "device" and trainer._update_on_kvstore is True
     assert [each.asscalar() for each in param.list_grad()] == [1, 2]
     for call in (trainer.allreduce_grads, lambda: trainer.update(1)):
-        with pytest.raises(AssertionError, match="when parameters are updated on kvstore is not"):
+        with pytest.raises(AssertionError, match="the KVStore updates the weights"):
             call()
     param = weight(ctx=TWO)
     trainer = gluon.Trainer([param], "sgd", {"learning_rate": 0.1}, update_on_kvstore=False)
@@ -202,7 +200,7 @@ def test_one_context_has_no_kvstore():
 
 
 def test_contexts_that_differ():
-    with pytest.raises(AssertionError, match="initialized on the same set of contexts"):
+    with pytest.raises(AssertionError, match="all are on the same contexts"):
         gluon.Trainer([weight(), weight(ctx=TWO, name="v")], "sgd")
 
 

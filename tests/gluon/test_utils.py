@@ -15,7 +15,7 @@ def test_split_data():
     parts = utils.split_data(x, 3)
     assert [each.shape for each in parts] == [(2, 2)] * 3
     assert (np.concatenate([each.asnumpy() for each in parts]) == x.asnumpy()).all()
-    told = r"data with shape \(7, 2\) cannot be evenly split into 3 slices along axis 0\. Use a"
+    told = r"7 samples \(axis 0 of \(7, 2\)\) make no 3 equal parts"
     with pytest.raises(ValueError, match=told):
         utils.split_data(nd.ones((7, 2)), 3)
     for count, wanted in ((7, [3, 2, 2]), (2, [1, 1, 0])):
@@ -46,7 +46,7 @@ def test_clip_global_norm(check):
 
 
 def test_clip_what_is_not_finite():
-    with pytest.warns(UserWarning, match="nan or inf is detected. Clipping results will be undef"):
+    with pytest.warns(UserWarning, match="the norm is NaN or infinite"):
         utils.clip_global_norm([nd.array([np.nan])], 1)
 
 
@@ -66,7 +66,7 @@ def test_download(tmp_path):
     assert target.read_bytes() == b"abc"
     utils.download(url, str(target), overwrite=True)
     assert target.read_bytes() == b"def"
-    with pytest.raises(OSError, match="Failed downloading"):
+    with pytest.raises(OSError, match="download of .*No such file"):
         utils.download(url + "x", str(tmp_path / "x"), retries=0)
     assert utils.download(url, str(tmp_path / "folder")).endswith("source.bin")
 

@@ -91,16 +91,16 @@ class Block:
         old = self.__dict__.get(name)
         if isinstance(old, (Parameter, Block)) and not isinstance(value, type(old)):
             raise ArgumentTypeError(
-                f"Changing attribute type for {name} from {type(old)} to {type(value)}is not"
-                " allowed."
+                f"{type(self).__name__}.{name} is a {type(old).__name__}, and {shown(value)} is"
+                " none"
             )
         if isinstance(value, Block):
             self.register_child(value, name)
         elif isinstance(value, Parameter):
             if self._reg_params.get(name, value) is not value:
                 raise MismatchError(
-                    f"Overriding Parameter attribute {name} is not allowed. If you want to share"
-                    " parameters between Blocks, please set 'params' at Block construction instead."
+                    f"{type(self).__name__}.{name} is a Parameter, which no other can replace;"
+                    " Blocks share parameters by 'params' when they are made"
                 )
             self._reg_params[name] = value
         super().__setattr__(name, value)
@@ -271,7 +271,7 @@ class Block:
 
     def save_params(self, filename: FileName) -> None:
         """Deprecated, `save_parameters`: under names without the prefix."""
-        warn_user("save_params is deprecated. Please use save_parameters.", DeprecationWarning)
+        warn_user("save_params is deprecated for save_parameters", DeprecationWarning)
         self.collect_params().save(filename, strip_prefix=self.prefix)
 
     def load_params(
@@ -282,7 +282,7 @@ class Block:
         ignore_extra: bool = False,
     ) -> None:
         """Deprecated, `load_parameters`."""
-        warn_user("load_params is deprecated. Please use load_parameters.", DeprecationWarning)
+        warn_user("load_params is deprecated for load_parameters", DeprecationWarning)
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
     def save(self, prefix: str) -> None:

@@ -88,29 +88,28 @@ def check_names(params, arrays, filename, allow_missing, ignore_extra):
     if missing and not allow_missing:
         word = "is" if len(missing) == 1 else "are"
         told.append(
-            f"{_words(missing)} {word} missing in file '{filename}', which contains parameters:"
-            f" {brief_list(arrays)}. Set allow_missing=True to ignore missing parameters."
+            f"{_words(missing)} {word} missing in {filename}, which has {brief_list(arrays)};"
+            " allow_missing=True leaves them"
         )
     extra = [name for name in arrays if name not in params]
     if extra and not ignore_extra:
-        word = "is" if len(extra) == 1 else "are"
         told.append(
-            f"{_words(extra)} loaded from file '{filename}' {word} not present in Block, which"
-            f" contains parameters: {brief_list(params)}. Set ignore_extra=True to ignore."
+            f"{filename} has {brief_list(extra)}, which the Block has not: it has"
+            f" {brief_list(params)}; ignore_extra=True passes over them"
         )
     for name, array in arrays.items():
         each = params.get(name)
         if each is not None and merged_shape(each.shape, array.shape) is None:
             told.append(
-                f"Failed loading Parameter '{name}' ('{each.name}') from saved params: shape"
-                f" incompatible expected {each.shape} vs saved {array.shape}"
+                f"parameter '{name}' ('{each.name}') has shape {each.shape}, the saved one"
+                f" {array.shape}"
             )
     if told:
         raise MismatchError("\n".join(told))
 
 
 def _words(names):
-    return f"Parameter{'s' * (len(names) > 1)} {brief_list(names)}"
+    return f"parameter{'s' * (len(names) > 1)} {brief_list(names)}"
 
 
 # --- the structure of a model --------------------------------------------------------------------

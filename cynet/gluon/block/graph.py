@@ -92,7 +92,7 @@ def _inferred(block, args, what, of_array):
         arguments, _, states = getattr(symbol, what)(**given)
     except CynetError as error:
         raise ArgumentError(
-            "Deferred initialization failed because shape cannot be inferred. " + str(error)
+            f"{block.name}: shapes of parameters do not follow from these inputs: {error}"
         ) from error
     yield from zip(symbol.list_arguments(), arguments or ())
     yield from zip(symbol.list_auxiliary_states(), states or ())
@@ -119,10 +119,7 @@ def export(block, path, epoch):
     cached = block._cached
     graph = None if cached is None else cached.graph_to_export()
     if graph is None:
-        raise StateError(
-            "Please first call block.hybridize() and then run forward with this block at least"
-            " once before calling export."
-        )
+        raise StateError(f"{block.name} has no graph to export: hybridize it and call it once")
     epoch = to_index("export: epoch", epoch)
     symbol, params, constants = graph
     symbol.save(f"{path}-symbol.json")

@@ -61,9 +61,9 @@ class HybridBlock(Block):
         if not isinstance(block, HybridBlock):
             if isinstance(block, Block):
                 raise ArgumentError(
-                    "Children of HybridBlock must also be HybridBlock, but"
-                    f" {shown(block)} has type {type(block)}. If you are using Sequential, please"
-                    " try HybridSequential instead."
+                    f"a HybridBlock has HybridBlocks for children, and {shown(block)}"
+                    f" ({type(block).__name__}) is none; in place of a Sequential take a"
+                    " HybridSequential"
                 )
             raise ArgumentTypeError(f"a child must be a HybridBlock, got {shown(block)}")
         super().register_child(block, name)
@@ -102,7 +102,9 @@ class HybridBlock(Block):
         if backend is not None:
             raise ArgumentError(f"hybridize: there is no backend {shown(backend)}")
         if static_shape and not static_alloc:
-            raise ArgumentError(f"{self.name}: static_alloc must be True when static_shape is True")
+            raise ArgumentError(
+                f"hybridize of {self.name}: static_shape=True goes with static_alloc=True only"
+            )
         flags = {"static_alloc": static_alloc, "static_shape": static_shape}
         self._set_active(active, flags, clear)
         if active and (self._forward_hooks or self._forward_pre_hooks):
@@ -117,13 +119,13 @@ class HybridBlock(Block):
 
     def _warn_of_hooks(self):
         warn_user(
-            f'"{self.name}" is being hybridized while still having forward hook/pre-hook. Blocks'
-            " around it run it apart, so that its hooks are called."
+            f"{self.name} has hooks while it is hybridized: Blocks around it run it apart, so"
+            " that its hooks are called"
         )
 
     def optimize_for(self, x: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> None:
         """Refused: there are no other backends."""
-        raise ArgumentError("optimize_for: must specify a backend, and there is none to choose")
+        raise ArgumentError("optimize_for: a backend is needed, and there is none to choose")
 
     def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all parameters."""
@@ -202,8 +204,8 @@ class HybridBlock(Block):
             return self.hybrid_forward(ndarray, x, *args, **kwargs)
         if first is None:
             raise ArgumentError(
-                "In HybridBlock, there must be one NDArray or one Symbol in the input. Please"
-                " check the type of the args."
+                f"{self.name} takes NDArrays or Symbols, and there is none among its arguments:"
+                f" {shown(x)}"
             )
         # arrays beside symbols, in a trace, become constants of the graph by mx.nd's functions
         mixed = is_tracing() and _first_array((x, args, kwargs), NDArray) is not None

@@ -67,15 +67,12 @@ class _Plan:
         used = set(self.op.inputs)
         for i, name in enumerate(graph.inputs):
             if name not in used:
-                warn_user(
-                    f"The {i}-th input to HybridBlock is not used by any computation. Is this"
-                    " intended?"
-                )
+                warn_user(f"input {i} of the graph: nothing reads it")
         unused = [name for name in params if name not in used]
         if unused:
             warn_user(
-                f"Parameter{'s' * (len(unused) > 1)} {', '.join(unused)} is not used by any"
-                " computation. Is this intended?"
+                f"parameter{'s' * (len(unused) > 1)} {', '.join(unused)}: nothing in the graph"
+                f" reads {'them' if len(unused) > 1 else 'it'}"
             )
 
     def __call__(self, arrays):

@@ -53,8 +53,8 @@ def _take_apart(value, arrays, where):
     if isinstance(value, (bool, int, float, str, bytes, type, slice)):
         return Fixed((type(value), str(value) if isinstance(value, slice) else value))
     raise ArgumentError(
-        f"When hybridized, the {where} of HybridBlock must be (nested) list of Symbol or NDArray,"
-        f" numbers or str, but got {shown(value)} of type {type(value)}"
+        f"{where} of a graph: {shown(value)} ({type(value).__name__}) is no array, number or str,"
+        " nor a list, tuple or dict of them"
     )
 
 

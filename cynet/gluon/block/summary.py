@@ -35,7 +35,7 @@ def print_summary(block, inputs):
 
     def register(each, path):
         if getattr(each, "_active", False):
-            raise MismatchError(f'"{each.name}" must not be hybridized to print summary.')
+            raise MismatchError(f"summary: {each.name} is hybridized; hybridize(False) first")
         children = list(each._named_children())
         if not children or each._reg_params or each is not block:
             handles.append(each.register_forward_hook(hook(path)))
@@ -62,12 +62,14 @@ def print_summary(block, inputs):
     for row in rows:
         print(_row(*row))
     print("=" * sum(_WIDTHS))
-    print("Parameters in forward computation graph, duplicate included")
-    print(f"   Total params: {total}")
-    print(f"   Trainable params: {trainable}")
-    print(f"   Non-trainable params: {total - trainable}")
-    print(f"Shared params in forward computation graph: {shared}")
-    print(f"Unique parameters in model: {unique}")
+    for what, count in (
+        ("Total params", total),
+        ("Trainable params", trainable),
+        ("Non-trainable params", total - trainable),
+        ("Shared params", shared),
+        ("Unique params", unique),
+    ):
+        print(f"{what}: {count}")
     print(line)
 
 

@@ -61,7 +61,7 @@ class SymbolBlock(HybridBlock):
         for each in inputs:
             if not isinstance(each, Symbol) or len(each) != 1 or each.entries[0][0].op is not None:
                 raise ArgumentError(
-                    f"Input symbols must be variable, but {shown(each)} is an output of operators"
+                    f"SymbolBlock: inputs are variables, and {shown(each)} is what operators give"
                 )
             names.append(each.name)
         heads, form = flatten(outputs, "output")

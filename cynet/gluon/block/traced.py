@@ -196,7 +196,7 @@ class Traced(Symbol):
     # --- what needs values ------------------------------------------------------------------------
     def _refuse(self, what):
         raise UntraceableError(
-            f"Function {what} is not implemented for Symbol and only available in NDArray."
+            f"{what} needs the values of an array, which a graph that is being traced has not"
         )
 
     def asnumpy(self):

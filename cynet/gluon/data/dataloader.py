@@ -92,19 +92,17 @@ class DataLoader:
             raise MismatchError(f"timeout must be greater than 0, got {shown(timeout)}")
         if batch_sampler is None:
             if batch_size is None:
-                raise ArgumentError(
-                    "batch_size must be specified unless batch_sampler is specified"
-                )
+                raise ArgumentError("DataLoader: give a batch_size, or a batch_sampler")
             if sampler is None:
                 kind = RandomSampler if shuffle else SequentialSampler
                 sampler = kind(len(dataset))
             elif shuffle:
-                raise ArgumentError("shuffle must not be specified if sampler is specified")
+                raise ArgumentError("DataLoader: a sampler decides the order, so shuffle cannot")
             batch_sampler = BatchSampler(sampler, batch_size, last_batch or "keep")
         elif batch_size is not None or shuffle or sampler is not None or last_batch is not None:
             raise ArgumentError(
-                "batch_size, shuffle, sampler and last_batch must not be specified if batch_sampler"
-                " is specified."
+                "DataLoader: with a batch_sampler there is no batch_size, shuffle, sampler or"
+                " last_batch"
             )
         if batchify_fn is not None and not callable(batchify_fn):
             raise ArgumentTypeError(f"batchify_fn must be a function, got {shown(batchify_fn)}")

@@ -46,7 +46,9 @@ class Dataset:
     def shard(self, num_shards: int, index: int) -> Dataset:
         """One of several consecutive parts; the first ones have one sample more."""
         if not 0 <= index < num_shards:
-            raise MismatchError(f"Shard index of out bound: {index} out of {num_shards}")
+            raise MismatchError(
+                f"shard: there are {num_shards} parts, and none has index {shown(index)}"
+            )
         each, more = divmod(len(self), num_shards)
         start = each * index + min(index, more)
         return _Sampled(self, range(start, start + each + (index < more)))
@@ -61,9 +63,7 @@ class Dataset:
     def sample(self, sampler: Sampler) -> Dataset:
         """The samples that a Sampler chooses now, in its order."""
         if not isinstance(sampler, Sampler):
-            raise ArgumentTypeError(
-                f"Invalid sampler type: {type(sampler)}. Expected gluon.data.Sampler instead."
-            )
+            raise ArgumentTypeError(f"sample takes a Sampler, got {shown(sampler)}")
         return _Sampled(self, sampler)
 
     def transform(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
@@ -131,14 +131,13 @@ class ArrayDataset(Dataset):
 
     def __init__(self, *args: Any) -> None:
         if not args:
-            raise MismatchError("Needs at least 1 arrays")
+            raise MismatchError("ArrayDataset: no array was given")
         self._length = len(args[0])
         self._data = []
         for i, each in enumerate(args):
             if len(each) != self._length:
                 raise MismatchError(
-                    f"All arrays must have the same length; array[0] has length {self._length}"
-                    f" while array[{i}] has {len(each)}."
+                    f"ArrayDataset: array {i} has {len(each)} samples, array 0 has {self._length}"
                 )
             if isinstance(each, NDArray) and each.ndim == 1:
                 each = each.asnumpy()

@@ -108,8 +108,7 @@ class BatchSampler(Sampler):
             raise ArgumentError(f"batch_size must be an int from 1 on, got {shown(batch_size)}")
         if last_batch not in ("keep", "discard", "rollover"):
             raise ArgumentError(
-                "last_batch must be one of 'keep', 'discard', or 'rollover', but got"
-                f" {shown(last_batch)}"
+                f"last_batch is 'keep', 'discard' or 'rollover', got {shown(last_batch)}"
             )
         self._sampler = sampler
         self._batch_size = batch_size

@@ -95,7 +95,7 @@ class LogisticLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         if label_format not in ("signed", "binary"):
             raise ArgumentError(
-                f"label_format can only be signed or binary, received {shown(label_format)}."
+                f"LogisticLoss: label_format is 'signed' or 'binary', got {shown(label_format)}"
             )
         self._label_format = label_format
 

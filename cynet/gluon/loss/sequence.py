@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...base.errors import UndefinedError
+from ...base.errors import UndefinedError, shown
 from ...base.guard import guarded
 from ..errors import MismatchError
 from .base import Loss
@@ -41,7 +41,7 @@ class CTCLoss(Loss):
         ):
             if value not in known:
                 raise MismatchError(
-                    f"Only {known[0]!r} and {known[1]!r} {what} are supported. Got: {value}"
+                    f"CTCLoss: {what} is {known[0]!r} or {known[1]!r}, got {shown(value)}"
                 )
         super().__init__(weight, label_layout.find("N"), **kwargs)
         self._layout = layout

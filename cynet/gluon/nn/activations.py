@@ -66,9 +66,7 @@ class LeakyReLU(HybridBlock):
 
     def __init__(self, alpha: float, **kwargs: Any) -> None:
         if not alpha >= 0:
-            raise ArgumentError(
-                f"Slope coefficient for LeakyReLU must be no less than 0, got {shown(alpha)}"
-            )
+            raise ArgumentError(f"LeakyReLU: alpha is 0 or more, got {shown(alpha)}")
         super().__init__(**kwargs)
         self._alpha = alpha
 

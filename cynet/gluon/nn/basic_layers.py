@@ -236,7 +236,7 @@ class Lambda(Block):
             self._func_impl, self._func_name = function, getattr(function, "__name__", "function")
         else:
             raise ArgumentTypeError(
-                f"Unrecognized function in lambda: {shown(function)} of type {type(function)}"
+                f"{type(self).__name__} takes a function or the name of one, got {shown(function)}"
             )
 
     def forward(self, *args: Any) -> Any:
@@ -272,7 +272,7 @@ class HybridLambda(HybridBlock):
             self._func, self._func_name = function, getattr(function, "__name__", "function")
         else:
             raise ArgumentTypeError(
-                f"Unrecognized function in lambda: {shown(function)} of type {type(function)}"
+                f"{type(self).__name__} takes a function or the name of one, got {shown(function)}"
             )
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
@@ -289,4 +289,6 @@ def _check_function(name, *modules):
     for module in modules:
         if not hasattr(module, name):
             kind = module.__name__.rpartition(".")[2]
-            raise MismatchError(f"Function name {name} is not found in {kind}.")
+            raise MismatchError(
+                f"mx.{'sym' if kind == 'symbol' else 'nd'} has no function {shown(name)}"
+            )

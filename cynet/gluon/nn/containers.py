@@ -77,8 +77,8 @@ class Sequential(_Members):
         """Hybridize each Block."""
         if self._children and all(isinstance(each, HybridBlock) for each in self):
             warn_user(
-                f"All children of this Sequential layer '{self.prefix}' are HybridBlocks. Consider"
-                " using HybridSequential for the best performance."
+                f"all Blocks of {self.prefix} are HybridBlocks: a HybridSequential would be one"
+                " graph"
             )
         super().hybridize(active, **kwargs)
 

@@ -21,7 +21,7 @@ def check_layout(layout, axes):
     if layout not in _LAYOUTS[axes]:
         first, second = _LAYOUTS[axes]
         raise MismatchError(
-            f"Only supports '{first}' and '{second}' layout for now, got {shown(layout)}"
+            f"layout is {first!r} or {second!r} for {axes} spatial axes, got {shown(layout)}"
         )
 
 
@@ -35,7 +35,7 @@ def sizes_of(what, value, axes):
         return (value,) * axes
     if not isinstance(value, (tuple, list)) or len(value) != axes:
         ints = "1 int" if axes == 1 else f"{axes} ints"
-        raise MismatchError(f"{what} must be a number or a list of {ints}, got {shown(value)}")
+        raise MismatchError(f"{what} is an int or {ints}, got {shown(value)}")
     return tuple(value)
 
 

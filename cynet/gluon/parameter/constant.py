@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ... import initializer
 from ... import ndarray as nd
-from ...base.errors import warn_user
+from ...base.errors import shown, warn_user
 from ...base.guard import guarded
 from .parameter import Parameter
 
@@ -58,8 +58,7 @@ class Constant(Parameter):
         self._grad_req = "null"
         if req != "null":
             warn_user(
-                f'Constant parameter "{self.name}" does not support grad_req other than "null", and'
-                f' new value "{req}" is ignored.'
+                f"constant '{self.name}' has no gradient: grad_req={shown(req)} changes nothing"
             )
 
 

@@ -27,15 +27,12 @@ tensor_types = (nd.NDArray, sym.Symbol)
 UNIFORM = initializer.Uniform()  # of 0.07: what fills weights by default
 _GRAD_REQS = ("write", "add", "null")
 _UNINITIALIZED = (
-    "has not been initialized. Note that you should initialize parameters and create Trainer with"
-    " Block.collect_params() instead of Block.params because the later does not include Parameters"
-    " of nested child Blocks"
+    "is not initialized; call initialize of the whole network: collect_params() has the parameters"
+    " of all Blocks inside, params those of one Block alone"
 )
 _DEFERRED = (
-    "has not been initialized yet because initialization was deferred. Actual initialization"
-    " happens during the first forward pass. Please pass one batch of data through the network"
-    " before accessing Parameters. You can also avoid deferred initialization by specifying"
-    " in_units, num_features, etc., for network layers."
+    "has no value yet: a dimension of its shape is unknown until the first forward pass. Pass a"
+    " batch through the network, or say in_units, in_channels or the like"
 )
 
 
@@ -177,9 +174,7 @@ class Parameter:
     @grad_req.setter
     def grad_req(self, req: str) -> None:
         if req not in _GRAD_REQS:
-            raise MismatchError(
-                f"grad_req must be one of 'write', 'add', or 'null', but got {shown(req)}"
-            )
+            raise MismatchError(f"grad_req is 'write', 'add' or 'null', got {shown(req)}")
         if not self._differentiable:
             req = "null"
         if self._grad_req == req:
@@ -211,8 +206,7 @@ class Parameter:
         merged = merged_shape(self._shape, new)
         if merged is None:
             raise MismatchError(
-                f"Parameter '{self.name}': Expected shape {new} is incompatible with given shape"
-                f" {self._shape}."
+                f"parameter '{self.name}' has shape {self._shape}, which {new} does not fit"
             )
         self._shape = merged
 
@@ -249,9 +243,7 @@ class Parameter:
     def grad(self, ctx: ContextLike | None = None) -> nd.NDArray:
         """The gradient on `ctx`, an array that ``backward`` fills."""
         if self._data is not None and self._grad is None:
-            raise StateError(
-                f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'"
-            )
+            raise StateError(f"parameter '{self.name}' has no gradient: its grad_req is 'null'")
         if self._grad is None:
             self._refuse_uninitialized()
         return self._on(self._grad, ctx)
@@ -265,9 +257,7 @@ class Parameter:
     def list_grad(self) -> list[nd.NDArray]:
         """The gradients on all contexts."""
         if self._data is not None and self._grad is None:
-            raise StateError(
-                f"Cannot get gradient array for Parameter '{self.name}' because grad_req='null'"
-            )
+            raise StateError(f"parameter '{self.name}' has no gradient: its grad_req is 'null'")
         if self._grad is None:
             self._refuse_uninitialized()
         return list(self._grad)
@@ -277,7 +267,7 @@ class Parameter:
         if self._data is None:
             if self._deferred_init:
                 return list(self._deferred_init[1])
-            raise StateError(f"Parameter '{self.name}' has not been initialized")
+            raise StateError(f"parameter '{self.name}' is not initialized")
         return list(self._ctx_list)
 
     def _on(self, arrays, ctx):
@@ -288,15 +278,12 @@ class Parameter:
         for each, array in zip(self._ctx_list, arrays):
             if each == ctx:
                 return array
-        raise StateError(
-            f"Parameter '{self.name}' was not initialized on context {ctx}. It was only"
-            f" initialized on {self._ctx_list}."
-        )
+        raise StateError(f"parameter '{self.name}' is not on {ctx}, but on {self._ctx_list}")
 
     def _refuse_uninitialized(self):
         if self._deferred_init:
-            raise DeferredInitializationError(f"Parameter '{self.name}' {_DEFERRED}")
-        raise StateError(f"Parameter '{self.name}' {_UNINITIALIZED}")
+            raise DeferredInitializationError(f"parameter '{self.name}' {_DEFERRED}")
+        raise StateError(f"parameter '{self.name}' {_UNINITIALIZED}")
 
     # --- initialization ---------------------------------------------------------------------------
     def initialize(
@@ -326,8 +313,8 @@ class Parameter:
         """
         if self._data is not None and not force_reinit:
             warn_user(
-                f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True"
-                " to re-initialize."
+                f"parameter '{self.name}' is initialized and stays as it is; force_reinit=True"
+                " fills it again"
             )
             return
         contexts = context_list(ctx)
@@ -336,8 +323,8 @@ class Parameter:
         if not shape_is_known(self._shape):
             if not self._allow_deferred_init:
                 raise ArgumentError(
-                    f"Cannot initialize Parameter '{self.name}' because it has invalid shape:"
-                    f" {self._shape}."
+                    f"parameter '{self.name}' cannot be initialized: its shape {self._shape} is"
+                    " unknown, and allow_deferred_init is False"
                 )
             self._data = self._grad = self._ctx_list = None
             self._deferred_init = (init, contexts, default_init, None)
@@ -352,8 +339,8 @@ class Parameter:
         init, contexts, _, values = self._deferred_init
         if not shape_is_known(self._shape):
             raise MismatchError(
-                f"Cannot initialize Parameter '{self.name}' because it has invalid shape:"
-                f" {self._shape}. Please specify in_units, in_channels, etc for `Block`s."
+                f"parameter '{self.name}' cannot be made: its shape {self._shape} is unknown"
+                " still; say in_units, in_channels or the like"
             )
         with autograd.pause():
             if values is None:
@@ -388,16 +375,14 @@ class Parameter:
             )
         if merged_shape(self._shape, values.shape) is None:
             raise MismatchError(
-                f"Failed loading Parameter '{self.name}' from saved params: shape incompatible"
-                f" expected {self._shape} vs saved {values.shape}"
+                f"parameter '{self.name}' has shape {self._shape}, the saved one {values.shape}"
             )
         self._shape = tuple(values.shape)
         if np.dtype(self._dtype) != values.dtype:
             if not cast_dtype:
                 raise MismatchError(
-                    f"Failed loading Parameter '{self.name}' from saved params: dtype incompatible"
-                    f" expected {np.dtype(self._dtype)} vs saved {np.dtype(values.dtype).type}. Set"
-                    " cast_dtype=True to cast the dtype of saved params."
+                    f"parameter '{self.name}' has dtype {np.dtype(self._dtype)}, the saved one"
+                    f" {np.dtype(values.dtype)}; cast_dtype=True casts"
                 )
             if dtype_source == "saved":
                 self.cast(values.dtype)
@@ -407,8 +392,8 @@ class Parameter:
         if self._data is not None:
             if wanted is not None and set(wanted) != set(self._ctx_list):
                 raise MismatchError(
-                    f"Failed to load Parameter '{self.name}' on {wanted} because it was previous"
-                    f" initialized on {self._ctx_list}."
+                    f"parameter '{self.name}' cannot be loaded to {wanted}: it is on"
+                    f" {self._ctx_list}; reset_ctx moves it"
                 )
             self.set_data(values)
             return
@@ -416,8 +401,8 @@ class Parameter:
             declared = self._deferred_init[1]
             if wanted is not None and set(wanted) != set(declared):
                 raise MismatchError(
-                    f"Failed to load Parameter '{self.name}' on {wanted} because it was previous"
-                    f" initialized on {declared}."
+                    f"parameter '{self.name}' cannot be loaded to {wanted}: it is to be on"
+                    f" {declared}; reset_ctx moves it"
                 )
             wanted = declared
         self._deferred_init = ()
@@ -433,7 +418,7 @@ class Parameter:
         self.shape = data.shape
         if self._data is None:
             if not self._deferred_init:
-                raise MismatchError(f"Parameter '{self.name}' has not been initialized")
+                raise MismatchError(f"parameter '{self.name}' is not initialized")
             if data.dtype != np.dtype(self._dtype):
                 data = data.astype(self._dtype)
             self._deferred_init = (*self._deferred_init[:3], data)
@@ -459,8 +444,7 @@ class Parameter:
             self._deferred_init = (init, contexts, default_init, values)
         else:
             raise ArgumentError(
-                f"Cannot reset context for Parameter '{self.name}' because it has not been"
-                " initialized."
+                f"parameter '{self.name}' is not initialized: there is nothing to move"
             )
         if self._trainer is not None:
             self._trainer._forget_copies_of(self)
@@ -497,8 +481,8 @@ class Parameter:
     def row_sparse_data(self, row_id: nd.NDArray) -> nd.NDArray:
         """Refused: there are no sparse arrays."""
         raise StateError(
-            f"Cannot return a copy of Parameter '{self.name}' via row_sparse_data() because its"
-            " storage type is default. Please use data() instead."
+            f"parameter '{self.name}' is dense, as all are: take data() instead of"
+            " row_sparse_data()"
         )
 
     list_row_sparse_data = row_sparse_data

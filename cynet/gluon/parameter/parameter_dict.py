@@ -131,8 +131,7 @@ class ParameterDict:
                 continue
             if wanted is not None and wanted != stored:
                 raise MismatchError(
-                    f"Cannot retrieve Parameter '{name}' because desired attribute does not match"
-                    f" with stored for attribute '{key}': desired '{wanted}' vs stored '{stored}'."
+                    f"parameter '{name}' is there with {key}={stored}, asked for is {wanted}"
                 )
         return found
 
@@ -142,29 +141,23 @@ class ParameterDict:
         found = self._find(name)
         if found is None:
             if value is None:
-                raise NotFoundError(
-                    f"No constant named '{name}'. Please specify value if you want to create a new"
-                    " constant."
-                )
+                raise NotFoundError(f"there is no constant '{name}'; give its value to make it")
             self._params[name] = found = Constant(name, value)
             return found
         if not isinstance(found, Constant):
-            raise MismatchError(f"Parameter '{name}' already exists but it is not a constant.")
+            raise MismatchError(f"parameter '{name}' is there, and is no constant")
         if value is not None:
             given = value.asnumpy() if isinstance(value, nd.NDArray) else np.asarray(value)
             stored = found.value.asnumpy()
             if given.shape != stored.shape or not np.array_equal(given, stored):
-                raise MismatchError(f"Constant '{name}' already exists but its value differs")
+                raise MismatchError(f"constant '{name}' is there with another value")
         return found
 
     def update(self, other: ParameterDict) -> None:
         """Take all parameters of another dictionary in."""
         for name, param in other.items():
             if self._params.get(name, param) is not param:
-                raise MismatchError(
-                    "Cannot update self with other because they have different Parameters with the"
-                    f" same name '{name}'"
-                )
+                raise MismatchError(f"two different parameters are named '{name}'")
         self._params.update(other._params)
 
     # --- all at once ------------------------------------------------------------------------------
@@ -211,10 +204,9 @@ class ParameterDict:
         for name, each in self.items():
             if not name.startswith(strip_prefix):
                 raise ArgumentError(
-                    f"Prefix '{strip_prefix}' is to be striped before saving, but Parameter's name"
-                    f" '{name}' does not start with '{strip_prefix}'. this may be due to your Block"
-                    " shares parameters from other Blocks or you forgot to use 'with name_scope()'"
-                    " when creating child blocks."
+                    f"save: parameter '{name}' does not begin with '{strip_prefix}', which is to"
+                    " be left out; it may belong to another Block, or to one that was made"
+                    " outside of name_scope()"
                 )
             arrays[name[len(strip_prefix) :]] = whole_array(each)
         nd.save(filename, arrays)
@@ -254,8 +246,8 @@ class ParameterDict:
         for name in self.keys():
             if not name.startswith(restore_prefix):
                 raise MismatchError(
-                    f"restore_prefix is '{restore_prefix}' but Parameter name '{name}' does not"
-                    f" start with '{restore_prefix}'"
+                    f"load: parameter '{name}' does not begin with restore_prefix"
+                    f" '{restore_prefix}'"
                 )
         arrays = named_arrays(filename)
         arrays = {_bare(restore_prefix, name): each for name, each in arrays.items()}
@@ -279,17 +271,16 @@ class ParameterDict:
             for name in self.keys():
                 if name not in param_dict:
                     raise MismatchError(
-                        f"Parameter '{name}' is missing{source}. The names there:"
-                        f" {brief_list(param_dict)}. Please make sure source and target networks"
-                        " have the same prefix, or set allow_missing=True."
+                        f"parameter '{name}' is missing{source}, which has"
+                        f" {brief_list(param_dict)}; other prefixes make other names, and"
+                        " allow_missing=True leaves what is missing"
                     )
         if not ignore_extra:
             for name in param_dict:
                 if name not in self._params:
                     raise MismatchError(
-                        f"Parameter '{name}' loaded{source} is not present in ParameterDict,"
-                        f" choices are: {brief_list(self._params)}. Set ignore_extra to True to"
-                        " ignore. Please make sure source and target networks have the same prefix."
+                        f"'{name}'{source} is none of the parameters {brief_list(self._params)};"
+                        " other prefixes make other names, and ignore_extra=True passes over it"
                     )
         for name, array in param_dict.items():
             if name in self._params:

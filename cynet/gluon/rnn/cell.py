@@ -118,8 +118,7 @@ class RecurrentCell(Block):
         """
         if self._modified:
             raise MismatchError(
-                "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called"
-                " directly. Call the modifier cell instead."
+                f"{self.name} is inside of a modifier (ZoneoutCell, ...): call that one instead"
             )
         func = ndarray.zeros if func is None else func
         states = []

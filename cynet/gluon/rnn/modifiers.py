@@ -82,9 +82,7 @@ class ModifierCell(HybridRecurrentCell):
 
     def __init__(self, base_cell: RecurrentCell) -> None:
         if base_cell._modified:
-            raise MismatchError(
-                f"Cell {base_cell.name} is already modified. One cell cannot be modified twice"
-            )
+            raise MismatchError(f"{base_cell.name} is inside of a modifier already")
         base_cell._modified = True
         super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
         self.base_cell = base_cell
@@ -128,8 +126,7 @@ class ZoneoutCell(ModifierCell):
     ) -> None:
         if isinstance(base_cell, BidirectionalCell):
             raise MismatchError(
-                "BidirectionalCell doesn't support zoneout since it doesn't support step. Please"
-                " add ZoneoutCell to the cells underneath instead."
+                "ZoneoutCell: a BidirectionalCell has no steps; put ZoneoutCells into it"
             )
         super().__init__(base_cell)
         self._zoneout_outputs, self._zoneout_states = zoneout_outputs, zoneout_states

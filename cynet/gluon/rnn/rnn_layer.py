@@ -46,7 +46,7 @@ class _RNNLayer(HybridBlock):
     ):
         super().__init__(**kwargs)
         if layout not in ("TNC", "NTC"):
-            raise MismatchError(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']")
+            raise MismatchError(f"layout is 'TNC' or 'NTC', got {shown(layout)}")
         self._hidden_size, self._num_layers, self._layout = hidden_size, num_layers, layout
         self._mode, self._dropout, self._dtype = mode, dropout, dtype
         self._input_size = input_size
@@ -168,8 +168,7 @@ class _RNNLayer(HybridBlock):
             found = [each.shape for each in states]
             if wanted != found:
                 raise ArgumentError(
-                    f"{self.name}: Deferred initialization failed because shape cannot be inferred."
-                    f" Invalid recurrent state shape. Expecting {wanted}, got {found}."
+                    f"{self.name}: states of shapes {wanted} are expected, got {found}"
                 )
         return super().__call__(inputs, list(states), **kwargs)
 

@@ -32,8 +32,8 @@ class _Stack(RecurrentCell):
         """States of all cells to begin with."""
         if self._modified:
             raise MismatchError(
-                "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called"
-                " directly. Call the modifier cell instead."
+                f"{self.name or type(self).__name__} is inside of a modifier (ZoneoutCell, ...):"
+                " call that one instead"
             )
         return [
             state
@@ -153,7 +153,7 @@ class BidirectionalCell(HybridRecurrentCell):
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         """Refused: one step has no future."""
-        raise UndefinedError("Bidirectional cannot be stepped. Please use unroll")
+        raise UndefinedError("a BidirectionalCell has no single steps, only unroll")
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shape and ``__layout__`` of each state of both cells."""
@@ -165,8 +165,8 @@ class BidirectionalCell(HybridRecurrentCell):
         """States of both cells to begin with."""
         if self._modified:
             raise MismatchError(
-                "After applying modifier cells (e.g. ZoneoutCell) the base cell cannot be called"
-                " directly. Call the modifier cell instead."
+                f"{self.name or type(self).__name__} is inside of a modifier (ZoneoutCell, ...):"
+                " call that one instead"
             )
         cells = (self.l_cell, self.r_cell)
         return [state for each in cells for state in each.begin_state(batch_size, func, **kwargs)]

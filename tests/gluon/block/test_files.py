@@ -71,7 +71,7 @@ def test_loading_into_another_network(path):
     bare.add(nn.Conv2D(2, 3, padding=1), nn.BatchNorm(), nn.Dense(3))
     bare.load_parameters(path, ctx=[mx.cpu(3)])
     assert bare[2].weight.list_ctx() == [mx.cpu(3)]
-    told = r"on \[cpu\(1\)\] because it was previous initialized on \[cpu\(3\)\]"
+    told = r"cannot be loaded to \[cpu\(1\)\]: it is on \[cpu\(3\)\]"
     with pytest.raises(AssertionError, match=told):
         bare.load_parameters(path, ctx=mx.cpu(1))
     bare.load_parameters(path)
@@ -106,13 +106,13 @@ def test_what_does_not_fit_is_one_error(path):
     net.save_parameters(path)
     larger = network()
     larger.add(nn.Dense(1))
-    told = r"Parameters '3.weight', '3.bias' are missing in file .*contains parameters: '0.weight'"
+    told = "parameters '3.weight', '3.bias' are missing in .*, which has '0.weight'"
     with pytest.raises(AssertionError, match=told):
         larger.load_parameters(path)
     larger.load_parameters(path, allow_missing=True)
     smaller = nn.HybridSequential()
     smaller.add(nn.Conv2D(2, 3))
-    with pytest.raises(ValueError, match="Set ignore_extra=True to ignore"):
+    with pytest.raises(ValueError, match="ignore_extra=True passes over them"):
         smaller.load_parameters(path)
     smaller.load_parameters(path, ignore_extra=True)
     wrong = network(classes=4)
@@ -120,7 +120,7 @@ def test_what_does_not_fit_is_one_error(path):
     with pytest.raises(AssertionError) as caught:
         wrong.load_parameters(path)
     text = str(caught.value)
-    assert "'3.weight'" in text and "expected (4, 0) vs saved (3, 8)" in text
+    assert "'3.weight'" in text and "has shape (4, 0), the saved one (3, 8)" in text
     with pytest.raises(FileNotFoundError):
         net.load_parameters(path + "x")
 
@@ -142,7 +142,7 @@ def test_cast_while_loading(path):
     net.initialize()
     net.save_parameters(path)
     half = nn.Dense(2, in_units=2, dtype="float16")
-    with pytest.raises(AssertionError, match="dtype incompatible"):
+    with pytest.raises(AssertionError, match="has dtype float16, the saved one float32"):
         half.load_parameters(path)
     half.load_parameters(path, cast_dtype=True)
     assert half.weight.data().dtype == np.float16
@@ -168,7 +168,7 @@ def test_models(path):
 def exported(path):
     net = network()
     net.hybridize()
-    with pytest.raises(RuntimeError, match="Please first call block.hybridize"):
+    with pytest.raises(RuntimeError, match="has no graph to export: hybridize it and call it once"):
         net.export(path)
     net(X)
     net.export(path, epoch=3)
@@ -219,9 +219,9 @@ def test_imports(exported, names):
 def test_imports_that_do_not_fit(exported):
     net, path = exported
     empty = gluon.SymbolBlock.imports(f"{path}-symbol.json", "data")
-    with pytest.raises(RuntimeError, match="has not been initialized"):
+    with pytest.raises(RuntimeError, match="is not initialized"):
         empty(X)
-    with pytest.raises(AssertionError, match="Parameter 'data' is missing in file"):
+    with pytest.raises(AssertionError, match="parameter 'data' is missing in file"):
         gluon.SymbolBlock.imports(f"{path}-symbol.json", "x", f"{path}-0003.params")
     net.save_parameters(path)
     with pytest.raises(AssertionError):
@@ -265,7 +265,7 @@ def test_symbol_blocks_of_internals_and_within_others(path):
     whole.export(path)
     again = gluon.SymbolBlock.imports(f"{path}-symbol.json", "data", f"{path}-0000.params")
     np.testing.assert_allclose(again(X).asnumpy(), wanted, rtol=1e-6)
-    with pytest.raises(ValueError, match="Input symbols must be variable"):
+    with pytest.raises(ValueError, match="inputs are variables, and"):
         gluon.SymbolBlock(internals["m_dense0_fwd_output"], internals["m_conv0_fwd_output"])
     with pytest.raises(TypeError, match=r"takes 1 inputs \(data\), got 2"):
         features(X, X)

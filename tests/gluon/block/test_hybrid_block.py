@@ -256,7 +256,7 @@ def test_values_cannot_be_traced():
     net = make(lambda: Hybrid(lambda F, x: nd.array(x.asnumpy())))
     assert net(nd.ones(1)).asscalar() == 1
     net.hybridize()
-    told = "Function asnumpy is not implemented for Symbol and only available in NDArray"
+    told = "asnumpy needs the values of an array, which a graph"
     with pytest.raises(NotImplementedError, match=told):
         net(nd.ones(1))
     net = make(lambda: Hybrid(lambda F, x: x if x.sum() > 0 else -x))
@@ -321,17 +321,17 @@ def test_what_comes_back_as_it_is_has_a_gradient():
 def test_unused_inputs_and_parameters():
     net = make(lambda: Hybrid(lambda F, x, y: x * 2))
     net.hybridize()
-    with pytest.warns(UserWarning, match="The 1-th input to HybridBlock is not used by any"):
+    with pytest.warns(UserWarning, match="input 1 of the graph: nothing reads it"):
         net(nd.ones(1), nd.ones(1))
 
 
 def test_settings():
     net = nn.Dense(1)
-    with pytest.raises(mx.MXNetError, match="static_alloc must be True when static_shape is True"):
+    with pytest.raises(mx.MXNetError, match="static_shape=True goes with static_alloc=True only"):
         net.hybridize(static_shape=True)
     with pytest.raises(TypeError, match="no parameter 'static_aloc'"):
         net.hybridize(static_aloc=True)
-    with pytest.raises(ValueError, match="must specify a backend"):
+    with pytest.raises(ValueError, match="a backend is needed"):
         net.optimize_for(nd.ones(1))
     net.hybridize(static_alloc=True, static_shape=True, inline_limit=3, forward_bulk_size=2)
 
@@ -343,7 +343,7 @@ def test_hooks_of_children_keep_working():
     net.initialize()
     seen = []
     handle = net[0].register_forward_hook(lambda block, inputs, out: seen.append(type(out)))
-    with pytest.warns(UserWarning, match="is being hybridized while still having forward hook"):
+    with pytest.warns(UserWarning, match="has hooks while it is hybridized"):
         net.hybridize()
     x = nd.ones((1, 2))
     a, b = net(x), net(x)
@@ -446,7 +446,7 @@ def test_two_contexts():
         net.hybridize(active)
         for ctx in contexts:
             assert net(nd.ones((1, 2), ctx=ctx)).context == ctx
-        with pytest.raises(RuntimeError, match=r"was not initialized on context cpu\(2\)"):
+        with pytest.raises(RuntimeError, match=r"is not on cpu\(2\), but on"):
             net(nd.ones((1, 2), ctx=mx.cpu(2)))
 
 

@@ -70,11 +70,11 @@ def test_channels_last():
 def test_refused_convolutional_cells():
     with pytest.raises(AssertionError, match="h2h_kernel must be odd, .* got 2"):
         contrib.rnn.Conv2DRNNCell((3, 8, 8), 5, 3, 2)
-    with pytest.raises(AssertionError, match="input_shape must be a number or a list of 3 ints"):
+    with pytest.raises(AssertionError, match="input_shape is an int or 3 ints"):
         contrib.rnn.Conv2DRNNCell((3, 8), 5, 3, 3)
-    with pytest.raises(AssertionError, match="i2h_kernel must be a number or a list of 2 ints"):
+    with pytest.raises(AssertionError, match="i2h_kernel is an int or 2 ints"):
         contrib.rnn.Conv2DRNNCell((3, 8, 8), 5, (3, 3, 3), 3)
-    with pytest.raises(AssertionError, match="Only supports 'NCHW' and 'NHWC'"):
+    with pytest.raises(AssertionError, match="layout is 'NCHW' or 'NHWC'"):
         contrib.rnn.Conv2DRNNCell((3, 8, 8), 5, 3, 3, conv_layout="NCW")
     with pytest.raises(ValueError, match=r"inputs \(3, 2\) are smaller than i2h_kernel \(5,\)"):
         contrib.rnn.Conv1DRNNCell((3, 2), 5, 5, 3)

@@ -115,12 +115,12 @@ def test_lengths_and_refusals():
     ten = data.SimpleDataset(list(range(10)))
     assert len(data.DataLoader(ten, 3)) == 4
     assert len(data.DataLoader(ten, 3, last_batch="discard")) == 3
-    with pytest.raises(ValueError, match="batch_size must be specified unless batch_sampler is"):
+    with pytest.raises(ValueError, match="give a batch_size, or a batch_sampler"):
         data.DataLoader(ten)
-    with pytest.raises(ValueError, match="shuffle must not be specified if sampler is specified"):
+    with pytest.raises(ValueError, match="a sampler decides the order, so shuffle cannot"):
         data.DataLoader(ten, 2, shuffle=True, sampler=data.SequentialSampler(3))
     for settings in ({"batch_size": 2}, {"shuffle": True}, {"last_batch": "keep"}):
-        with pytest.raises(ValueError, match="must not be specified if batch_sampler is"):
+        with pytest.raises(ValueError, match="with a batch_sampler there is no batch_size"):
             data.DataLoader(ten, batch_sampler=[[1]], **settings)
     with pytest.raises(ValueError, match="batch_size must be an int from 1 on"):
         data.DataLoader(ten, 0)

@@ -20,9 +20,9 @@ def test_array_dataset():
     two = data.ArrayDataset(nd.ones((2, 3)), nd.array([5, 6]))
     x, y = two[1]
     assert x.shape == (3,) and y == 6 and isinstance(y, np.float32)
-    with pytest.raises(AssertionError, match="must have the same length"):
+    with pytest.raises(AssertionError, match="array 1 has 2 samples, array 0 has 1"):
         data.ArrayDataset([1], [1, 2])
-    with pytest.raises(AssertionError, match="Needs at least 1 arrays"):
+    with pytest.raises(AssertionError, match="no array was given"):
         data.ArrayDataset()
 
 
@@ -52,7 +52,7 @@ def test_parts():
     with pytest.raises(AssertionError):
         ten.shard(4, 4)
     assert list(ten.sample(data.SequentialSampler(3, 5))) == [5, 6, 7]
-    with pytest.raises(TypeError, match="Invalid sampler type"):
+    with pytest.raises(TypeError, match="sample takes a Sampler"):
         ten.sample([1, 2])
 
 
@@ -67,7 +67,7 @@ def test_samplers():
     rolled = data.BatchSampler(seven, 3, "rollover")
     assert len(list(rolled)) == 2
     assert len(rolled) == 2 and list(rolled) == [[6, 0, 1], [2, 3, 4]]
-    with pytest.raises(ValueError, match="one of 'keep', 'discard', or 'rollover', but got 'foo'"):
+    with pytest.raises(ValueError, match="is 'keep', 'discard' or 'rollover', got 'foo'"):
         data.BatchSampler(seven, 3, "foo")
 
 

@@ -105,7 +105,7 @@ def test_logistic_formats_agree(run, rng):
     np.testing.assert_allclose(binary, signed, rtol=1e-5)
     wanted = np.log1p(np.exp(-pred * (2 * label - 1))).mean(axis=1)
     np.testing.assert_allclose(signed, wanted, rtol=1e-5)
-    with pytest.raises(ValueError, match="label_format can only be signed or binary"):
+    with pytest.raises(ValueError, match="label_format is 'signed' or 'binary', got"):
         losses.LogisticLoss(label_format="x")
 
 

@@ -18,20 +18,22 @@ def make(**kwargs):
 def test_what_is_not_initialized_says_so():
     param = gluon.Parameter("w", shape=(2, 3))
     for call in (param.data, param.grad, param.list_data, param.list_grad):
-        with pytest.raises(RuntimeError, match=r"'w' has not been initialized\. Note that you"):
+        with pytest.raises(RuntimeError, match="'w' is not initialized; call initialize of"):
             call()
-    with pytest.raises(RuntimeError, match="'w' has not been initialized"):
+    with pytest.raises(RuntimeError, match="'w' is not initialized"):
         param.list_ctx()
 
 
 def test_an_unknown_shape_is_deferred_where_that_is_allowed():
     param = gluon.Parameter("w", shape=(2, 0))
-    with pytest.raises(ValueError, match=r"because it has invalid shape: \(2, 0\)\."):
+    with pytest.raises(ValueError, match=r"cannot be initialized: its shape \(2, 0\) is unknown"):
         param.initialize()
     param = gluon.Parameter("w", shape=(2, 0), allow_deferred_init=True)
     param.initialize()
     assert param.list_ctx() == [mx.cpu(0)]
-    with pytest.raises(gluon.DeferredInitializationError, match="was deferred. Actual init"):
+    with pytest.raises(
+        gluon.DeferredInitializationError, match="has no value yet: a dimension of its shape"
+    ):
         param.data()
     param.shape = (2, 3)
     with pytest.raises(mx.MXNetError):
@@ -48,23 +50,21 @@ def test_an_unknown_shape_is_deferred_where_that_is_allowed():
 
 def test_set_data():
     param = gluon.Parameter("w", shape=(2, 3))
-    with pytest.raises(AssertionError, match="'w' has not been initialized"):
+    with pytest.raises(AssertionError, match="'w' is not initialized"):
         param.set_data(nd.ones((2, 3)))
     param.initialize()
-    with pytest.raises(
-        AssertionError, match=r"Expected shape \(3, 3\) is incompatible with given shape \(2, 3\)"
-    ):
+    with pytest.raises(AssertionError, match=r"has shape \(2, 3\), which \(3, 3\) does not fit"):
         param.set_data(nd.ones((3, 3)))
     param.set_data(np.arange(6, dtype="int64").reshape(2, 3))
     assert param.data().dtype == np.float32
     assert param.data().asnumpy().ravel().tolist() == [0, 1, 2, 3, 4, 5]
-    with pytest.raises(AssertionError, match="is incompatible with given shape"):
+    with pytest.raises(AssertionError, match="does not fit"):
         param.shape = (4, 3)
 
 
 def test_initializing_again():
     param = make()
-    with pytest.warns(UserWarning, match="is already initialized, ignoring. Set force_reinit=True"):
+    with pytest.warns(UserWarning, match="is initialized and stays as it is; force_reinit=True"):
         param.initialize("zeros")
     assert param.data().asnumpy().sum() == 6
     param.initialize("zeros", force_reinit=True)
@@ -105,22 +105,24 @@ def test_contexts():
     assert (a.asnumpy() == b.asnumpy()).all()
     assert [each.context for each in param.list_grad()] == [mx.cpu(1), mx.cpu(2)]
     assert param.data(mx.cpu(2)).context == mx.cpu(2)
-    told = r"was not initialized on context cpu\(0\). It was only initialized on \[cpu\(1\), cpu"
+    told = r"is not on cpu\(0\), but on \[cpu\(1\), cpu"
     with pytest.raises(RuntimeError, match=told):
         param.data()
     param.reset_ctx(mx.cpu(3))
     assert param.list_ctx() == [mx.cpu(3)]
     assert param.data().context == mx.cpu(3)
     assert (param.data().asnumpy() == a.asnumpy()).all()
-    with pytest.raises(RuntimeError, match=r"initialized on context cpu\(1\)"):
+    with pytest.raises(RuntimeError, match=r"is not on cpu\(1\), but on"):
         param.data(mx.cpu(1))
-    with pytest.raises(ValueError, match="Cannot reset context for Parameter 'v' because"):
+    with pytest.raises(
+        ValueError, match="parameter 'v' is not initialized: there is nothing to move"
+    ):
         gluon.Parameter("v", shape=(1,)).reset_ctx(mx.cpu(1))
 
 
 def test_grad_req():
     param = make(grad_req="null")
-    with pytest.raises(RuntimeError, match="Parameter 'w' because grad_req='null'"):
+    with pytest.raises(RuntimeError, match="'w' has no gradient: its grad_req is 'null'"):
         param.grad()
     param.grad_req = "add"
     for _ in range(3):
@@ -130,7 +132,7 @@ def test_grad_req():
     assert (param.grad().asnumpy() == 9).all()
     param.zero_grad()
     assert (param.grad().asnumpy() == 0).all()
-    with pytest.raises(AssertionError, match="one of 'write', 'add', or 'null', but got 'bad'"):
+    with pytest.raises(AssertionError, match="grad_req is 'write', 'add' or 'null', got 'bad'"):
         param.grad_req = "bad"
     param.grad_req = "null"
     assert param._grad is None
@@ -167,7 +169,7 @@ def test_constant():
     const = gluon.Constant("c", np.array([[1, 2], [3, 4]]))
     const.initialize()
     assert const.data().dtype == np.float32 and const.grad_req == "null"
-    with pytest.warns(UserWarning, match='does not support grad_req other than "null"'):
+    with pytest.warns(UserWarning, match="has no gradient: grad_req='write' changes nothing"):
         const.grad_req = "write"
     assert const.grad_req == "null"
     weight = make(shape=(2, 2))

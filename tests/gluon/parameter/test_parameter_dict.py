@@ -14,10 +14,10 @@ def test_get_merges_shapes():
     assert list(params.keys()) == ["net_w"] and params["net_w"] is weight
     with pytest.raises(KeyError):
         params["w"]
-    told = r"attribute 'shape': desired '\(4, 3\)' vs stored '\(2, 3\)'"
+    told = r"is there with shape=\(2, 3\), asked for is \(4, 3\)"
     with pytest.raises(AssertionError, match=told):
         params.get("w", shape=(4, 3))
-    with pytest.raises(AssertionError, match="attribute 'dtype'"):
+    with pytest.raises(AssertionError, match="is there with dtype="):
         params.get("w", dtype="float16")
     assert repr(params) == (
         "net_ (\n  Parameter net_w (shape=(2, 3), dtype=<class 'numpy.float32'>)\n)"
@@ -31,7 +31,7 @@ def test_update_and_sharing():
     a, b = gluon.ParameterDict("a_"), gluon.ParameterDict("a_")
     weight = a.get("w", shape=(1,))
     b.get("w", shape=(1,))
-    told = "because they have different Parameters with the same name 'a_w'"
+    told = "two different parameters are named 'a_w'"
     with pytest.raises(AssertionError, match=told):
         a.update(b)
     shared = gluon.ParameterDict("a_", shared=a)
@@ -40,14 +40,14 @@ def test_update_and_sharing():
 
 def test_constants():
     params = gluon.ParameterDict("a_")
-    with pytest.raises(KeyError, match="No constant named 'a_c'. Please specify value"):
+    with pytest.raises(KeyError, match="there is no constant 'a_c'; give its value"):
         params.get_constant("c")
     const = params.get_constant("c", [1.0, 2.0])
     assert params.get_constant("c", [1.0, 2.0]) is const
-    with pytest.raises(AssertionError, match="value differs"):
+    with pytest.raises(AssertionError, match="with another value"):
         params.get_constant("c", [1.0, 3.0])
     params.get("w", shape=(1,))
-    with pytest.raises(AssertionError, match="not a constant"):
+    with pytest.raises(AssertionError, match="is no constant"):
         params.get_constant("w")
 
 
@@ -71,7 +71,7 @@ def test_files(saved):
     params, path = saved
     params.save(path)
     assert list(nd.load(path)) == ["a_w"]
-    with pytest.raises(ValueError, match=r"Prefix 'b_' is to be striped before saving, but.*'a_w'"):
+    with pytest.raises(ValueError, match="parameter 'a_w' does not begin with 'b_'"):
         params.save(path, strip_prefix="b_")
     params.save(path, strip_prefix="a_")
     assert list(nd.load(path)) == ["w"]
@@ -88,18 +88,18 @@ def test_files_that_do_not_fit(saved):
     params.save(path)
     other = gluon.ParameterDict("a_")
     other.get("v", shape=(3,))
-    with pytest.raises(AssertionError, match="Parameter 'a_v' is missing in file: "):
+    with pytest.raises(AssertionError, match="parameter 'a_v' is missing in file: "):
         other.load(path)
-    with pytest.raises(AssertionError, match="is not present in ParameterDict, choices are: 'a_v'"):
+    with pytest.raises(AssertionError, match="is none of the parameters 'a_v'"):
         other.load(path, allow_missing=True)
     other.load(path, allow_missing=True, ignore_extra=True)
     shaped = gluon.ParameterDict("a_")
     shaped.get("w", shape=(2,))
-    with pytest.raises(AssertionError, match=r"shape incompatible expected \(2,\) vs saved \(3,\)"):
+    with pytest.raises(AssertionError, match=r"has shape \(2,\), the saved one \(3,\)"):
         shaped.load(path)
     half = gluon.ParameterDict("a_")
     half.get("w", shape=(3,), dtype="float16")
-    told = "dtype incompatible expected float16 vs saved <class 'numpy.float32'>. Set cast_dtype"
+    told = "has dtype float16, the saved one float32; cast_dtype"
     with pytest.raises(AssertionError, match=told):
         half.load(path)
     half.load(path, cast_dtype=True)
