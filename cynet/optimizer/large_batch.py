@@ -20,8 +20,19 @@ _STRATEGIES = ("linear", "power2", "sqrt", "lars")
 
 
 def _norm(array):
-    """The 2-norm of all entries, a float, in float32."""
-    return float(nd.norm(array.astype("float32")).asscalar())
+    """The 2-norm of all entries, an array (1,) of float32: nobody waits for it."""
+    return nd.norm(array.astype("float32"))
+
+
+def _ratio(above, below):
+    """``above / below`` of arrays (1,), 1 where one of the two is 0."""
+    return nd.where(above * below > 0, above / below, nd.ones_like(above))
+
+
+def _scaled(array, factor):
+    """An array times an array (1,), in its own dtype."""
+    factor = factor.astype(array.dtype).reshape((1,) * len(array.shape))
+    return nd.broadcast_mul(array, factor)
 
 
 @register
@@ -88,12 +99,10 @@ class LAMB(Optimizer):
         move = first / (nd.sqrt(second) + self.epsilon) + wd * weight
         length, size = _norm(weight), _norm(move)
         if self.lower_bound is not None:
-            length = max(length, self.lower_bound)
+            length = nd.maximum(length, self.lower_bound)
         if self.upper_bound is not None:
-            length = min(length, self.upper_bound)
-        if length != 0 and size != 0:
-            lr *= length / size
-        weight[:] = weight - lr * move
+            length = nd.minimum(length, self.upper_bound)
+        weight[:] = weight - _scaled(move, lr * _ratio(length, size))
 
 
 @register
@@ -161,19 +170,19 @@ class LARS(Optimizer):
             return self.momentum * self.rate / self.rate_before
         return self.momentum
 
-    def _trust(self, index, weight, grad, wd):
-        if str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias")):
-            return 1.0
+    def _trust(self, weight, grad, wd):
+        """The weight's own factor of the learning rate, an array (1,)."""
         length, slope = _norm(weight), _norm(grad) * abs(self.rescale_grad)
-        if length > 0 and slope > 0:
-            return self.eta * length / (slope + wd * length + self.eps)
-        return 1.0
+        below = slope + wd * length + self.eps
+        known = length * slope > 0
+        return nd.where(known, self.eta * length / below, nd.ones_like(length))
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         lr, wd, _ = self._step(index)
         momentum = self._momentum()
-        lr *= self._trust(index, weight, grad, wd)
         move = lr * (self._gradient(grad) + wd * weight)
+        if not str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias")):
+            move = _scaled(move, self._trust(weight, grad, wd))
         if state is not None:
             state[:] = momentum * state - move
             weight[:] = weight + state
@@ -259,7 +268,7 @@ class LBSGD(Optimizer):
 
     def _lars(self, weight, grad, wd):
         length, slope = _norm(weight) ** 2, _norm(grad) ** 2
-        return min(max(math.sqrt(length / (slope + wd * length + 1e-18)), 0.01), 100.0)
+        return nd.clip(nd.sqrt(length / (slope + wd * length + 1e-18)), 0.01, 100.0)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         lr, wd, step = self._step(index)
@@ -271,11 +280,11 @@ class LBSGD(Optimizer):
                 return
             grad = total / self.batch_scale
             total[:] = 0
-        if self.warmup_strategy == "lars":
-            lr *= self._lars(weight, grad, wd)
-        else:
-            lr *= self._factor(updates)
         move = lr * (self._gradient(grad) + wd * weight)
+        if self.warmup_strategy == "lars":
+            move = _scaled(move, self._lars(weight, grad, wd))
+        else:
+            move = self._factor(updates) * move
         if velocity is not None:
             velocity[:] = self.momentum * velocity - move
             weight[:] = weight + velocity
