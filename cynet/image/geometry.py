@@ -93,18 +93,18 @@ def random_box(array, size):
     return random.randint(0, width - new_w), random.randint(0, height - new_h), new_w, new_h
 
 
-def random_sized_box(array, size, area, ratio):
+def random_sized_box(array, size, area, ratio, draws=random):
     """(x, y, width, height) of a crop with an area and a ratio of sides in these ranges; the one in
-    the middle where 10 draws do not fit."""
+    the middle where 10 draws do not fit. `draws` has ``uniform`` and ``randint``."""
     height, width = array.shape[:2]
     low, high = (area, 1.0) if isinstance(area, Number) else area
     logs = float(np.log(ratio[0])), float(np.log(ratio[1]))
     for _ in range(_ATTEMPTS):
-        wanted = random.uniform(low, high) * height * width
-        sides = np.exp(random.uniform(*logs))
+        wanted = draws.uniform(low, high) * height * width
+        sides = np.exp(draws.uniform(*logs))
         new_w, new_h = round(float(np.sqrt(wanted * sides))), round(float(np.sqrt(wanted / sides)))
         if 0 < new_w <= width and 0 < new_h <= height:
-            x0, y0 = random.randint(0, width - new_w), random.randint(0, height - new_h)
+            x0, y0 = draws.randint(0, width - new_w), draws.randint(0, height - new_h)
             return x0, y0, new_w, new_h
     return center_box(array, size)
 

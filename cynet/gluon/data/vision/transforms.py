@@ -20,11 +20,34 @@ from ....symbol import Symbol
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
 from ..seeding import sample_generator
+from .resizing import CenterCrop, CropResize, RandomResizedCrop, RandomRotation, Resize, Rotate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ....base.typing import DTypeLike
+
+__all__ = [
+    "Cast",
+    "CenterCrop",
+    "Compose",
+    "CropResize",
+    "Normalize",
+    "RandomApply",
+    "RandomBrightness",
+    "RandomColorJitter",
+    "RandomContrast",
+    "RandomFlipLeftRight",
+    "RandomFlipTopBottom",
+    "RandomHue",
+    "RandomLighting",
+    "RandomResizedCrop",
+    "RandomRotation",
+    "RandomSaturation",
+    "Resize",
+    "Rotate",
+    "ToTensor",
+]
 
 
 @guarded(but=("forward",))

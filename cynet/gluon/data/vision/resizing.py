@@ -1,0 +1,241 @@
+"""Transforms that resize, crop and turn images."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ....base.guard import guarded
+from ....image import imrotate
+from ....image.codec import resized
+from ....image.geometry import center_box, chosen, crop, made, random_sized_box, short_size
+from ....ndarray import NDArray
+from ...block import Block
+from ..seeding import sample_generator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["CenterCrop", "CropResize", "RandomResizedCrop", "RandomRotation", "Resize", "Rotate"]
+
+
+class _Draws:
+    """A NumPy Generator with the methods of Python's random that crops draw by."""
+
+    def __init__(self, generator):
+        self.uniform = generator.uniform
+        self._integers = generator.integers
+
+    def randint(self, low, high):
+        return int(self._integers(low, high + 1))
+
+
+def _pair(size):
+    """(width, height) of an int or a pair."""
+    pair = (size, size) if isinstance(size, int) else tuple(size)
+    if len(pair) != 2 or min(pair) < 1:
+        raise ArgumentError(f"size is an int or (width, height), got {shown(size)}")
+    return pair
+
+
+class _OfPixels(Block):
+    """A function of the pixels of an image (H, W, C), or of each of a batch (N, H, W, C)."""
+
+    def forward(self, x: Any) -> Any:
+        """The changed image or images."""
+        if not isinstance(x, NDArray):
+            raise ArgumentTypeError(f"{type(self).__name__} takes an NDArray, got {shown(x)}")
+        if x.ndim not in (3, 4):
+            raise ShapeError(
+                f"{type(self).__name__} takes (H, W, C) or (N, H, W, C), got shape {x.shape}"
+            )
+        pixels = x.asnumpy()
+        if x.ndim == 3:
+            return made(self._changed(pixels))
+        return made(np.stack([self._changed(each) for each in pixels]))
+
+    def _changed(self, array):
+        return array
+
+
+@guarded(but=("forward",))
+class Resize(_OfPixels):
+    """Another size.
+
+    Parameters
+    ----------
+    size : int or (int, int)
+        (width, height), or both; with `keep_ratio` the shorter side.
+    keep_ratio : bool
+        With one int: keep the ratio of sides.
+    interpolation : int
+        See ``mx.image.imresize``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> Resize(4, keep_ratio=True)(mx.nd.zeros((8, 12, 3), dtype="uint8")).shape
+    (4, 6, 3)
+    """
+
+    def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1) -> None:
+        super().__init__()
+        self._size, self._interpolation = _pair(size), interpolation
+        self._keeps = keep_ratio and isinstance(size, int)
+
+    def _changed(self, array):
+        old = array.shape[:2]
+        width, height = self._size
+        if self._keeps:
+            height, width = short_size(*old, width)
+        return resized(array, width, height, chosen(self._interpolation, (*old, height, width)))
+
+
+@guarded(but=("forward",))
+class CenterCrop(_OfPixels):
+    """The crop in the middle; of a smaller image the largest one of that ratio, enlarged.
+
+    Parameters
+    ----------
+    size : int or (int, int)
+        (width, height).
+    interpolation : int
+    """
+
+    def __init__(self, size: Any, interpolation: int = 1) -> None:
+        super().__init__()
+        self._size, self._interpolation = _pair(size), interpolation
+
+    def _changed(self, array):
+        return crop(array, *center_box(array, self._size), self._size, self._interpolation)
+
+
+@guarded(but=("forward",))
+class RandomResizedCrop(_OfPixels):
+    """A crop of random area and ratio of sides, resized.
+
+    Parameters
+    ----------
+    size : int or (int, int)
+        (width, height).
+    scale : (float, float)
+        Least and largest part of the image's area.
+    ratio : (float, float)
+        Least and largest width / height.
+    interpolation : int
+    """
+
+    def __init__(
+        self,
+        size: Any,
+        scale: tuple[float, float] = (0.08, 1.0),
+        ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: int = 1,
+    ) -> None:
+        super().__init__()
+        self._size, self._interpolation = _pair(size), interpolation
+        self._scale, self._ratio = scale, ratio
+
+    def _changed(self, array):
+        draws = _Draws(sample_generator())
+        box = random_sized_box(array, self._size, self._scale, self._ratio, draws)
+        return crop(array, *box, self._size, self._interpolation)
+
+
+@guarded(but=("forward",))
+class CropResize(_OfPixels):
+    """A part of an image, resized if a size is given.
+
+    Parameters
+    ----------
+    x, y, width, height : int
+        The part; it lies in the image.
+    size : int or (int, int), optional
+        (width, height).
+    interpolation : int, optional
+    """
+
+    def __init__(
+        self,
+        x: int,
+        y: int,
+        width: int,
+        height: int,
+        size: Any = None,
+        interpolation: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._box = x, y, width, height
+        self._size = None if size is None else _pair(size)
+        self._interpolation = 1 if interpolation is None else interpolation
+
+    def _changed(self, array):
+        x, y, width, height = self._box
+        if x + width > array.shape[1] or y + height > array.shape[0]:
+            raise ArgumentError(
+                f"a part of {width} x {height} at ({x}, {y}) is not inside an image of"
+                f" {array.shape[1]} x {array.shape[0]}"
+            )
+        return crop(array, *self._box, self._size, self._interpolation)
+
+
+@guarded(but=("forward",))
+class Rotate(Block):
+    """Images (C, H, W) or (N, C, H, W) of float32, turned: see ``mx.image.imrotate``.
+
+    Parameters
+    ----------
+    rotation_degrees : float
+    zoom_in, zoom_out : bool
+    """
+
+    def __init__(
+        self, rotation_degrees: float, zoom_in: bool = False, zoom_out: bool = False
+    ) -> None:
+        super().__init__()
+        self._args = rotation_degrees, zoom_in, zoom_out
+
+    def forward(self, x: Any) -> Any:
+        """The turned image or images."""
+        return imrotate(x, *self._args)
+
+
+@guarded(but=("forward",))
+class RandomRotation(Block):
+    """Images (C, H, W) or (N, C, H, W) of float32, turned by angles between limits.
+
+    Parameters
+    ----------
+    angle_limits : (float, float)
+        In degrees.
+    zoom_in, zoom_out : bool
+    rotate_with_proba : float
+        Probability of being turned at all.
+    """
+
+    def __init__(
+        self,
+        angle_limits: Sequence[float],
+        zoom_in: bool = False,
+        zoom_out: bool = False,
+        rotate_with_proba: float = 1.0,
+    ) -> None:
+        super().__init__()
+        low, high = angle_limits
+        if low >= high:
+            raise ArgumentError(f"angle_limits are (low, high), got {shown(angle_limits)}")
+        if not 0 <= rotate_with_proba <= 1:
+            raise ArgumentError(f"rotate_with_proba is from 0 to 1, got {shown(rotate_with_proba)}")
+        self._limits, self._zoom = (low, high), (zoom_in, zoom_out)
+        self._probability = rotate_with_proba
+
+    def forward(self, x: Any) -> Any:
+        """The image or images, perhaps turned."""
+        generator = sample_generator()
+        if generator.uniform() >= self._probability:
+            return x
+        if x.ndim == 3:
+            return imrotate(x, float(generator.uniform(*self._limits)), *self._zoom)
+        return imrotate(x, generator.uniform(*self._limits, len(x)), *self._zoom)
