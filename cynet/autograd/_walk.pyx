@@ -257,14 +257,17 @@ cdef class Walk:
                 self.deliver(node.inputs[i], grad, True)
             i += 1
 
-    def target_of(self, StepNode node, int i):
-        """(array, request) for the gradient of input `i` of a node, or None: it is not wanted."""
-        cdef int request
-        entry = node.inputs[i]
-        if not self.wants(entry):
-            return None
-        array = self.target(entry, &node.likes[i], &request)
-        return array, request
+    def targets_of(self, StepNode node, list numbers):
+        """(arrays, requests) for the gradients of inputs of a node, by number; None and 0 where one
+        is not wanted."""
+        cdef list arrays = [], requests = []
+        cdef int request, i
+        for i in numbers:
+            entry, request = node.inputs[i], kNullOp
+            arrays.append(self.target(entry, &node.likes[i], &request) if self.wants(entry)
+                          else None)
+            requests.append(request)
+        return arrays, requests
 
     # --- calls ------------------------------------------------------------------------------------
     cdef int pull_call(self, CallNode node) except -1:

@@ -19,7 +19,7 @@ from ..operator.checks.shapes import known
 from ..symbol.node import fixed_arguments, topological_order
 from .executor import constants, create_operators, kept_arrays
 from .pins import Pins
-from .rebind import Slots, examine, fresh_arrays, placeholder
+from .rebind import Lease, Slots, examine, fresh_arrays, placeholder
 from .replay import gradients
 
 MOST_PROGRAMS = 16  # signatures of one CachedOp that are remembered
@@ -170,8 +170,10 @@ class _Program:
         self.heads = [i for i, value in enumerate(graph.heads) if value is not None]
         self.values += [graph.heads[i] for i in self.heads]
         self.n_kept = len(self.values)
-        self.wanted = [(i, req) for i, req in enumerate(wants) if req != _NULL]
-        self.values += [graph.grads[op.inputs[i]] for i, _ in self.wanted]
+        self.wanted = [i for i, req in enumerate(wants) if req != _NULL]
+        self.planned = [req for req in wants if req != _NULL]
+        self.adds = _ADD in self.planned
+        self.values += [graph.grads[op.inputs[i]] for i in self.wanted]
         self.fakes = dict(zip(self.values, map(placeholder, range(len(self.values)), self.values)))
         self.ctx = ctx
         operators = create_operators(graph)
@@ -190,21 +192,9 @@ class _Program:
     def lease(self):
         """An instance that nobody uses, until the lease is dropped."""
         try:
-            return _Lease(self._free, self._free.pop())
+            return Lease(self._free, self._free.pop())
         except IndexError:
-            return _Lease(self._free, _Instance(self, create_operators(self.graph)))
-
-
-class _Lease:
-    """The use of an instance."""
-
-    __slots__ = ("_free", "instance")
-
-    def __init__(self, free, instance):
-        self._free, self.instance = free, instance
-
-    def __del__(self):
-        self._free.append(self.instance)
+            return Lease(self._free, _Instance(self, create_operators(self.graph)))
 
 
 class _Instance:
@@ -294,28 +284,36 @@ class _PlanNode(StepNode):
             heads.append(
                 zeros(value.shape, ctx=value.ctx, dtype=value.dtype) if grad is None else grad
             )
-        targets, sums, taken = [], [], set()
-        for k, (i, planned) in enumerate(program.wanted):
-            target = walk.target_of(self, i)
-            array, request = target if target is not None else (instance.scratch_for(k), _WRITE)
-            apart = id(array) in taken  # one variable for two inputs
-            if request == _ADD and (planned != _ADD or apart):
-                sums.append((array, instance.scratch_for(k)))
-                array = instance.scratch_for(k)
-                request = _WRITE
-            elif target is not None:
-                taken.add(id(array))
-            if planned == _ADD and request == _WRITE:
-                array[:] = 0
-            targets.append(array)
+        targets, requests = walk.targets_of(self, program.wanted)
+        sums = ()
+        if requests != program.planned or program.adds:
+            sums = self._fit(targets, requests)
         instance.backward(heads, targets, self.training, walk.retain)
         for array, part in sums:
             elemwise_add(array, part, out=array)
 
+    def _fit(self, targets, requests):
+        """Exchange targets that the plan cannot write as they are to be; the pairs (target, part)
+        that are to be summed behind it."""
+        instance, sums, taken = self.lease.instance, [], set()
+        for k, planned in enumerate(self.program.planned):
+            array, request = targets[k], requests[k]
+            apart = id(array) in taken  # one variable for two inputs
+            if array is None or (request == _ADD and (planned != _ADD or apart)):
+                targets[k] = instance.scratch_for(k)
+                if array is not None:
+                    sums.append((array, targets[k]))
+                request = _WRITE
+            else:
+                taken.add(id(array))
+            if planned == _ADD and request == _WRITE:
+                targets[k][:] = 0
+        return sums
+
     def backward(self, grads, recorded):
         """The gradients as recorded steps: node by node, since a plan has no gradient of its
         backward."""
-        op, wanted = self.op, [i for i, _ in self.program.wanted]
+        op, wanted = self.op, self.program.wanted
         flags = set_state(1 | (2 if self.training else 0))
         try:
             found = gradients(

@@ -292,6 +292,19 @@ cdef class Slots:
         return 0
 
 
+cdef class Lease:
+    """The use of an instance, which goes back to those that are idle when it is dropped."""
+
+    cdef readonly object instance
+    cdef list idle
+
+    def __init__(self, list idle not None, instance):
+        self.idle, self.instance = idle, instance
+
+    def __del__(self):
+        self.idle.append(self.instance)
+
+
 # --- which program a call needs -------------------------------------------------------------------
 def examine(list arrays, Py_ssize_t n_args):
     """What a call's program depends on.
