@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from .array_iter import NDArrayIter
 from .base import DataBatch, DataDesc, DataIter
 from .csv_iter import CSVIter
+from .libsvm_iter import LibSVMIter
 from .mnist import MNISTIter, read_idx
 from .wrappers import PrefetchingIter, ResizeIter
 
@@ -16,6 +17,7 @@ __all__ = [
     "DataBatch",
     "DataDesc",
     "DataIter",
+    "LibSVMIter",
     "MNISTIter",
     "NDArrayIter",
     "PrefetchingIter",

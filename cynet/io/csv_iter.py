@@ -212,17 +212,17 @@ def _parse(text, name, shape, dtype):
     return np.loadtxt(itertools.chain([first], lines), dtype, delimiter=",", ndmin=2)
 
 
-def _checked_shape(what, shape):
+def _checked_shape(what, shape, name="CSVIter"):
     """A shape, or a size in a tuple, as a tuple of ints that are at least 1."""
     try:
         sizes = tuple(operator.index(n) for n in shape)
     except TypeError:
         raise ArgumentTypeError(
-            f"CSVIter: {what} must be a tuple of ints, got {shown(shape)}"
+            f"{name}: {what} must be a tuple of ints, got {shown(shape)}"
         ) from None
     if not sizes or min(sizes) < 1 or math.prod(sizes) > _MOST_COLUMNS:
         raise ArgumentError(
-            f"CSVIter: {what} must have sizes of at least 1 and at most {_MOST_COLUMNS} numbers,"
+            f"{name}: {what} must have sizes of at least 1 and at most {_MOST_COLUMNS} numbers,"
             f" got {shown(shape)}"
         )
     return sizes

@@ -232,6 +232,17 @@ def read_csv(path):
         batch.data[0].asnumpy()
 
 
+def libsvm_files():
+    yield b"1.0 0:1.5 2:2.5\n2 1:3 # x\n\n0\n-1e3 0:nan 1:2 2:inf\n"
+
+
+def read_libsvm(path):
+    import cynet as mx
+
+    for batch in mx.io.LibSVMIter(data_libsvm=path, data_shape=(3,), batch_size=2):
+        batch.data[0].asnumpy()
+
+
 def kept_files():
     """Compiled code as the cache keeps it; any change must be seen."""
     from cynet.base import cache
@@ -261,6 +272,7 @@ FORMATS = {
     "states": (states_files, damaged_states, read_states),
     "idx": (idx_files, with_packers, read_idx),
     "csv": (csv_files, with_packers, read_csv),
+    "libsvm": (libsvm_files, damaged, read_libsvm),
     "kept": (kept_files, damaged, read_kept),
     **{name: (make, damaged, read) for name, (make, read) in IMAGE_FORMATS.items()},
 }

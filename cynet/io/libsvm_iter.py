@@ -1,0 +1,125 @@
+"""LibSVMIter: batches from text in LibSVM's format, as dense arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, listed, shown
+from ..base.files import file_name, opened
+from ..base.guard import PER_BATCH, guarded
+from .csv_iter import CSVIter, _checked_shape
+
+if TYPE_CHECKING:
+    from ..base.typing import FileName, ShapeLike
+
+_UNUSED = {"prefetch_buffer", "ctx", "dtype", "device_id"}  # MXNet's, which change no values
+
+
+@guarded(but=PER_BATCH)
+class LibSVMIter(CSVIter):
+    """Batches from LibSVM's format, one example a line: ``label index:value index:value ...`` with
+    indices from 0. Arrays are dense.
+
+    Parameters
+    ----------
+    data_libsvm : str
+        Path of the data.
+    data_shape : tuple of int
+        Shape of one example; its size is the number of indices.
+    label_libsvm : str, optional
+        Path of labels in the same format, whose own labels are not used; without it the first
+        number of each line of `data_libsvm` is the label.
+    label_shape : tuple of int
+    batch_size : int
+    round_batch : bool
+        See :class:`CSVIter`.
+    num_parts, part_index : int
+        Into how many parts the examples are cut, and which of them is read.
+    data_name, label_name : str
+
+    Raises
+    ------
+    FormatError
+        When a line is damaged, or an index too large; the message names file and line.
+    """
+
+    def __init__(
+        self,
+        data_libsvm: FileName,
+        data_shape: ShapeLike,
+        label_libsvm: FileName | None = None,
+        label_shape: ShapeLike = (1,),
+        batch_size: int = 1,
+        round_batch: bool = True,
+        num_parts: int = 1,
+        part_index: int = 0,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        **others: Any,
+    ) -> None:
+        unknown = sorted(others.keys() - _UNUSED)
+        if unknown:
+            raise ArgumentTypeError(f"LibSVMIter has no parameters {listed(unknown)}")
+        super(CSVIter, self).__init__(batch_size)
+        (batch_size,) = _checked_shape("batch_size", (batch_size,), "LibSVMIter")
+        data_shape = _checked_shape("data_shape", data_shape, "LibSVMIter")
+        label_shape = _checked_shape("label_shape", label_shape, "LibSVMIter")
+        self._data, own = _read(data_libsvm, data_shape)
+        if label_libsvm in (None, "NULL"):
+            if label_shape != (1,):
+                raise ShapeError(f"LibSVMIter: label_shape {label_shape} needs label_libsvm")
+            self._label = own
+        else:
+            self._label, _ = _read(label_libsvm, label_shape)
+            if len(self._data) != len(self._label):
+                raise ShapeError(
+                    f"LibSVMIter: {len(self._data)} lines of data, {len(self._label)} of labels"
+                )
+        if num_parts < 1 or not 0 <= part_index < num_parts:
+            raise ArgumentError(
+                f"part_index is from 0 to num_parts - 1, got {part_index}, {num_parts}"
+            )
+        each = -(-len(self._data) // num_parts)
+        part = slice(part_index * each, (part_index + 1) * each)
+        self._data, self._label = self._data[part], self._label[part]
+        if not len(self._data):
+            raise FormatError(f"LibSVMIter: there are no examples for part {part_index}")
+        self.round_batch = round_batch
+        self._names = data_name, label_name
+        self._first = 0
+        self._cursor = -batch_size
+
+
+def _read(path, shape):
+    """(examples, first numbers) of a file."""
+    name, size = file_name(path, "LibSVMIter: a file name"), math.prod(shape)
+    numbers, rows, columns, values = [], [], [], []
+    with opened(name) as file:
+        for line_number, line in enumerate(file, 1):
+            words = line.partition(b"#")[0].split()
+            if not words:
+                continue
+            try:
+                for word in words[1:]:
+                    index, _, value = word.partition(b":")
+                    column = int(index)
+                    if not 0 <= column < size:
+                        raise FormatError(f"index {column} of {size}")
+                    rows.append(len(numbers))
+                    columns.append(column)
+                    values.append(float(value))
+                numbers.append(float(words[0]))
+            except ValueError as error:
+                raise FormatError(
+                    f"LibSVMIter: {shown(name)}, line {line_number}: {error}"
+                ) from None
+    if not numbers:
+        raise FormatError(f"LibSVMIter: {shown(name)} has no lines")
+    table = np.zeros((len(numbers), size), np.float32)
+    with np.errstate(over="ignore"):  # beyond float32 is infinite
+        table[rows, columns] = np.array(values, np.float64)
+        first = np.array(numbers, np.float64).astype(np.float32)
+    return table.reshape(-1, *shape), first

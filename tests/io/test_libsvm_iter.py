@@ -1,0 +1,73 @@
+"""LibSVMIter: MXNet 1.9.1's batches as dense arrays, and lines that are wrong."""
+
+import numpy as np
+import pytest
+
+import cynet as mx
+
+DATA = b"1.0 0:1.5 2:2.5\n2 1:3 # a note\n\n0\n3 0:1 1:2 2:3\n"
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "a.svm").write_bytes(DATA)
+    return tmp_path / "a.svm"
+
+
+def test_batches(path):
+    """The numbers that MXNet gives for this file, in two epochs with what fills up the first."""
+    iterator = mx.io.LibSVMIter(data_libsvm=path, data_shape=(3,), batch_size=3)
+    assert iterator.provide_data == [("data", (3, 3))]
+    assert iterator.provide_label == [("softmax_label", (3,))]
+    found = []
+    for _ in range(2):
+        for batch in iterator:
+            assert batch.data[0].dtype == batch.label[0].dtype == np.float32
+            data, label = batch.data[0].asnumpy().tolist(), batch.label[0].asnumpy().tolist()
+            found.append((data, label, batch.pad))
+        iterator.reset()
+    a, b, c, d = [1.5, 0, 2.5], [0, 3, 0], [0, 0, 0], [1, 2, 3]
+    assert found == [
+        ([a, b, c], [1, 2, 0], 0), ([d, a, b], [3, 1, 2], 2), ([c, d, a], [0, 3, 1], 1)
+    ]  # fmt: skip
+
+
+def test_labels_and_parts(path, tmp_path):
+    (tmp_path / "l.svm").write_bytes(b"1 0:1\n2 1:5\n1 0:7 1:8\n0\n")
+    iterator = mx.io.LibSVMIter(
+        path, (3,), label_libsvm=tmp_path / "l.svm", label_shape=(2,), batch_size=4
+    )
+    assert next(iterator).label[0].asnumpy().tolist() == [[1, 0], [0, 5], [7, 8], [0, 0]]
+    second = mx.io.LibSVMIter(path, (3, 1), batch_size=2, num_parts=2, part_index=1)
+    (batch,) = second
+    assert batch.data[0].shape == (2, 3, 1) and batch.label[0].asnumpy().tolist() == [0, 3]
+
+
+@pytest.mark.parametrize(
+    "content, says",
+    [
+        (b"1 0:1\n2 3:1\n", "line 2: index 3 of 3"),
+        (b"1 -1:1\n", "line 1: index -1 of 3"),
+        (b"x 0:1\n", "line 1"),
+        (b"1 0\n", "line 1"),
+        (b"1 a:1\n", "line 1"),
+        (b"\n# nothing\n", "has no lines"),
+    ],
+)
+def test_damage(path, content, says):
+    path.write_bytes(content)
+    with pytest.raises(mx.errors.FormatError, match=says):
+        mx.io.LibSVMIter(data_libsvm=path, data_shape=(3,))
+
+
+def test_wrong_arguments(path):
+    with pytest.raises(TypeError, match="no parameters 'bach_size'"):
+        mx.io.LibSVMIter(path, (3,), bach_size=3)
+    with pytest.raises(mx.errors.ShapeError, match="needs label_libsvm"):
+        mx.io.LibSVMIter(path, (3,), label_shape=(2,))
+    with pytest.raises(ValueError, match="part_index"):
+        mx.io.LibSVMIter(path, (3,), num_parts=2, part_index=2)
+    with pytest.raises(ValueError, match="LibSVMIter: batch_size"):
+        mx.io.LibSVMIter(path, (3,), batch_size=0)
+    with pytest.raises(FileNotFoundError):
+        mx.io.LibSVMIter("none.svm", (3,))
