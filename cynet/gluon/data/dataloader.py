@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...ndarray import NDArray
 from ...random import set_shuffle_state, shuffle_state
 from ..errors import MismatchError
 from .batchify import default_batchify_fn, default_mp_batchify_fn
-from .fetch import fetch
+from .fetch import draws_nothing, fetch
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 from .seeding import batch_seed, epoch_seed, seeded_here
 from .workers import Processes, Task, Threads
@@ -213,6 +214,7 @@ class _Epoch:
         self._tasks = deque()
         self.over = False
         self._pool = loader._workers() if loader._num_workers else None
+        self._draws = not draws_nothing(loader._dataset, loader._batchify_fn)
         if saved is not None:
             for _ in range(int(saved["batch"])):
                 next(self._indices, None)
@@ -254,7 +256,8 @@ class _Epoch:
             indices = next(self._indices, None)
             if indices is None:
                 self._end()
-            with seeded_here(batch_seed(self._seed, next(self._counter))):
+            seed = batch_seed(self._seed, next(self._counter))
+            with seeded_here(seed) if self._draws else nullcontext():
                 batch = fetch(loader._dataset, list(indices), loader._batchify_fn)
         else:
             if not self._tasks:

@@ -8,6 +8,7 @@ from ... import ndarray as nd
 from ...base.errors import dress, shown, told
 from ...ndarray import NDArray
 from .batchify import default_batchify_fn, host_array, numpy_batchify
+from .dataset import ArrayDataset, SimpleDataset
 
 
 def fetch(dataset, indices, batchify):
@@ -30,6 +31,17 @@ def fetch(dataset, indices, batchify):
         raise dress(
             error, f"{error} (DataLoader: in the batch of samples {shown(list(indices))})"
         ) from error
+
+
+def draws_nothing(dataset, batchify):
+    """Whether no code of a user's makes batches, so that no random numbers are drawn for them."""
+    if batchify not in (default_batchify_fn, numpy_batchify):
+        return False
+    if type(dataset) is ArrayDataset:
+        parts = dataset._data
+    else:
+        parts = [dataset._data if type(dataset) is SimpleDataset else dataset]
+    return all(type(each) in (list, tuple, np.ndarray, NDArray) for each in parts)
 
 
 def _at_once(dataset, indices, batchify):
