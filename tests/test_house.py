@@ -20,7 +20,7 @@ FLOORS = {
     5: "graph _executor executor autograd",
     6: "random initializer optimizer lr_scheduler metric io recordio image kvstore callback "
     "monitor visualization rtc test_utils log misc rnn",
-    7: "module model executor_manager gluon tools libinfo util runtime __main__",
+    7: "module model executor_manager gluon tools libinfo util runtime contrib __main__",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 REQUIRED = {"numpy", "tqdm", "scipy_openblas32"}  # what a module other than compat.py may import

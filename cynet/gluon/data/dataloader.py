@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from contextlib import nullcontext
+from multiprocessing.reduction import ForkingPickler as ForkingPickler  # packages take it here
 from typing import TYPE_CHECKING, Any
 
 import numpy as np

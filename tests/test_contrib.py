@@ -1,0 +1,35 @@
+"""mx.contrib: the operators under their first names, and what is not there said by name."""
+
+import subprocess
+import sys
+
+import pytest
+
+import cynet as mx
+
+
+def test_operators():
+    assert mx.contrib.nd is mx.contrib.ndarray is mx.nd.contrib
+    assert mx.contrib.sym is mx.contrib.symbol is mx.sym.contrib
+    assert mx.contrib.amp.amp._amp_initialized is False
+
+
+def test_as_packages_import_it():
+    code = (
+        "import cynet; cynet.install_as_mxnet()\n"
+        "from mxnet.contrib.amp import amp\n"
+        "from mxnet.gluon.data.dataloader import ForkingPickler, _as_in_context\n"
+        "import mxnet.contrib.ndarray as nd\n"
+        "print(callable(nd.arange_like), amp._amp_initialized)\n"
+        "try: import mxnet.contrib.text\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "True False", done.stderr
+    assert "mx.contrib.text is a name of MXNet 1.9.1 that cynet does not provide" in lines[1]
+
+
+def test_mixed_precision_is_said():
+    with pytest.raises(mx.MXNetError, match=r"mx\.contrib\.amp\.init is a name of MXNet"):
+        mx.contrib.amp.init()
