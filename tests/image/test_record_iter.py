@@ -2,6 +2,9 @@
 
 import gc
 import multiprocessing
+import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -210,6 +213,33 @@ def test_threads_end(path):
     while threads_running() > before and time.monotonic() < limit:
         time.sleep(0.01)
     assert threads_running() == before
+
+
+ENDLESS = """
+import sys
+import cynet as mx
+iterator = mx.io.ImageRecordIter(path_imgrec=sys.argv[1], batch_size=2, data_shape=(3, 8, 8))
+print("begun", flush=True)
+while True:
+    for batch in iterator:
+        batch.data[0].wait_to_read()
+    iterator.reset()
+"""
+
+
+def test_ctrl_c(path):
+    """The process ends at once, and says what ended it."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        assert process.stdout.readline() == b"begun\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode != 0 and b"KeyboardInterrupt" in errors
 
 
 def _go_on(iterator, answers):
