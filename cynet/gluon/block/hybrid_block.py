@@ -189,11 +189,18 @@ class HybridBlock(Block):
                 hook(self, args, out)
         return out
 
+    def _check_unmixed(self, inputs, kind):
+        """Refuse an input of this kind beside those of the other one."""
+        if _first_array(inputs, kind) is not None:
+            raise ArgumentError(f"{self.name} takes NDArrays or Symbols, and got some of both")
+
     def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """``hybrid_forward`` with ``mx.nd`` or ``mx.sym``, whichever the inputs are of."""
         first = x if isinstance(x, (NDArray, Symbol)) else _first_array((x, args, kwargs))
         if isinstance(first, NDArray):
             params = self._reg_params
+            if args or kwargs:
+                self._check_unmixed((x, args, kwargs), Symbol)
             if params:
                 ctx = first.context
                 try:
@@ -208,7 +215,10 @@ class HybridBlock(Block):
                 f" {shown(x)}"
             )
         # arrays beside symbols, in a trace, become constants of the graph by mx.nd's functions
-        mixed = is_tracing() and _first_array((x, args, kwargs), NDArray) is not None
+        tracing = is_tracing()
+        mixed = tracing and _first_array((x, args, kwargs), NDArray) is not None
+        if not tracing:
+            self._check_unmixed((x, args, kwargs), NDArray)
         kwargs.update({name: graph.variable(each) for name, each in self._reg_params.items()})
         with self.name_scope():
             return self.hybrid_forward(ndarray if mixed else symbol, x, *args, **kwargs)

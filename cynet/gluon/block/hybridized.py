@@ -158,6 +158,8 @@ class Hybridized:
             except CynetError as error:
                 self._tell(f"{error}; it runs operator by operator")
                 return self._run_plain(args, kwargs)
+            if not all(isinstance(each, NDArray) for each in arrays):
+                return self._run_plain(args, kwargs)  # symbols
             key = _hashable(form)
         key = (key, get_state() & _TRAINS)
         signature = (key, *[(each.shape, each.dtype_flag) for each in arrays])

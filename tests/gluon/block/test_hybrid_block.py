@@ -498,3 +498,57 @@ def test_a_function_within():
             y = net(x)
     y.backward()
     assert y.asscalar() == 2 and x.grad.asscalar() == 5
+
+
+def test_the_blocks_within_a_plain_sequential_are_hybridized():
+    runs = []
+
+    class Plainly(gluon.Block):
+        def forward(self, x):
+            runs.append(type(x))
+            return x * 2
+
+    net = nn.Sequential()
+    net.add(Plainly(), make(Seen))
+    net(nd.ones((2, 4)))
+    runs.clear()
+    net[1].seen.clear()
+    net.hybridize()
+    for size in (2, 3):
+        assert net(nd.ones((size, 4))).shape == (size, 3)
+    assert runs == [nd.NDArray] * 2 and net[1].seen == [("cynet.symbol", True)]
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_symbols_beside_arrays_are_refused(hybrid):
+    net = make(lambda: Hybrid(lambda F, x, y: x + y))
+    if hybrid:
+        net.hybridize()
+    for pair in ((nd.ones(1), mx.sym.var("y")), (mx.sym.var("x"), nd.ones(1))):
+        with pytest.raises(ValueError, match="takes NDArrays or Symbols, and got some of both"):
+            net(*pair)
+
+
+def test_a_parameter_that_no_graph_uses(tmp_path):
+    class Partly(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            with self.name_scope():
+                self.used, self.other = nn.Dense(1, in_units=2), nn.Dense(1)
+
+        def hybrid_forward(self, F, x):
+            return self.used(x)
+
+    net = make(Partly)
+    net.hybridize()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with autograd.record():
+            y = net(nd.ones((1, 2)))
+    y.backward()
+    with pytest.raises(gluon.DeferredInitializationError):
+        net.save_parameters(str(tmp_path / "a"))
+    net.other(nd.ones((1, 2)))
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    with pytest.raises(UserWarning, match="is that of an earlier step"):
+        trainer.step(1)

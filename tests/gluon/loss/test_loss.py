@@ -190,3 +190,42 @@ def test_a_loss_of_ones_own():
             return F.mean(loss, axis=self._batch_axis, exclude=True)
 
     assert Mean()(nd.array(TWO), nd.array(ONES)).asnumpy().tolist() == [0.5, 2.5]
+
+
+@pytest.mark.parametrize(
+    "kind, settings, weights, wanted",
+    [
+        (losses.L1Loss, {}, None, 6),
+        (losses.L1Loss, {"weight": 0.5}, None, 3),
+        (losses.L1Loss, {"weight": 0.5}, [0.5, 1, 0.5, 1], 2.5),
+        (losses.L2Loss, {}, None, 7),
+        (losses.L2Loss, {"weight": 0.25}, None, 1.75),
+        (losses.L2Loss, {"weight": 2}, [0.5, 1, 0.5, 1], 12),
+    ],
+)
+def test_sums(kind, settings, weights, wanted):
+    """As MXNet's own tests of the losses have them."""
+    pred, label = nd.array([1, 2, 3, 4]), nd.array([1, 3, 5, 7])
+    weight = None if weights is None else nd.array(weights)
+    assert kind(**settings)(pred, label, weight).sum().asscalar() == pytest.approx(wanted)
+
+
+def test_a_label_of_another_type_is_refused():
+    with pytest.raises(mx.MXNetError):
+        losses.L2Loss()(nd.array(TWO), nd.array(ONES, dtype="int32")).wait_to_read()
+
+
+def test_a_loss_of_gluon_under_a_module():
+    out = gluon.nn.Dense(1, prefix="d_")(mx.sym.var("data"))
+    loss = mx.sym.make_loss(losses.L2Loss()(out, mx.sym.var("label")))
+    module = mx.mod.Module(loss, ["data"], ["label"])
+    x, y = np.array([[1.0], [2], [3]], "float32"), np.array([[2.0], [4], [6]], "float32")
+    batches = mx.io.NDArrayIter(x, y, 3, label_name="label")
+    module.fit(
+        batches,
+        num_epoch=100,
+        eval_metric="loss",
+        initializer=mx.init.Zero(),
+        optimizer_params={"learning_rate": 0.3},
+    )
+    assert module.get_params()[0]["d_weight"].asscalar() == pytest.approx(2, abs=0.2)
