@@ -136,11 +136,7 @@ class CachedOp:
             if known_array is not arrays[i]:
                 pins = Pins([(arrays[i], number)])
                 self._pins[i] = arrays[i], pins
-            flags = set_state(0)
-            try:
-                pins.hold()
-            finally:
-                set_state(flags)
+            pins.hold()
 
 
 class _Program:

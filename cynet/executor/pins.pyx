@@ -7,6 +7,7 @@ something was written since the last one; where nothing was, it asks for a count
 
 from ..engine.records cimport pushed_writes
 from .._ndarray cimport NDArrayBase
+from ..ndarray._tape cimport set_flags
 
 
 cdef class Pin:
@@ -52,6 +53,10 @@ cdef class Pins:
             self.pins.append(pin)
 
     def hold(self):
-        """Put the numbers back into the arrays that may have others."""
-        for pin in self.pins:
-            (<Pin>pin).hold()
+        """Put the numbers back into the arrays that may have others; autograd need not know."""
+        cdef int flags = set_flags(0)
+        try:
+            for pin in self.pins:
+                (<Pin>pin).hold()
+        finally:
+            set_flags(flags)

@@ -20,6 +20,7 @@ from ..base.dtype import NUMPY
 from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown
 from ..operator._base import get_operator
 from ._call import invoke
+from ._tape import record_empty
 
 cnp.import_array()
 
@@ -489,14 +490,14 @@ cdef object recorded_item(NDArrayBase array, object key):
     if PySlice_Check(key) and key == slice(None) or type(key) is tuple and not key:
         return array
     if array.blob.size == 0:
-        raise ArgumentError("an array without elements is not indexed while autograd records")
+        return record_empty(array, array.view(blob_shape(&array.blob))[key])
     items = _expand(array, key)
     for item in items:
         if not _is_basic(item):
             rows, row = _rows(array, items)
             sizes = rows.shape + row or (1,)
             if 0 in sizes:
-                return _blank_rows(array, rows, row)
+                return record_empty(array, _blank_rows(array, rows, row))
             length = prod(row)
             table = recorded_reshape(array, (array.blob.size // length, length))
             index = from_host(rows.reshape(-1), kInt64, array.blob.dev_type, array.blob.dev_id)
@@ -505,7 +506,7 @@ cdef object recorded_item(NDArrayBase array, object key):
     region = _basic_region(array, items)
     picked = _pick(array, &region)
     if picked.blob.size == 0:
-        return picked
+        return record_empty(array, picked)
     begin, end, step = [], [], []
     for item, size in zip([i for i in items if i is not None], blob_shape(&array.blob)):
         if PySlice_Check(item):

@@ -321,6 +321,23 @@ cdef class StepNode(Saved):
         return self.backward(grads, recorded)
 
 
+cdef class EmptyNode(StepNode):
+    """A part of an array that has no elements: zeros go back."""
+
+    @property
+    def name(self):
+        return "an array without elements"
+
+    def backward(self, grads, recorded):
+        return [None]
+
+
+def record_empty(NDArrayBase source, NDArrayBase part):
+    """`part`, which has no elements, was picked from `source`."""
+    EmptyNode().attach([source], [part])
+    return part
+
+
 def wants_gradient(list arrays):
     """Whether this thread records and a gradient may be wanted through one of the arrays."""
     cdef NDArrayBase array

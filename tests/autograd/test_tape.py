@@ -289,3 +289,22 @@ def test_operator_in_python():
         y.backward()
     assert a.grad.asnumpy().tolist() == [3, 4]
     assert b.grad.asnumpy().tolist() == [14, 20]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda x: x[0:0] * 2,
+        lambda x: x[[]],
+        lambda x: x[x.asnumpy() > 5],
+        lambda x: (x[0:0])[:, 1],
+        lambda x: nd.concat(x[0:0], x[1:] * 0, dim=0),
+    ],
+)
+def test_parts_without_elements(part):
+    x = leaf(np.ones((2, 3)))
+    x.grad[:] = 7
+    with ag.record():
+        y = part(x).sum()
+    y.backward()
+    assert not x.grad.asnumpy().any()
