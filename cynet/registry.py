@@ -82,7 +82,12 @@ class Registry:
 _OF_CLASSES = {}  # base class -> Registry of its subclasses
 
 
-def _registry_of(base_class, nickname):
+def _registry_of(base_class, nickname=None):
+    if not isinstance(base_class, type):
+        raise ArgumentTypeError(f"a registry is of a base class, got {shown(base_class)}")
+    nickname = base_class.__name__ if nickname is None else nickname
+    if not isinstance(nickname, str):
+        raise ArgumentTypeError(f"what a registry has is named by a str, got {shown(nickname)}")
     if base_class not in _OF_CLASSES:
         _OF_CLASSES[base_class] = Registry(nickname, ignore_case=True)
     return _OF_CLASSES[base_class]
@@ -95,7 +100,7 @@ def get_registry(base_class):
     >>> get_registry(Shape)
     {}
     """
-    return dict(_registry_of(base_class, base_class.__name__).items())
+    return dict(_registry_of(base_class).items())
 
 
 def get_register_func(base_class, nickname):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import io
 import json
@@ -300,6 +299,8 @@ class HistoryFile(FitCallback):
         seconds = state.history.times[-1]
         self.rows.append({"epoch": state.epoch, **figures, "seconds": seconds})
         if self.path.endswith(".csv"):
+            import csv  # here, because it is hardly ever needed
+
             names = dict.fromkeys(name for row in self.rows for name in row)
             text = io.StringIO()
             writer = csv.DictWriter(text, names, lineterminator="\n")

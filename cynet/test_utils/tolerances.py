@@ -37,6 +37,7 @@ def default_numeric_eps() -> dict[Any, float]:
     }
 
 
+@guarded
 def effective_dtype(dat: ArrayLike) -> Any:
     """The dtype that decides on an array's tolerance: its own."""
     return np.dtype(getattr(dat, "dtype", None) or np.asarray(dat).dtype)

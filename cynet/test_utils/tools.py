@@ -81,6 +81,7 @@ def discard_stderr() -> Any:
         os.close(kept)
 
 
+@guarded
 class DummyIter(DataIter):
     """Gives the first batch of an iterator for ever, to time the rest of a training.
 
@@ -90,6 +91,8 @@ class DummyIter(DataIter):
     """
 
     def __init__(self, real_iter: DataIter) -> None:
+        if not isinstance(real_iter, DataIter):
+            raise ArgumentTypeError(f"DummyIter takes a DataIter, got {shown(real_iter)}")
         super().__init__(real_iter.batch_size)
         self.real_iter = real_iter
         self.provide_data = real_iter.provide_data

@@ -46,6 +46,10 @@ MODULES = [
     "engine",
     "base",
     "executor_manager",
+    "misc",
+    "registry",
+    "rnn",
+    "runtime",
     "operator",
 ]
 # What users do not call: ways of cynet's own between its modules.
@@ -59,6 +63,10 @@ OPTIMIZERS = [
     "sgd",
     "nag",
     "adam",
+    "adamw",
+    "lamb",
+    "lars",
+    "lbsgd",
     "adagrad",
     "adadelta",
     "rmsprop",
