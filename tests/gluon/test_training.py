@@ -11,6 +11,8 @@ import pytest
 import cynet as mx
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
+# Half of what two ways to train may differ by; the loss of ResNet-18 falls to 0.002.
+CLOSE = {"rtol": 5e-6, "atol": 5e-6}
 LOSSES = json.loads((FIXTURES / "gluon.json").read_text())
 
 
@@ -28,7 +30,7 @@ networks = load("gluon_networks")
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses(name, hybridize):
     losses, _ = networks.train(mx, name, hybridize)
-    np.testing.assert_allclose(losses, LOSSES[name], rtol=2e-5, atol=5e-6)
+    np.testing.assert_allclose(losses, LOSSES[name], **CLOSE)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -68,4 +70,4 @@ def test_losses_of_the_exported_module(name, tmp_path):
         losses.append(-np.log(chosen).mean())
         module.backward()
         module.update()
-    np.testing.assert_allclose(losses, LOSSES[name], rtol=2e-5, atol=5e-6)
+    np.testing.assert_allclose(losses, LOSSES[name], **CLOSE)
