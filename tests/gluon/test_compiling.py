@@ -100,6 +100,23 @@ def test_numbers_and_arrays_from_outside():
     assert outer(x).asnumpy().tolist() == [18, 18]
 
 
+def test_containers_from_outside():
+    """Tuples of arrays, lists that hold themselves, and long ones."""
+    pair, held, long = (mx.nd.array([1, 2]), 3), [1], list(range(5000))
+    held.append(held)
+
+    def reads(x):
+        return x * pair[0] + pair[1] + held[0] + len(long)
+
+    compiled, x = mx.compile(reads), mx.nd.array([1, 1])
+    assert compiled(x).asnumpy().tolist() == [5005, 5006]
+    pair = (mx.nd.array([2, 2]), 3)
+    assert compiled(x).asnumpy().tolist() == [5006, 5006]
+    held[0] = 2
+    long.append(0)
+    assert compiled(x).asnumpy().tolist() == [5008, 5008]
+
+
 def test_gradients_of_arrays_from_outside():
     w = mx.nd.array([3, 4])
     w.attach_grad()

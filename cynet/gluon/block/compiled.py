@@ -17,7 +17,8 @@ from .hybrid_block import HybridBlock
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_PLAIN = (bool, int, float, str, tuple, type(None))
+_PLAIN = (bool, int, float, str, type(None))
+_MOST = 1000  # elements of a list or dict; of a longer one it is known which and how long it is
 _PACKAGE = __name__.partition(".")[0]
 
 
@@ -27,9 +28,9 @@ def compile(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     It is traced for each structure of its arguments, for numbers and str among them, for training
     or not and, where it looks at shapes, for each of those; and anew when an array or a number that
-    it reads from outside (a global or a variable of the function around it, also through functions
-    that it calls) is another one. What needs the values of arrays runs operator by operator, with a
-    warning.
+    it reads from outside (a global or a variable of the function around it, in lists and dicts, and
+    through functions that it calls) is another one. What needs the values of arrays runs operator
+    by operator, with a warning.
 
     Parameters
     ----------
@@ -124,14 +125,14 @@ def _read(fn):
             stack.extend(value.__defaults__ or ())
             stack.extend(_cells(value))
             stack.extend(_globals(value.__code__, value.__globals__))
-        elif isinstance(value, (NDArray, Block)) or (
-            isinstance(value, _PLAIN) and _hashable(value)
-        ):
+        elif isinstance(value, (NDArray, Block, *_PLAIN)):
             found.append(value)
-        elif isinstance(value, (list, tuple)):
-            stack.extend(value)
-        elif isinstance(value, dict):
-            stack.extend(value.values())
+        elif isinstance(value, (list, tuple, dict)) and id(value) not in seen:
+            seen.add(id(value))
+            if len(value) > _MOST:
+                found.extend((id(value), len(value)))
+            else:
+                stack.extend(value.values() if isinstance(value, dict) else value)
     return found
 
 
@@ -148,11 +149,3 @@ def _globals(code, names):
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
             yield from _globals(each, names)
-
-
-def _hashable(value):
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
