@@ -11,7 +11,7 @@ Promises:
 from libc.stdint cimport uint64_t
 
 from ._ndarray cimport NDArrayBase
-from .executor.tables cimport Kept, NativeStep, Run, Segment, Tables
+from .executor.tables cimport CachedGroup, NativeStep, PlanRun, Segment, Tables
 from ._typedefs cimport RunContext
 
 cdef class Plan:
@@ -24,7 +24,7 @@ cdef class Plan:
     cdef dict _origin_index
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
-    cdef Kept* _kept_of(self, group, dict known, dict arrays) except? NULL
+    cdef CachedGroup* _kept_of(self, group, dict known, dict arrays) except? NULL
     cdef int _add_resources(self, step, NativeStep* native) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
     cdef bint _recordable(self, dict operators, list steps, Segment* segment) except -1
@@ -41,9 +41,10 @@ cdef class Plan:
 # Drop one reference to a Plan's tables; the last one frees them.
 cdef void release_tables(Tables* tables) noexcept nogil
 # A run that holds the tables until `end_run`.
-cdef Run* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed, uint64_t stream,
-                  size_t origin) except NULL nogil
+cdef PlanRun* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed,
+                      uint64_t stream,
+                      size_t origin) except NULL nogil
 cdef void end_run(void* arg) noexcept nogil
-# Put a Run's steps on the stream of a GPU (Put of cuda/graphs.pxd); `numbers` are the seed and the
-# first stream of its random numbers, which a graph's kernels count from.
+# Put a PlanRun's steps on the stream of a GPU (Put of cuda/graphs.pxd); `numbers` are the seed and
+# the first stream of its random numbers, which a graph's kernels count from.
 cdef int put_segment(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil

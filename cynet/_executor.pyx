@@ -31,7 +31,7 @@ cdef enum:
     ORIGINS = 1
 
 
-cdef bint _is_fresh(const Kept* kept) noexcept nogil:
+cdef bint _is_fresh(const CachedGroup* kept) noexcept nogil:
     """Whether nothing that the steps were run on has been written since."""
     cdef size_t i
     if not kept.valid:
@@ -42,7 +42,7 @@ cdef bint _is_fresh(const Kept* kept) noexcept nogil:
     return True
 
 
-cdef void _complete(Kept* kept) noexcept nogil:
+cdef void _complete(CachedGroup* kept) noexcept nogil:
     """Remember what the steps were run on. The run reads the sources, so nobody writes them."""
     cdef size_t i
     for i in range(kept.sources.size()):
@@ -50,7 +50,7 @@ cdef void _complete(Kept* kept) noexcept nogil:
     kept.valid = True
 
 
-cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) noexcept nogil:
+cdef int _run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:
     """Run one step; -1 with an exception pending when it fails."""
     cdef NativeStep* step = &tables.steps[index]
     cdef TBlob* blobs = tables.blobs.data()
@@ -75,7 +75,7 @@ cdef int _run_step(Tables* tables, size_t index, Run* run, RunContext* run_ctx) 
 
 cdef int _run_device_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     """A segment on a GPU: put on its stream, or replayed as a graph."""
-    cdef Run* run = <Run*>arg
+    cdef PlanRun* run = <PlanRun*>arg
     cdef uint64_t words[2]
     if run.tables.profiled.load():
         return _run_segment(arg, run_ctx)
@@ -86,7 +86,7 @@ cdef int _run_device_segment(void* arg, RunContext* run_ctx) except -1 nogil:
 
 cdef int put_segment(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
     """`numbers` are seed and first stream: a graph's kernels count from them."""
-    cdef Run* run = <Run*>arg
+    cdef PlanRun* run = <PlanRun*>arg
     cdef uint64_t seed = run.seed, stream = run.stream
     cdef int code
     if numbers == NULL:
@@ -103,11 +103,11 @@ ctypedef int (*Quiet)(void* arg, RunContext* run_ctx) noexcept nogil
 
 
 cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef Run* run = <Run*>arg
+    cdef PlanRun* run = <PlanRun*>arg
     cdef size_t index = run.segment.first
     cdef bint profiled = run.tables.profiled.load()
     cdef int64_t begin = 0
-    cdef Kept* kept
+    cdef CachedGroup* kept
     cdef Chunk* chunk
     if run.tables.stale.load():
         with gil:
@@ -135,7 +135,7 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef int _give_up(Run* run) except -1 nogil:
+cdef int _give_up(PlanRun* run) except -1 nogil:
     """Step `current` has failed: raise what is pending."""
     with gil:
         _raise_dressed(run)
@@ -147,7 +147,7 @@ cdef int _pending() except -1:
     return -1
 
 
-cdef int _raise_dressed(Run* run) except -1:
+cdef int _raise_dressed(PlanRun* run) except -1:
     """Raise the pending exception, saying which node failed, with which shapes, and who asked
     for the run."""
     cdef list keep = <list>run.tables.keep
@@ -164,7 +164,7 @@ cdef int _raise_dressed(Run* run) except -1:
     raise raised
 
 
-cdef tuple _where(Run* run, list origins):
+cdef tuple _where(PlanRun* run, list origins):
     """The user's line that asked for the run."""
     if run.origin != HERE:
         return origins[run.origin]
@@ -180,7 +180,7 @@ cdef str _describe(const TBlob* blob):
 
 
 cdef void end_run(void* arg) noexcept nogil:
-    cdef Run* run = <Run*>arg
+    cdef PlanRun* run = <PlanRun*>arg
     release_tables(run.tables)
     free(run)
 
@@ -281,15 +281,15 @@ cdef class Plan:
             self.tables.steps.push_back(native)
         return 0
 
-    cdef Kept* _kept_of(self, group, dict known, dict arrays) except? NULL:
+    cdef CachedGroup* _kept_of(self, group, dict known, dict arrays) except? NULL:
         """The record of a group of steps; `known` has those made before."""
-        cdef Kept* kept
+        cdef CachedGroup* kept
         cdef NDArrayBase array
         index = known.get(group)
         if index is not None:
             return self.tables.kept[<size_t>index]
         known[group] = self.tables.kept.size()
-        kept = new Kept()
+        kept = new CachedGroup()
         kept.first, kept.valid = self.tables.steps.size(), False
         self.tables.kept.push_back(kept)
         for value in group.sources:
@@ -477,7 +477,7 @@ cdef class Plan:
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
                           size_t origin) except -1 nogil:
         cdef Segment* segment = self.tables.segments[i]
-        cdef Run* run = new_run(self.tables, segment, is_train, seed, stream, origin)
+        cdef PlanRun* run = new_run(self.tables, segment, is_train, seed, stream, origin)
         return push_sync(_run_device_segment if segment.dev_type == kGPU else _run_segment, run,
                          end_run, segment.dev_type, segment.dev_id,
                          segment.const_vars.data(), <int>segment.const_vars.size(),
@@ -494,9 +494,10 @@ cdef class Plan:
         return index
 
 
-cdef Run* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed, uint64_t stream,
-                  size_t origin) except NULL nogil:
-    cdef Run* run = <Run*>malloc(sizeof(Run))
+cdef PlanRun* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed,
+                      uint64_t stream,
+                      size_t origin) except NULL nogil:
+    cdef PlanRun* run = <PlanRun*>malloc(sizeof(PlanRun))
     if run == NULL:
         with gil:
             raise OutOfMemoryError("no memory to push a run")

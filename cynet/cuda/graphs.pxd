@@ -40,7 +40,7 @@ cdef void hold(Recording* recording) noexcept nogil
 # with them, and what the recording is a part of may go.
 cdef bint release(Recording* recording, int dev_id) noexcept nogil
 
-# What this thread's launches take as `base` of their random numbers (Words of kernels/random.cu):
-# NULL but while a graph is recorded.
+# What this thread's launches take as `base` of their random numbers (RandomStream of
+# kernels/random.cu): NULL but while a graph is recorded.
 cdef void* random_base() noexcept nogil
 cdef void set_random_base(void* base) noexcept nogil

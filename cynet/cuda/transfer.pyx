@@ -35,7 +35,7 @@ cdef enum:
     LANDINGS = 2
     LANDING_BYTES = 1 << 28  # more goes straight to its place, behind all that was put there
 
-cdef struct Piece:
+cdef struct StagingBuffer:
     bint taken
     bint used        # `done` has been recorded
     Handle pinned
@@ -63,7 +63,7 @@ cdef cppclass Station:
     # the GPU is waited for.
     mutex guard
     condition_variable wake
-    Piece pieces[16]
+    StagingBuffer pieces[16]
     Landing landings[2]
     int turn         # the landing that was taken last
     bint working     # the worker's thread runs
@@ -100,10 +100,10 @@ cdef Station* _station(int dev_id) noexcept nogil:
 
 # ---- pieces
 
-cdef Piece* _take(int dev_id) except NULL nogil:
+cdef StagingBuffer* _take(int dev_id) except NULL nogil:
     """A piece that is free and whose last use is over. The GPU's context is current."""
     cdef Station* station = _station(dev_id)
-    cdef Piece* found = NULL
+    cdef StagingBuffer* found = NULL
     cdef int i
     while found == NULL:
         station.guard.lock()
@@ -121,7 +121,7 @@ cdef Piece* _take(int dev_id) except NULL nogil:
     return found
 
 
-cdef int _prepare_checked(int dev_id, Piece* piece) except -1 nogil:
+cdef int _prepare_checked(int dev_id, StagingBuffer* piece) except -1 nogil:
     if piece.done == NULL:
         piece.done = new_event(dev_id)
     if piece.arrived == NULL:
@@ -135,12 +135,12 @@ cdef int _prepare_checked(int dev_id, Piece* piece) except -1 nogil:
     return 0
 
 
-cdef inline int _prepare(int dev_id, Piece* piece) noexcept nogil:
+cdef inline int _prepare(int dev_id, StagingBuffer* piece) noexcept nogil:
     # The cast keeps the pending exception pending.
-    return (<int (*)(int, Piece*) noexcept nogil>_prepare_checked)(dev_id, piece)
+    return (<int (*)(int, StagingBuffer*) noexcept nogil>_prepare_checked)(dev_id, piece)
 
 
-cdef void _give_back(int dev_id, Piece* piece) noexcept nogil:
+cdef void _give_back(int dev_id, StagingBuffer* piece) noexcept nogil:
     cdef Station* station = _station(dev_id)
     station.guard.lock()
     piece.taken = False
@@ -151,7 +151,7 @@ cdef void _give_back(int dev_id, Piece* piece) noexcept nogil:
 
 cdef int upload(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil:
     cdef size_t at = 0, n
-    cdef Piece* piece
+    cdef StagingBuffer* piece
     enter(dev_id, NULL)
     while at < nbytes:
         n = min(nbytes - at, <size_t>PIECE_BYTES)
@@ -165,7 +165,7 @@ cdef int upload(int dev_id, void* to, const void* source, size_t nbytes) except 
     return 0
 
 
-cdef int _send(int dev_id, Piece* piece, size_t to, size_t n, bint direct) except -1 nogil:
+cdef int _send(int dev_id, StagingBuffer* piece, size_t to, size_t n, bint direct) except -1 nogil:
     cdef Machine* machine = &machines[dev_id]
     if direct:
         check(driver.to_device(to, piece.pinned.ptr, n, machine.stream), dev_id, b"copying to it")
@@ -276,7 +276,7 @@ cdef int _fetch(int dev_id, void* to, const void* source, size_t nbytes,
                 void* reached) except -1 nogil:
     """Copy what is there once `reached` is; two pieces are under way at a time."""
     cdef Machine* machine = &machines[dev_id]
-    cdef Piece* pieces[2]
+    cdef StagingBuffer* pieces[2]
     cdef size_t sent = 0, got = 0, n
     cdef int i = 0
     check(driver.stream_wait(machine.out_stream, reached, 0), dev_id, b"copying from it")

@@ -53,7 +53,7 @@ cdef class PyRunContext:
         return f"<run context: {self.ctx!r}, worker {self.worker}>"
 
 
-cdef class Task:
+cdef class PythonTask:
     """A Python function on its way through the engine: what to call, and who pushed it."""
 
     cdef object fn
@@ -68,12 +68,12 @@ cdef class Task:
         return dress(error, f"function '{name}' pushed at {file}:{line} failed: {told(error)}")
 
 
-cdef Task _task(fn, name):
+cdef PythonTask _task(fn, name):
     if not callable(fn):
         raise ArgumentTypeError(f"fn must be callable, got {shown(fn)}")
     if name is not None and not isinstance(name, str):
         raise ArgumentTypeError(f"name must be a str or None, got {shown(name)}")
-    cdef Task task = Task.__new__(Task)
+    cdef PythonTask task = PythonTask.__new__(PythonTask)
     task.fn = fn
     task.name = name
     task.pushed_at = user_frame()
@@ -81,7 +81,7 @@ cdef Task _task(fn, name):
 
 
 cdef int _run_task(void* arg, RunContext* context) except -1 with gil:
-    cdef Task task = <Task>arg
+    cdef PythonTask task = <PythonTask>arg
     try:
         task.fn(PyRunContext.make(context))
     except BaseException as error:
@@ -92,7 +92,7 @@ cdef int _run_task(void* arg, RunContext* context) except -1 with gil:
 
 
 cdef int _run_async_task(void* arg, RunContext* context, void* token) except -1 with gil:
-    cdef Task task = <Task>arg
+    cdef PythonTask task = <PythonTask>arg
     cdef OnComplete on_complete = OnComplete.__new__(OnComplete)
     on_complete.task = task
     on_complete.token = token
@@ -129,7 +129,7 @@ cdef void _write_unraisable(error, source) noexcept:
 cdef class OnComplete:
     """Says, once, that an asynchronous function is done: ``on_complete(error=None)``."""
 
-    cdef Task task
+    cdef PythonTask task
     cdef void* token
 
     def __init__(self):
@@ -302,7 +302,7 @@ cdef class Engine:
         self._push(fn, ctx, const_vars, mutable_vars, priority, name, True)
 
     def _push(self, fn, ctx, const_vars, mutable_vars, int priority, name, bint is_async):
-        cdef Task task = _task(fn, name)
+        cdef PythonTask task = _task(fn, name)
         cdef _Handles vars = _Handles(self, const_vars, mutable_vars)
         cdef int dev_type, dev_id
         cdef void* arg = <void*>task
@@ -342,7 +342,7 @@ cdef class Engine:
         ArgumentError, ArgumentTypeError
             As `push_sync`.
         """
-        cdef Task task = _task(fn, name)
+        cdef PythonTask task = _task(fn, name)
         cdef _Handles vars = _Handles(self, const_vars, mutable_vars)
         cdef OperatorHandle opr = OperatorHandle.__new__(OperatorHandle)
         cdef void* arg = <void*>task

@@ -17,7 +17,7 @@ from .._resource cimport draw_many
 from .._typedefs cimport RunContext, kGPU
 from ..cuda.graphs cimport Recording, hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
-from .tables cimport Run, Segment, Tables
+from .tables cimport PlanRun, Segment, Tables
 from .update_step cimport UpdateStep
 
 from ..base.errors import OutOfMemoryError
@@ -50,7 +50,7 @@ cdef struct PartRun:
     void (*free_task)(void* task) noexcept nogil
     int n_runs
     size_t nbytes    # of the numbers
-    Run** runs       # one a segment
+    PlanRun** runs       # one a segment
     bint* backward   # of which direction it is
     char* numbers
 
@@ -231,7 +231,7 @@ cdef class GpuStep:
         each.part, each.task, each.n_runs = part, task, 0
         if task != NULL:
             each.put, each.free_task = self.update.put, self.update.free_task
-        each.runs = <Run**>(each + 1)
+        each.runs = <PlanRun**>(each + 1)
         each.backward = <bint*>(each.runs + n)
         each.numbers = <char*>(each.runs + n) + n * sizeof(uint64_t)
         pairs = <uint64_t*>each.numbers

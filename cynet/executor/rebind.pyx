@@ -51,7 +51,7 @@ def fresh_arrays(list values, dict placeholders):
 
 cdef enum Kind:
     BLOB = 0     # its address
-    SOURCE = 1    # a chunk of Kept
+    SOURCE = 1    # a chunk of CachedGroup
     WATCHED = 2   # a chunk of a step, and its rows
     PROMISED = 3  # a chunk that a segment writes
 

@@ -29,9 +29,9 @@ cdef struct NativeStep:
     size_t out_grad, in_data, out_data, in_grad, aux, req, requested
     uint64_t random    # random streams drawn by the steps before this one
     Chunk* watched     # of a gradient of which backward keeps the rows, or NULL
-    Kept* kept         # the group of steps it belongs to that run when something changed, or NULL
+    CachedGroup* kept  # its group of steps that run when something changed, or NULL
 
-cdef cppclass Kept:
+cdef cppclass CachedGroup:
     # Steps whose results stay until one of the arrays they are made from is written. Guarded by
     # the variable of their segment, in which they all lie.
     size_t first, last       # of its steps: where is decided, and where is completed
@@ -73,7 +73,7 @@ cdef cppclass Tables:
     vector[int] reqs
     vector[Resource] resources
     vector[Segment*] segments
-    vector[Kept*] kept
+    vector[CachedGroup*] kept
     atomic[bint] stale      # the addresses are not those of the arrays given last (rebind.pyx)
     atomic[bint] profiled
     vector[int64_t] spent   # nanoseconds of each step while `profiled`
@@ -100,7 +100,7 @@ cdef inline int call_step(NativeStep* step, OpContext* context, const TBlob* in_
 cdef extern from *:
     const size_t HERE "SIZE_MAX"  # the user's line is on the stack of the thread that runs
 
-cdef struct Run:
+cdef struct PlanRun:
     # One run of one segment, queued in the engine. Holds a reference to the tables.
     Tables* tables
     Segment* segment

@@ -61,7 +61,7 @@ class Value:
         return f"<{self.kind} {self.name} {self.shape} {self.dtype}>"
 
 
-class Kept:
+class CachedGroup:
     """Steps that run together, and only when one of the arrays they depend on was written since.
 
     Attributes

@@ -36,14 +36,14 @@ def set_watch(watch):
 
 
 # --- what the engine runs -------------------------------------------------------------------------
-cdef struct Task:
+cdef struct CallTask:
     State* state
     int is_train
     int n_in, n_out, n_aux, n_resources
     int line               # of the user's call, 0: it is still on this thread's stack
     const char* file
     PyObject* origin       # the Node whose backward it is, while the push lasts, or NULL
-    # What follows the Task in memory:
+    # What follows the CallTask in memory:
     TBlob* in_data
     TBlob* aux
     TBlob* out_data
@@ -56,22 +56,22 @@ cdef struct Task:
 
 
 cdef void _free_task(void* arg) noexcept nogil:
-    drop_state((<Task*>arg).state)
+    drop_state((<CallTask*>arg).state)
     c_free(arg)
 
 
-cdef int _compute(Operator op, Task* task, OpContext* ctx) except -1 nogil:
+cdef int _compute(Operator op, CallTask* task, OpContext* ctx) except -1 nogil:
     if task.out_grad != NULL:
         return op.backward(ctx, task.out_grad, task.in_data, task.out_data, task.req, task.in_grad,
                            task.aux)
     return op.forward(ctx, task.in_data, task.req, task.out_data, task.aux)
 
 
-ctypedef int (*Quiet)(PyObject* op, Task* task, OpContext* ctx) noexcept nogil
+ctypedef int (*Quiet)(PyObject* op, CallTask* task, OpContext* ctx) noexcept nogil
 
 
 cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef Task* task = <Task*>arg
+    cdef CallTask* task = <CallTask*>arg
     cdef OpContext ctx
     memset(&ctx, 0, sizeof(ctx))
     ctx.is_train = task.is_train
@@ -94,7 +94,7 @@ cdef int _pending() except -1:
     return -1
 
 
-cdef int _raise_dressed(Task* task, bint here) except -1:
+cdef int _raise_dressed(CallTask* task, bint here) except -1:
     try:
         _pending()
     except BaseException as raised:
@@ -132,16 +132,16 @@ cdef inline bint _all_ready(VarHandle* vars, int n) noexcept:
     return True
 
 
-cdef Task* _new_task(Call call, State* state, const vector[int]* resources,
-                     bint backward) except NULL:
+cdef CallTask* _new_task(Call call, State* state, const vector[int]* resources,
+                         bint backward) except NULL:
     # A task with its resources drawn and its arrays to be filled in; it owns `state`.
     cdef int n_in = call.n_in, n_aux = call.n_aux, n_out = call.n_out, i
     cdef int n_resources = <int>resources.size()
     cdef int n_written = n_in if backward else n_out
     cdef int n = n_in + n_aux + n_out + (n_in + n_out if backward else 0)
-    cdef size_t nbytes = (sizeof(Task) + n * sizeof(TBlob) + n_resources * sizeof(Resource)
+    cdef size_t nbytes = (sizeof(CallTask) + n * sizeof(TBlob) + n_resources * sizeof(Resource)
                           + n_written * (sizeof(int) + sizeof(Chunk*)))
-    cdef Task* task = <Task*>c_malloc(nbytes)
+    cdef CallTask* task = <CallTask*>c_malloc(nbytes)
     cdef TBlob* blob
     if task == NULL:
         drop_state(state)
@@ -168,7 +168,7 @@ cdef Task* _new_task(Call call, State* state, const vector[int]* resources,
     return task
 
 
-cdef int _submit(Call call, Task* task, VarHandle* vars, int n_mutable, int n_all) except -1:
+cdef int _submit(Call call, CallTask* task, VarHandle* vars, int n_mutable, int n_all) except -1:
     # The engine owns the task from here on. Of `vars` the first `n_mutable` are written.
     cdef int flags, kept = 0
     cdef int dev_type = call.dev_type, dev_id = call.dev_id
@@ -198,7 +198,7 @@ cdef int _submit(Call call, Task* task, VarHandle* vars, int n_mutable, int n_al
     return 0
 
 
-cdef VarHandle* _room(VarHandle* few, int n, Task* task) except NULL:
+cdef VarHandle* _room(VarHandle* few, int n, CallTask* task) except NULL:
     # For `n` variables: `few` where it is enough.
     cdef VarHandle* vars = few
     if n > FEW:
@@ -217,7 +217,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
     cdef VarHandle* vars
     cdef State* state = call.state
     cdef State* kept = NULL
-    cdef Task* task
+    cdef CallTask* task
     cdef TBlob* blob
     cdef bint taped = flagged and tracked(arrays, n_in) and records()
     if state == NULL:
@@ -275,7 +275,7 @@ cdef int push_backward(Call call, State* state, const vector[int]* resources, bi
     cdef int i, n_mutable = 0, n_all
     cdef VarHandle few[FEW]
     cdef VarHandle* vars
-    cdef Task* task
+    cdef CallTask* task
     state_hold(&state.references)
     task = _new_task(call, state, resources, True)
     task.is_train = is_train

@@ -32,13 +32,13 @@ cdef cppclass Joined:
     int dev_id
     Recording recording
 
-cdef struct Task:  # one run; holds a reference
+cdef struct UpdateTask:  # one run; holds a reference
     Joined* joined
     UpdateParams params[1]  # one for each item
 
 cdef class JoinedUpdate(UpdateStep):
     cdef Joined* joined
     cdef readonly tuple weights, grads, states
-    cdef int _flags(self, const Task* task) noexcept nogil
-    cdef Task* _task(self, list lrs, list wds, double rescale, double clip,
-                     list numbers) except NULL
+    cdef int _flags(self, const UpdateTask* task) noexcept nogil
+    cdef UpdateTask* _task(self, list lrs, list wds, double rescale, double clip,
+                           list numbers) except NULL

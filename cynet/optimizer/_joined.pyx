@@ -44,7 +44,7 @@ cdef extern from "common/row_prefetch.h" namespace "cynet" nogil:
 
 
 cdef struct Shares:
-    Task* task
+    UpdateTask* task
     int64_t parts
 
 
@@ -54,7 +54,7 @@ cdef struct Given:  # what kernels/update.cu takes
 
 
 cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef Task* task = <Task*>arg
+    cdef UpdateTask* task = <UpdateTask*>arg
     cdef Joined* joined = task.joined
     cdef Item* item
     cdef Shares shares
@@ -69,7 +69,7 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef int64_t _changed(const Task* task) noexcept nogil:
+cdef int64_t _changed(const UpdateTask* task) noexcept nogil:
     """How many weights the step changes, about: those of rows without gradients stay as they
     are."""
     cdef const Item* item
@@ -83,7 +83,7 @@ cdef int64_t _changed(const Task* task) noexcept nogil:
     return changed
 
 
-cdef inline const RowSet* _rows_of(const Task* task, size_t i) noexcept nogil:
+cdef inline const RowSet* _rows_of(const UpdateTask* task, size_t i) noexcept nogil:
     """The set of rows that says, while it holds, which of the i-th weight change; or NULL."""
     cdef const Item* item = &task.joined.items[i]
     cdef const RowSet* rows = item.grad.rows.load()
@@ -94,7 +94,7 @@ cdef inline const RowSet* _rows_of(const Task* task, size_t i) noexcept nogil:
     return rows
 
 
-cdef inline const RowSet* _rows_that_hold(const Task* task, size_t i) noexcept nogil:
+cdef inline const RowSet* _rows_that_hold(const UpdateTask* task, size_t i) noexcept nogil:
     cdef const RowSet* rows = _rows_of(task, i)
     return rows if rows != NULL and rows_hold(task.joined.items[i].grad) else NULL
 
@@ -103,7 +103,7 @@ cdef void _share(void* arg, int64_t begin, int64_t end) noexcept nogil:
     """Parts `begin` to `end`: of each large weight its own rows, which products share out in the
     same way, so that a core finds them in its cache; of one of whose gradient few rows are known
     not to be zeros, some of these; of the others as if they were one."""
-    cdef Task* task = (<Shares*>arg).task
+    cdef UpdateTask* task = (<Shares*>arg).task
     cdef int64_t parts = (<Shares*>arg).parts
     cdef int64_t part, before, small = 0
     cdef size_t i, n = task.joined.items.size()
@@ -131,7 +131,7 @@ cdef inline bint _is_large(const Item* item, int64_t parts) noexcept nogil:
     return item.size >= 4 * parts * UPDATE_BLOCK
 
 
-cdef void _update_part(Task* task, size_t i, int64_t begin, int64_t end) noexcept nogil:
+cdef void _update_part(UpdateTask* task, size_t i, int64_t begin, int64_t end) noexcept nogil:
     """The update of what elements `begin` to `end` and the i-th weight have in common."""
     cdef const Item* item = &task.joined.items[i]
     cdef int64_t first = _edge(begin, item.size), last = _edge(end, item.size)
@@ -139,7 +139,7 @@ cdef void _update_part(Task* task, size_t i, int64_t begin, int64_t end) noexcep
         _update_span(task, i, first, last)
 
 
-cdef void _update_rows(Task* task, size_t i, const RowSet* rows, int64_t part,
+cdef void _update_rows(UpdateTask* task, size_t i, const RowSet* rows, int64_t part,
                        int64_t parts) noexcept nogil:
     """The update of those rows of the i-th weight that have gradients: one of several parts."""
     cdef Item* item = &task.joined.items[i]
@@ -164,7 +164,7 @@ cdef void _update_rows(Task* task, size_t i, const RowSet* rows, int64_t part,
         first += parts * ROWS_TOGETHER
 
 
-cdef void _update_span(Task* task, size_t i, int64_t first, int64_t last) noexcept nogil:
+cdef void _update_span(UpdateTask* task, size_t i, int64_t first, int64_t last) noexcept nogil:
     cdef Item* item = &task.joined.items[i]
     cdef UpdateArrays part
     cdef int k
@@ -186,13 +186,13 @@ cdef inline int64_t _edge(int64_t at, int64_t size) noexcept nogil:
 
 
 cdef int _run_device(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef Task* task = <Task*>arg
+    cdef UpdateTask* task = <UpdateTask*>arg
     return run_recorded(&task.joined.recording, run_ctx, put_update, arg, task.params,
                         task.joined.items.size() * sizeof(UpdateParams))
 
 
 cdef int put_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
-    cdef Task* task = <Task*>arg
+    cdef UpdateTask* task = <UpdateTask*>arg
     cdef void* params[10]
     cdef unsigned grid[3]
     cdef unsigned block[3]
@@ -224,7 +224,7 @@ cdef int put_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nog
 
 
 cdef void free_task(void* arg) noexcept nogil:
-    _release((<Task*>arg).joined)
+    _release((<UpdateTask*>arg).joined)
     c_free(arg)
 
 
@@ -335,7 +335,7 @@ cdef class JoinedUpdate(UpdateStep):
             self.dev_type, self.dev_id = weight.blob.dev_type, weight.blob.dev_id
             self.joined.dev_id = self.dev_id
 
-    cdef int _flags(self, const Task* task) noexcept nogil:
+    cdef int _flags(self, const UpdateTask* task) noexcept nogil:
         if self.dev_type == kGPU:
             return kInline  # what a GPU runs is only put on its stream
         return kInline if _changed(task) <= INLINE_UPDATE_ELEMENTS else kNormal
@@ -363,7 +363,7 @@ cdef class JoinedUpdate(UpdateStep):
         numbers : list of tuple of float
             The rule's own numbers for each weight, in the order of kernels/update/update.h.
         """
-        cdef Task* task
+        cdef UpdateTask* task
         if self.joined.items.empty():
             return
         task = self._task(lrs, wds, rescale, clip, numbers)
@@ -378,19 +378,19 @@ cdef class JoinedUpdate(UpdateStep):
 
     cdef void* new_task(self, tuple arguments, void** numbers, size_t* nbytes) except NULL:
         lrs, wds, rescale, clip, own = arguments
-        cdef Task* task = self._task(lrs, wds, rescale, clip, own)
+        cdef UpdateTask* task = self._task(lrs, wds, rescale, clip, own)
         numbers[0], nbytes[0] = task.params, task.joined.items.size() * sizeof(UpdateParams)
         return task
 
-    cdef Task* _task(self, list lrs, list wds, double rescale, double clip,
-                     list numbers) except NULL:
+    cdef UpdateTask* _task(self, list lrs, list wds, double rescale, double clip,
+                           list numbers) except NULL:
         cdef size_t i, n = self.joined.items.size()
         cdef UpdateParams* params
         cdef double own[5]
-        cdef Task* task
+        cdef UpdateTask* task
         if not <size_t>len(lrs) == <size_t>len(wds) == <size_t>len(numbers) == n:
             raise ArgumentError(f"update: {len(lrs)} rates for {n} weights")
-        task = <Task*>c_malloc(sizeof(Task) + n * sizeof(UpdateParams))
+        task = <UpdateTask*>c_malloc(sizeof(UpdateTask) + n * sizeof(UpdateParams))
         if task == NULL:
             raise OutOfMemoryError("no memory for the arrays of an update")
         task.joined = self.joined

@@ -36,7 +36,7 @@ cdef struct Argument:
     Chunk* chunk  # NULL: no array
     bint written
 
-cdef struct Task:
+cdef struct LaunchTask:
     EntryFn function
     int index    # of the kernel in its object
     int kernel   # of the Python kernel in _kernels
@@ -74,7 +74,7 @@ def register_kernel(kernel, str name):
 
 
 cdef int _run(void* arg, RunContext* context) except -1 nogil:
-    cdef Task* task = <Task*>arg
+    cdef LaunchTask* task = <LaunchTask*>arg
     cdef int i
     cdef int64_t begin = now_ns()
     task.request.threads = threads_for(task.work)
@@ -89,7 +89,7 @@ cdef int _run(void* arg, RunContext* context) except -1 nogil:
 
 
 cdef int _run_on_device(void* arg, RunContext* context) except -1 nogil:
-    cdef Task* task = <Task*>arg
+    cdef LaunchTask* task = <LaunchTask*>arg
     cdef int code = launch(task.device_kernel, task.request.grid, task.request.block,
                            <unsigned>task.request.shared, context.stream, task.values)
     cdef int i
@@ -102,13 +102,13 @@ cdef int _run_on_device(void* arg, RunContext* context) except -1 nogil:
     return 0
 
 
-cdef int _raise_refused(Task* task, int code) except -1:
+cdef int _raise_refused(LaunchTask* task, int code) except -1:
     error = _kernels[task.kernel].launch_refused(code)
     file = task.file.decode(errors="replace")
     raise dress(error, f"{error}\n  [launched at {file}:{task.line}]")
 
 
-cdef int _raise(Task* task) except -1:
+cdef int _raise(LaunchTask* task) except -1:
     error = _kernels[task.kernel].launch_error(task.failure[:FAILURE_BYTES])
     file = task.file.decode(errors="replace")
     raise dress(error, f"{error}\n  [launched at {file}:{task.line}]")
@@ -141,16 +141,17 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
         Index of the GPU, or -1: the emulator.
     """
     cdef int n = <int>len(arguments), i, k, n_read = 0, n_written = 0
-    cdef size_t total = sizeof(Task) + n * (sizeof(Argument) + sizeof(void*) + sizeof(int64_t))
+    cdef size_t each = sizeof(Argument) + sizeof(void*) + sizeof(int64_t)
+    cdef size_t total = sizeof(LaunchTask) + n * each
     cdef int64_t touched = 0
     cdef NDArrayBase array
     cdef bytes value
     cdef bint quick
     cdef VarHandle* variables
-    cdef Task* task = <Task*>malloc(total + 2 * n * sizeof(VarHandle))
+    cdef LaunchTask* task = <LaunchTask*>malloc(total + 2 * n * sizeof(VarHandle))
     if task == NULL:
         raise OutOfMemoryError("no memory for the arguments of a kernel")
-    memset(task, 0, sizeof(Task))
+    memset(task, 0, sizeof(LaunchTask))
     task.arguments = <Argument*>(task + 1)
     task.values = <void**>(task.arguments + n)
     task.sizes = <int64_t*>(task.values + n)
@@ -215,7 +216,7 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
         raise
 
 
-cdef int _push(Task* task, VarHandle* variables, int n_written, int n_read, int flags,
+cdef int _push(LaunchTask* task, VarHandle* variables, int n_written, int n_read, int flags,
                const char* name, int gpu) except -1:
     with nogil:
         if gpu >= 0:

@@ -9,7 +9,7 @@ typedef unsigned long long Word;
 
 // The stream of a run. In a recorded graph, whose arguments stay, `base` is where each replay finds
 // its seed and the stream that `stream` counts from; elsewhere it is null.
-struct Words {
+struct RandomStream {
   Word seed, stream;
   const Word* base;
   __device__ cynet::Philox key() const {
@@ -59,7 +59,7 @@ struct Draw {
 // out (+)= element i of a draw
 template <typename T>
 __global__ void draw(T* out, Index n, const Draw d, const double* a_data, const double* b_data,
-                     const Words words, int add) {
+                     const RandomStream words, int add) {
   typedef computed<T> C;
   const cynet::Philox key = words.key();
   const auto distribution = static_cast<cynet::Distribution>(d.distribution);
@@ -90,7 +90,8 @@ __global__ void draw(T* out, Index n, const Draw d, const double* a_data, const 
 
 // out (+)= integers of [low, low + range)
 template <typename T>
-__global__ void integers(T* out, Index n, Index low, Index range, const Words words, int add) {
+__global__ void integers(T* out, Index n, Index low, Index range, const RandomStream words,
+                         int add) {
   const cynet::Philox key = words.key();
   CYNET_EACH(i, n) {
     uint32_t words[4];
@@ -101,7 +102,7 @@ __global__ void integers(T* out, Index n, Index low, Index range, const Words wo
 }
 
 // keep[i] = element i of the stream is at least p
-extern "C" __global__ void dropout_mask(bool* keep, Index n, double p, const Words words) {
+extern "C" __global__ void dropout_mask(bool* keep, Index n, double p, const RandomStream words) {
   const cynet::Philox key = words.key();
   const float limit = static_cast<float>(p);
   CYNET_EACH(i, n) keep[i] = cynet::unit_float(word(key, i)) >= limit;
@@ -109,7 +110,8 @@ extern "C" __global__ void dropout_mask(bool* keep, Index n, double p, const Wor
 
 // factor[i] = 1 / (1 - p) where element i behind block `first` of the stream is at least p, else 0
 template <typename T>
-__global__ void dropout_factors(T* factor, Index n, Index first, double p, const Words words) {
+__global__ void dropout_factors(T* factor, Index n, Index first, double p,
+                                const RandomStream words) {
   const cynet::Philox key = words.key();
   const float limit = static_cast<float>(p);
   const T scale = static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
@@ -139,7 +141,7 @@ __global__ void masked(const T* x, const bool* keep, T* y, const Repeats s, doub
 }
 
 // choice[i] = what element i, below i + 1, is exchanged with in a permutation
-extern "C" __global__ void exchanges(Index* choice, Index n, const Words words) {
+extern "C" __global__ void exchanges(Index* choice, Index n, const RandomStream words) {
   const cynet::Philox key = words.key();
   CYNET_EACH(i, n) {
     uint32_t w[4];
@@ -181,7 +183,7 @@ __global__ void weight_sums(const T* weights, double* sums, Index rows, Index k,
 
 // choices[i] = the entry of its row that uniform number i falls on
 extern "C" __global__ void choose(const double* sums, Index* choices, Index n, Index k, Index each,
-                                  const Words words) {
+                                  const RandomStream words) {
   const cynet::Philox key = words.key();
   CYNET_EACH(i, n) {
     const double* row = sums + i / each * k;

@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 from ..._typedefs cimport RunContext
 from .cudnn cimport Tensor
 
-cdef struct Piece:  # of the vector and of the weight space: bytes from their begin
+cdef struct WeightPart:  # of the vector and of the weight space: bytes from their begin
     int64_t flat
     int64_t space
     void* desc
@@ -29,7 +29,7 @@ cdef class Recurrent:
     cdef Tensor states  # of four, for copies
     cdef int dtype, item, steps, batch, inputs, outputs, layers, directions, gates
     cdef list passes, tensors
-    cdef vector[Piece] pieces
+    cdef vector[WeightPart] pieces
     cdef str what
     cdef bint prepared
     # known once it is prepared, in bytes

@@ -118,7 +118,7 @@ cdef class Recurrent:
 
     cdef int gather(self, const RunContext* run, const void* parameters,
                     void* space) except -1 nogil:
-        cdef Piece piece
+        cdef WeightPart piece
         for piece in self.pieces:
             _copy(self, run, piece.desc, <const char*>parameters + piece.flat,
                   <char*>space + piece.space, False)
@@ -126,7 +126,7 @@ cdef class Recurrent:
 
     cdef int scatter(self, const RunContext* run, const void* space, void* gradient,
                      bint add) except -1 nogil:
-        cdef Piece piece
+        cdef WeightPart piece
         for piece in self.pieces:
             _copy(self, run, piece.desc, <const char*>space + piece.space,
                   <char*>gradient + piece.flat, add)
@@ -182,7 +182,7 @@ cdef int _ask(Recurrent self, const RunContext* run, const void* parameters) exc
     cdef Tensor matrix = Tensor("float32", (1, 1, 1), 3)  # cuDNN overwrites their shapes
     cdef Tensor bias = Tensor("float32", (1, 1, 1), 3)
     cdef Tensor tensor
-    cdef Piece piece
+    cdef WeightPart piece
     cdef int hidden = self.outputs // self.directions
     check(dnn.rnn_weight_size(handle, self.rnn, &self.weights), "GetRNNWeightSpaceSize", self.what)
     check(dnn.rnn_space(handle, self.rnn, PREDICTION, self.x, &self.work[0], &unused),

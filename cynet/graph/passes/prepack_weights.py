@@ -15,7 +15,7 @@ from ..ir import (
     KEPT,
     TEMP,
     WRITE,
-    Kept,
+    CachedGroup,
     Step,
     Value,
     depends_on_inputs_only,
@@ -76,7 +76,7 @@ def _keep_made(weight, readers, writer, moved):
     if any(reader not in steps for value in between for reader in readers[value]):
         return
     if any(not made.prop.graph.traits.view for made in steps):  # else it is a view
-        kept, weight.kind = Kept(sources), KEPT
+        kept, weight.kind = CachedGroup(sources), KEPT
         for made in steps:
             made.kept = kept
 
@@ -100,5 +100,5 @@ def _packing(step, readers, writer, moved):
     if replaces:
         made.kept, weight.kind = writer[weight].kept, TEMP
     else:
-        made.kept = Kept([weight])
+        made.kept = CachedGroup([weight])
     return made

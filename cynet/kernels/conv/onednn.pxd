@@ -33,7 +33,7 @@ cdef class Primitive:
     cdef int run(self, void** data, void* scratch) except -1 nogil
 
 
-cdef class Chain:
+cdef class ReorderedPrimitive:
     # A primitive whose operands may first be brought into, or whose result be brought out of, the
     # layout it prefers: reorders in, primitive, reorder out, all over one piece of scratch.
     cdef Primitive main

@@ -310,10 +310,11 @@ cdef Primitive _primitive(void* pd, list tensors):
     return self
 
 
-cdef Chain _chain(void* pd, list tensors):
-    """A Chain whose tensors are (number, query, index, layout as given or None); the last one is
-    written."""
-    return Chain(_primitive(pd, tensors), tuple([t[3] for t in tensors]), len(tensors) - 1)
+cdef ReorderedPrimitive _chain(void* pd, list tensors):
+    """A ReorderedPrimitive whose tensors are (number, query, index, layout as given or None); the
+    last one is written."""
+    return ReorderedPrimitive(_primitive(pd, tensors), tuple([t[3] for t in tensors]),
+                              len(tensors) - 1)
 
 
 cdef class _Attributes:
@@ -353,7 +354,7 @@ cdef size_t _aligned(size_t nbytes) noexcept nogil:
     return (nbytes + 63) // 64 * 64
 
 
-cdef class Chain:
+cdef class ReorderedPrimitive:
     """A primitive with the reorders that bring its tensors from and to the layouts given."""
 
     def __init__(self, Primitive main, tuple given, int output):
@@ -482,9 +483,9 @@ cdef class Convolution:
         return (wanted.nbytes() + 3) // 4, reorder(self.plain_weight, wanted)
 
     def forward(self, activation=None, packed=False, add=False):
-        """A Chain (data, weight[, bias], out); `activation` (an act_type) is applied to out, a
-        `packed` weight is one that went through `packing`, and with `add` what is in out is added
-        before the activation."""
+        """A ReorderedPrimitive (data, weight[, bias], out); `activation` (an act_type) is applied
+        to out, a `packed` weight is one that went through `packing`, and with `add` what is in out
+        is added before the activation."""
         cdef void* pd = self._forward(_Attributes(activation, add))
         cdef list tensors = [(ARG_SRC, QUERY_SRC, 0, None),
                              (ARG_WEIGHTS, QUERY_WEIGHTS, 0,
@@ -500,7 +501,7 @@ cdef class Convolution:
         return 0
 
     def backward_data(self):
-        """A Chain (out_grad, weight, data_grad)."""
+        """A ReorderedPrimitive (out_grad, weight, data_grad)."""
         cdef void* pd = NULL
         cdef Window w = self.window
         cdef _Attributes attributes = _Attributes()
@@ -518,7 +519,7 @@ cdef class Convolution:
                            (ARG_DIFF_SRC, QUERY_DIFF_SRC, 0, None)])
 
     def backward_weight(self):
-        """A Chain (out_grad, data[, bias_grad], weight_grad)."""
+        """A ReorderedPrimitive (out_grad, data[, bias_grad], weight_grad)."""
         cdef void* pd = NULL
         cdef Window w = self.window
         cdef _Attributes attributes = _Attributes()

@@ -3,24 +3,24 @@
 //
 // Each pixel of dy adds its window to dx. Here dy's pixels are multiplied by all weights in one
 // matrix product whose columns are (row, column, channel), so a row of the window is one contiguous
-// piece, which is added to dx. oneDNN's kernels use a vector for the channels, most of whose lanes
+// term, which is added to dx. oneDNN's kernels use a vector for the channels, most of whose lanes
 // are empty if there are few, as in the last layer of a generator. More channels than a chunk are
-// done chunk by chunk, with weights packed beforehand (spread_pack), so that few images can be
+// done chunk by chunk, with weights packed beforehand (scatter_pack), so that few images can be
 // shared among threads.
 
 constexpr int64_t SPREAD_PIXELS = 64;  // pixels at a time, or a row of dy
 constexpr int64_t SPREAD_CHANNELS = 32;  // channels of a chunk
 
-inline int64_t spread_chunks(const WindowShape& s) {
+inline int64_t scatter_chunks(const ConvWindow& s) {
   return (s.channels + SPREAD_CHANNELS - 1) / SPREAD_CHANNELS;
 }
 
 // A chunk of channels, from `first` on: columns of its weights, floats from one pixel's window to
 // the next, offset of its weights in the packed ones.
-struct SpreadChunk {
+struct ScatterChunk {
   int64_t first, channels, columns, row, begin;
 
-  SpreadChunk(const WindowShape& s, int64_t i)
+  ScatterChunk(const ConvWindow& s, int64_t i)
       : first(i * SPREAD_CHANNELS),
         channels(std::min(SPREAD_CHANNELS, s.channels - first)),
         columns(taps_of(s) * channels),
@@ -28,19 +28,19 @@ struct SpreadChunk {
         begin(i * lines(s.filters * vectors_of(taps_of(s) * SPREAD_CHANNELS) * LANES)) {}
 };
 
-inline int64_t spread_rows(const WindowShape& s) {  // rows of dy at a time
+inline int64_t scatter_rows(const ConvWindow& s) {  // rows of dy at a time
   return std::max<int64_t>(1, SPREAD_PIXELS / std::max<int64_t>(s.out_width, 1));
 }
 
-inline int64_t spread_packed(const WindowShape& s) {
-  const SpreadChunk last(s, spread_chunks(s) - 1);
+inline int64_t scatter_packed(const ConvWindow& s) {
+  const ScatterChunk last(s, scatter_chunks(s) - 1);
   return last.begin + lines(s.filters * last.row);
 }
 
 // Floats of scratch: the weights if they are not packed, and the windows of each thread.
-inline int64_t spread_scratch(const WindowShape& s, int threads, bool packed) {
-  return (packed ? 0 : spread_packed(s)) +
-         threads * (spread_rows(s) * s.out_width * SpreadChunk(s, 0).row + FLOATS_APART);
+inline int64_t scatter_scratch(const ConvWindow& s, int threads, bool packed) {
+  return (packed ? 0 : scatter_packed(s)) +
+         threads * (scatter_rows(s) * s.out_width * ScatterChunk(s, 0).row + FLOATS_APART);
 }
 
 // to += from, without masked stores: a later load waits for a masked store even where they do not
@@ -57,12 +57,12 @@ inline void add_piece(const float* from, float* to, int64_t n) {
 
 // Packs weights (filters, channels, kernel_h, kernel_w): per chunk, panels of the columns (row,
 // column, channel).
-inline void spread_pack(const WindowShape& s, const float* w, int threads, float* to) {
-  const int64_t taps = taps_of(s), chunks = spread_chunks(s);
+inline void scatter_pack(const ConvWindow& s, const float* w, int threads, float* to) {
+  const int64_t taps = taps_of(s), chunks = scatter_chunks(s);
   const int64_t parts = std::min<int64_t>(threads, chunks);
   for_parts(parts, [&](int64_t part) {
     for (int64_t i = cut(chunks, part, parts); i < cut(chunks, part + 1, parts); ++i) {
-      const SpreadChunk chunk(s, i);
+      const ScatterChunk chunk(s, i);
       float* panel = to + chunk.begin;
       each_panel(0, vectors_of(chunk.columns), chunk.columns, WIDTH, [&](int64_t j, int64_t end) {
         const int64_t width = vectors_of(end - j) * LANES;
@@ -85,7 +85,7 @@ inline void spread_pack(const WindowShape& s, const float* w, int threads, float
 
 // Adds the windows of the pixels of row y of dy to the rows begin .. end of an image's dx; `dx` is
 // the chunk's first channel.
-inline void spread_row(const WindowShape& s, const SpreadChunk& chunk, const float* windows,
+inline void scatter_row(const ConvWindow& s, const ScatterChunk& chunk, const float* windows,
                        int64_t y, int64_t begin, int64_t end, float* dx) {
   const int64_t length = s.kernel_w * chunk.channels;
   const int64_t turns = (s.kernel_w + s.stride_w - 1) / s.stride_w;  // in each, none overlap
@@ -114,24 +114,24 @@ inline void spread_row(const WindowShape& s, const SpreadChunk& chunk, const flo
 // dx = gradient of x, or dx += if `add`; windows are not dilated. Threads share images and chunks
 // of channels, or rows if these are few. The order of the sums does not depend on the number of
 // threads. If `packed` is given, w is not read.
-inline void spread_data(const WindowShape& s, const float* w, const float* packed, const float* dy,
+inline void scatter_data(const ConvWindow& s, const float* w, const float* packed, const float* dy,
                         float* dx, bool add, int threads, float* space) {
-  const int64_t chunks = spread_chunks(s), step = spread_rows(s), line = s.width * s.channels;
-  const int64_t own = step * s.out_width * SpreadChunk(s, 0).row + FLOATS_APART;
+  const int64_t chunks = scatter_chunks(s), step = scatter_rows(s), line = s.width * s.channels;
+  const int64_t own = step * s.out_width * ScatterChunk(s, 0).row + FLOATS_APART;
   const int64_t images = s.batch * chunks;
   const int64_t strips = images >= threads ? 1 : (threads + images - 1) / images;
-  const Piece piece = {0, 0};
+  const Term term = {0, 0};
   const Target target = {0, 0, 1};
   if (!packed) {
-    spread_pack(s, w, threads, space);
+    scatter_pack(s, w, threads, space);
     packed = space;
-    space += spread_packed(s);
+    space += scatter_packed(s);
   }
   const int64_t units = images * strips, parts = std::min<int64_t>(threads, units);
   for_parts(parts, [&](int64_t part) {
     float* windows = space + part * own;
     for (int64_t u = cut(units, part, parts); u < cut(units, part + 1, parts); ++u) {
-      const SpreadChunk chunk(s, u / strips / s.batch);
+      const ScatterChunk chunk(s, u / strips / s.batch);
       const int64_t image = u / strips % s.batch, begin = cut(s.height, u % strips, strips);
       const int64_t end = cut(s.height, u % strips + 1, strips);
       const float* from = dy + image * pixels_out(s) * s.filters;
@@ -149,12 +149,12 @@ inline void spread_data(const WindowShape& s, const float* w, const float* packe
         const float* panel = packed + chunk.begin;
         each_panel(0, vectors_of(chunk.columns), chunk.columns, WIDTH,
                    [&](int64_t j, int64_t j_end) {
-                     rows_of<true>(job, panel, j_end - j, target, &piece, windows + j, nullptr, 0,
+                     rows_of<true>(job, panel, j_end - j, target, &term, windows + j, nullptr, 0,
                                    count);
                      panel += s.filters * vectors_of(j_end - j) * LANES;
                    });
         for (int64_t i = 0; i < rows; ++i)
-          spread_row(s, chunk, windows + i * s.out_width * chunk.row, y + i, begin, end, to);
+          scatter_row(s, chunk, windows + i * s.out_width * chunk.row, y + i, begin, end, to);
       }
     }
   });

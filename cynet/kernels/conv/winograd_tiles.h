@@ -187,13 +187,13 @@ inline void read_gradients(const float* dy, const Image& image, const Tiles& til
 template <int P, int N>
 inline void write_tile(const float* s, int64_t apart, const Image& image,
                        const Tile& virtual_tile, int64_t block, const Finish& finish, float* y) {
-  alignas(64) float turned[BY_ROW ? 1 : P * N * LANES];
+  alignas(64) float transposed[BY_ROW ? 1 : P * N * LANES];
   if constexpr (!BY_ROW) {
 #pragma GCC unroll 6
     for (int i = 0; i < P; ++i, s += P * apart)
       columns<P, N>([&](int j) CYNET_XLAMBDA { return at(s + j * apart); },
-                    turned + i * N * LANES);
-    s = turned;
+                    transposed + i * N * LANES);
+    s = transposed;
   }
   const int64_t filters = image.channels, blocks = blocks_of(filters);
   const Tile tile = in_phase(image, virtual_tile, block / blocks);

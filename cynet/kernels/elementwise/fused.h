@@ -9,7 +9,7 @@ namespace cynet {
 
 // The space of a chain is rows x columns; an array lies in it by two strides, in elements. The
 // stride along a row is 1, or 0 for an element that repeats.
-struct ChainOperand {
+struct FusedOperand {
   int array;     // number of the array; -1: a register; -2: a number
   int index;     // of the register
   int column;    // stride along a row
@@ -18,7 +18,7 @@ struct ChainOperand {
   char number[8];  // in the arrays' dtype
 };
 
-struct ChainLoop {
+struct FusedLoop {
   Kernel kernel;
   int reads;       // how many operands: 1 a UnaryLoop, 2 a BinaryLoop, 3 a GradLoop
   int operand[3];  // which operands
@@ -26,16 +26,16 @@ struct ChainLoop {
   int by_rows;     // 1: some operand's rows do not follow one another
 };
 
-enum { CHAIN_REGISTERS = 16, CHAIN_BYTES = 32768 };  // of all registers together
+enum { FUSED_REGISTERS = 16, FUSED_BYTES = 32768 };  // of all registers together
 
-struct Chain {
+struct FusedLoops {
   int64_t rows, columns;
   int64_t block;  // elements of a block, at most
   int64_t work;   // about how many simple operations an element takes
   int element;    // bytes
   int n_loops;
-  const ChainLoop* loops;
-  const ChainOperand* operands;
+  const FusedLoop* loops;
+  const FusedOperand* operands;
 };
 
 }  // namespace cynet

@@ -6,31 +6,31 @@ from .elementwise cimport Kernel
 
 cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
     # the space of a chain is rows x columns; strides in elements, that along a row is 0 or 1
-    struct ChainOperand:
+    struct FusedOperand:
         int array      # number of the array; -1: a register; -2: a number
         int index      # of the register
         int column     # stride along a row
         int64_t row    # stride from row to row
         int64_t offset
         char number[8]
-    struct ChainLoop:
+    struct FusedLoop:
         Kernel kernel
         int reads      # operands: 1 F(a), 2 F(a, b), 3 a * F(b, c)
         int operand[3]
         int target
         int by_rows    # 1: some operand's rows do not follow one another
-    struct Chain:
+    struct FusedLoops:
         int64_t rows
         int64_t columns
         int64_t block  # elements of a block, at most
         int64_t work   # about how many simple operations an element takes
         int element    # bytes
         int n_loops
-        const ChainLoop* loops
-        const ChainOperand* operands
+        const FusedLoop* loops
+        const FusedOperand* operands
     enum:
-        CHAIN_REGISTERS  # the most there are
-        CHAIN_BYTES      # of all registers together
+        FUSED_REGISTERS  # the most there are
+        FUSED_BYTES      # of all registers together
 
 # Every loop over the first block, then over the next; `arrays` as the operands number them.
-cdef void run_chain(const Chain* chain, void** arrays) noexcept nogil
+cdef void run_fused(const FusedLoops* chain, void** arrays) noexcept nogil

@@ -5,11 +5,11 @@ from ..parallel cimport threads_for
 
 cdef extern from "elementwise/fused_broadcast.h" namespace "cynet" nogil:
     void convert_at(int level) noexcept
-    void run_chain_blocks(int threads, const Chain& chain, void** arrays) noexcept
+    void run_fused_blocks(int threads, const FusedLoops& chain, void** arrays) noexcept
 
 
-cdef void run_chain(const Chain* chain, void** arrays) noexcept nogil:
-    run_chain_blocks(threads_for(chain.rows * chain.columns * chain.work), chain[0], arrays)
+cdef void run_fused(const FusedLoops* chain, void** arrays) noexcept nogil:
+    run_fused_blocks(threads_for(chain.rows * chain.columns * chain.work), chain[0], arrays)
 
 
 convert_at(cpu_level())

@@ -9,7 +9,7 @@
 
 namespace cynet {
 
-inline void call_loop(const ChainLoop& loop, char* const* at, const int* stride, int64_t n) {
+inline void call_loop(const FusedLoop& loop, char* const* at, const int* stride, int64_t n) {
   switch (loop.reads) {
     case 1:
       return unary_run(loop.kernel, at[0], at[3], n);
@@ -21,17 +21,17 @@ inline void call_loop(const ChainLoop& loop, char* const* at, const int* stride,
 }
 
 // Rows [row, row + rows), of each the columns [column, column + columns).
-inline void run_block(const Chain& c, void* const* arrays, char* registers, int64_t row,
+inline void run_block(const FusedLoops& c, void* const* arrays, char* registers, int64_t row,
                       int64_t rows, int64_t column, int64_t columns) {
   const int64_t size = c.element;
   for (int k = 0; k < c.n_loops; ++k) {
-    const ChainLoop& loop = c.loops[k];
+    const FusedLoop& loop = c.loops[k];
     char* at[4] = {nullptr};
     int stride[4] = {1, 1, 1, 1};
     int64_t step[4] = {0};
     for (int i = 0; i < 4; ++i) {
       if (i < 3 && i >= loop.reads) continue;
-      const ChainOperand& o = c.operands[i < 3 ? loop.operand[i] : loop.target];
+      const FusedOperand& o = c.operands[i < 3 ? loop.operand[i] : loop.target];
       if (o.array >= 0) {
         at[i] = static_cast<char*>(arrays[o.array]) +
                 (o.offset + row * o.row + column * o.column) * size;
@@ -60,12 +60,12 @@ inline void run_block(const Chain& c, void* const* arrays, char* registers, int6
 }
 
 // Blocks are whole rows where a block holds one, else parts of a row.
-inline void run_chain_blocks(int threads, const Chain& c, void* const* arrays) {
+inline void run_fused_blocks(int threads, const FusedLoops& c, void* const* arrays) {
   const int64_t many = c.block / c.columns;  // rows of a block
   const int64_t parts = many ? 1 : (c.columns + c.block - 1) / c.block;
   const int64_t blocks = many ? (c.rows + many - 1) / many : c.rows * parts;
   parallel_for(threads, blocks, [=, &c](int64_t begin, int64_t end) {
-    alignas(64) char registers[CHAIN_BYTES];
+    alignas(64) char registers[FUSED_BYTES];
     for (int64_t i = begin; i < end; ++i) {
       if (many) {
         const int64_t row = i * many, left = c.rows - row;

@@ -127,7 +127,7 @@ inline void sum_block(const float* a, const float* b, int64_t rows, int64_t colu
   else sum_tiles<1, 1>(a, b, chunks, sums, work);
 }
 
-// Sums of the `rows` rows of a turned a.
+// Sums of the `rows` rows of a transposed a.
 inline void sum_lines(const Job& job, int64_t rows) {
   for (int64_t r = 0; r < rows; r += LANES) {
     const int64_t n = std::min<int64_t>(LANES, rows - r);
@@ -165,9 +165,9 @@ struct Side {
 // A part of the result. One operand is split as a whole, or STRIP of it, or has been; of the other
 // one (a, where OUTER is of lines) a block is split while the block before is multiplied by all of
 // those.
-template <Order OUTER, Order INNER>
+template <TileOrder OUTER, TileOrder INNER>
 inline void multiply_part(const Product& p, const Side& outer, const Side& inner, float* space) {
-  constexpr bool BY_ROWS = OUTER == LINES || OUTER == TURNED_LINES;
+  constexpr bool BY_ROWS = OUTER == LINES || OUTER == TRANSPOSED_LINES;
   float* const blocks[2] = {space, space + SPLIT_A};
   float *split = space + 2 * SPLIT_A, *panel = split + SPLIT_B;
   Range ranges[STRIP / BLOCK / CHUNK];
@@ -215,12 +215,12 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
           if (!range.multiplies(others)) {
             const float* b = panel;
             if (inner.packed) b = panel_of(other, others, depth, columns, panel);
-            else pack_panel(p.b, p.b_row, p.b_turned, k, column, depth, columns, panel);
+            else pack_panel(p.b, p.b_row, p.b_transposed, k, column, depth, columns, panel);
             Job own = job;
-            own.a = p.a + (p.a_turned ? k * p.a_row + row : row * p.a_row + k);
-            const Piece piece = {0, 0};
-            (p.a_turned ? &rows_of<false> : &rows_of<true>)(own, b, columns, {0, 0, 1}, &piece, c,
-                                                            bias, 0, rows);
+            own.a = p.a + (p.a_transposed ? k * p.a_row + row : row * p.a_row + k);
+            const Term term = {0, 0};
+            (p.a_transposed ? &rows_of<false> : &rows_of<true>)(
+                own, b, columns, {0, 0, 1}, &term, c, bias, 0, rows);
             continue;
           }
           const int64_t finished = (BLOCK + 6 * chunks - 1) / (6 * chunks);
@@ -256,9 +256,9 @@ inline void multiply(const Product& p, int threads, float* space) {
       const int64_t blocks = (n + BLOCK - 1) / BLOCK;
       return Span{cut(blocks, i, of) * BLOCK, std::min(cut(blocks, i + 1, of) * BLOCK, n)};
     };
-    Side a = {p.a, p.a_row, p.a_turned ? 1 : p.a_row, p.a_turned ? p.a_row : 1,
+    Side a = {p.a, p.a_row, p.a_transposed ? 1 : p.a_row, p.a_transposed ? p.a_row : 1,
               own(p.m, part / grid.columns, grid.rows)};
-    Side b = {p.b, p.b_row, p.b_turned ? p.b_row : 1, p.b_turned ? 1 : p.b_row,
+    Side b = {p.b, p.b_row, p.b_transposed ? p.b_row : 1, p.b_transposed ? 1 : p.b_row,
               own(p.n, part % grid.columns, grid.columns)};
     b.packed = p.packed;
     b.packing = {p.k, p.n};
@@ -275,11 +275,11 @@ inline void multiply(const Product& p, int threads, float* space) {
         multiply_part<columns.value, rows.value>(p, b, a, space + part * SCRATCH);
     };
     const auto by_columns = [&](auto rows) {
-      if (p.b_turned) run(rows, std::integral_constant<Order, TURNED_COLUMNS>());
-      else run(rows, std::integral_constant<Order, COLUMNS>());
+      if (p.b_transposed) run(rows, std::integral_constant<TileOrder, TRANSPOSED_COLUMNS>());
+      else run(rows, std::integral_constant<TileOrder, COLUMNS>());
     };
-    if (p.a_turned) by_columns(std::integral_constant<Order, TURNED_LINES>());
-    else by_columns(std::integral_constant<Order, LINES>());
+    if (p.a_transposed) by_columns(std::integral_constant<TileOrder, TRANSPOSED_LINES>());
+    else by_columns(std::integral_constant<TileOrder, LINES>());
   });
 }
 
@@ -308,9 +308,9 @@ inline void times(const float* a, int64_t a_row, int64_t m, const float* packed,
         const Range& range = packing.range(packed, part, j / BLOCK);
         float* to = c + row * c_row + j;
         if (!own.multiplies(range)) {
-          const Piece piece = {0, 0};
+          const Term term = {0, 0};
           rows_of<true>(job, panel_of(block, range, depth, columns, panel), columns, {0, 0, 1},
-                        &piece, to, nullptr, 0, rows);
+                        &term, to, nullptr, 0, rows);
           continue;
         }
         const auto work = [&] { finisher.run(finished); };

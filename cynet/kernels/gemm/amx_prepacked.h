@@ -34,16 +34,16 @@ inline int64_t packed_size(int64_t k, int64_t n) {
   return Packing<MOST>{k, n}.size();
 }
 
-// Columns of lines of b that lie b_row floats apart, or of a b that is turned, as a panel.
-inline void pack_panel(const float* b, int64_t b_row, bool turned, int64_t k, int64_t column,
+// Columns of lines of b that lie b_row floats apart, or of a b that is transposed, as a panel.
+inline void pack_panel(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t column,
                        int64_t depth, int64_t columns, float* panel) {
-  if (turned) pack_turned(b + column * b_row + k, b_row, depth, columns, 1, 0, panel);
+  if (transposed) pack_transposed(b + column * b_row + k, b_row, depth, columns, 1, 0, panel);
   else pack_lines(b + k * b_row + column, b_row, depth, columns, panel);
 }
 
 template <int64_t MOST>
-inline void pack_by(int threads, const float* b, int64_t b_row, bool turned, int64_t k, int64_t n,
-                    float* to) {
+inline void pack_by(int threads, const float* b, int64_t b_row, bool transposed, int64_t k,
+                    int64_t n, float* to) {
   const Packing<MOST> packing = {k, n};
   parallel_for(threads, packing.parts() * packing.blocks(), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -51,10 +51,10 @@ inline void pack_by(int threads, const float* b, int64_t b_row, bool turned, int
       const int64_t first = packing.begin(part) * CHUNK, column = block * BLOCK;
       const int64_t depth = packing.depth(part), columns = std::min(BLOCK, n - column);
       float* place = to + packing.place(part, block);
-      Splitter s(b + (turned ? column * b_row + first : first * b_row + column), b_row, columns,
+      Splitter s(b + (transposed ? column * b_row + first : first * b_row + column), b_row, columns,
                  depth, place);
-      const Range range = turned ? s.end<TURNED_COLUMNS>() : s.end<COLUMNS>();
-      if (!range.splits()) pack_panel(b, b_row, turned, first, column, depth, columns, place);
+      const Range range = transposed ? s.end<TRANSPOSED_COLUMNS>() : s.end<COLUMNS>();
+      if (!range.splits()) pack_panel(b, b_row, transposed, first, column, depth, columns, place);
       packing.range(to, part, block) = range;
     }
   });
@@ -62,8 +62,8 @@ inline void pack_by(int threads, const float* b, int64_t b_row, bool turned, int
 
 // By this thread alone.
 template <int64_t MOST>
-inline void pack(const float* b, int64_t b_row, bool turned, int64_t k, int64_t n, float* to) {
-  pack_by<MOST>(1, b, b_row, turned, k, n, to);
+inline void pack(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n, float* to) {
+  pack_by<MOST>(1, b, b_row, transposed, k, n, to);
 }
 
 // A packed block as a panel: itself, or what its parts add up to, exactly, in `panel`.

@@ -70,8 +70,8 @@ CYNET_XINLINE __m512 some(const float* from, int64_t n) {
 }
 
 // How an operand's tiles lie in memory. Rows of a's tiles are LINES of the sum, columns of b's are
-// COLUMNS of lines, and either may be turned.
-enum Order { LINES, TURNED_LINES, COLUMNS, TURNED_COLUMNS };
+// COLUMNS of lines, and either may be transposed.
+enum TileOrder { LINES, TRANSPOSED_LINES, COLUMNS, TRANSPOSED_COLUMNS };
 
 // Splits a block of an operand step by step, between other things: `count` of its rows or columns
 // of `depth` numbers, whose lines in memory are `step` apart. A row of a tile has the pairs of
@@ -92,28 +92,28 @@ struct Splitter {
     return (depth + CHUNK - 1) / CHUNK * ((count + SIDE - 1) / SIDE * SIDE);
   }
 
-  // A tile from memory that is turned.
-  template <Order ORDER>
+  // A tile from memory that is transposed.
+  template <TileOrder ORDER>
   void turn_tile() {
     const int64_t wide = std::min(SIDE, count - tile);
     for (int half = 0; half < 2; ++half) {
       const int64_t first = k + half * LANES;
       const int64_t n = std::clamp<int64_t>(depth - first, 0, LANES);
       Vec* rows = halves[half];
-      const float* block = from + (ORDER == TURNED_LINES ? first * step + tile
+      const float* block = from + (ORDER == TRANSPOSED_LINES ? first * step + tile
                                                          : tile * step + first);
-      if (ORDER == TURNED_COLUMNS && n == LANES && wide == SIDE) {
-        for (int64_t e = 0; e < LANES; e += 4) load_turned_fours(block + e, step, rows + e);
+      if (ORDER == TRANSPOSED_COLUMNS && n == LANES && wide == SIDE) {
+        for (int64_t e = 0; e < LANES; e += 4) load_transposed_fours(block + e, step, rows + e);
         continue;
       }
       std::fill(rows, rows + LANES, Vec{});
-      if (n > 0 && ORDER == TURNED_LINES) load_turned(block, step, n, wide, rows);
-      else if (n > 0) load_turned(block, step, wide, n, rows);
+      if (n > 0 && ORDER == TRANSPOSED_LINES) load_transposed(block, step, n, wide, rows);
+      else if (n > 0) load_transposed(block, step, wide, n, rows);
     }
   }
 
   // The next n rows of tiles.
-  template <Order ORDER>
+  template <TileOrder ORDER>
   void run(int64_t n) {
     Extent seen = extent;
     for (; n > 0 && k < depth; --n) {
@@ -127,7 +127,7 @@ struct Splitter {
         x = some(line, k + row < depth ? count - tile : 0);
         y = some(line + LANES * step, k + row + LANES < depth ? count - tile : 0);
       } else {
-        if (ORDER == TURNED_LINES) {
+        if (ORDER == TRANSPOSED_LINES) {
           // lines of the next chunk come meanwhile: they may lie far apart
           const float* line = from + (k + CHUNK + tile + row) * step;
           fetch<false>(line);
@@ -152,7 +152,7 @@ struct Splitter {
   }
 
   // What is left, and what was found in all.
-  template <Order ORDER>
+  template <TileOrder ORDER>
   Range end() {
     run<ORDER>(INT64_MAX);
     return Range::of(extent);

@@ -119,14 +119,14 @@ cdef double _vector_by_vector(int64_t k, const floating* a, const floating* b) n
     return total
 
 
-cdef void _few_rows(bint b_turned, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
+cdef void _few_rows(bint b_transposed, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
                     const float* b, int64_t ldb, bint add, float* c, int64_t ldc,
                     int threads) noexcept nogil:
     """c = a b or c += a b of so few rows that BLAS's copy of b would cost more."""
     cdef Product p
     p.m, p.n, p.k = m, n, k
-    p.a, p.a_row, p.a_turned = a, lda, False
-    p.b, p.b_row, p.b_turned = b, ldb, b_turned
+    p.a, p.a_row, p.a_transposed = a, lda, False
+    p.b, p.b_row, p.b_transposed = b, ldb, b_transposed
     p.c, p.c_row, p.relu, p.add = c, ldc, False, add
     p.bias = NULL
     product_few(&p, threads)
@@ -146,7 +146,7 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
         trans_b, ldb = False, n
     if n == 1 and m > 1 and ldc == 1 and (
             floating is float or (not trans_a and m * k >= VECTORS)):
-        # a column, which is the row of the turned product
+        # a column, which is the row of the transposed product
         gemm(not trans_b, not trans_a, 1, m, k, alpha, b, ldb, a, lda, beta, c, m)
         return
     straight = not trans_a or (m == 1 and lda == 1)

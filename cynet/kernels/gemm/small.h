@@ -22,19 +22,19 @@
 
 namespace cynet {
 
-// c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_turned` (transposed); b is (k, n), or
-// (n, k) where `b_turned`. Rows are a_row, b_row and c_row floats apart; `bias` has n floats or is
-// NULL.
+// c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_transposed`; b is (k, n),
+// or (n, k) where `b_transposed`. Rows are a_row, b_row and c_row floats apart; `bias` has n
+// floats or is NULL.
 // `b_shared`: all threads have just read the whole of b. `packed`: b from product_pack, which is
 // read instead of b; a is not transposed then.
 struct Product {
   int64_t m, n, k;
   const float* a;
   int64_t a_row;
-  bool a_turned;
+  bool a_transposed;
   const float* b;
   int64_t b_row;
-  bool b_turned;
+  bool b_transposed;
   float* c;
   int64_t c_row;
   const float* bias;
@@ -48,19 +48,19 @@ struct Product {
 
 // Sizes of x (batch, height, width, channels in memory) and of a window; y is (batch, out_height,
 // out_width, filters), w (filters, channels, kernel_h, kernel_w).
-struct WindowShape {
+struct ConvWindow {
   int64_t batch, height, width, channels, filters, out_height, out_width;
   int64_t kernel_h, kernel_w, stride_h, stride_w, dilate_h, dilate_w, pad_h, pad_w;
 };
 
 namespace products {
 
-struct Piece {
+struct Term {
   int64_t a, b;  // offsets of the factors: floats in a, vectors in the panel
 };
 
 // A part of the result with factors of its own: it begins at float `c` of the result and is the sum
-// of the pieces begin .. end.
+// of the terms begin .. end.
 struct Target {
   int64_t c, begin, end;
 };
@@ -80,9 +80,9 @@ struct Job {
   bool add_sums = false;
 };
 
-inline int64_t pixels_in(const WindowShape& s) { return s.height * s.width; }
-inline int64_t pixels_out(const WindowShape& s) { return s.out_height * s.out_width; }
-inline int64_t taps_of(const WindowShape& s) { return s.kernel_h * s.kernel_w; }
+inline int64_t pixels_in(const ConvWindow& s) { return s.height * s.width; }
+inline int64_t pixels_out(const ConvWindow& s) { return s.out_height * s.out_width; }
+inline int64_t taps_of(const ConvWindow& s) { return s.kernel_h * s.kernel_w; }
 constexpr int64_t MOST_TAPS = 49;  // largest window that the functions below accept
 
 // Rows of a panel per tap, for n channels. The taps of a channel are written together; if they were
@@ -92,7 +92,7 @@ inline int64_t tap_rows(int64_t n) { return n % 32 ? n : n + 8; }
 // Calls body(output pixel, input pixel, tap) for each tap of each output pixel that is inside the
 // image.
 template <class Body>
-inline void each_tap(const WindowShape& s, const Body& body) {
+inline void each_tap(const ConvWindow& s, const Body& body) {
   for (int64_t p = 0; p < pixels_out(s); ++p)
     for (int64_t tap = 0; tap < taps_of(s); ++tap) {
       const int64_t row = p / s.out_width * s.stride_h - s.pad_h + tap / s.kernel_w * s.dilate_h;
@@ -105,27 +105,27 @@ inline void each_tap(const WindowShape& s, const Body& body) {
 
 enum Kind { FORWARD, DATA, WEIGHT };
 
-// Targets and pieces of one of the three products. They are stored in scratch: `size` targets, then
-// the pieces.
-struct Pieces {
+// Targets and terms of one of the three products. They are stored in scratch: `size` targets, then
+// the terms.
+struct WindowTerms {
   Target* targets;
-  Piece* pieces;
+  Term* terms;
   int64_t size;
 
-  static int64_t targets_of(const WindowShape& s, Kind kind) {
+  static int64_t targets_of(const ConvWindow& s, Kind kind) {
     return kind == FORWARD ? pixels_out(s) : kind == DATA ? pixels_in(s) : taps_of(s);
   }
   // Floats of scratch, a multiple of 16.
-  static int64_t space(const WindowShape& s, Kind kind) {
+  static int64_t space(const ConvWindow& s, Kind kind) {
     const int64_t bytes = targets_of(s, kind) * sizeof(Target) +
-                          pixels_out(s) * taps_of(s) * sizeof(Piece);
+                          pixels_out(s) * taps_of(s) * sizeof(Term);
     return (bytes + 63) / 64 * 16;
   }
 
   // `a_step`: distance of two pixels in a; `c_step`: distance of two targets in c.
-  Pieces(const WindowShape& s, Kind kind, int64_t a_step, int64_t c_step, float* space)
+  WindowTerms(const ConvWindow& s, Kind kind, int64_t a_step, int64_t c_step, float* space)
       : targets(reinterpret_cast<Target*>(space)),
-        pieces(reinterpret_cast<Piece*>(targets + targets_of(s, kind))),
+        terms(reinterpret_cast<Term*>(targets + targets_of(s, kind))),
         size(targets_of(s, kind)) {
     const auto target = [&](int64_t p, int64_t q, int64_t tap) {
       return kind == FORWARD ? p : kind == DATA ? q : tap;
@@ -138,10 +138,10 @@ struct Pieces {
       targets[i].end = targets[i].begin;
     }
     each_tap(s, [&](int64_t p, int64_t q, int64_t tap) {
-      Piece& piece = pieces[targets[target(p, q, tap)].end++];
-      if (kind == FORWARD) piece = {q * a_step, tap * tap_rows(s.channels)};
-      else if (kind == DATA) piece = {p * a_step, tap * tap_rows(s.filters)};
-      else piece = {p * a_step, q * s.batch};
+      Term& term = terms[targets[target(p, q, tap)].end++];
+      if (kind == FORWARD) term = {q * a_step, tap * tap_rows(s.channels)};
+      else if (kind == DATA) term = {p * a_step, tap * tap_rows(s.filters)};
+      else term = {p * a_step, q * s.batch};
     });
   }
 };
@@ -201,7 +201,7 @@ inline size_t product_space(int level, int threads) {
   return threads * floats * sizeof(float);
 }
 
-// AMX with a packed b, (k, n), or (n, k) where `turned` (transposed), split into bfloat16
+// AMX with a packed b, (k, n), or (n, k) where `transposed`, split into bfloat16
 // beforehand: how many floats packing takes, packing.
 inline int64_t product_packed_size(int64_t n, int64_t k) {
 #ifdef CYNET_AMX
@@ -211,10 +211,10 @@ inline int64_t product_packed_size(int64_t n, int64_t k) {
 #endif
 }
 
-inline void product_pack(const float* b, int64_t b_row, bool turned, int64_t k, int64_t n,
+inline void product_pack(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n,
                          float* to, int threads) {
 #ifdef CYNET_AMX
-  amx::pack_by<amx::DEPTH>(threads, b, b_row, turned, k, n, to);
+  amx::pack_by<amx::DEPTH>(threads, b, b_row, transposed, k, n, to);
 #endif
 }
 
@@ -233,10 +233,11 @@ inline bool product_shares_a(int level, ProductWay way, int64_t m, int64_t n, in
 
 // Whether the product is skinny enough to read b in place, which needs no scratch. a is not
 // transposed.
-inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_turned,
+inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_transposed,
                            products::FewOf of) {
-  static constexpr decltype(&baseline::few_suits) table[] = CYNET_AT_LEVELS(few_suits);
-  return table[level](m, n, k, b_turned, of);
+  static constexpr decltype(&baseline::skinny_is_profitable) table[] =
+      CYNET_AT_LEVELS(skinny_is_profitable);
+  return table[level](m, n, k, b_transposed, of);
 }
 
 inline void product(int level, ProductWay way, const Product& p, int threads, char* space) {
@@ -251,13 +252,13 @@ inline void product(int level, ProductWay way, const Product& p, int threads, ch
 }
 
 // Bytes of scratch for forward, or for both gradients; it must be aligned to 64.
-inline size_t window_space(int level, const WindowShape& shape, int threads, bool backward) {
+inline size_t window_space(int level, const ConvWindow& shape, int threads, bool backward) {
   static constexpr decltype(&baseline::window_scratch) table[] = CYNET_AT_LEVELS(window_scratch);
   return table[level](shape, threads, backward) * sizeof(float);
 }
 
 // y = relu(x * w + bias + y): `bias` may be NULL, `relu` and `add` (of y) false.
-inline void window_forward(int level, const WindowShape& shape, const float* x, const float* w,
+inline void window_forward(int level, const ConvWindow& shape, const float* x, const float* w,
                            const float* bias, bool relu, float* y, bool add, int threads,
                            char* space) {
   static constexpr decltype(&baseline::window_forward) table[] = CYNET_AT_LEVELS(window_forward);
@@ -265,39 +266,39 @@ inline void window_forward(int level, const WindowShape& shape, const float* x, 
 }
 
 // dx = gradient of x, or dx += with `add`.
-inline void window_backward_data(int level, const WindowShape& shape, const float* w,
+inline void window_backward_data(int level, const ConvWindow& shape, const float* w,
                                  const float* dy, float* dx, bool add, int threads, char* space) {
   static constexpr decltype(&baseline::window_data) table[] = CYNET_AT_LEVELS(window_data);
   table[level](shape, w, dy, dx, add, threads, reinterpret_cast<float*>(space));
 }
 
 // Bytes of scratch, aligned to 64; less if the weights are packed beforehand.
-inline size_t spread_space(int level, const WindowShape& s, int threads, bool packed) {
-  static constexpr decltype(&baseline::spread_scratch) table[] = CYNET_AT_LEVELS(spread_scratch);
+inline size_t scatter_space(int level, const ConvWindow& s, int threads, bool packed) {
+  static constexpr decltype(&baseline::scatter_scratch) table[] = CYNET_AT_LEVELS(scatter_scratch);
   return table[level](s, threads, packed) * sizeof(float);
 }
 
 // Floats of the packed weights; packing them. They must be aligned to 64.
-inline int64_t spread_packed_size(int level, const WindowShape& s) {
-  static constexpr decltype(&baseline::spread_packed) table[] = CYNET_AT_LEVELS(spread_packed);
+inline int64_t scatter_packed_size(int level, const ConvWindow& s) {
+  static constexpr decltype(&baseline::scatter_packed) table[] = CYNET_AT_LEVELS(scatter_packed);
   return table[level](s);
 }
 
-inline void spread_pack(int level, const WindowShape& s, const float* w, int threads, float* to) {
-  static constexpr decltype(&baseline::spread_pack) table[] = CYNET_AT_LEVELS(spread_pack);
+inline void scatter_pack(int level, const ConvWindow& s, const float* w, int threads, float* to) {
+  static constexpr decltype(&baseline::scatter_pack) table[] = CYNET_AT_LEVELS(scatter_pack);
   table[level](s, w, threads, to);
 }
 
 // dx = gradient of x, or dx += if `add`. Windows are not dilated. `packed`: w is packed.
-inline void window_spread(int level, const WindowShape& shape, const float* w, bool packed,
+inline void window_scatter(int level, const ConvWindow& shape, const float* w, bool packed,
                           const float* dy, float* dx, bool add, int threads, char* space) {
-  static constexpr decltype(&baseline::spread_data) table[] = CYNET_AT_LEVELS(spread_data);
+  static constexpr decltype(&baseline::scatter_data) table[] = CYNET_AT_LEVELS(scatter_data);
   table[level](shape, w, packed ? w : nullptr, dy, dx, add, threads,
                reinterpret_cast<float*>(space));
 }
 
 // dw = gradient of w, or dw += with `add`.
-inline void window_backward_weight(int level, const WindowShape& shape, const float* x,
+inline void window_backward_weight(int level, const ConvWindow& shape, const float* x,
                                    const float* dy, float* dw, bool add, int threads,
                                    char* space) {
   static constexpr decltype(&baseline::window_weight) table[] = CYNET_AT_LEVELS(window_weight);
@@ -306,7 +307,7 @@ inline void window_backward_weight(int level, const WindowShape& shape, const fl
 
 // dw (channels, 1, kernel_h, kernel_w) of a depthwise convolution: of at most 64 pixels and
 // MOST_TAPS taps.
-inline void window_channel_weight(int level, const WindowShape& s, const float* x, const float* dy,
+inline void window_channel_weight(int level, const ConvWindow& s, const float* x, const float* dy,
                                   float* dw, bool add, int threads) {
   static constexpr decltype(&baseline::channel_weight) table[] = CYNET_AT_LEVELS(channel_weight);
   table[level](s, x, dy, dw, add, threads);

@@ -8,9 +8,9 @@ depend on the number of threads.
 from libc.stdint cimport int64_t
 
 cdef extern from "gemm/small.h" namespace "cynet" nogil:
-    # c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_turned` (transposed); b is (k, n),
-    # or (n, k) where `b_turned`. Rows are a_row, b_row and c_row floats apart; `bias` has n floats
-    # or is NULL.
+    # c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_transposed`; b is (k,
+    # n), or (n, k) where `b_transposed`. Rows are a_row, b_row and c_row floats apart; `bias` has
+    # n floats or is NULL.
     # `b_shared`: all threads have just read the whole of b. `mask`, if not NULL: an
     # output of relu, laid out as c; c is multiplied by relu's gradient there. `sums`, if not NULL:
     # the m sums of the rows of a (transposed) are written there, or added if `add_sums`. `packed`,
@@ -19,10 +19,10 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
         int64_t m, n, k
         const float* a
         int64_t a_row
-        bint a_turned
+        bint a_transposed
         const float* b
         int64_t b_row
-        bint b_turned
+        bint b_transposed
         float* c
         int64_t c_row
         const float* bias
@@ -41,7 +41,7 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
 
     # x (batch, height, width, channels), y (batch, out_height, out_width, filters) and w (filters,
     # channels, kernel_h, kernel_w), each C-contiguous.
-    struct WindowShape:
+    struct ConvWindow:
         int64_t batch, height, width, channels, filters, out_height, out_width
         int64_t kernel_h, kernel_w, stride_h, stride_w, dilate_h, dilate_w, pad_h, pad_w
 
@@ -49,36 +49,36 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
 cdef bint product_shares_a(ProductWay way, int64_t m, int64_t n, int threads) noexcept nogil
 # The floats of b packed for TILES; packing it. It must be aligned to 64 bytes.
 cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil
-cdef void product_pack(const float* b, int64_t b_row, bint turned, int64_t k, int64_t n, float* to,
-                       int threads) noexcept nogil
+cdef void product_pack(const float* b, int64_t b_row, bint transposed, int64_t k, int64_t n,
+                       float* to, int threads) noexcept nogil
 cdef size_t product_space(int threads) noexcept nogil
 cdef void product(const Product* p, ProductWay way, int threads, char* space) noexcept nogil
 # Skinny products, which read b in place and need no scratch; a is not transposed. Whether that is
 # faster than a library's product; the product.
-cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_turned) noexcept nogil
+cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_transposed) noexcept nogil
 cdef void product_few(const Product* p, int threads) noexcept nogil
 
 # Bytes of scratch for window_forward, or with `backward` for both gradients.
-cdef size_t window_space(const WindowShape* shape, int threads, bint backward) noexcept nogil
+cdef size_t window_space(const ConvWindow* shape, int threads, bint backward) noexcept nogil
 # y = relu(x * w + bias + y): `bias` of `filters` numbers or NULL, `relu` and `add` where true.
-cdef void window_forward(const WindowShape* shape, const float* x, const float* w,
+cdef void window_forward(const ConvWindow* shape, const float* x, const float* w,
                          const float* bias, bint relu, float* y, bint add, int threads,
                          char* space) noexcept nogil
 # dx = gradient of x, or dx += with `add`.
-cdef void window_backward_data(const WindowShape* shape, const float* w, const float* dy, float* dx,
+cdef void window_backward_data(const ConvWindow* shape, const float* w, const float* dy, float* dx,
                                bint add, int threads, char* space) noexcept nogil
 # The same by spreading the windows that dy's pixels make, which are not dilated: floats of the
 # packed weights, to be aligned to 64, packing them, bytes of scratch, and dx or dx +=.
-cdef int64_t spread_packed_size(const WindowShape* shape) noexcept nogil
-cdef void spread_pack(const WindowShape* shape, const float* w, int threads,
-                      float* to) noexcept nogil
-cdef size_t spread_space(const WindowShape* shape, int threads, bint packed) noexcept nogil
-cdef void window_spread(const WindowShape* shape, const float* w, bint packed, const float* dy,
-                        float* dx, bint add, int threads, char* space) noexcept nogil
+cdef int64_t scatter_packed_size(const ConvWindow* shape) noexcept nogil
+cdef void scatter_pack(const ConvWindow* shape, const float* w, int threads,
+                       float* to) noexcept nogil
+cdef size_t scatter_space(const ConvWindow* shape, int threads, bint packed) noexcept nogil
+cdef void window_scatter(const ConvWindow* shape, const float* w, bint packed, const float* dy,
+                         float* dx, bint add, int threads, char* space) noexcept nogil
 # dw = gradient of w, or dw += with `add`.
-cdef void window_backward_weight(const WindowShape* shape, const float* x, const float* dy,
+cdef void window_backward_weight(const ConvWindow* shape, const float* x, const float* dy,
                                  float* dw, bint add, int threads, char* space) noexcept nogil
 # The gradient of w (channels, 1, kernel_h, kernel_w), each channel a group; x has 64 pixels at
 # most.
-cdef void window_channel_weight(const WindowShape* shape, const float* x, const float* dy,
+cdef void window_channel_weight(const ConvWindow* shape, const float* x, const float* dy,
                                 float* dw, bint add, int threads) noexcept nogil

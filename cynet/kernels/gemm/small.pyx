@@ -11,7 +11,7 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
     bint cpp_shares_a "cynet::product_shares_a"(int level, ProductWay way, int64_t m, int64_t n,
                                                 int threads) noexcept
     int64_t cpp_packed_size "cynet::product_packed_size"(int64_t n, int64_t k) noexcept
-    void cpp_pack "cynet::product_pack"(const float* b, int64_t b_row, bint turned, int64_t k,
+    void cpp_pack "cynet::product_pack"(const float* b, int64_t b_row, bint transposed, int64_t k,
                                         int64_t n, float* to, int threads) noexcept
     void cpp_product "cynet::product"(int level, ProductWay way, const Product& p, int threads,
                                       char* space) noexcept
@@ -19,29 +19,29 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
         AMONG "cynet::products::AMONG"
         ALONE "cynet::products::ALONE"
     bint cpp_is_few "cynet::product_is_few"(int level, int64_t m, int64_t n, int64_t k,
-                                            bint b_turned, FewOf of) noexcept
-    size_t cpp_space "cynet::window_space"(int level, const WindowShape& shape, int threads,
+                                            bint b_transposed, FewOf of) noexcept
+    size_t cpp_space "cynet::window_space"(int level, const ConvWindow& shape, int threads,
                                            bint backward) noexcept
     void cpp_forward "cynet::window_forward"(
-        int level, const WindowShape& shape, const float* x, const float* w, const float* bias,
+        int level, const ConvWindow& shape, const float* x, const float* w, const float* bias,
         bint relu, float* y, bint add, int threads, char* space) noexcept
     void cpp_backward_data "cynet::window_backward_data"(
-        int level, const WindowShape& shape, const float* w, const float* dy, float* dx,
+        int level, const ConvWindow& shape, const float* w, const float* dy, float* dx,
         bint add, int threads, char* space) noexcept
-    size_t cpp_spread_space "cynet::spread_space"(int level, const WindowShape& shape,
-                                                  int threads, bint packed) noexcept
-    int64_t cpp_spread_packed_size "cynet::spread_packed_size"(int level,
-                                                               const WindowShape& shape) noexcept
-    void cpp_spread_pack "cynet::spread_pack"(int level, const WindowShape& shape, const float* w,
-                                              int threads, float* to) noexcept
-    void cpp_spread "cynet::window_spread"(
-        int level, const WindowShape& shape, const float* w, bint packed, const float* dy,
+    size_t cpp_spread_space "cynet::scatter_space"(int level, const ConvWindow& shape,
+                                                   int threads, bint packed) noexcept
+    int64_t cpp_spread_packed_size "cynet::scatter_packed_size"(int level,
+                                                                const ConvWindow& shape) noexcept
+    void cpp_spread_pack "cynet::scatter_pack"(int level, const ConvWindow& shape, const float* w,
+                                               int threads, float* to) noexcept
+    void cpp_spread "cynet::window_scatter"(
+        int level, const ConvWindow& shape, const float* w, bint packed, const float* dy,
         float* dx, bint add, int threads, char* space) noexcept
     void cpp_backward_weight "cynet::window_backward_weight"(
-        int level, const WindowShape& shape, const float* x, const float* dy, float* dw,
+        int level, const ConvWindow& shape, const float* x, const float* dy, float* dw,
         bint add, int threads, char* space) noexcept
     void cpp_channel_weight "cynet::window_channel_weight"(
-        int level, const WindowShape& shape, const float* x, const float* dy, float* dw,
+        int level, const ConvWindow& shape, const float* x, const float* dy, float* dw,
         bint add, int threads) noexcept
 
 
@@ -53,9 +53,9 @@ cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil:
     return cpp_packed_size(n, k)
 
 
-cdef void product_pack(const float* b, int64_t b_row, bint turned, int64_t k, int64_t n, float* to,
-                       int threads) noexcept nogil:
-    cpp_pack(b, b_row, turned, k, n, to, threads)
+cdef void product_pack(const float* b, int64_t b_row, bint transposed, int64_t k, int64_t n,
+                       float* to, int threads) noexcept nogil:
+    cpp_pack(b, b_row, transposed, k, n, to, threads)
 
 
 cdef size_t product_space(int threads) noexcept nogil:
@@ -66,62 +66,62 @@ cdef void product(const Product* p, ProductWay way, int threads, char* space) no
     cpp_product(cpu_level(), way, p[0], threads, space)
 
 
-cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_turned) noexcept nogil:
-    return cpu_level() > 0 and cpp_is_few(cpu_level(), m, n, k, b_turned, ALONE)
+cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_transposed) noexcept nogil:
+    return cpu_level() > 0 and cpp_is_few(cpu_level(), m, n, k, b_transposed, ALONE)
 
 
 cdef void product_few(const Product* p, int threads) noexcept nogil:
     cpp_product(cpu_level(), SKINNY, p[0], threads, NULL)
 
 
-cdef size_t window_space(const WindowShape* shape, int threads, bint backward) noexcept nogil:
+cdef size_t window_space(const ConvWindow* shape, int threads, bint backward) noexcept nogil:
     return cpp_space(cpu_level(), shape[0], threads, backward)
 
 
-cdef void window_forward(const WindowShape* shape, const float* x, const float* w,
+cdef void window_forward(const ConvWindow* shape, const float* x, const float* w,
                          const float* bias, bint relu, float* y, bint add, int threads,
                          char* space) noexcept nogil:
     cpp_forward(cpu_level(), shape[0], x, w, bias, relu, y, add, threads, space)
 
 
-cdef void window_backward_data(const WindowShape* shape, const float* w, const float* dy, float* dx,
+cdef void window_backward_data(const ConvWindow* shape, const float* w, const float* dy, float* dx,
                                bint add, int threads, char* space) noexcept nogil:
     cpp_backward_data(cpu_level(), shape[0], w, dy, dx, add, threads, space)
 
 
-cdef int64_t spread_packed_size(const WindowShape* shape) noexcept nogil:
+cdef int64_t scatter_packed_size(const ConvWindow* shape) noexcept nogil:
     return cpp_spread_packed_size(cpu_level(), shape[0])
 
 
-cdef void spread_pack(const WindowShape* shape, const float* w, int threads,
-                      float* to) noexcept nogil:
+cdef void scatter_pack(const ConvWindow* shape, const float* w, int threads,
+                       float* to) noexcept nogil:
     cpp_spread_pack(cpu_level(), shape[0], w, threads, to)
 
 
-cdef size_t spread_space(const WindowShape* shape, int threads, bint packed) noexcept nogil:
+cdef size_t scatter_space(const ConvWindow* shape, int threads, bint packed) noexcept nogil:
     return cpp_spread_space(cpu_level(), shape[0], threads, packed)
 
 
-cdef void window_spread(const WindowShape* shape, const float* w, bint packed, const float* dy,
-                        float* dx, bint add, int threads, char* space) noexcept nogil:
+cdef void window_scatter(const ConvWindow* shape, const float* w, bint packed, const float* dy,
+                         float* dx, bint add, int threads, char* space) noexcept nogil:
     cpp_spread(cpu_level(), shape[0], w, packed, dy, dx, add, threads, space)
 
 
-cdef void window_backward_weight(const WindowShape* shape, const float* x, const float* dy,
+cdef void window_backward_weight(const ConvWindow* shape, const float* x, const float* dy,
                                  float* dw, bint add, int threads, char* space) noexcept nogil:
     cpp_backward_weight(cpu_level(), shape[0], x, dy, dw, add, threads, space)
 
 
-cdef void window_channel_weight(const WindowShape* shape, const float* x, const float* dy,
+cdef void window_channel_weight(const ConvWindow* shape, const float* x, const float* dy,
                                 float* dw, bint add, int threads) noexcept nogil:
     cpp_channel_weight(cpu_level(), shape[0], x, dy, dw, add, threads)
 
 
-def is_skinny(level, m, n, k, b_turned):
-    """Whether a product of m x k by k x n (transposed with `b_turned`) is skinny enough that
+def is_skinny(level, m, n, k, b_transposed):
+    """Whether a product of m x k by k x n (transposed with `b_transposed`) is skinny enough that
     reading b in place is faster than packing it, at a capability level."""
     cdef int at = ("baseline", "avx2", "avx512", "amx").index(level)
-    return cpp_is_few(at, m, n, k, b_turned, AMONG)
+    return cpp_is_few(at, m, n, k, b_transposed, AMONG)
 
 
 def _scratch(size_t size):
@@ -137,8 +137,8 @@ def _level(name):
 WAYS = ("panels", "amx", "skinny")  # as enum ProductWay of small.h
 
 
-def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None, bint relu=False,
-                    bint add=False, int threads=1, level=None, way="panels",
+def _product_arrays(a, b, c, bint a_transposed=False, bint b_transposed=False, bias=None,
+                    bint relu=False, bint add=False, int threads=1, level=None, way="panels",
                     bint b_shared=False, mask=None, sums=None,
                     bint add_sums=False, bint packed=False):
     """`product` of C-contiguous NumPy float32 matrices, for tests and benchmarks.
@@ -154,9 +154,9 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
     cdef size_t pbias = 0 if bias is None else bias.ctypes.data
     cdef size_t pmask = 0 if mask is None else mask.ctypes.data
-    p.m, p.n, p.k = c.shape[0], c.shape[1], a.shape[0] if a_turned else a.shape[1]
-    p.a, p.a_row, p.a_turned = <float*>pa, a.shape[1], a_turned
-    p.b, p.b_row, p.b_turned = <float*>pb, b.shape[1], b_turned
+    p.m, p.n, p.k = c.shape[0], c.shape[1], a.shape[0] if a_transposed else a.shape[1]
+    p.a, p.a_row, p.a_transposed = <float*>pa, a.shape[1], a_transposed
+    p.b, p.b_row, p.b_transposed = <float*>pb, b.shape[1], b_transposed
     p.c, p.c_row, p.bias, p.relu, p.add = <float*>pc, c.shape[1], <float*>pbias, relu, add
     p.b_shared = b_shared
     cdef size_t psums = 0 if sums is None else sums.ctypes.data
@@ -166,7 +166,7 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     if packed:
         kept, first = _scratch(4 * cpp_packed_size(p.n, p.k))
         pkept = kept.ctypes.data + first
-        cpp_pack(p.b, p.b_row, b_turned, p.k, p.n, <float*>pkept, threads)
+        cpp_pack(p.b, p.b_row, b_transposed, p.k, p.n, <float*>pkept, threads)
         p.packed = <float*>pkept
         p.b = NULL
     with nogil:
@@ -174,8 +174,8 @@ def _product_arrays(a, b, c, bint a_turned=False, bint b_turned=False, bias=None
     return room[start + size:]
 
 
-cdef WindowShape _shape(x, w, y, stride, dilate, pad):
-    cdef WindowShape s
+cdef ConvWindow _shape(x, w, y, stride, dilate, pad):
+    cdef ConvWindow s
     s.batch, s.height, s.width, s.channels = x
     s.filters, _, s.kernel_h, s.kernel_w = w
     _, s.out_height, s.out_width, _ = y
@@ -193,7 +193,7 @@ def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=Fals
     ``'packed_spread'``, with the weights packed before; y, x, w, x or x is written.
     What lies behind the scratch and the packed weights is returned: bytes of 255.
     """
-    cdef WindowShape shape = _shape(x.shape, w.shape, y.shape, stride, dilate, pad)
+    cdef ConvWindow shape = _shape(x.shape, w.shape, y.shape, stride, dilate, pad)
     cdef int at = _level(level)
     cdef int which = ("forward", "backward_data", "backward_weight", "spread",
                       "packed_spread").index(what)

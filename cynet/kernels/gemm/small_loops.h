@@ -68,10 +68,10 @@ CYNET_XINLINE void finish(const Job& job, Vec y, float* to, const float* bias, c
 }
 
 // R rows of a target by V vectors of columns, the last one with `lanes` lanes. With SUMS a is one
-// piece and transposed, and the sums of its rows go to `sums`.
+// term and transposed, and the sums of its rows go to `sums`.
 template <int R, int V, bool LINES, bool SUMS = false>
-inline void tile(const Job& job, const float* a, const float* panel, const Piece* begin,
-                 const Piece* end, float* c, const float* bias, int64_t lanes,
+inline void tile(const Job& job, const float* a, const float* panel, const Term* begin,
+                 const Term* end, float* c, const float* bias, int64_t lanes,
                  float* sums = nullptr) {
   Vec sum[R][V] = {};
   Row<R> whole = {};
@@ -81,9 +81,9 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
   const float* mask = job.mask ? job.mask + (c - job.masked) : nullptr;
   for (int r = 0; r < R && mask; ++r)
     for (int v = 0; v < V; ++v) fetch<false>(mask + r * job.c_row + v * LANES);
-  for (const Piece* piece = begin; piece < end; ++piece) {
-    const float* x = a + piece->a;
-    const float* w = panel + piece->b * V * LANES;
+  for (const Term* term = begin; term < end; ++term) {
+    const float* x = a + term->a;
+    const float* w = panel + term->b * V * LANES;
     const auto add = [&](int64_t k, int64_t stop) {
 #pragma GCC unroll 4
       for (; k < stop; ++k) {
@@ -116,35 +116,35 @@ inline void tile(const Job& job, const float* a, const float* panel, const Piece
 }
 
 template <int R, int V, bool LINES, bool SUMS>
-inline int64_t tiles_of(const Job& job, const float* panel, const Target& t, const Piece* pieces,
+inline int64_t tiles_of(const Job& job, const float* panel, const Target& t, const Term* terms,
                         float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
   for (; row + R <= last; row += R)
-    tile<R, V, LINES, SUMS>(job, job.a + (LINES ? row * job.step : row), panel, pieces + t.begin,
-                            pieces + t.end, c + t.c + row * job.c_row, bias, lanes,
+    tile<R, V, LINES, SUMS>(job, job.a + (LINES ? row * job.step : row), panel, terms + t.begin,
+                            terms + t.end, c + t.c + row * job.c_row, bias, lanes,
                             SUMS ? job.sums + row : nullptr);
   return row;
 }
 
 // Rows row .. last of one target.
 template <int V, bool LINES, bool SUMS>
-inline void target_rows(const Job& job, const float* panel, const Target& t, const Piece* pieces,
+inline void target_rows(const Job& job, const float* panel, const Target& t, const Term* terms,
                         float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
-  row = tiles_of<ROWS, V, LINES, SUMS>(job, panel, t, pieces, c, bias, lanes, row, last);
+  row = tiles_of<ROWS, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
   if (ROWS == 8)
-    row = tiles_of<4, V, LINES, SUMS>(job, panel, t, pieces, c, bias, lanes, row, last);
-  row = tiles_of<2, V, LINES, SUMS>(job, panel, t, pieces, c, bias, lanes, row, last);
-  tiles_of<1, V, LINES, SUMS>(job, panel, t, pieces, c, bias, lanes, row, last);
+    row = tiles_of<4, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
+  row = tiles_of<2, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
+  tiles_of<1, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
 }
 
 // The same for any number of columns of the panel; c and bias begin at its first column.
 template <bool LINES, bool SUMS = false>
 inline void rows_of(const Job& job, const float* panel, int64_t columns, const Target& t,
-                    const Piece* pieces, float* c, const float* bias, int64_t row, int64_t last) {
+                    const Term* terms, float* c, const float* bias, int64_t row, int64_t last) {
   const int64_t vectors = vectors_of(columns), lanes = columns - (vectors - 1) * LANES;
   const auto run = vectors == 3   ? &target_rows<3, LINES, SUMS>
                    : vectors == 2 ? &target_rows<2, LINES, SUMS>
                                   : &target_rows<1, LINES, SUMS>;
-  run(job, panel, t, pieces, c, bias, lanes, row, last);
+  run(job, panel, t, terms, c, bias, lanes, row, last);
 }
 
 // ----- panels
@@ -162,7 +162,8 @@ inline void pack_lines(const float* from, int64_t step, int64_t n, int64_t colum
 
 // Packs a transposed operand: each column is n contiguous floats, `step` apart, with the taps of a
 // channel after one another. Tap t of channel i becomes row t * apart + i of the panel.
-inline void pack_turned(const float* from, int64_t step, int64_t n, int64_t columns, int64_t taps,
+inline void pack_transposed(const float* from, int64_t step, int64_t n, int64_t columns,
+                            int64_t taps,
                        int64_t apart, float* panel) {
   const int64_t width = vectors_of(columns) * LANES;
   for (int64_t j = 0; j < columns; j += LANES) {
@@ -172,7 +173,7 @@ inline void pack_turned(const float* from, int64_t step, int64_t n, int64_t colu
     if (taps == 1 && lanes == LANES) {
       for (; e + 4 <= n; e += 4) {
         Vec rows[4];
-        load_turned_fours(from + j * step + e, step, rows);
+        load_transposed_fours(from + j * step + e, step, rows);
 #pragma GCC unroll 4
         for (int i = 0; i < 4; ++i) at(panel + (e + i) * width + j) = rows[i];
       }
@@ -183,9 +184,9 @@ inline void pack_turned(const float* from, int64_t step, int64_t n, int64_t colu
       const int64_t count = std::min<int64_t>(LANES, n - e);
       Vec rows[LANES] = {};
       const float* block = from + j * step + e;
-      if (count == LANES && lanes == LANES) load_turned(block, step, LANES, LANES, rows);
+      if (count == LANES && lanes == LANES) load_transposed(block, step, LANES, LANES, rows);
       else if (count == 1) rows[0] = load_apart(block, step, lanes);
-      else load_turned(block, step, lanes, count, rows);
+      else load_transposed(block, step, lanes, count, rows);
       for (int64_t i = 0; i < count; ++i) {
         at(panel + (tap * apart + channel) * width + j) = rows[i];
         if (++tap == taps) {
@@ -237,9 +238,9 @@ inline bool shares_a(int64_t m, int64_t n, int threads) {
 // Packs STRIP panels at a time and multiplies BLOCK rows of a by all of them, so that an a that
 // does not fit the cache (NEAR) is read once per strip.
 inline void multiply(const Product& p, int threads, float* space) {
-  const Piece piece = {0, 0};
+  const Term term = {0, 0};
   const Target target = {0, 0, 1};
-  const auto run = p.a_turned ? &rows_of<false> : &rows_of<true>;
+  const auto run = p.a_transposed ? &rows_of<false> : &rows_of<true>;
   const Grid grid = grid_of(p.m, p.n, threads, p.b_shared);
   const int64_t strip = p.m * p.k <= NEAR ? 1 : STRIP;
   share(grid, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
@@ -250,8 +251,8 @@ inline void multiply(const Product& p, int threads, float* space) {
       for (int64_t i = 0; i < parts; ++i) {
         const int64_t k = cut(p.k, i, parts), depth = cut(p.k, i + 1, parts) - k;
         const bool ends = i + 1 == parts;
-        Job job = {p.a + (p.a_turned ? k * p.a_row : k), p.a_row, depth, p.c_row, p.relu && ends,
-                   p.add || i > 0};
+        Job job = {p.a + (p.a_transposed ? k * p.a_row : k), p.a_row, depth, p.c_row,
+                   p.relu && ends, p.add || i > 0};
         if (ends) {
           job.mask = p.mask;
           job.masked = p.c;
@@ -264,16 +265,16 @@ inline void multiply(const Product& p, int threads, float* space) {
           });
         };
         each([&](int64_t j, int64_t columns, float* panel) {
-          if (p.b_turned)
-            pack_turned(p.b + j * p.b_row + k, p.b_row, depth, columns, 1, 0, panel);
+          if (p.b_transposed)
+            pack_transposed(p.b + j * p.b_row + k, p.b_row, depth, columns, 1, 0, panel);
           else
             pack_lines(p.b + k * p.b_row + j, p.b_row, depth, columns, panel);
         });
         for (int64_t block = row; block < last; block += BLOCK) {
           const int64_t stop = std::min(block + BLOCK, last);
           Job own = job;
-          own.a += p.a_turned ? block : block * p.a_row;
-          if (p.a_turned && p.a_row >= FAR) {
+          own.a += p.a_transposed ? block : block * p.a_row;
+          if (p.a_transposed && p.a_row >= FAR) {
             pack_lines(own.a, p.a_row, depth, stop - block, rows);
             own.a = rows;
             own.step = vectors_of(stop - block) * LANES;
@@ -284,7 +285,7 @@ inline void multiply(const Product& p, int threads, float* space) {
           }
           each([&](int64_t j, int64_t columns, const float* panel) {
             const auto multiply_rows = p.sums && j == 0 ? &rows_of<false, true> : run;
-            multiply_rows(own, panel, columns, target, &piece, p.c + block * p.c_row + j,
+            multiply_rows(own, panel, columns, target, &term, p.c + block * p.c_row + j,
                           p.bias && i == 0 ? p.bias + j : nullptr, 0, stop - block);
           });
         }
@@ -294,56 +295,56 @@ inline void multiply(const Product& p, int threads, float* space) {
 }
 
 // Floats of scratch per thread, for products over so many channels.
-inline int64_t panel_scratch(const WindowShape& s, int64_t channels) {
+inline int64_t panel_scratch(const ConvWindow& s, int64_t channels) {
   return taps_of(s) * tap_rows(channels) * WIDTH * LANES + FLOATS_APART;
 }
 
 // The same for the gradient of the weights: a panel, the sums of ROWS filters, filters of dy.
-inline int64_t weight_scratch(const WindowShape& s) {
+inline int64_t weight_scratch(const ConvWindow& s) {
   return (pixels_in(s) * s.batch + taps_of(s) * ROWS) * WIDTH * LANES +
          pixels_out(s) * s.batch * FILTERS + FLOATS_APART;
 }
 
-inline int64_t window_scratch(const WindowShape& s, int threads, bool backward) {
-  if (!backward) return Pieces::space(s, FORWARD) + threads * panel_scratch(s, s.channels);
-  const int64_t data = Pieces::space(s, DATA) + threads * panel_scratch(s, s.filters);
-  const int64_t weight = Pieces::space(s, WEIGHT) + threads * weight_scratch(s);
+inline int64_t window_scratch(const ConvWindow& s, int threads, bool backward) {
+  if (!backward) return WindowTerms::space(s, FORWARD) + threads * panel_scratch(s, s.channels);
+  const int64_t data = WindowTerms::space(s, DATA) + threads * panel_scratch(s, s.filters);
+  const int64_t weight = WindowTerms::space(s, WEIGHT) + threads * weight_scratch(s);
   return std::max(data, weight);
 }
 
-inline void window_forward(const WindowShape& s, const float* x, const float* w, const float* bias,
+inline void window_forward(const ConvWindow& s, const float* x, const float* w, const float* bias,
                            bool relu, float* y, bool add, int threads, float* space) {
-  const Pieces all(s, FORWARD, s.channels, s.filters, space);
+  const WindowTerms all(s, FORWARD, s.channels, s.filters, space);
   const int64_t taps = taps_of(s), length = s.channels * taps;
   const Job job = {x, pixels_in(s) * s.channels, s.channels, pixels_out(s) * s.filters, relu, add};
-  space += Pieces::space(s, FORWARD);
+  space += WindowTerms::space(s, FORWARD);
   share(threads, s.batch, s.filters, [&](int64_t part, int64_t row, int64_t last, int64_t first,
                                          int64_t end) {
     float* panel = space + part * panel_scratch(s, s.channels);
     each_panel(first, end, s.filters, WIDTH, [&](int64_t j, int64_t j_end) {
-      pack_turned(w + j * length, length, length, j_end - j, taps, tap_rows(s.channels), panel);
+      pack_transposed(w + j * length, length, length, j_end - j, taps, tap_rows(s.channels), panel);
       for (int64_t i = 0; i < all.size; ++i)
-        rows_of<true>(job, panel, j_end - j, all.targets[i], all.pieces, y + j,
+        rows_of<true>(job, panel, j_end - j, all.targets[i], all.terms, y + j,
                       bias ? bias + j : nullptr, row, last);
     });
   });
 }
 
-inline void window_data(const WindowShape& s, const float* w, const float* dy, float* dx, bool add,
+inline void window_data(const ConvWindow& s, const float* w, const float* dy, float* dx, bool add,
                         int threads, float* space) {
-  const Pieces all(s, DATA, s.filters, s.channels, space);
+  const WindowTerms all(s, DATA, s.filters, s.channels, space);
   const int64_t taps = taps_of(s);
   const Job job = {dy, pixels_out(s) * s.filters, s.filters, pixels_in(s) * s.channels, false, add};
-  space += Pieces::space(s, DATA);
+  space += WindowTerms::space(s, DATA);
   share(threads, s.batch, s.channels, [&](int64_t part, int64_t row, int64_t last, int64_t first,
                                           int64_t end) {
     float* panel = space + part * panel_scratch(s, s.filters);
     each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
       for (int64_t f = 0; f < s.filters; ++f)
-        pack_turned(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps,
+        pack_transposed(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps,
                     tap_rows(s.filters), panel + f * vectors_of(j_end - j) * LANES);
       for (int64_t i = 0; i < all.size; ++i)
-        rows_of<true>(job, panel, j_end - j, all.targets[i], all.pieces, dx + j, nullptr, row,
+        rows_of<true>(job, panel, j_end - j, all.targets[i], all.terms, dx + j, nullptr, row,
                       last);
     });
   });
@@ -378,7 +379,7 @@ inline void write_taps(const float* sums, int64_t taps, int64_t rows, int64_t co
 }
 
 // Packs dy of `count` filters, in groups of ROWS filters: [group][pixel][image][ROWS].
-inline void pack_filters(const WindowShape& s, const float* from, int64_t count, float* to) {
+inline void pack_filters(const ConvWindow& s, const float* from, int64_t count, float* to) {
   const int64_t pixels = pixels_out(s);
   for (int64_t p = 0; p < pixels; ++p)
     for (int64_t b = 0; b < s.batch; ++b)
@@ -391,12 +392,12 @@ inline void pack_filters(const WindowShape& s, const float* from, int64_t count,
       }
 }
 
-inline void window_weight(const WindowShape& s, const float* x, const float* dy, float* dw,
+inline void window_weight(const ConvWindow& s, const float* x, const float* dy, float* dw,
                           bool add, int threads, float* space) {
   const int64_t taps = taps_of(s), pixels = pixels_in(s), filter = s.channels * taps;
   const int64_t panel_size = pixels * s.batch * WIDTH * LANES;
-  const Pieces all(s, WEIGHT, s.batch * ROWS, 0, space);
-  space += Pieces::space(s, WEIGHT);
+  const WindowTerms all(s, WEIGHT, s.batch * ROWS, 0, space);
+  space += WindowTerms::space(s, WEIGHT);
   share(threads, s.filters, s.channels, [&](int64_t part, int64_t row, int64_t last, int64_t first,
                                             int64_t end) {
     float* panel = space + part * weight_scratch(s);
@@ -415,7 +416,7 @@ inline void window_weight(const WindowShape& s, const float* x, const float* dy,
           const float* group = packed + r * pixels_out(s) * s.batch;
           const Job job = {group, ROWS, s.batch, width, false, false};
           for (int64_t t = 0; t < taps; ++t)
-            rows_of<false>(job, panel, width, all.targets[t], all.pieces, sums + t * ROWS * width,
+            rows_of<false>(job, panel, width, all.targets[t], all.terms, sums + t * ROWS * width,
                            nullptr, 0, count);
           write_taps(sums, taps, count, j_end - j, add, dw + (f + r) * filter + j * taps, filter);
         }
@@ -426,7 +427,7 @@ inline void window_weight(const WindowShape& s, const float* x, const float* dy,
 
 // The same for a depthwise convolution: dw (channels, 1, kernel_h, kernel_w), with at most
 // MOST_TAPS taps.
-inline void channel_weight(const WindowShape& s, const float* x, const float* dy, float* dw,
+inline void channel_weight(const ConvWindow& s, const float* x, const float* dy, float* dw,
                            bool add, int threads) {
   const int64_t taps = taps_of(s), channels = s.channels;
   parallel_for(threads, vectors_of(channels), [&](int64_t begin, int64_t end) {

@@ -57,7 +57,7 @@ CYNET_XINLINE void turn_fours(Register a, Register b, Register c, Register d, Ve
 
 // Four floats of LANES lines, `step` floats apart: memory exchanges them by fours, two shuffles a
 // vector do the rest. rows[i] gets the i-th of each.
-CYNET_XINLINE void load_turned_fours(const float* from, int64_t step, Vec* rows) {
+CYNET_XINLINE void load_transposed_fours(const float* from, int64_t step, Vec* rows) {
   turn_fours(fours(from, 4 * step), fours(from + step, 4 * step), fours(from + 2 * step, 4 * step),
              fours(from + 3 * step, 4 * step), rows);
 }
@@ -108,7 +108,7 @@ CYNET_XINLINE void turn(Vec* rows) {
 
 // The first n floats of `lines` lines, `step` floats apart, neither more than LANES: rows[i] gets
 // the i-th of each. `rows` are zeros before.
-CYNET_XINLINE void load_turned(const float* from, int64_t step, int64_t lines, int64_t n,
+CYNET_XINLINE void load_transposed(const float* from, int64_t step, int64_t lines, int64_t n,
                                Vec* rows) {
   for (int64_t i = 0; i < lines; ++i)
     rows[i] = n == LANES ? load(from + i * step) : load_part(from + i * step, n);

@@ -23,8 +23,8 @@ CYNET_XINLINE uint32_t order_key(T x, bool ascending) {
     const float value = static_cast<float>(x) + 0.0f;  // -0 is 0
     const uint32_t bits = bit_cast<uint32_t>(value), sign = bits & 0x80000000u;
     const uint32_t key = sign ? ~bits : bits | 0x80000000u;
-    const uint32_t turned = ascending ? key : ~key;
-    return value == value ? turned : 0xffffffffu;
+    const uint32_t transposed = ascending ? key : ~key;
+    return value == value ? transposed : 0xffffffffu;
   }
 }
 
@@ -63,7 +63,7 @@ namespace cynet {
 
 // Positions of the k first elements of each row along the middle axis (outer, n, inner), to order
 // as (outer, k, inner); `scratch` holds 2 n numbers for each of `threads` threads.
-struct Order {
+struct SortRows {
   template <typename T>
   static void run(int threads, int level, bool ascending, int64_t outer, int64_t n, int64_t inner,
                   int64_t k, const void* x_, int64_t* scratch, int64_t* order) {
@@ -147,7 +147,7 @@ struct MarkOrder {
 
 inline void order_all(int threads, int level, int dtype, bool ascending, int64_t outer, int64_t n,
                       int64_t inner, int64_t k, const void* x, int64_t* scratch, int64_t* order) {
-  by_dtype<Order>(dtype, threads, level, ascending, outer, n, inner, k, x, scratch, order);
+  by_dtype<SortRows>(dtype, threads, level, ascending, outer, n, inner, k, x, scratch, order);
 }
 inline void take_order_all(int threads, int dtype, bool backwards, bool add, int64_t outer,
                            int64_t n, int64_t inner, int64_t k, const int64_t* order, void* x,

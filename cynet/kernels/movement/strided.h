@@ -79,19 +79,19 @@ void strided_loop(int threads, int level, const StridedSpace& s, void* dst_, con
   static const Row rows_of[] = CYNET_AT_LEVELS(strided_row<T, mode>);
   const Row strided_row = rows_of[level];
   const int last = s.ndim - 1;
-  int turned = -1;
+  int transposed = -1;
   if (s.src_stride[last] != 1 && s.dst_stride[last] == 1)
     for (int i = 0; i < last; ++i)
-      if (s.src_stride[i] == 1 && s.shape[i] >= 4) turned = i;
-  if (turned >= 0) {
-    StridedSpace rest = s;  // all axes; the turned one counts blocks
-    const int64_t rows = s.shape[turned], blocks = (rows + BLOCK - 1) / BLOCK;
-    rest.shape[turned] = blocks;
-    rest.dst_stride[turned] *= BLOCK;
-    rest.src_stride[turned] *= BLOCK;
+      if (s.src_stride[i] == 1 && s.shape[i] >= 4) transposed = i;
+  if (transposed >= 0) {
+    StridedSpace rest = s;  // all axes; the transposed one counts blocks
+    const int64_t rows = s.shape[transposed], blocks = (rows + BLOCK - 1) / BLOCK;
+    rest.shape[transposed] = blocks;
+    rest.dst_stride[transposed] *= BLOCK;
+    rest.src_stride[transposed] *= BLOCK;
     int64_t outer = 1;
     for (int i = 0; i < last; ++i) outer *= rest.shape[i];
-    const int64_t n = s.shape[last], dr = s.dst_stride[turned], sc = s.src_stride[last];
+    const int64_t n = s.shape[last], dr = s.dst_stride[transposed], sc = s.src_stride[last];
     parallel_for(threads, outer, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) {
         int64_t index = o, d = 0, f = 0, height = BLOCK;
@@ -100,7 +100,7 @@ void strided_loop(int threads, int level, const StridedSpace& s, void* dst_, con
           index /= rest.shape[i];
           d += k * rest.dst_stride[i];
           f += k * rest.src_stride[i];
-          if (i == turned && rows - k * BLOCK < BLOCK) height = rows - k * BLOCK;
+          if (i == transposed && rows - k * BLOCK < BLOCK) height = rows - k * BLOCK;
         }
         for (int64_t c = 0; c < n; c += BLOCK) {
           const int64_t stop = c + BLOCK < n ? c + BLOCK : n;

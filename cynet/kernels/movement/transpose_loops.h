@@ -16,7 +16,7 @@ static void swap_singly(const Swap& s, const float* from, float* to, int64_t i, 
 CYNET_XINLINE void swap_four_columns(const Swap& s, const float* from, float* to, int64_t i,
                                      int64_t j, int done) {
   Vec four[4];
-  load_turned_fours(from + i * s.from_step + j, s.from_step, four);
+  load_transposed_fours(from + i * s.from_step + j, s.from_step, four);
 #pragma GCC unroll 4
   for (int k = 0; k < 4; ++k) {
     if (k < done) continue;

@@ -39,7 +39,7 @@ struct NormGradient {
   bool constant;                 // mean and variance were given
 };
 
-struct WindowShape {
+struct PoolWindow {
   int64_t batch, channels, in_size[2], out_size[2], kernel[2], stride[2], pad[2], pad_after[2];
   int type;       // 0 max, 1 average, 2 sum
   int count_pad;  // averages divide by the window as far as the padded input goes
@@ -94,13 +94,13 @@ inline void norm_backward(int level, const NormShape* s, const NormGradient* g, 
   levels[level](s, g, threads, space);
 }
 
-inline void window_pool(int level, const WindowShape* s, const float* x, float* y, bool add,
+inline void window_pool(int level, const PoolWindow* s, const float* x, float* y, bool add,
                         int threads) {
   CYNET_PICK(window_pool);
   levels[level](s, x, y, add, threads);
 }
 
-inline void window_unpool(int level, const WindowShape* s, const float* dy, const float* x,
+inline void window_unpool(int level, const PoolWindow* s, const float* dy, const float* x,
                           float* dx, bool add, int threads) {
   CYNET_PICK(window_unpool);
   levels[level](s, dy, x, dx, add, threads);

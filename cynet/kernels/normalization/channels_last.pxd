@@ -31,7 +31,7 @@ cdef extern from "normalization/channels_last.h" namespace "cynet" nogil:
         cbool add_beta
         cbool constant
 
-    struct WindowShape:
+    struct PoolWindow:
         int64_t batch
         int64_t channels
         int64_t in_size[2]
@@ -53,6 +53,6 @@ cdef void norm_apply(const NormShape* s, const float* x, const float* scale, con
                      const float* residual, float* y, bint add) noexcept nogil
 cdef void norm_backward(const NormShape* s, const NormGradient* g, double* space) noexcept nogil
 # y (+)= pool(x); dx (+)= its gradient (x is read for maxima only)
-cdef void window_pool(const WindowShape* s, const float* x, float* y, bint add) noexcept nogil
-cdef void window_unpool(const WindowShape* s, const float* dy, const float* x, float* dx,
+cdef void window_pool(const PoolWindow* s, const float* x, float* y, bint add) noexcept nogil
+cdef void window_unpool(const PoolWindow* s, const float* dy, const float* x, float* dx,
                         bint add) noexcept nogil

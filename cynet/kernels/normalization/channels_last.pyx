@@ -14,9 +14,9 @@ cdef extern from "normalization/channels_last.h" namespace "cynet" nogil:
                                      int threads) noexcept
     void c_backward "cynet::norm_backward"(int level, const NormShape* s, const NormGradient* g,
                                            int threads, double* space) noexcept
-    void c_pool "cynet::window_pool"(int level, const WindowShape* s, const float* x, float* y,
+    void c_pool "cynet::window_pool"(int level, const PoolWindow* s, const float* x, float* y,
                                      bint add, int threads) noexcept
-    void c_unpool "cynet::window_unpool"(int level, const WindowShape* s, const float* dy,
+    void c_unpool "cynet::window_unpool"(int level, const PoolWindow* s, const float* dy,
                                          const float* x, float* dx, bint add,
                                          int threads) noexcept
 
@@ -34,14 +34,14 @@ cdef void norm_backward(const NormShape* s, const NormGradient* g, double* space
     c_backward(cpu_level(), s, g, threads_for(s.rows * s.channels), space)
 
 
-cdef int64_t _work(const WindowShape* s) noexcept nogil:
+cdef int64_t _work(const PoolWindow* s) noexcept nogil:
     return s.batch * s.channels * s.out_size[0] * s.out_size[1] * s.kernel[0] * s.kernel[1]
 
 
-cdef void window_pool(const WindowShape* s, const float* x, float* y, bint add) noexcept nogil:
+cdef void window_pool(const PoolWindow* s, const float* x, float* y, bint add) noexcept nogil:
     c_pool(cpu_level(), s, x, y, add, threads_for(_work(s)))
 
 
-cdef void window_unpool(const WindowShape* s, const float* dy, const float* x, float* dx,
+cdef void window_unpool(const PoolWindow* s, const float* dy, const float* x, float* dx,
                         bint add) noexcept nogil:
     c_unpool(cpu_level(), s, dy, x, dx, add, threads_for(_work(s)))

@@ -321,7 +321,7 @@ struct WindowPart {
   int64_t begin, end, counted;
 };
 
-static inline WindowPart window_part(const WindowShape* s, int axis, int64_t at) {
+static inline WindowPart window_part(const PoolWindow* s, int axis, int64_t at) {
   WindowPart w;
   w.begin = at * s->stride[axis] - s->pad[axis];
   w.end = w.begin + s->kernel[axis];
@@ -361,7 +361,7 @@ CYNET_XINLINE auto window_takes(const Floats& each, const Floats& v) {
 
 // K: all windows are K x K; 0: sizes are read at run time.
 template <typename V, int K>
-CYNET_XINLINE typename V::Floats window_forward(const WindowShape* s, const float* x,
+CYNET_XINLINE typename V::Floats window_forward(const PoolWindow* s, const float* x,
                                                 const WindowPart& h, const WindowPart& w,
                                                 int64_t c) {
   typedef typename V::Floats Floats;
@@ -398,7 +398,7 @@ CYNET_XINLINE void by_window(const WindowPart& h, const WindowPart& w, F&& f) {
   else f(std::integral_constant<int, 0>());
 }
 
-static void window_pool(const WindowShape* s, const float* x, float* y, bool add, int threads) {
+static void window_pool(const PoolWindow* s, const float* x, float* y, bool add, int threads) {
   const int64_t C = s->channels, OH = s->out_size[0], OW = s->out_size[1];
   const int64_t image = s->in_size[0] * s->in_size[1] * C;
   parallel_for(threads, s->batch * OH, [=](int64_t begin, int64_t end) {
@@ -424,7 +424,7 @@ static void window_pool(const WindowShape* s, const float* x, float* y, bool add
 // Adds the gradient of an output to its window; of equal maxima the first one gets it. With `fresh`
 // the elements of the window are overwritten instead.
 template <typename V, int K>
-CYNET_XINLINE void window_spread(const WindowShape* s, const float* x, const float* dy,
+CYNET_XINLINE void window_scatter(const PoolWindow* s, const float* x, const float* dy,
                                  const WindowPart& h, const WindowPart& w, float* dx, int64_t c,
                                  bool fresh) {
   typedef typename V::Floats Floats;
@@ -460,7 +460,7 @@ CYNET_XINLINE void window_spread(const WindowShape* s, const float* x, const flo
 }
 
 // True if every element of the input is in exactly one window.
-static bool windows_tile(const WindowShape* s) {
+static bool windows_tile(const PoolWindow* s) {
   for (int axis = 0; axis < 2; ++axis)
     if (s->stride[axis] != s->kernel[axis] || s->pad[axis] != 0 ||
         s->out_size[axis] * s->kernel[axis] != s->in_size[axis])
@@ -468,7 +468,7 @@ static bool windows_tile(const WindowShape* s) {
   return true;
 }
 
-static void window_unpool(const WindowShape* s, const float* dy, const float* x, float* dx,
+static void window_unpool(const PoolWindow* s, const float* dy, const float* x, float* dx,
                           bool add, int threads) {
   const int64_t C = s->channels, OH = s->out_size[0], OW = s->out_size[1];
   const int64_t pixels = s->in_size[0] * s->in_size[1];
@@ -493,7 +493,7 @@ static void window_unpool(const WindowShape* s, const float* dy, const float* x,
           const float* grad = dy + ((n_image * OH + i) * OW + j) * C;
           by_window(h, w, [=](auto size) {
             over_channels(from, to, fresh, [=](auto kind, int64_t c) {
-              window_spread<decltype(kind), decltype(size)::value>(s, in, grad + c, h, w, out, c,
+              window_scatter<decltype(kind), decltype(size)::value>(s, in, grad + c, h, w, out, c,
                                                                    fresh);
             });
           });

@@ -43,7 +43,7 @@ cdef void make_reduce_space(ReduceSpace* space, int ndim, const int64_t* shape,
     s.n_kept = s.n_reduced = 0
     s.kept_size = s.reduced_size = 1
     s.last_is_kept = 0
-    # from the last axis to the first; the lists are turned round below
+    # from the last axis to the first; the lists are transposed round below
     for i in range(ndim - 1, -1, -1):
         if shape[i] == 1:
             continue

@@ -10,8 +10,8 @@ cdef void sum_rows(const floating* x, int64_t rows, int64_t cols, floating* y,
 cdef void sum_channels(const floating* x, int64_t batch, int64_t channels, int64_t space,
                        floating* y, bint add) noexcept nogil
 # y[i, j] (+)= b[j]
-cdef void spread_rows(const floating* b, int64_t rows, int64_t cols, floating* y,
-                      bint add) noexcept nogil
+cdef void broadcast_rows(const floating* b, int64_t rows, int64_t cols, floating* y,
+                         bint add) noexcept nogil
 # y[n, c, s] += b[c]
 cdef void add_channels(const floating* b, int64_t batch, int64_t channels, int64_t space,
                        floating* y) noexcept nogil

@@ -38,8 +38,8 @@ cdef void sum_channels(const floating* x, int64_t batch, int64_t channels, int64
         y[c] = <floating>total
 
 
-cdef void spread_rows(const floating* b, int64_t rows, int64_t cols, floating* y,
-                      bint add) noexcept nogil:
+cdef void broadcast_rows(const floating* b, int64_t rows, int64_t cols, floating* y,
+                         bint add) noexcept nogil:
     cdef int64_t i, j
     cdef floating* row
     for i in range(rows):

@@ -23,7 +23,7 @@ typedef void (*Dgemm)(int, int, int64_t, int64_t, int64_t, double, const double*
 // in floats (amx.h).
 struct PackedProducts {
   int64_t (*size)(int64_t k, int64_t n);
-  void (*pack)(const float* b, int64_t b_row, bool turned, int64_t k, int64_t n, float* to);
+  void (*pack)(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n, float* to);
   void (*times)(const float* a, int64_t a_row, int64_t m, const float* packed, int64_t k,
                 int64_t n, float* c, int64_t c_row, bool add);
 };

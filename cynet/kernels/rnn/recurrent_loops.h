@@ -9,15 +9,15 @@
 
 inline int64_t packed_floats(int64_t k, int64_t n) { return k * vectors_of(n) * LANES; }
 
-// Packs b, (k, n) or (n, k) where `turned` (transposed), into panels in the order in which times()
-// reads them.
-inline void pack_matrix(const float* b, int64_t b_row, bool turned, int64_t k, int64_t n,
+// Packs b, (k, n) or (n, k) where `transposed`, into panels in the order in which
+// times() reads them.
+inline void pack_matrix(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n,
                         float* to) {
   for (int64_t first = 0; first < k; first += DEPTH) {
     const int64_t depth = std::min(DEPTH, k - first);
     each_panel(0, vectors_of(n), n, WIDTH, [&](int64_t j, int64_t end) {
-      if (turned)
-        pack_turned(b + j * b_row + first, b_row, depth, end - j, 1, 0, to);
+      if (transposed)
+        pack_transposed(b + j * b_row + first, b_row, depth, end - j, 1, 0, to);
       else
         pack_lines(b + first * b_row + j, b_row, depth, end - j, to);
       to += packed_floats(depth, end - j);
@@ -30,7 +30,7 @@ inline void times(const Recurrence& r, bool, const float* a, int64_t a_row, int6
                   const float* packed, const float*, int64_t k, int64_t n, float* c,
                   int64_t c_row, bool add) {
   if (r.products) return r.products->times(a, a_row, m, packed, k, n, c, c_row, add);
-  const Piece piece = {0, 0};
+  const Term term = {0, 0};
   const Target target = {0, 0, 1};
   for (int64_t row = 0; row < m; row += BLOCK) {
     const float* panel = packed;
@@ -39,18 +39,19 @@ inline void times(const Recurrence& r, bool, const float* a, int64_t a_row, int6
       const int64_t depth = std::min(DEPTH, k - first);
       const Job job = {a + row * a_row + first, a_row, depth, c_row, false, add || first > 0};
       each_panel(0, vectors_of(n), n, WIDTH, [&](int64_t j, int64_t end) {
-        rows_of<true>(job, panel, end - j, target, &piece, c + row * c_row + j, nullptr, 0, last);
+        rows_of<true>(job, panel, end - j, target, &term, c + row * c_row + j, nullptr, 0, last);
         panel += packed_floats(depth, end - j);
       });
     }
   }
 }
 
-// The same for a b that is not packed, (n, k) where `turned`.
-inline void times(const Recurrence& r, bool turned, const double* a, int64_t a_row, int64_t m,
+// The same for a b that is not packed, (n, k) where `transposed`.
+inline void times(const Recurrence& r, bool transposed, const double* a, int64_t a_row, int64_t m,
                   const double*, const double* weight, int64_t k, int64_t n, double* c,
                   int64_t c_row, bool add) {
-  r.gemm(0, turned, m, n, k, 1.0, a, a_row, weight, turned ? k : n, add ? 1.0 : 0.0, c, c_row);
+  r.gemm(0, transposed, m, n, k, 1.0, a, a_row, weight, transposed ? k : n, add ? 1.0 : 0.0, c,
+         c_row);
 }
 
 inline int64_t part_size(const Recurrence& r, int64_t k, int64_t n) {

@@ -25,7 +25,7 @@ cdef enum ArgumentKind:
     kSpace = 5
     kValue = 6      # a number or a struct
     kAddend = 7     # int: whether the request of array `index` is to add
-    kWords = 8      # Words: the random stream of resource `index`
+    kRandomStream = 8      # RandomStream: the random stream of resource `index`
     kConstant = 9   # device memory that the operator holds
     kSize = 10      # int64: elements of output `index`
     kBytes = 11     # int64: bytes of output `index`
@@ -43,7 +43,7 @@ cdef struct Argument:
     void* pointer   # kConstant
     int64_t nbytes  # kConstant, kSpace
 
-cdef struct Words:  # what kernels/random.cu takes
+cdef struct RandomStream:  # what kernels/random.cu takes
     uint64_t seed
     uint64_t stream
     const void* base

@@ -15,7 +15,7 @@ from ...base.errors import ArgumentError, KernelError
 from .launch_steps import Array, Check
 
 _KINDS = {"in": kIn, "out": kOut, "out_grad": kOutGrad, "in_grad": kInGrad, "aux": kAux,
-          "space": kSpace, "add": kAddend, "random": kWords, "size": kSize, "bytes": kBytes}
+          "space": kSpace, "add": kAddend, "random": kRandomStream, "size": kSize, "bytes": kBytes}
 _WHEN = {"write": kIfWrite, "add": kIfAdd, "training": kIfTraining, "predicting": kIfPredicting}
 
 
@@ -85,7 +85,7 @@ cdef class DeviceOperator(Operator):
         cdef void* pointers[MAX_ARGUMENTS]
         cdef int64_t sizes[MAX_ARGUMENTS]
         cdef int64_t counts[MAX_ARGUMENTS]
-        cdef Words words
+        cdef RandomStream words
         cdef int adds[MAX_ARGUMENTS]
         cdef int64_t found[2]
         cdef const Step* step
@@ -125,7 +125,7 @@ cdef class DeviceOperator(Operator):
                 elif a.kind == kAddend:
                     adds[k] = req[a.index] == kAddTo
                     params[k] = &adds[k]
-                elif a.kind == kWords:
+                elif a.kind == kRandomStream:
                     words.seed = ctx.requested[a.index].seed
                     words.stream = ctx.requested[a.index].stream
                     words.base = random_base()

@@ -2,7 +2,8 @@
 
 ``IN[0]``, ``OUT[0]``, ``OUT_GRAD[0]``, ``IN_GRAD[0]``, ``AUX[0]``, ``SPACE[0]`` are pointers, to
 the operator's tensors and its temporary memory; ``ADD`` is the int that says whether the request of
-the array a launch writes is to add; ``RANDOM`` is the run's random stream (``Words`` of random.cu).
+the array a launch writes is to add; ``RANDOM`` is the run's random stream (``RandomStream`` of
+random.cu).
 A Python int is a ``long long`` of the kernel, a bool an ``int``, a float a ``double``, a ctypes
 structure itself, and what `Device.upload` gave a pointer.
 """

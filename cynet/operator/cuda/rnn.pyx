@@ -31,7 +31,7 @@ cdef enum:
     WORK = MAX_SPACES         # temporary memory of the calls
     STANDIN = MAX_SPACES + 1  # of what the hidden output does not hold
 
-cdef struct Kept:  # what forward leaves for backward
+cdef struct Reserve:  # what forward leaves for backward
     char* factors   # dropout's, an array between two stacks
     char* reserves  # cuDNN's
     char* outputs   # of the stacks
@@ -96,7 +96,7 @@ cdef class RNNForm(Operator):
         cdef int last = ctx.n_out - 1, i
         cdef int64_t top = self.stacks.size() - 1
         cdef char* work
-        cdef Kept where
+        cdef Reserve where
         cdef void* ends[2]
         _prepare(self, ctx, in_data)
         _take(self, ctx, <char*>out_data[last].data if req[last] != kNullOp else NULL,
@@ -121,7 +121,7 @@ cdef class RNNForm(Operator):
                       TBlob* aux_states) except -1 nogil:
         cdef int64_t s, n = self.stacks.size()
         cdef int i
-        cdef Kept where
+        cdef Reserve where
         cdef char* work
         cdef char* dx
         cdef const char* dy = <const char*>out_grad[0].data
@@ -213,8 +213,8 @@ cdef int _read_lengths(RNNForm self, OpContext* ctx, const TBlob* given) except 
     return 0
 
 
-cdef Kept _laid_out(RNNForm self, char* begin, char* factors) noexcept nogil:
-    cdef Kept where
+cdef Reserve _laid_out(RNNForm self, char* begin, char* factors) noexcept nogil:
+    cdef Reserve where
     where.factors, where.reserves = factors, begin
     where.outputs = begin + self.reserves
     where.inputs = where.outputs + <int64_t>self.stacks.size() * self.y_bytes
@@ -222,7 +222,7 @@ cdef Kept _laid_out(RNNForm self, char* begin, char* factors) noexcept nogil:
 
 
 cdef int _take(RNNForm self, OpContext* ctx, char* hidden, bint training,
-               Kept* where) except -1 nogil:
+               Reserve* where) except -1 nogil:
     """Where forward puts what it keeps; `hidden` is NULL where that output is not asked for."""
     cdef char* own
     if hidden != NULL and self.fits and training:
@@ -235,7 +235,7 @@ cdef int _take(RNNForm self, OpContext* ctx, char* hidden, bint training,
 
 
 cdef int _restore(RNNForm self, OpContext* ctx, const TBlob* in_data, char* hidden, char* work,
-                  Kept* where) except -1 nogil:
+                  Reserve* where) except -1 nogil:
     """What forward kept, with reserves that backward may change; computed again where it did not
     fit."""
     cdef void* ends[2]
@@ -332,7 +332,7 @@ cdef int _zero(RNNForm self, OpContext* ctx, void* to, int64_t size) except -1 n
 
 
 cdef int _compute(RNNForm self, OpContext* ctx, const TBlob* in_data, bint draw, bint training,
-                  Kept* where, void** ends, char* work) except -1 nogil:
+                  Reserve* where, void** ends, char* work) except -1 nogil:
     """Forward through all stacks. `draw`: factors of dropout are new, not those of `where`."""
     cdef int64_t s
     cdef const void* c = in_data[3].data if self.kinds == 2 else NULL
@@ -363,7 +363,7 @@ cdef const void* _weights(RNNForm self, OpContext* ctx, int64_t s, const void* p
 
 cdef int _stack_gradient(RNNForm self, OpContext* ctx, int64_t s, const char* dy, char* dx,
                          const TBlob* out_grad, const TBlob* in_data, int req, TBlob* gradient,
-                         void** grads, Kept* where, char* work) except -1 nogil:
+                         void** grads, Reserve* where, char* work) except -1 nogil:
     cdef char* reserve = where.reserves + self.reserve_at[s]
     cdef char* y = where.outputs + s * self.y_bytes
     cdef const void* x = in_data[0].data

@@ -112,11 +112,11 @@ def channels_last(prop, shapes, types, device):
     n, c, inner = shapes[0][0], shapes[0][1], prod(shapes[0][2:])
     rows, columns = (c, inner) if prop.to_last else (inner, c)
     whole = contiguous((n, rows, columns))
-    turned = contiguous((n, columns, rows))
-    turned = turned._replace(shape=whole.shape, strides=(rows * columns, 1, rows))
+    transposed = contiguous((n, columns, rows))
+    transposed = transposed._replace(shape=whole.shape, strides=(rows * columns, 1, rows))
     forward, backward = Steps(), Steps()
-    forward += copy("float", IN[0], OUT[0], whole, turned)
-    backward += copy("float", OUT_GRAD[0], IN_GRAD[0], turned, whole)
+    forward += copy("float", IN[0], OUT[0], whole, transposed)
+    backward += copy("float", OUT_GRAD[0], IN_GRAD[0], transposed, whole)
     return operator(device, forward, backward)
 
 

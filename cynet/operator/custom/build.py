@@ -76,7 +76,7 @@ def extension(name: str, sources: Sequence[FileName], **kwargs: Any) -> Any:
     Returns
     -------
     setuptools.Extension
-        Already turned into C++ by Cython, with the directives `DIRECTIVES`; a line
+        Already transposed into C++ by Cython, with the directives `DIRECTIVES`; a line
         ``# cython: boundscheck=True`` in the file overrides one.
 
     Raises

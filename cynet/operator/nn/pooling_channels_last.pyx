@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.normalization.channels_last cimport WindowShape, window_pool, window_unpool
+from ...kernels.normalization.channels_last cimport PoolWindow, window_pool, window_unpool
 from .._base cimport Operator, OpContext
 
 from ..property import ResourceRequest
@@ -39,7 +39,7 @@ class ChannelsLastPooling(PoolingProperty):
         return prop.pool_type in _TYPES and len(shape) in (3, 4, 5)
 
 
-cdef void _describe(WindowShape* s, prop, int64_t batch, int64_t channels, sizes, axes) except *:
+cdef void _describe(PoolWindow* s, prop, int64_t batch, int64_t channels, sizes, axes) except *:
     """A 2-d window over planes of `sizes`; `axes` as PoolingProperty.geometry gives them."""
     cdef int i
     s.batch, s.channels = batch, channels
@@ -50,7 +50,7 @@ cdef void _describe(WindowShape* s, prop, int64_t batch, int64_t channels, sizes
 
 
 cdef class ChannelsLastPool(Operator):
-    cdef WindowShape shape
+    cdef PoolWindow shape
 
     def __init__(self, prop, data):
         axes = [prop.geometry(axis, size) for axis, size in enumerate(data[2:])]
@@ -79,7 +79,7 @@ cdef class ChannelsLastPool(Operator):
 cdef class ChannelsLastPool3(Operator):
     """Over planes into temporary space, then along depth."""
 
-    cdef WindowShape plane, depth
+    cdef PoolWindow plane, depth
     cdef bint maximum
     cdef size_t nbytes  # of what lies between
 

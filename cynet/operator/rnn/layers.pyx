@@ -17,7 +17,7 @@ from ...kernels.rnn.recurrent cimport (
     GRU, LSTM, RNN_RELU, RNN_TANH, Recurrence, first_gives_nothing, recurrent_backward,
     recurrent_forward, recurrent_pack, recurrent_packed
 )
-from ...kernels.reduce.row_sums cimport spread_rows, sum_rows
+from ...kernels.reduce.row_sums cimport broadcast_rows, sum_rows
 from ...kernels.elementwise.unary cimport find_unary
 from .._base cimport Operator, OpContext
 
@@ -39,7 +39,7 @@ cdef struct Offsets:  # in bytes; a Pass of layout.py
 cdef struct Matrix:
     const void* data
     int64_t row
-    bint turned
+    bint transposed
 
 cdef struct Space:  # parts of the temporary space
     int64_t* lengths
@@ -371,13 +371,13 @@ cdef class LayersOperator(Operator):
 
     cdef void _times(self, int way, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, void* c,
                      bint add, const char* bias, char* sums, char* scratch) noexcept nogil:
-        """c (m, n) = a b + bias, or c += that; the sums of the rows of a turned a to `sums`, where
-        it is not NULL."""
+        """c (m, n) = a b + bias, or c += that; the sums of the rows of a transposed a to `sums`,
+        where it is not NULL."""
         cdef Product p
         if way >= 0:
             p.m, p.n, p.k, p.relu, p.add = m, n, k, False, add
-            p.a, p.a_row, p.a_turned = <const float*>a.data, a.row, a.turned
-            p.b, p.b_row, p.b_turned = <const float*>b.data, b.row, b.turned
+            p.a, p.a_row, p.a_transposed = <const float*>a.data, a.row, a.transposed
+            p.b, p.b_row, p.b_transposed = <const float*>b.data, b.row, b.transposed
             p.c, p.c_row, p.bias, p.sums = <float*>c, n, <const float*>bias, <float*>sums
             product(&p, <ProductWay>way, threads_for(m * n * k // 8), scratch)
             return
@@ -385,11 +385,11 @@ cdef class LayersOperator(Operator):
             self._sum(a.data, k, sums)
         if self.dtype == kFloat32:
             if bias != NULL:
-                spread_rows(<const float*>bias, m, n, <float*>c, add)
-            gemm(a.turned, b.turned, m, n, k, <float>1, <const float*>a.data, a.row,
+                broadcast_rows(<const float*>bias, m, n, <float*>c, add)
+            gemm(a.transposed, b.transposed, m, n, k, <float>1, <const float*>a.data, a.row,
                  <const float*>b.data, b.row, <float>(add or bias != NULL), <float*>c, n)
         else:
             if bias != NULL:
-                spread_rows(<const double*>bias, m, n, <double*>c, add)
-            gemm(a.turned, b.turned, m, n, k, <double>1, <const double*>a.data, a.row,
+                broadcast_rows(<const double*>bias, m, n, <double*>c, add)
+            gemm(a.transposed, b.transposed, m, n, k, <double>1, <const double*>a.data, a.row,
                  <const double*>b.data, b.row, <double>(add or bias != NULL), <double*>c, n)

@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 
 from ..._typedefs cimport TBlob, dtype_size
 from ...kernels.elementwise.fused cimport (
-    CHAIN_BYTES, CHAIN_REGISTERS, Chain, ChainLoop, ChainOperand, run_chain
+    FUSED_BYTES, FUSED_REGISTERS, FusedLoops, FusedLoop, FusedOperand, run_fused
 )
 from ...kernels.elementwise.elementwise cimport Kernel
 from .._base cimport Operator, OpContext
@@ -21,7 +21,7 @@ from ...base.dtype import dtype_flag
 from ..elementwise_loop import SIMPLE, settled
 from ..property import OperatorProperty
 
-REGISTERS = CHAIN_REGISTERS
+REGISTERS = FUSED_REGISTERS
 cdef enum:
     MOST_ARRAYS = 64
     BLOCK = 1024  # elements of a block, at most
@@ -105,13 +105,13 @@ class ChainProperty(OperatorProperty):
 cdef class ChainOperator(Operator):
     """Runs a chain. The requests are those that the pass knew: they are part of the lines."""
 
-    cdef Chain chain
-    cdef vector[ChainLoop] loops
-    cdef vector[ChainOperand] operands
+    cdef FusedLoops chain
+    cdef vector[FusedLoop] loops
+    cdef vector[FusedOperand] operands
 
     def __init__(self, prop):
         cdef int dtype = dtype_flag(prop.dtype), registers = 1
-        cdef ChainLoop native
+        cdef FusedLoop native
         cdef Kernel write, add
         self.chain.work = 0
         for line in prop.lines:
@@ -138,13 +138,13 @@ cdef class ChainOperator(Operator):
         self.chain.work = max(self.chain.work // COSTLY, 1)
         self.chain.rows, self.chain.columns = prop.rows, prop.columns
         self.chain.element = <int>dtype_size(dtype)
-        self.chain.block = min(BLOCK, CHAIN_BYTES // registers // self.chain.element // 64 * 64)
+        self.chain.block = min(BLOCK, FUSED_BYTES // registers // self.chain.element // 64 * 64)
         self.chain.n_loops = <int>self.loops.size()
         self.chain.loops = self.loops.data()
         self.chain.operands = self.operands.data()
 
     cdef int _add_operand(self, each, prop, int dtype) except -1:
-        cdef ChainOperand operand
+        cdef FusedOperand operand
         memset(&operand, 0, sizeof(operand))
         if isinstance(each, Memory):
             operand.array, operand.offset = each.array, each.offset
@@ -165,5 +165,5 @@ cdef class ChainOperator(Operator):
             arrays[i] = in_data[i].data
         for i in range(ctx.n_out):
             arrays[ctx.n_in + i] = out_data[i].data
-        run_chain(&self.chain, arrays)
+        run_fused(&self.chain, arrays)
         return 0

@@ -138,8 +138,8 @@ cdef void _own_range(const Stack* s, int64_t begin, int64_t end, int threads,
     cdef int64_t i
     cdef Product p
     p.m, p.n, p.k = s.m, s.n, s.k
-    p.a_turned, p.a_row = s.trans_a, s.m if s.trans_a else s.k
-    p.b_turned, p.b_row = s.trans_b, s.k if s.trans_b else s.n
+    p.a_transposed, p.a_row = s.trans_a, s.m if s.trans_a else s.k
+    p.b_transposed, p.b_row = s.trans_b, s.k if s.trans_b else s.n
     p.c_row, p.relu, p.add = s.n, False, s.beta != 0
     p.bias = NULL
     for i in range(begin, end):

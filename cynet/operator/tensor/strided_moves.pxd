@@ -6,7 +6,7 @@ from ...kernels.reduce.reduce cimport ReduceLoop, ReduceSpace
 from ...kernels.movement.strided cimport StridedSpace
 from .._base cimport Operator
 
-cdef struct Piece:
+cdef struct StridedMove:
     # output[to + i . dst_stride] = input[source + i . src_stride] for all i of the space
     int source_index
     int target_index
@@ -19,7 +19,7 @@ cdef struct Piece:
     ReduceSpace fold
 
 cdef class PiecesOperator(Operator):
-    cdef Piece* pieces
+    cdef StridedMove* pieces
     cdef int n_pieces
     cdef int dtype
     cdef ReduceLoop sum

@@ -77,13 +77,13 @@ cdef class PiecesOperator(Operator):
     """
 
     def __cinit__(self, dtype, list pieces, tuple uncovered=(), fill=None):
-        cdef Piece* piece
+        cdef StridedMove* piece
         cdef int i
         cdef double value
         pieces = [each for each in pieces if 0 not in each.target.shape]
         self.dtype = dtype_flag(dtype)
         self.n_pieces = len(pieces)
-        self.pieces = <Piece*>calloc(max(self.n_pieces, 1), sizeof(Piece))
+        self.pieces = <StridedMove*>calloc(max(self.n_pieces, 1), sizeof(StridedMove))
         if self.pieces == NULL:
             raise MemoryError()
         self.sum = find_reduce(b"sum", self.dtype)
@@ -113,7 +113,7 @@ cdef class PiecesOperator(Operator):
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef size_t size = dtype_size(self.dtype)
-        cdef const Piece* p
+        cdef const StridedMove* p
         cdef char* y
         cdef int i
         if self.fills_output:
@@ -135,7 +135,7 @@ cdef class PiecesOperator(Operator):
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         cdef size_t size = dtype_size(self.dtype)
-        cdef const Piece* p
+        cdef const StridedMove* p
         cdef char* g
         cdef char* x
         cdef int i

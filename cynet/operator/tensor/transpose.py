@@ -88,9 +88,9 @@ class ReverseProperty(MoveProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         whole = contiguous(in_shapes[0])
-        turned = axes_of(self.axis, len(whole.shape))
+        transposed = axes_of(self.axis, len(whole.shape))
         strides, offset = list(whole.strides), 0
-        for i in turned:
+        for i in transposed:
             offset += (whole.shape[i] - 1) * strides[i]
             strides[i] = -strides[i]
         return PiecesOperator(

@@ -90,7 +90,7 @@ def test_numbers_that_parts_cannot_hold(bits, in_a):
         given[(np.s_[:40], np.s_[:70]) if many else (37, 40)] = odd
         if turned:
             a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-        options = {"a_turned": turned, "b_turned": turned}
+        options = {"a_transposed": turned, "b_transposed": turned}
         _product_arrays(a, b, c, **options, **TILED)
         _product_arrays(a, b, plain, level="amx", way="panels", **options)
         np.testing.assert_array_equal(np.isnan(c), np.isnan(plain))
@@ -121,7 +121,7 @@ def test_results_do_not_depend_on_threads(turned):
     a[40, 1000], b[5, 100], b[700, 3] = 1e-40, np.inf, 1e-35
     if turned:
         a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-    options = {"a_turned": turned, "b_turned": turned, **TILED}
+    options = {"a_transposed": turned, "b_transposed": turned, **TILED}
     _product_arrays(a, b, first, **options, threads=1)
     for threads, b_shared in itertools.product((2, 3, 4), (False, True)):
         _product_arrays(a, b, other, **options, threads=threads, b_shared=b_shared)
@@ -135,7 +135,7 @@ def test_products_by_a_packed_matrix(size, turned, threads):
     a, b, c, wanted, bias = draw(9, (m, k), (k, n), (m, n), (m, n), (n,))
     if turned:
         b = np.ascontiguousarray(b.T)
-    options = {"b_turned": turned, "bias": bias, "relu": True, **TILED}
+    options = {"b_transposed": turned, "bias": bias, "relu": True, **TILED}
     _product_arrays(a, b, wanted, **options)
     behind = _product_arrays(a, b, c, threads=threads, packed=True, **options)
     np.testing.assert_array_equal(c, wanted)
@@ -153,6 +153,6 @@ def test_packed_numbers_that_parts_cannot_hold(bits, turned):
             (a if in_a else b)[17, 33] = odd
             if turned:
                 b = np.ascontiguousarray(b.T)
-            _product_arrays(a, b, wanted, b_turned=turned, **TILED)
-            _product_arrays(a, b, c, b_turned=turned, packed=True, **TILED)
+            _product_arrays(a, b, wanted, b_transposed=turned, **TILED)
+            _product_arrays(a, b, c, b_transposed=turned, packed=True, **TILED)
             np.testing.assert_array_equal(c, wanted)

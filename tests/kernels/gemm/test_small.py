@@ -50,16 +50,23 @@ ORDERS = [(False, False), (False, True), (True, False), (True, True)]
 def check_products(size, change=lambda a: a, orders=ORDERS, **options):
     """Each of `orders` of the operands, written and added, of an `a` that is changed first."""
     m, n, k = size
-    for (a_turned, b_turned), add in itertools.product(orders, (False, True)):
+    for (a_transposed, b_transposed), add in itertools.product(orders, (False, True)):
         a, b, c, bias = draw(1, (m, k), (k, n), (m, n), (n,))
         a = change(a)
         wanted = a.astype(np.float64) @ b.astype(np.float64) + bias + (c if add else 0)
         if not add:
             c[...] = np.nan
-        a = np.ascontiguousarray(a.T) if a_turned else a
-        b = np.ascontiguousarray(b.T) if b_turned else b
+        a = np.ascontiguousarray(a.T) if a_transposed else a
+        b = np.ascontiguousarray(b.T) if b_transposed else b
         behind = _product_arrays(
-            a, b, c, a_turned=a_turned, b_turned=b_turned, bias=bias, add=add, **options
+            a,
+            b,
+            c,
+            a_transposed=a_transposed,
+            b_transposed=b_transposed,
+            bias=bias,
+            add=add,
+            **options,
         )
         untouched(behind)
         close(c, wanted)
@@ -92,11 +99,11 @@ def test_few_rows(level):
 FEW = [1, 2, 3, 7, 15, 16, 67]
 
 
-@pytest.mark.parametrize("m, b_turned, level", pairwise(FEW, [False, True], LEVELS))
-def test_threads_change_no_bit_of_few_rows(m, b_turned, level):
+@pytest.mark.parametrize("m, b_transposed, level", pairwise(FEW, [False, True], LEVELS))
+def test_threads_change_no_bit_of_few_rows(m, b_transposed, level):
     a, b, first, other = draw(9, (m, 130), (130, 201), (m, 201), (m, 201))
-    b = np.ascontiguousarray(b.T) if b_turned else b
-    options = {"b_turned": b_turned, "level": level, "way": "skinny"}
+    b = np.ascontiguousarray(b.T) if b_transposed else b
+    options = {"b_transposed": b_transposed, "level": level, "way": "skinny"}
     _product_arrays(a, b, first, threads=1, **options)
     for threads in (2, 3, 5):
         _product_arrays(a, b, other, threads=threads, **options)
@@ -104,13 +111,19 @@ def test_threads_change_no_bit_of_few_rows(m, b_turned, level):
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())
-@pytest.mark.parametrize("rows, b_turned", [(20, False), (20, True), (5, True), (5, False)])
-def test_relu_comes_last(rows, b_turned, level):
+@pytest.mark.parametrize("rows, b_transposed", [(20, False), (20, True), (5, True), (5, False)])
+def test_relu_comes_last(rows, b_transposed, level):
     """After the bias, what was there, and all blocks of the sum."""
     a, b, c, bias = draw(2, (rows, 1100), (1100, 40), (rows, 40), (40,))
     wanted = np.maximum(a.astype(np.float64) @ b + bias + c, 0)
-    b = np.ascontiguousarray(b.T) if b_turned else b
-    options = {"b_turned": b_turned, "bias": bias, "relu": True, "add": True, "level": level}
+    b = np.ascontiguousarray(b.T) if b_transposed else b
+    options = {
+        "b_transposed": b_transposed,
+        "bias": bias,
+        "relu": True,
+        "add": True,
+        "level": level,
+    }
     options["way"] = "skinny" if rows == 5 else "panels"
     untouched(_product_arrays(a, b, c, **options))
     close(c, wanted)
@@ -132,8 +145,8 @@ MASKED = [(level, way, *rows) for level, way in WAYS for rows in ROWS]
 MASKED += [(level, "skinny", 5, 0, turned) for level in cpu_capabilities() for turned in (0, 1)]
 
 
-@pytest.mark.parametrize("level, way, rows, a_turned, b_turned", MASKED)
-def test_masked(rows, a_turned, b_turned, level, way):
+@pytest.mark.parametrize("level, way, rows, a_transposed, b_transposed", MASKED)
+def test_masked(rows, a_transposed, b_transposed, level, way):
     """By what a relu gave, after all blocks of the sum; NaN and infinity go where they would."""
     a, b, c, mask = draw(7, (rows, 1100), (1100, 53), (rows, 53), (rows, 53))
     mask = np.maximum(mask, 0)
@@ -141,9 +154,14 @@ def test_masked(rows, a_turned, b_turned, level, way):
     a[1] = np.inf
     with np.errstate(invalid="ignore"):
         wanted = (a.astype(np.float64) @ b) * relu_gradient(mask)
-    a = np.ascontiguousarray(a.T) if a_turned else a
-    b = np.ascontiguousarray(b.T) if b_turned else b
-    options = {"a_turned": a_turned, "b_turned": b_turned, "way": way, "level": level}
+    a = np.ascontiguousarray(a.T) if a_transposed else a
+    b = np.ascontiguousarray(b.T) if b_transposed else b
+    options = {
+        "a_transposed": a_transposed,
+        "b_transposed": b_transposed,
+        "way": way,
+        "level": level,
+    }
     untouched(_product_arrays(a, b, c, mask=mask, threads=2, **options))
     assert np.isnan(c[0, 0]) and not np.isfinite(c[1]).any()
     np.testing.assert_array_equal(np.isnan(c), np.isnan(wanted))
@@ -161,7 +179,7 @@ def test_sums_of_a_turned_a(size, threads, how):
     (m, n, k), (level, way) = size, how
     a, b, c, same, before = draw(8, (k, m), (k, n), (m, n), (m, n), (m,))
     a *= np.random.RandomState(8).rand(k, m) < 0.5
-    options = {"a_turned": True, "threads": threads, "level": level, "way": way}
+    options = {"a_transposed": True, "threads": threads, "level": level, "way": way}
     for b_shared, add in itertools.product((False, True), repeat=2):
         sums = before.copy()
         behind = _product_arrays(a, b, c, sums=sums, add_sums=add, b_shared=b_shared, **options)
@@ -302,6 +320,6 @@ def test_same_whatever_the_threads(level):
         products = [np.empty((rows, 200 if given is b else 23), np.float32) for _ in range(3)]
         for threads, c in enumerate(products, 1):
             _product_arrays(
-                a[:rows], given, c, b_turned=given is turned, threads=threads, level=level
+                a[:rows], given, c, b_transposed=given is turned, threads=threads, level=level
             )
         assert all(np.array_equal(products[0], each) for each in products)

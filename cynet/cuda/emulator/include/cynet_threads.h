@@ -323,10 +323,10 @@ static void note_deadlock(Block* b) {
 
 // Stacks that a system thread keeps between launches.
 enum { kKeptFibres = 256 };
-struct Kept {
+struct StackCache {
   Fibre* first = nullptr;
   int count = 0;
-  ~Kept() {
+  ~StackCache() {
     while (first) {
       Fibre* next = first->next;
       free_fibre(first);
@@ -334,7 +334,7 @@ struct Kept {
     }
   }
 };
-static thread_local Kept kept;
+static thread_local StackCache kept;
 
 static Fibre* take_fibre(Block* b) {
   Fibre* fibre = b->free_fibres;

@@ -1,7 +1,7 @@
 """Convolution of small channels-last images: what others need of its sizes."""
 
-from ....kernels.gemm.small cimport WindowShape
+from ....kernels.gemm.small cimport ConvWindow
 
 
 # The sizes of a ConvDesc with two spatial axes.
-cdef WindowShape shape_of(desc) except *
+cdef ConvWindow shape_of(desc) except *

@@ -5,13 +5,13 @@ Shapes as own.pxd says (kernels/gemm/small.h).
 """
 
 from ....kernels.gemm.small cimport (
-    WindowShape, window_backward_data, window_backward_weight, window_forward, window_space
+    ConvWindow, window_backward_data, window_backward_weight, window_forward, window_space
 )
 from .own cimport OwnConvolution
 
 
-cdef WindowShape shape_of(desc) except *:
-    cdef WindowShape s
+cdef ConvWindow shape_of(desc) except *:
+    cdef ConvWindow s
     s.batch, s.channels, s.height, s.width = desc.data
     _, s.filters, s.out_height, s.out_width = desc.out
     s.kernel_h, s.kernel_w = desc.kernel
@@ -22,7 +22,7 @@ cdef WindowShape shape_of(desc) except *:
 
 
 cdef class WindowConvolution(OwnConvolution):
-    cdef WindowShape shape
+    cdef ConvWindow shape
 
     def __init__(self, desc, prop):
         super().__init__(desc, prop)

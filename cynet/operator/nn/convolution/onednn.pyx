@@ -11,10 +11,10 @@ from libc.stdint cimport int64_t
 from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ....kernels.elementwise.elementwise cimport Kernel, run_unary
-from ....kernels.conv.onednn cimport Chain, Primitive
+from ....kernels.conv.onednn cimport ReorderedPrimitive, Primitive
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
-    WindowShape, spread_space, window_channel_weight, window_spread
+    ConvWindow, scatter_space, window_channel_weight, window_scatter
 )
 from ....kernels.elementwise.unary cimport find_unary
 from ..._base cimport Operator, OpContext
@@ -60,9 +60,9 @@ cdef class OnednnConvolution(Operator):
     weight, each channel by itself, by loops of our own."""
 
     cdef object primitives
-    cdef Chain out, data_grad, weight_grad
+    cdef ReorderedPrimitive out, data_grad, weight_grad
     cdef FoldedActivation activation
-    cdef WindowShape window
+    cdef ConvWindow window
     cdef bint has_bias, sums
     cdef readonly bint scatters, by_channel
     cdef bint has_prepared
@@ -122,7 +122,7 @@ cdef class OnednnConvolution(Operator):
             with gil:
                 self.prepare_backward()
         if req[0] != kNullOp:
-            need = (spread_space(&self.window, threads, False) if self.scatters
+            need = (scatter_space(&self.window, threads, False) if self.scatters
                     else self.data_grad.room(self.data_size, req[0] == kAddTo))
         if weights and not self.by_channel:
             scratch = kept_weight + kept_bias + self.weight_grad.scratch_bytes
@@ -146,9 +146,9 @@ cdef class OnednnConvolution(Operator):
             if self.has_bias and req[2] == kAddTo:
                 run_unary(&self.add, space + kept_weight, in_grad[2].data, self.filters)
         if req[0] != kNullOp and self.scatters:
-            window_spread(&self.window, <const float*>in_data[1].data, False,
-                          <const float*>tensors[0], <float*>in_grad[0].data, req[0] == kAddTo,
-                          threads, space)
+            window_scatter(&self.window, <const float*>in_data[1].data, False,
+                           <const float*>tensors[0], <float*>in_grad[0].data, req[0] == kAddTo,
+                           threads, space)
         elif req[0] != kNullOp:
             tensors[1] = in_data[1].data
             tensors[2] = in_grad[0].data

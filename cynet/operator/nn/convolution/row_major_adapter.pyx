@@ -27,25 +27,26 @@ cdef enum:
     PART_BYTES = 1 << 16  # of data and out that a thread works on at a time
 
 
-cdef struct Order:
+cdef struct AxesShape:
     int64_t batch, channels, inner
 
 
-cdef Order _order(tuple shape):
-    cdef Order order
+cdef AxesShape _order(tuple shape):
+    cdef AxesShape order
     order.batch, order.channels, order.inner = shape[0], shape[1], prod(shape[2:])
     return order
 
 
-cdef inline size_t _room(const Order* order) noexcept nogil:
+cdef inline size_t _room(const AxesShape* order) noexcept nogil:
     return aligned_floats(order.batch * order.channels * order.inner)
 
 
-cdef inline void _to_last(const Order* order, const void* x, void* y) noexcept nogil:
+cdef inline void _to_last(const AxesShape* order, const void* x, void* y) noexcept nogil:
     swap_axes(order.batch, order.channels, order.inner, <const float*>x, <float*>y, False)
 
 
-cdef inline void _from_last(const Order* order, const void* x, void* y, bint add) noexcept nogil:
+cdef inline void _from_last(const AxesShape* order, const void* x, void* y,
+                            bint add) noexcept nogil:
     swap_axes(order.batch, order.inner, order.channels, <const float*>x, <float*>y, add)
 
 
@@ -63,7 +64,7 @@ cdef class Reordered(Operator):
     """
 
     cdef readonly Operator form
-    cdef Order data, out
+    cdef AxesShape data, out
 
     def __init__(self, form, data, out):
         self.form = form

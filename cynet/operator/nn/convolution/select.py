@@ -21,7 +21,7 @@ from .direct import WindowConvolution
 from .im2col import UnrolledConvolution
 from .onednn import OnednnConvolution, ReorderWeight, primitives
 from .row_major_adapter import reordered
-from .transposed import OnednnDeconvolution, OwnDeconvolution, ScatterPack, scatter_packed_size
+from .transposed import OnednnDeconvolution, OwnDeconvolution, ScatterPack, packed_floats
 from .winograd import WinogradConvolution, WinogradPack, winograd_packed_size
 
 SETTING = "CYNET_CONV_ALGORITHM"
@@ -240,7 +240,7 @@ def _pack_for_onednn(desc, prop, replaces):
 
 
 def _pack_to_scatter(desc, prop, replaces):
-    return PackWeight(scatter_packed_size(desc), lambda: ScatterPack(desc))
+    return PackWeight(packed_floats(desc), lambda: ScatterPack(desc))
 
 
 # --- the lists ------------------------------------------------------------------------------------

@@ -10,12 +10,12 @@ from libc.stdint cimport int64_t
 
 from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kNullOp
-from ....kernels.conv.onednn cimport Chain
+from ....kernels.conv.onednn cimport ReorderedPrimitive
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
-    WindowShape, spread_pack, spread_packed_size, spread_space, window_spread
+    ConvWindow, scatter_pack, scatter_packed_size, scatter_space, window_scatter
 )
-from ....kernels.reduce.row_sums cimport spread_rows, sum_rows
+from ....kernels.reduce.row_sums cimport broadcast_rows, sum_rows
 from ..._base cimport Operator, OpContext
 from .own cimport OwnConvolution
 from .direct cimport shape_of
@@ -25,22 +25,22 @@ from math import prod
 from .onednn import primitives
 
 
-def scatter_packed_size(desc):
+def packed_floats(desc):
     """Floats of a weight packed by ScatterPack."""
-    cdef WindowShape shape = shape_of(desc)
-    return spread_packed_size(&shape)
+    cdef ConvWindow shape = shape_of(desc)
+    return scatter_packed_size(&shape)
 
 
 cdef class ScatterPack(Operator):
-    cdef WindowShape shape
+    cdef ConvWindow shape
 
     def __init__(self, desc):
         self.shape = shape_of(desc)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        spread_pack(&self.shape, <const float*>in_data[0].data, threads_for(in_data[0].size * 4),
-                    <float*>out_data[0].data)
+        scatter_pack(&self.shape, <const float*>in_data[0].data, threads_for(in_data[0].size * 4),
+                     <float*>out_data[0].data)
         return 0
 
 
@@ -71,7 +71,7 @@ cdef class ChannelsLastDeconv(Operator):
             return 0
         self.make(ctx, in_data, out, req[0] == kAddTo)
         if self.has_bias:
-            spread_rows(<const float*>in_data[2].data, self.rows, self.filters, out, True)
+            broadcast_rows(<const float*>in_data[2].data, self.rows, self.filters, out, True)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -123,8 +123,8 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
     if ``desc.packed``, which is for predictions."""
 
     cdef object primitives
-    cdef Chain out, data_grad, weight_grad
-    cdef WindowShape window
+    cdef ReorderedPrimitive out, data_grad, weight_grad
+    cdef ConvWindow window
     cdef readonly bint scatters
     cdef bint packed
 
@@ -151,10 +151,10 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
             if self.packed:
                 work = self.data_size * (self.weight_size // self.window.filters) // 8
             threads = threads_for(work)
-            window_spread(&self.window, <const float*>in_data[1].data, self.packed,
-                          <const float*>in_data[0].data, out, add, threads,
-                          <char*>get_space(&ctx.requested[0],
-                                           spread_space(&self.window, threads, self.packed)))
+            window_scatter(&self.window, <const float*>in_data[1].data, self.packed,
+                           <const float*>in_data[0].data, out, add, threads,
+                           <char*>get_space(&ctx.requested[0],
+                                            scatter_space(&self.window, threads, self.packed)))
             return 0
         tensors[0], tensors[1], tensors[2] = in_data[0].data, in_data[1].data, out
         return self.out.run_to(tensors, self.out_size, add,

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 
 from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ....kernels.gemm.blas cimport gemm
-from ....kernels.reduce.row_sums cimport spread_rows, sum_rows
+from ....kernels.reduce.row_sums cimport broadcast_rows, sum_rows
 from ..._base cimport Operator, OpContext
 
 
@@ -46,8 +46,8 @@ cdef class BlasFullyConnected(Operator):
         if req[0] == kNullOp:
             return
         if self.has_bias:
-            spread_rows(<const floating*>in_data[2].data, self.rows, self.hidden, out,
-                        req[0] == kAddTo)
+            broadcast_rows(<const floating*>in_data[2].data, self.rows, self.hidden, out,
+                           req[0] == kAddTo)
         elif req[0] != kAddTo:
             beta = 0
         gemm(False, True, self.rows, self.hidden, self.units, <floating>1,

@@ -83,8 +83,8 @@ cdef class ProductFullyConnected(Operator):
         if req[0] == kNullOp:
             return 0
         p.m, p.n, p.k = self.rows, self.hidden, self.units
-        p.a, p.a_row, p.a_turned = <const float*>in_data[0].data, p.k, False
-        p.b, p.b_row, p.b_turned = <const float*>in_data[1].data, p.k, True
+        p.a, p.a_row, p.a_transposed = <const float*>in_data[0].data, p.k, False
+        p.b, p.b_row, p.b_transposed = <const float*>in_data[1].data, p.k, True
         if self.packed:
             p.packed = p.b
             p.b = NULL
@@ -118,10 +118,10 @@ cdef class ProductFullyConnected(Operator):
             grad = <const float*>self.activation.gradient(
                 out_grad[0].data, out_data[0].data, space)
         p.bias = NULL
-        p.a, p.a_row, p.relu, p.b_turned = grad, self.hidden, False, False
+        p.a, p.a_row, p.relu, p.b_transposed = grad, self.hidden, False, False
         p.n = p.b_row = p.c_row = self.units
         if req[1] != kNullOp:
-            p.m, p.k, p.a_turned, p.add = self.hidden, self.rows, True, req[1] == kAddTo
+            p.m, p.k, p.a_transposed, p.add = self.hidden, self.rows, True, req[1] == kAddTo
             p.b, p.c = <const float*>in_data[0].data, <float*>in_grad[1].data
             if sums:
                 p.sums, p.add_sums = <float*>in_grad[2].data, req[2] == kAddTo
@@ -130,7 +130,7 @@ cdef class ProductFullyConnected(Operator):
             p.b_shared = False
             p.sums = NULL
         if req[0] != kNullOp:
-            p.m, p.k, p.a_turned, p.add = self.rows, self.hidden, False, req[0] == kAddTo
+            p.m, p.k, p.a_transposed, p.add = self.rows, self.hidden, False, req[0] == kAddTo
             p.b, p.c = <const float*>in_data[1].data, <float*>in_grad[0].data
             p.mask = <const float*>in_data[0].data if self.gives_masked else NULL
             self._run(ctx, &p, self.data_way, threads, kept)
