@@ -11,6 +11,10 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
+# A copy is installed: a build in the checkout would leave C++ that another Python's Cython has made.
+mkdir "$work/source"
+(cd "$root" && git ls-files -z --cached --others --exclude-standard | tar -c --null -T -) | tar -x -C "$work/source"
+
 find_python() {  # the path of Python $1, or nothing
   local IFS=: folder
   for folder in $PATH ${SMOKE_PYTHONS:-} "$HOME"/.pyenv/versions/"$1"*/bin; do
@@ -24,7 +28,7 @@ find_python() {  # the path of Python $1, or nothing
 try_corner() {  # install with Python $1 and NumPy $2, then test outside the checkout
   local python="$1" numpy="$2" env="$work/env"
   rm -rf "$env" && "$python" -m venv "$env" || return 1
-  "$env/bin/python" -m pip install -q "$root" "$numpy" || return 1
+  "$env/bin/python" -m pip install -q "$work/source" "$numpy" || return 1
   "$env/bin/python" -m pip install -q pytest pytest-timeout "cython>=3.1" "setuptools>=77" "mypy>=1.11" || return 1
   rm -rf "$work/tests" && cp -r "$root/tests/smoke" "$work/tests"
   cp "$root"/tests/typing/{good,bad,test_typing}.py "$work/tests"
