@@ -1,6 +1,7 @@
 """mx.gluon.utils: splitting batches, clipping gradients, files."""
 
 import hashlib
+import importlib
 
 import numpy as np
 import pytest
@@ -74,3 +75,19 @@ def test_download(tmp_path):
 def test_repository():
     assert utils._get_repo_url().endswith("/")
     assert utils._get_repo_file_url("gluon", "a.zip").endswith("/gluon/a.zip")
+
+
+@pytest.mark.parametrize(
+    "path, names",
+    [
+        ("block", "Block HybridBlock SymbolBlock _flatten _regroup"),
+        ("parameter", "Constant DeferredInitializationError Parameter shape_is_known"),
+        ("nn.basic_layers", "BatchNorm Dense HybridSequential LayerNorm Sequential"),
+        ("rnn.rnn_cell", "BidirectionalCell HybridRecurrentCell LSTMCell ModifierCell"),
+        ("data.dataset", "ArrayDataset Dataset RecordFileDataset"),
+        ("data.vision.datasets", "ImageFolderDataset ImageRecordDataset MNIST"),
+    ],
+)
+def test_names_where_mxnet_has_them(path, names):
+    module = importlib.import_module(f"cynet.gluon.{path}")
+    assert [each for each in names.split() if not hasattr(module, each)] == []

@@ -9,6 +9,7 @@ from ...base.errors import BoundsError, shown
 from ...base.files import file_name
 from ...base.guard import guarded
 from ...recordio import MXIndexedRecordIO
+from . import dataset
 from .dataset import Dataset
 
 if TYPE_CHECKING:
@@ -50,3 +51,6 @@ class RecordFileDataset(Dataset):
 
     def __len__(self) -> int:
         return len(self._record.keys)
+
+
+vars(dataset)["RecordFileDataset"] = RecordFileDataset  # where MXNet has it

@@ -10,11 +10,30 @@ from ...base.guard import guarded
 from ..block import Block, HybridBlock
 from ..errors import MismatchError
 from .activations import Activation
+from .containers import HybridSequential, Sequential
+from .norm_layers import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...base.typing import DTypeLike, InitializerLike
+
+__all__ = [
+    "Activation",
+    "BatchNorm",
+    "BatchNormReLU",
+    "Dense",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "GroupNorm",
+    "HybridLambda",
+    "HybridSequential",
+    "InstanceNorm",
+    "Lambda",
+    "LayerNorm",
+    "Sequential",
+]
 
 
 @guarded(but=("hybrid_forward",))

@@ -2,7 +2,7 @@
 
 from ..errors import DeferredInitializationError
 from .constant import Constant
-from .parameter import Parameter, tensor_types
+from .parameter import Parameter, shape_is_known, tensor_types
 from .parameter_dict import ParameterDict
 
 __all__ = [
@@ -10,5 +10,6 @@ __all__ = [
     "DeferredInitializationError",
     "Parameter",
     "ParameterDict",
+    "shape_is_known",
     "tensor_types",
 ]

@@ -1,10 +1,20 @@
 """mx.gluon.rnn: recurrent layers, and cells that are unrolled step by step."""
 
-from .cell import HybridRecurrentCell, RecurrentCell
-from .cells import GRUCell, LSTMCell, RNNCell
-from .modifiers import DropoutCell, ModifierCell, ResidualCell, ZoneoutCell
+from .rnn_cell import (
+    BidirectionalCell,
+    DropoutCell,
+    GRUCell,
+    HybridRecurrentCell,
+    HybridSequentialRNNCell,
+    LSTMCell,
+    ModifierCell,
+    RecurrentCell,
+    ResidualCell,
+    RNNCell,
+    SequentialRNNCell,
+    ZoneoutCell,
+)
 from .rnn_layer import GRU, LSTM, RNN
-from .stacks import BidirectionalCell, HybridSequentialRNNCell, SequentialRNNCell
 
 __all__ = [
     "GRU",

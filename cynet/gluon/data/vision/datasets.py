@@ -16,11 +16,21 @@ from ....base.guard import guarded
 from ....io import read_idx
 from ....test_utils import datasets as files
 from ..dataset import Dataset
+from .images import ImageFolderDataset, ImageRecordDataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ....base.typing import FileName
+
+__all__ = [
+    "CIFAR10",
+    "CIFAR100",
+    "MNIST",
+    "FashionMNIST",
+    "ImageFolderDataset",
+    "ImageRecordDataset",
+]
 
 _HOME = "~/.mxnet/datasets/"
 _LARGEST = 1 << 30  # bytes of a member of an archive
