@@ -4,8 +4,11 @@ A block of memory is a file without a name (memfd): it is gone as soon as no pro
 the processes ended.
 """
 
+import contextlib
 import mmap
 import os
+import signal
+import threading
 from multiprocessing import reduction
 
 import numpy as np
@@ -29,6 +32,25 @@ class _Array:
 
     def __reduce__(self):
         return _Array, (self.offset, self.shape, self.dtype)
+
+
+@contextlib.contextmanager
+def interrupts_later():
+    """SIGINT is handled when the block has ended: what a handler raises while Python runs the hooks
+    around a fork, those of logging for one, is ignored; a file that was just received would stay
+    open."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    waiting = []
+    signal.signal(signal.SIGINT, lambda *given: waiting.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if waiting:
+        handler(*waiting[0])
 
 
 def send(connection, header, batch):
@@ -70,11 +92,12 @@ def receive(connection):
     """(header, batch) of what was sent, arrays as NDArrays."""
     header, structure, block = connection.recv()
     if isinstance(block, int):
-        number = reduction.recv_handle(connection)
-        try:
-            block = mmap.mmap(number, block)
-        finally:
-            os.close(number)
+        with interrupts_later():
+            number = reduction.recv_handle(connection)
+            try:
+                block = mmap.mmap(number, block)
+            finally:
+                os.close(number)
 
     def restore(value):
         if isinstance(value, _Array):

@@ -22,7 +22,7 @@ from ..errors import StateError
 from .batchify import default_batchify_fn, numpy_batchify
 from .fetch import fetch, text_of
 from .seeding import seed_process, seeded_thread
-from .transport import receive, send
+from .transport import interrupts_later, receive, send
 
 _LOOK_FOR_PARENT = 2.0  # seconds between two looks whether the parent lives
 _PATIENCE = 2.0  # seconds that a worker is given to end by itself
@@ -88,24 +88,6 @@ def _send_error(pipe, key, error):
     send(pipe, (key, (cause, str(error), text_of(error))), None)
 
 
-@contextlib.contextmanager
-def _interrupts_later():
-    """SIGINT is handled when the block has ended: what a handler raises while Python runs the hooks
-    around a fork, those of logging for one, is ignored."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    waiting = []
-    signal.signal(signal.SIGINT, lambda *given: waiting.append(given))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    if waiting:
-        handler(*waiting[0])
-
-
 # --- the parent's side ---------------------------------------------------------------------------
 class Processes:
     """Worker processes over one dataset."""
@@ -122,7 +104,7 @@ class Processes:
                 # native threads are no hindrance: engine and pools are made for a fork
                 warnings.simplefilter("ignore", DeprecationWarning)
                 for _ in range(count):
-                    with _interrupts_later():
+                    with interrupts_later():
                         self._start(context, dataset, batchify)
         except BaseException:
             _end(self._workers, self._pipes, self._owner)
