@@ -98,9 +98,7 @@ def translated(modules):
     from Cython.Build import cythonize
 
     tell(f"cynet: Cython translates {len(modules)} modules, then the C++ compiler takes minutes")
-    modules = cythonize(
-        modules, compiler_directives=DIRECTIVES, include_path=["."], nthreads=CORES
-    )
+    modules = cythonize(modules, compiler_directives=DIRECTIVES, include_path=["."], nthreads=CORES)
     for module in modules:  # Cython has listed the headers that the .pyx and its cimports declare
         module.depends = with_includes(module.depends)
         if any(h.endswith("exact_math.h") for h in module.depends) and sys.platform != "win32":

@@ -144,7 +144,13 @@ def draw_times(rows, peak):
                 if share <= 0:
                     continue
                 left.barh(
-                    y, share, left=at, height=0.62, color=colour, edgecolor="white", linewidth=0.6,
+                    y,
+                    share,
+                    left=at,
+                    height=0.62,
+                    color=colour,
+                    edgecolor="white",
+                    linewidth=0.6,
                     hatch="////" if direction == "backward" else None,
                 )
                 shown.add(kind)
@@ -152,8 +158,14 @@ def draw_times(rows, peak):
         left.text(101, y, f"{whole / 1e3:.2f} ms", va="center", fontsize=8)
         reached = 100 * operations / (whole * 1e-6) / peak
         right.barh(y, reached, height=0.62, color="#4a4a4a")
-        right.text(4 if reached > 40 else reached + 4, y, f"{reached:.0f} %",
-                   va="center", fontsize=8, color="white" if reached > 40 else INK)
+        right.text(
+            4 if reached > 40 else reached + 4,
+            y,
+            f"{reached:.0f} %",
+            va="center",
+            fontsize=8,
+            color="white" if reached > 40 else INK,
+        )
     left.set_yticks(range(len(rows)), [name for name, _, _ in rows])
     left.invert_yaxis()
     left.set_xlim(0, 113)
@@ -164,8 +176,16 @@ def draw_times(rows, peak):
     right.set_xticks((0, 50, 100, 150))
     right.set_xlabel(f"operations, % of a matrix\nproduct's {peak / 1e9:.0f} GFLOP/s")
     handles = [plt.Rectangle((0, 0), 1, 1, color=c) for k, (c, _) in KINDS.items() if k in shown]
-    figure.legend(handles, [k for k in KINDS if k in shown], loc="upper center", ncols=len(shown),
-                  frameon=False, fontsize=8, handlelength=1.2, columnspacing=1.2)
+    figure.legend(
+        handles,
+        [k for k in KINDS if k in shown],
+        loc="upper center",
+        ncols=len(shown),
+        frameon=False,
+        fontsize=8,
+        handlelength=1.2,
+        columnspacing=1.2,
+    )
     figure.tight_layout(rect=(0, 0, 1, 0.92))
     return figure
 
@@ -247,8 +267,13 @@ def draw_spans(spans, steps=3):
         if end < first or begin > last:
             continue
         begin, end = max(begin, first), min(end, last)
-        axes.barh(lanes.index(lane), 1e3 * (end - begin), left=1e3 * (begin - first), height=0.6,
-                  color=colours[what])
+        axes.barh(
+            lanes.index(lane),
+            1e3 * (end - begin),
+            left=1e3 * (begin - first),
+            height=0.6,
+            color=colours[what],
+        )
     for begin in begins:
         if first <= begin <= last:
             axes.axvline(1e3 * (begin - first), color=QUIET, linewidth=0.8, linestyle=":")
@@ -257,8 +282,15 @@ def draw_spans(spans, steps=3):
     axes.set_xlim(0, 1e3 * (last - first))
     axes.set_xlabel("time, ms  (dotted: a step begins)")
     handles = [plt.Rectangle((0, 0), 1, 1, color=c) for c in colours.values()]
-    figure.legend(handles, list(colours), loc="upper center", ncols=len(colours), frameon=False,
-                  fontsize=8, handlelength=1.2)
+    figure.legend(
+        handles,
+        list(colours),
+        loc="upper center",
+        ncols=len(colours),
+        frameon=False,
+        fontsize=8,
+        handlelength=1.2,
+    )
     figure.tight_layout(rect=(0, 0, 1, 0.9))
     return figure
 
@@ -295,10 +327,21 @@ def draw_lives(symbol, data):
         lives, n_forward, report = live_bytes(symbol, data, mirror)
         at = np.linspace(0, 100, len(lives))
         axes.fill_between(at, lives / 2**20, step="mid", color=colour, alpha=0.25, linewidth=0)
-        axes.step(at, lives / 2**20, where="mid", color=colour, linewidth=1.1,
-                  label=f"{text}: {len(lives)} steps, plan {report.planned / 2**20:.0f} MB")
-        axes.axhline(report.live / 2**20, color=colour, linewidth=0.9, linestyle="--",
-                     label=f"least possible: {report.live / 2**20:.0f} MB")
+        axes.step(
+            at,
+            lives / 2**20,
+            where="mid",
+            color=colour,
+            linewidth=1.1,
+            label=f"{text}: {len(lives)} steps, plan {report.planned / 2**20:.0f} MB",
+        )
+        axes.axhline(
+            report.live / 2**20,
+            color=colour,
+            linewidth=0.9,
+            linestyle="--",
+            label=f"least possible: {report.live / 2**20:.0f} MB",
+        )
         turn = 100 * n_forward / len(lives)
         axes.plot([turn], [0], marker="^", color=colour, markersize=7, clip_on=False, zorder=5)
     axes.set_xlim(0, 100)

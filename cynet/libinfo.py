@@ -41,8 +41,8 @@ def missing_names():
 def explain(path, name, known=()):
     """What an AttributeError says of a name that `path` lacks; `known` are those that it has.
 
-    >>> explain("mx", "contrib")
-    'mx.contrib is a name of MXNet 1.9.1 that cynet does not provide; see docs/migration.md'
+    >>> explain("mx", "profiler")
+    'mx.profiler is a name of MXNet 1.9.1 that cynet does not provide; see docs/migration.md'
     >>> explain("mx.metric", "Acuracy", ["Accuracy", "MSE"])
     "mx.metric has no attribute 'Acuracy'; did you mean Accuracy?"
     """

@@ -85,7 +85,8 @@ class Registered:
         fields = {}
         for base in reversed(cls.__mro__):
             fields.update((k, v) for k, v in vars(base).items() if isinstance(v, Field))
-        cls.fields = fields
+        if fields != cls.fields:
+            cls.fields = fields
 
     def __init__(self, **kwargs: Any) -> None:
         where = self._where()

@@ -132,8 +132,9 @@ class Member:
         if columns is not None and columns < LEAST_COLUMNS:
             return self
         n_loops = len(self.loops) + len(self.moves)
-        self.group = Group(count, dtype, ctx, columns, n_loops, reads, writes, part_reads,
-                           part_writes)
+        self.group = Group(
+            count, dtype, ctx, columns, n_loops, reads, writes, part_reads, part_writes
+        )
         self.dense = frozenset(reads | writes)
         self.joins = n_loops > 0
         return self
@@ -149,9 +150,7 @@ def member_of(step):
         loops, targets = hooks.forward_loops(step.prop, step.in_data, step.out_data), step.out_data
     else:
         targets = step.in_grad
-        loops = hooks.backward_loops(
-            step.prop, step.out_grad, step.in_data, step.out_data, targets
-        )
+        loops = hooks.backward_loops(step.prop, step.out_grad, step.in_data, step.out_data, targets)
     if loops is not None:
         requests = dict(zip(targets, step.req))
         for loop in loops:

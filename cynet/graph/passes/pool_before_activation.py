@@ -33,9 +33,7 @@ def commute(graph):
         gone.add(before)
         out = step.out_data[0]
         pooled = Value(f"{step.name}_pooled", out.shape, out.dtype, out.ctx, TEMP)
-        pool = Step(
-            step.name, step.prop, step.ctx, FORWARD, before.in_data, [pooled], [], [WRITE]
-        )
+        pool = Step(step.name, step.prop, step.ctx, FORWARD, before.in_data, [pooled], [], [WRITE])
         after = Step(before.name, before.prop, before.ctx, FORWARD, [pooled], [out], [], [WRITE])
         writer[out] = after
         steps += [pool, after]

@@ -96,6 +96,8 @@ def leave(loader, count):
             break
 
 
+# An interrupt within a callback of fork, as logging has, cannot be raised; Python reports it.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.timeout(60 + 10 * KILLS)
 def test_no_loader_hangs_or_leaves_anything(rng):
     whole_epoch(data.DataLoader(Rows(), 8, num_workers=2))  # what is made once is made
