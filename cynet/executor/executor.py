@@ -32,6 +32,7 @@ from ..operator.checks.shapes import known
 from ..symbol.node import fixed_arguments, topological_order
 from .gpu_step import GpuStep, joins_steps
 from .pins import Pins
+from .update_step import UpdateStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -254,7 +255,7 @@ class Executor:
             What becomes of the gradients, and the arguments of its call
             (`Optimizer.joined_update`).
         """
-        joined, numbers = update or (None, ())
+        joined, numbers = (None, ()) if update is None else _checked_update(update)
         if self.joins_steps and self._is_whole_step():
             self.has_run = True
             step = self._steps.get(joined is not None)
@@ -552,3 +553,13 @@ def _create_operator(step):
     if step.ctx.device_type == "cpu":
         step.algorithms = step.prop.graph.algorithms(step.prop, shapes, types)
     return operator
+
+
+def _checked_update(update):
+    if isinstance(update, tuple) and len(update) == 2:
+        joined, numbers = update
+        if isinstance(joined, UpdateStep) and isinstance(numbers, tuple):
+            return update
+    raise ArgumentTypeError(
+        f"step: update must be None or what Optimizer.joined_update returns, got {shown(update)}"
+    )

@@ -25,7 +25,7 @@ from ..operator.property import is_known
 from ..operator.checks.shapes import check_elements, known, plain
 
 cdef enum:
-    CACHED_CALLS = 128       # signatures of an operator that are remembered
+    CACHED_CALLS = 64        # signatures of an operator that are remembered
 
 cdef dict _names = {}  # str -> bytes, for names and files whose char* running functions hold
 
@@ -104,6 +104,7 @@ cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ct
             key = (packed, names)
         else:
             key = packed
+        hash(key)  # an empty dict would not ask for it
         call = entry.cache.pop(key, None)
     except TypeError:  # a parameter that cannot be hashed
         key = None

@@ -269,6 +269,8 @@ class NDArray(NDArrayIndexing):
         """
         if stype is not None:
             self.tostype(stype)
+        if not isinstance(grad_req, str):
+            raise ArgumentTypeError(f"attach_grad: grad_req must be a str, got {shown(grad_req)}")
         grad = None
         if grad_req != "null":
             context = self.context

@@ -72,3 +72,9 @@ def test_without_gradients_only_the_update():
     executor = bound("null")
     executor.step()
     assert executor.outputs[0].shape == (8, 4) and not executor.joins_steps
+
+
+@pytest.mark.parametrize("update", ["", (1, 2, 3), 2.5, (None, ()), (len, ())])
+def test_what_is_no_update(update):
+    with pytest.raises(mx.errors.ArgumentTypeError, match="step: update must be"):
+        bound().step(update)

@@ -212,7 +212,7 @@ def test_threads_end(path):
     limit = time.monotonic() + 10
     while threads_running() > before and time.monotonic() < limit:
         time.sleep(0.01)
-    assert threads_running() == before
+    assert threads_running() <= before  # those of other tests may have ended, too
 
 
 ENDLESS = """
