@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..base.kinds import check_flag
 from ..ndarray import NDArray
 from ..ndarray._tape import install, mark
 from . import _walk
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
 class _HeadsError(ArgumentError, AssertionError):
     """Lists that do not fit together, which MXNet asserts."""
+
+
+def _check_flags(where, **flags):
+    for name, value in flags.items():
+        if value is not None:
+            check_flag(where, name, value)
 
 
 def _list(what, given):
@@ -103,6 +110,7 @@ def backward(
     >>> x.grad.asnumpy().tolist()
     [5.0, 7.0]
     """
+    _check_flags("backward", retain_graph=retain_graph, train_mode=train_mode)
     heads, head_grads = _heads(heads, head_grads)
     _walk.backward(heads, head_grads, bool(retain_graph), bool(train_mode))
 
@@ -149,10 +157,13 @@ def grad(
     >>> dx.asscalar(), x.grad.asscalar()
     (np.float32(12.0), np.float32(12.0))
     """
+    _check_flags(
+        "grad", retain_graph=retain_graph, create_graph=create_graph, train_mode=train_mode
+    )
     heads, head_grads = _heads(heads, head_grads)
     variables = _list("variables", variables)
     if not variables:
-        raise _HeadsError("variables cannot be an empty list.")
+        raise _HeadsError("variables must not be an empty list")
     for i, variable in enumerate(variables):
         if not isinstance(variable, NDArray):
             raise ArgumentTypeError(f"variable {i} must be an NDArray, got {shown(variable)}")

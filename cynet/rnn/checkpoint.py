@@ -6,8 +6,10 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from .. import symbol as sym
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.files import file_name
 from ..base.guard import guarded
+from ..base.kinds import to_index
 from ..io.checkpoint import check_prefix, load_checkpoint, save_checkpoint
 from .base import BaseRNNCell
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..base.typing import FileName, NamedArrays, Symbol
+
+MOST_STEPS = 1_000_000  # for which a graph is made, many nodes a step
 
 
 def _as_cells(cells):
@@ -31,6 +35,11 @@ def rnn_unroll(
     layout: str = "NTC",
 ) -> tuple[Any, list[Any]]:
     """``cell.unroll``; without inputs, of variables ``t0_data``, ``t1_data``, ..."""
+    if not isinstance(cell, BaseRNNCell):
+        raise ArgumentTypeError(f"rnn_unroll: cell must be a cell of mx.rnn, got {shown(cell)}")
+    length = to_index("rnn_unroll: length", length)
+    if not 0 <= length <= MOST_STEPS:
+        raise ArgumentError(f"rnn_unroll: length must be from 0 to {MOST_STEPS}, got {length}")
     if inputs is None:
         inputs = [sym.Variable(f"{input_prefix}t{i}_data") for i in range(length)]
     return cell.unroll(length, inputs, begin_state, layout)

@@ -317,7 +317,7 @@ def test_grad_errors():
         ag.grad(z, [x, other])
     with pytest.raises(mx.MXNetError, match="1-th variable .* does not require gradient"):
         ag.grad(z, [y])
-    with pytest.raises(AssertionError, match="variables cannot be an empty list"):
+    with pytest.raises(AssertionError, match="variables must not be an empty list"):
         ag.grad(z, [])
     assert ag.grad(z, [x])[0].asscalar() == 12
 
@@ -526,3 +526,16 @@ def test_head_gradient_of_another_shape():
         y = x * x
     with pytest.raises(ValueError, match=r"shape \(3,\), the head has shape \(2,\)"):
         y.backward(nd.ones(3))
+
+
+def test_flags_are_true_or_false():
+    x = nd.ones(2)
+    x.attach_grad()
+    with ag.record():
+        y = x * x
+    with pytest.raises(mx.errors.ArgumentTypeError, match="train_mode must be True or False"):
+        y.backward(train_mode=np.ones((2, 3)))
+    with pytest.raises(mx.errors.ArgumentTypeError, match="create_graph must be True or False"):
+        ag.grad(y, x, create_graph="yes")
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [2, 2]

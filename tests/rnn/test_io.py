@@ -62,3 +62,11 @@ def test_checkpoints_of_fused_cells_load_into_single_ones(tmp_path):
     assert single["f_l1_i2h_weight"].shape == (16, 4)
     outputs, _ = mx.rnn.rnn_unroll(fused.unfuse(), 2, input_prefix="in_")
     assert outputs[0].list_arguments()[0] == "in_t0_data"
+
+
+@pytest.mark.parametrize(
+    "cell, length", [("x", 3), (mx.rnn.RNNCell(2), 2**63), (mx.rnn.RNNCell(2), 1.5)]
+)
+def test_what_rnn_unroll_refuses(cell, length):
+    with pytest.raises(mx.base.MXNetError, match="rnn_unroll"):
+        mx.rnn.rnn_unroll(cell, length)
