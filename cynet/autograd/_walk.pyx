@@ -31,10 +31,12 @@ cdef set _live = set()  # walks that are on their way
 cdef list _watchers = watchers
 
 cdef str _NOT_RECORDED = (
-    "Cannot differentiate {} because it is not in a computational graph: compute it from arrays "
+    "{} belongs to no recorded graph: compute it from arrays "
     "with attach_grad() inside `with autograd.record():`. An earlier backward has let go of its "
     "graph, unless it was called with retain_graph=True.")
-cdef str _NO_LEAF = "There are no inputs in computation graph that require gradients."
+cdef str _NO_LEAF = (
+    "backward: none of the arrays that the heads were computed from wants a gradient "
+    "(grad_req 'null')")
 
 
 # --- the walk -------------------------------------------------------------------------------------
@@ -555,8 +557,8 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
             raise GradientError(_NOT_RECORDED.format(f"variable {i}"))
         if not isinstance(entry, Leaf):
             raise GradientError(
-                f"Cannot differentiate with respect to the {i + 1}-th variable because it does not "
-                "require gradient: call attach_grad() on it before it is used")
+                f"grad: variable {i} was not marked when it was used: call attach_grad() on it "
+                "before it enters the computation")
         leaves.append(entry)
     walk.wanted = dict.fromkeys(leaves)
     walk.retain, walk.create = retain, create
@@ -565,8 +567,7 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
         node = leaf
         if node.walk != walk.id:
             raise GradientError(
-                f"Cannot differentiate with respect to the {i + 1}-th variable because it is "
-                "unreachable from the outputs.")
+                f"grad: the heads do not depend on variable {i}")
     _go(walk, heads, entries, grads, train_mode)
     return [walk.wanted[leaf] for leaf in leaves]
 

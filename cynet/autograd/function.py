@@ -74,8 +74,7 @@ class Function:
         name = type(self).__name__
         if self._called:
             raise _CalledTwiceError(
-                f"Each Function instance can only be called once. Please create another instance "
-                f"of {name}."
+                f"{name}: an instance of a Function is called once; make another for the next call"
             )
         self._called = True
         for i, value in enumerate(inputs):

@@ -48,7 +48,7 @@ def get_symbol(x: NDArray) -> Symbol:
     entry = entry_of(x)
     if entry is None:
         raise GradientError(
-            "NDArray is not part of a computation graph. Did you forget to turn on recording?"
+            "get_symbol: the array was not computed while autograd recorded"
         )
     made, counts = {}, [0, 0]
 

@@ -502,9 +502,9 @@ cdef int refuse_write(NDArrayBase array) except -1:
 cdef int refuse_part(NDArrayBase value) except -1:
     if value.grad_entry is not None and records():
         raise GradientError(
-            "Inplace operations (+=, -=, x[:]=, etc) are not supported when recording with "
-            "autograd: no gradient would reach the value that is written into a part of an array; "
-            "join parts with concat or stack, choose with where")
+            "a value of a graph that autograd records cannot be written into a part of an array "
+            "(x[i] = y), since no gradient would reach it; join parts with concat or stack, choose "
+            "with where")
     return 0
 
 

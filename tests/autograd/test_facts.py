@@ -59,7 +59,7 @@ def test_null_request():
     x.attach_grad("null")
     with ag.record():
         y = x * 2
-    with pytest.raises(mx.MXNetError, match="no inputs in computation graph that require grad"):
+    with pytest.raises(mx.MXNetError, match="none of the arrays .* wants a gradient"):
         y.backward()
     with pytest.raises(KeyError, match="foo"):
         x.attach_grad("foo")
@@ -75,7 +75,7 @@ def test_grad_before_and_after_attach():
 def test_backward_of_what_was_not_recorded():
     x = leaf([1])
     y = x * 2
-    with pytest.raises(mx.MXNetError, match="not in a computational graph"):
+    with pytest.raises(mx.MXNetError, match="belongs to no recorded graph"):
         y.backward()
 
 
@@ -94,7 +94,7 @@ def test_second_backward(req, expected):
     y.backward(retain_graph=True)
     y.backward()
     is_grad(x, expected)
-    with pytest.raises(mx.MXNetError, match="not in a computational graph"):
+    with pytest.raises(mx.MXNetError, match="belongs to no recorded graph"):
         y.backward()
 
 
@@ -168,7 +168,7 @@ def test_writing_a_recorded_value_into_a_part():
     x = leaf([1, 2])
     with ag.record():
         b = nd.zeros(2)
-        with pytest.raises(mx.MXNetError, match="Inplace operations"):
+        with pytest.raises(mx.MXNetError, match="cannot be written into a part of an array"):
             b[0] = x[1]
 
 
@@ -311,11 +311,11 @@ def test_grad_errors():
     with ag.record():
         y = x * x
         z = y * 3
-    with pytest.raises(mx.MXNetError, match="not in a computational graph"):
+    with pytest.raises(mx.MXNetError, match="belongs to no recorded graph"):
         ag.grad(z, nd.ones(1))
-    with pytest.raises(mx.MXNetError, match="with respect to the 2-th variable .* unreachable"):
+    with pytest.raises(mx.MXNetError, match="heads do not depend on variable 1"):
         ag.grad(z, [x, other])
-    with pytest.raises(mx.MXNetError, match="1-th variable .* does not require gradient"):
+    with pytest.raises(mx.MXNetError, match="variable 0 was not marked"):
         ag.grad(z, [y])
     with pytest.raises(AssertionError, match="variables must not be an empty list"):
         ag.grad(z, [])
@@ -346,7 +346,7 @@ def test_get_symbol():
     assert len(ag.get_symbol(two).list_arguments()) == 2
     found = ag.get_symbol(two).bind(mx.cpu(), [x, z]).forward()[0]
     assert found.asscalar() == two.asscalar()
-    with pytest.raises(mx.MXNetError, match="not part of a computation graph"):
+    with pytest.raises(mx.MXNetError, match="not computed while autograd recorded"):
         ag.get_symbol(nd.ones(1))
 
 
@@ -355,7 +355,7 @@ def test_beyond_the_scope():
     with ag.record():
         y = x * x
     w = y * 5
-    with pytest.raises(mx.MXNetError, match="not in a computational graph"):
+    with pytest.raises(mx.MXNetError, match="belongs to no recorded graph"):
         w.backward()
     with ag.record():
         z = y * 3
