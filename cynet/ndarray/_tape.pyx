@@ -17,6 +17,7 @@ from ..base.errors import (
 
 cdef extern from *:
     """
+    #include <frameobject.h>  // PyFrame_GetBack, in Python 3.10
     static thread_local int cynet_flags = 0;
 
     // The code object of the innermost Python code outside of `package`, a new reference, and the
