@@ -50,7 +50,10 @@ def channels_last(F, x, axes):
 
 
 class _Conv(HybridBlock):
-    """What all convolutions are."""
+    """What all convolutions are. A subclass says over how many spatial axes it goes."""
+
+    _axes = 0
+    _op_name = "Convolution"
 
     def __init__(
         self,
@@ -66,29 +69,33 @@ class _Conv(HybridBlock):
         use_bias=True,
         weight_initializer=None,
         bias_initializer="zeros",
-        op_name="Convolution",
-        adj=None,
+        output_padding=0,
         **kwargs,
     ):
+        axes = self._axes
+        check_layout(layout, axes)
+        kernel_size = sizes_of("kernel_size", kernel_size, axes)
+        sizes = {
+            "kernel": kernel_size,
+            "stride": sizes_of("strides", strides, axes),
+            "pad": sizes_of("padding", padding, axes),
+            "dilate": sizes_of("dilation", dilation, axes),
+        }
+        if self._op_name == "Deconvolution":
+            sizes["adj"] = sizes_of("output_padding", output_padding, axes)
+            outer, inner = in_channels, channels // groups
+        else:
+            outer, inner = channels, in_channels // groups
         super().__init__(**kwargs)
         self._channels = channels
         self._in_channels = in_channels
-        self._op_name = op_name
         self._kwargs = {
-            "kernel": kernel_size,
-            "stride": strides,
-            "dilate": dilation,
-            "pad": padding,
+            **sizes,
             "num_filter": channels,
             "num_group": groups,
             "no_bias": not use_bias,
             "layout": layout,
         }
-        if op_name == "Convolution":
-            outer, inner = channels, in_channels // groups
-        else:
-            self._kwargs["adj"] = adj
-            outer, inner = in_channels, channels // groups
         with self.name_scope():
             self.weight = self.params.get(
                 "weight",
@@ -110,7 +117,7 @@ class _Conv(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """The layer's output."""
-        kwargs, axes = self._kwargs, len(self._kwargs["kernel"])
+        kwargs, axes = self._kwargs, self._axes
         last = not kwargs["layout"].startswith("NC")
         if last:  # operators compute channels first; graphs take what they can of these out
             kwargs = {**kwargs, "layout": _LAYOUTS[axes][0]}
@@ -121,7 +128,7 @@ class _Conv(HybridBlock):
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
-        k, axes = self._kwargs, len(self._kwargs["kernel"])
+        k, axes = self._kwargs, self._axes
         text = f"kernel_size={k['kernel']}, stride={k['stride']}"
         for what, key, plain in (("padding", "pad", 0), ("dilation", "dilate", 1)):
             if k[key] != (plain,) * axes:
@@ -176,6 +183,8 @@ class Conv1D(_Conv):
     (1, 4, 3)
     """
 
+    _axes = 1
+
     def __init__(
         self,
         channels: int,
@@ -192,13 +201,12 @@ class Conv1D(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        check_layout(layout, 1)
         super().__init__(
             channels,
-            sizes_of("kernel_size", kernel_size, 1),
-            sizes_of("strides", strides, 1),
-            sizes_of("padding", padding, 1),
-            sizes_of("dilation", dilation, 1),
+            kernel_size,
+            strides,
+            padding,
+            dilation,
             groups,
             layout,
             in_channels,
@@ -240,6 +248,8 @@ class Conv2D(_Conv):
     (1, 4, 3, 3)
     """
 
+    _axes = 2
+
     def __init__(
         self,
         channels: int,
@@ -256,13 +266,12 @@ class Conv2D(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        check_layout(layout, 2)
         super().__init__(
             channels,
-            sizes_of("kernel_size", kernel_size, 2),
-            sizes_of("strides", strides, 2),
-            sizes_of("padding", padding, 2),
-            sizes_of("dilation", dilation, 2),
+            kernel_size,
+            strides,
+            padding,
+            dilation,
             groups,
             layout,
             in_channels,
@@ -304,6 +313,8 @@ class Conv3D(_Conv):
     (1, 4, 3, 3, 3)
     """
 
+    _axes = 3
+
     def __init__(
         self,
         channels: int,
@@ -320,13 +331,12 @@ class Conv3D(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        check_layout(layout, 3)
         super().__init__(
             channels,
-            sizes_of("kernel_size", kernel_size, 3),
-            sizes_of("strides", strides, 3),
-            sizes_of("padding", padding, 3),
-            sizes_of("dilation", dilation, 3),
+            kernel_size,
+            strides,
+            padding,
+            dilation,
             groups,
             layout,
             in_channels,
@@ -370,6 +380,9 @@ class Conv1DTranspose(_Conv):
     (1, 4, 7)
     """
 
+    _axes = 1
+    _op_name = "Deconvolution"
+
     def __init__(
         self,
         channels: int,
@@ -387,13 +400,12 @@ class Conv1DTranspose(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        check_layout(layout, 1)
         super().__init__(
             channels,
-            sizes_of("kernel_size", kernel_size, 1),
-            sizes_of("strides", strides, 1),
-            sizes_of("padding", padding, 1),
-            sizes_of("dilation", dilation, 1),
+            kernel_size,
+            strides,
+            padding,
+            dilation,
             groups,
             layout,
             in_channels,
@@ -401,8 +413,7 @@ class Conv1DTranspose(_Conv):
             use_bias,
             weight_initializer,
             bias_initializer,
-            "Deconvolution",
-            sizes_of("output_padding", output_padding, 1),
+            output_padding,
             **kwargs,
         )
 
@@ -439,6 +450,9 @@ class Conv2DTranspose(_Conv):
     (1, 4, 7, 7)
     """
 
+    _axes = 2
+    _op_name = "Deconvolution"
+
     def __init__(
         self,
         channels: int,
@@ -456,13 +470,12 @@ class Conv2DTranspose(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        check_layout(layout, 2)
         super().__init__(
             channels,
-            sizes_of("kernel_size", kernel_size, 2),
-            sizes_of("strides", strides, 2),
-            sizes_of("padding", padding, 2),
-            sizes_of("dilation", dilation, 2),
+            kernel_size,
+            strides,
+            padding,
+            dilation,
             groups,
             layout,
             in_channels,
@@ -470,8 +483,7 @@ class Conv2DTranspose(_Conv):
             use_bias,
             weight_initializer,
             bias_initializer,
-            "Deconvolution",
-            sizes_of("output_padding", output_padding, 2),
+            output_padding,
             **kwargs,
         )
 
@@ -508,6 +520,9 @@ class Conv3DTranspose(_Conv):
     (1, 4, 7, 7, 7)
     """
 
+    _axes = 3
+    _op_name = "Deconvolution"
+
     def __init__(
         self,
         channels: int,
@@ -525,13 +540,12 @@ class Conv3DTranspose(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        check_layout(layout, 3)
         super().__init__(
             channels,
-            sizes_of("kernel_size", kernel_size, 3),
-            sizes_of("strides", strides, 3),
-            sizes_of("padding", padding, 3),
-            sizes_of("dilation", dilation, 3),
+            kernel_size,
+            strides,
+            padding,
+            dilation,
             groups,
             layout,
             in_channels,
@@ -539,7 +553,6 @@ class Conv3DTranspose(_Conv):
             use_bias,
             weight_initializer,
             bias_initializer,
-            "Deconvolution",
-            sizes_of("output_padding", output_padding, 3),
+            output_padding,
             **kwargs,
         )

@@ -14,14 +14,21 @@ if TYPE_CHECKING:
 
 
 class _Pooling(HybridBlock):
-    """What all pooling layers are."""
+    """What all pooling layers are. A subclass says over how many spatial axes it goes."""
 
-    def __init__(self, pool_size, strides, padding, ceil_mode, global_pool, pool_type, layout,
-                 count_include_pad=None, **kwargs):  # fmt: skip
+    _axes = 0
+
+    def __init__(self, pool_size, strides, padding, ceil_mode, pool_type, layout,
+                 global_pool=False, count_include_pad=None, **kwargs):  # fmt: skip
+        axes = self._axes
+        check_layout(layout, axes)
+        pool_size = sizes_of("pool_size", pool_size, axes)
+        strides = pool_size if strides is None else sizes_of("strides", strides, axes)
+        padding = sizes_of("padding", padding, axes)
         super().__init__(**kwargs)
         self._kwargs = {
             "kernel": pool_size,
-            "stride": pool_size if strides is None else strides,
+            "stride": strides,
             "pad": padding,
             "global_pool": global_pool,
             "pool_type": pool_type,
@@ -36,7 +43,7 @@ class _Pooling(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The layer's output."""
-        kwargs, axes = self._kwargs, len(self._kwargs["kernel"])
+        kwargs, axes = self._kwargs, self._axes
         if kwargs["layout"].startswith("NC"):
             return F.Pooling(x, name="fwd", **kwargs)
         kwargs = {k: each for k, each in kwargs.items() if k != "layout"}
@@ -50,12 +57,6 @@ class _Pooling(HybridBlock):
             f" ceil_mode={k['pooling_convention'] == 'full'}, global_pool={k['global_pool']},"
             f" pool_type={k['pool_type']}, layout={k['layout']})"
         )
-
-
-def _windowed(axes, pool_size, strides, padding):
-    pool_size = sizes_of("pool_size", pool_size, axes)
-    strides = pool_size if strides is None else sizes_of("strides", strides, axes)
-    return pool_size, strides, sizes_of("padding", padding, axes)
 
 
 @guarded(but=("hybrid_forward",))
@@ -81,6 +82,8 @@ class MaxPool1D(_Pooling):
     (1, 1, 2)
     """
 
+    _axes = 1
+
     def __init__(
         self,
         pool_size: ShapeLike = 2,
@@ -90,11 +93,11 @@ class MaxPool1D(_Pooling):
         ceil_mode: bool = False,
         **kwargs: Any,
     ) -> None:
-        check_layout(layout, 1)
         super().__init__(
-            *_windowed(1, pool_size, strides, padding),
+            pool_size,
+            strides,
+            padding,
             ceil_mode,
-            False,
             "max",
             layout,
             **kwargs,
@@ -124,6 +127,8 @@ class MaxPool2D(_Pooling):
     (1, 1, 2, 2)
     """
 
+    _axes = 2
+
     def __init__(
         self,
         pool_size: ShapeLike = (2, 2),
@@ -133,11 +138,11 @@ class MaxPool2D(_Pooling):
         ceil_mode: bool = False,
         **kwargs: Any,
     ) -> None:
-        check_layout(layout, 2)
         super().__init__(
-            *_windowed(2, pool_size, strides, padding),
+            pool_size,
+            strides,
+            padding,
             ceil_mode,
-            False,
             "max",
             layout,
             **kwargs,
@@ -167,6 +172,8 @@ class MaxPool3D(_Pooling):
     (1, 1, 2, 2, 2)
     """
 
+    _axes = 3
+
     def __init__(
         self,
         pool_size: ShapeLike = (2, 2, 2),
@@ -176,11 +183,11 @@ class MaxPool3D(_Pooling):
         layout: str = "NCDHW",
         **kwargs: Any,
     ) -> None:
-        check_layout(layout, 3)
         super().__init__(
-            *_windowed(3, pool_size, strides, padding),
+            pool_size,
+            strides,
+            padding,
             ceil_mode,
-            False,
             "max",
             layout,
             **kwargs,
@@ -212,6 +219,8 @@ class AvgPool1D(_Pooling):
     (1, 1, 2)
     """
 
+    _axes = 1
+
     def __init__(
         self,
         pool_size: ShapeLike = 2,
@@ -222,14 +231,14 @@ class AvgPool1D(_Pooling):
         count_include_pad: bool = True,
         **kwargs: Any,
     ) -> None:
-        check_layout(layout, 1)
         super().__init__(
-            *_windowed(1, pool_size, strides, padding),
+            pool_size,
+            strides,
+            padding,
             ceil_mode,
-            False,
             "avg",
             layout,
-            count_include_pad,
+            count_include_pad=count_include_pad,
             **kwargs,
         )
 
@@ -259,6 +268,8 @@ class AvgPool2D(_Pooling):
     (1, 1, 2, 2)
     """
 
+    _axes = 2
+
     def __init__(
         self,
         pool_size: ShapeLike = (2, 2),
@@ -269,14 +280,14 @@ class AvgPool2D(_Pooling):
         count_include_pad: bool = True,
         **kwargs: Any,
     ) -> None:
-        check_layout(layout, 2)
         super().__init__(
-            *_windowed(2, pool_size, strides, padding),
+            pool_size,
+            strides,
+            padding,
             ceil_mode,
-            False,
             "avg",
             layout,
-            count_include_pad,
+            count_include_pad=count_include_pad,
             **kwargs,
         )
 
@@ -306,6 +317,8 @@ class AvgPool3D(_Pooling):
     (1, 1, 2, 2, 2)
     """
 
+    _axes = 3
+
     def __init__(
         self,
         pool_size: ShapeLike = (2, 2, 2),
@@ -316,14 +329,14 @@ class AvgPool3D(_Pooling):
         count_include_pad: bool = True,
         **kwargs: Any,
     ) -> None:
-        check_layout(layout, 3)
         super().__init__(
-            *_windowed(3, pool_size, strides, padding),
+            pool_size,
+            strides,
+            padding,
             ceil_mode,
-            False,
             "avg",
             layout,
-            count_include_pad,
+            count_include_pad=count_include_pad,
             **kwargs,
         )
 
@@ -344,9 +357,10 @@ class GlobalMaxPool1D(_Pooling):
     (1, 1, 1)
     """
 
+    _axes = 1
+
     def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
-        check_layout(layout, 1)
-        super().__init__((1,), None, (0,), True, True, "max", layout, **kwargs)
+        super().__init__(1, None, 0, True, "max", layout, global_pool=True, **kwargs)
 
 
 @guarded(but=("hybrid_forward",))
@@ -365,9 +379,10 @@ class GlobalMaxPool2D(_Pooling):
     (1, 1, 1, 1)
     """
 
+    _axes = 2
+
     def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        check_layout(layout, 2)
-        super().__init__((1, 1), None, (0, 0), True, True, "max", layout, **kwargs)
+        super().__init__(1, None, 0, True, "max", layout, global_pool=True, **kwargs)
 
 
 @guarded(but=("hybrid_forward",))
@@ -386,9 +401,10 @@ class GlobalMaxPool3D(_Pooling):
     (1, 1, 1, 1, 1)
     """
 
+    _axes = 3
+
     def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
-        check_layout(layout, 3)
-        super().__init__((1, 1, 1), None, (0, 0, 0), True, True, "max", layout, **kwargs)
+        super().__init__(1, None, 0, True, "max", layout, global_pool=True, **kwargs)
 
 
 @guarded(but=("hybrid_forward",))
@@ -407,9 +423,10 @@ class GlobalAvgPool1D(_Pooling):
     (1, 1, 1)
     """
 
+    _axes = 1
+
     def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
-        check_layout(layout, 1)
-        super().__init__((1,), None, (0,), True, True, "avg", layout, **kwargs)
+        super().__init__(1, None, 0, True, "avg", layout, global_pool=True, **kwargs)
 
 
 @guarded(but=("hybrid_forward",))
@@ -428,9 +445,10 @@ class GlobalAvgPool2D(_Pooling):
     (1, 1, 1, 1)
     """
 
+    _axes = 2
+
     def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        check_layout(layout, 2)
-        super().__init__((1, 1), None, (0, 0), True, True, "avg", layout, **kwargs)
+        super().__init__(1, None, 0, True, "avg", layout, global_pool=True, **kwargs)
 
 
 @guarded(but=("hybrid_forward",))
@@ -449,9 +467,10 @@ class GlobalAvgPool3D(_Pooling):
     (1, 1, 1, 1, 1)
     """
 
+    _axes = 3
+
     def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
-        check_layout(layout, 3)
-        super().__init__((1, 1, 1), None, (0, 0, 0), True, True, "avg", layout, **kwargs)
+        super().__init__(1, None, 0, True, "avg", layout, global_pool=True, **kwargs)
 
 
 @guarded(but=("hybrid_forward",))
