@@ -110,8 +110,12 @@ def backward(
     >>> x.grad.asnumpy().tolist()
     [5.0, 7.0]
     """
-    _check_flags("backward", retain_graph=retain_graph, train_mode=train_mode)
     heads, head_grads = _heads(heads, head_grads)
+    _backward(heads, head_grads, retain_graph, train_mode)
+
+
+def _backward(heads, head_grads, retain_graph, train_mode):
+    _check_flags("backward", retain_graph=retain_graph, train_mode=train_mode)
     _walk.backward(heads, head_grads, bool(retain_graph), bool(train_mode))
 
 
@@ -173,4 +177,4 @@ def grad(
     )
 
 
-install(backward=_walk.backward)
+install(backward=_backward)

@@ -311,9 +311,6 @@ class NDArray(NDArrayIndexing):
         ShapeError
             When `out_grad` has another shape.
         """
-        for name, flag in (("retain_graph", retain_graph), ("train_mode", train_mode)):
-            if flag is not None:
-                check_flag("backward", name, flag)
         grads = None if out_grad is None else [out_grad]
         _tape.installed("backward")([self], grads, retain_graph, train_mode)
 
