@@ -2,10 +2,11 @@
 
 import os
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from contextlib import suppress
 
 from ..base.errors import ArgumentError
+from ..base.thread_pool import ThreadPool
 
 
 class Pipeline:
@@ -28,7 +29,7 @@ class Pipeline:
             raise ArgumentError(f"threads and batches ahead are 1 or more, got {threads}, {ahead}")
         self._tasks, self._parts, self._fill, self._ahead = tasks, parts, fill, ahead
         self._begun = deque()  # (task, futures of its parts)
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="cynet-images")
+        self._threads = ThreadPool(threads, thread_name_prefix="cynet-images")
         self._process = os.getpid()
         self._refill()
 
@@ -40,16 +41,17 @@ class Pipeline:
             futures = [self._threads.submit(self._fill, task, i) for i in range(self._parts)]
             self._begun.append((task, futures))
 
-    def inherited(self):
-        """Whether another process has begun it, whose threads are not in this one."""
-        return self._process != os.getpid()
+    def usable(self):
+        """Whether its threads are there: begun in this process, and not ended by Ctrl-C."""
+        return self._process == os.getpid() and not self._threads.interrupted
 
     def next(self):
         """The next task, filled; None at the end."""
         if not self._begun:
             return None
-        task, futures = self._begun.popleft()
+        task, futures = self._begun[0]
         wait(futures)  # all of them: nobody writes to a task that was given
+        self._begun.popleft()
         self._refill()
         for each in futures:
             each.result()
@@ -61,7 +63,7 @@ class Pipeline:
         for _, futures in begun:
             for each in futures:
                 each.cancel()
-        if not self.inherited():
+        if self._process == os.getpid():
             self._threads.shutdown(wait=True, cancel_futures=True)
 
     def __del__(self):

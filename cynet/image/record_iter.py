@@ -118,7 +118,7 @@ class ImageRecordIter(DataIter):
         self._begin()
 
     def iter_next(self) -> bool:
-        if self._pipeline is None or self._pipeline.inherited():
+        if self._pipeline is None or not self._pipeline.usable():
             ended = self._ended
             self.load_state_dict(self.state_dict())
             self._ended = ended

@@ -229,17 +229,36 @@ while True:
 
 def test_ctrl_c(path):
     """The process ends at once, and says what ended it."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", ENDLESS, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    try:
-        assert process.stdout.readline() == b"begun\n"
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    command = [sys.executable, "-c", ENDLESS, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            assert process.stdout.readline() == b"begun\n"
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode != 0 and b"KeyboardInterrupt" in errors
+
+
+def test_ctrl_c_while_a_thread_begins(path, monkeypatch):
+    """Python keeps no note of such a thread. It ends all the same, and no batch is lost."""
+    iterator = mx.io.ImageRecordIter(path_imgrec=path, batch_size=2, data_shape=(3, 8, 8))
+    wanted = [b.label[0].asnumpy().tolist() for b in iterator]
+    begin, begun = threading.Thread.start, []
+
+    def interrupted(thread):
+        begin(thread)
+        begun.append(thread)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            iterator.reset()
+    begun[0].join(10)
+    assert not begun[0].is_alive()
+    assert [b.label[0].asnumpy().tolist() for b in iterator] == wanted
 
 
 def _go_on(iterator, answers):

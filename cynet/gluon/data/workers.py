@@ -13,11 +13,11 @@ import time
 import warnings
 import weakref
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 
 from ...base.errors import CynetError, dress, shown, told
+from ...base.thread_pool import ThreadPool
 from ..errors import StateError
 from .batchify import default_batchify_fn, numpy_batchify
 from .fetch import fetch, text_of
@@ -239,7 +239,7 @@ class Threads:
     """Threads of this process over one dataset."""
 
     def __init__(self, count, dataset, batchify):
-        self._pool = ThreadPoolExecutor(count, thread_name_prefix="cynet-data")
+        self._pool = ThreadPool(count, thread_name_prefix="cynet-data")
         self._dataset, self._batchify = dataset, batchify
         self._ready = threading.Condition()
         weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
@@ -259,7 +259,7 @@ class Threads:
 
     def alive(self):
         """Whether it can take tasks."""
-        return True
+        return not self._pool.interrupted
 
     def close(self):
         """End the threads once they are done."""
