@@ -91,8 +91,8 @@ class ImageRecordIter(DataIter):
         threads = self._o["preprocess_threads"]
         tasks = self._work.batches(self._next_epoch, self._start)
         ahead = max(self._o["prefetch_buffer"], 1)
+        self._began, self._ended = False, False  # also if Ctrl-C comes while the threads begin
         self._pipeline = Pipeline(tasks, self._work.parts, self._work.fill, threads, ahead)
-        self._began, self._ended = False, False
 
     def _stop(self):
         pipeline, self._pipeline = self._pipeline, None

@@ -243,8 +243,14 @@ def test_ctrl_c(path):
 
 def test_ctrl_c_while_a_thread_begins(path, monkeypatch):
     """Python keeps no note of such a thread. It ends all the same, and no batch is lost."""
-    iterator = mx.io.ImageRecordIter(path_imgrec=path, batch_size=2, data_shape=(3, 8, 8))
-    wanted = [b.label[0].asnumpy().tolist() for b in iterator]
+    iterator, other = (
+        mx.io.ImageRecordIter(path_imgrec=path, batch_size=2, data_shape=(3, 8, 8))
+        for _ in range(2)
+    )
+    wanted = [b.label[0].asnumpy().tolist() for b in other]
+    assert [b.label[0].asnumpy().tolist() for b in iterator] == wanted
+    other.reset()
+    wanted = [b.label[0].asnumpy().tolist() for b in other]
     begin, begun = threading.Thread.start, []
 
     def interrupted(thread):

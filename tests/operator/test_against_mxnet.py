@@ -26,12 +26,14 @@ def family(name):
 
 
 def every():
+    """The settings of all files."""
+    found = []
     for path in sorted(FOLDER.glob("*.npz")):
         for number, each in enumerate(family(path.stem)[1]):
             words = ",".join(f"{k}={v}" for k, v in each["params"].items())
-            yield pytest.param(
-                path.stem, number, id=f"{path.stem}-{number}-{each['op']}({words})"[:120]
-            )
+            label = f"{path.stem}-{number}-{each['op']}({words})"[:120]
+            found.append(pytest.param(path.stem, number, id=label))
+    return found
 
 
 class Call:
