@@ -1,0 +1,30 @@
+"""What docs/operators.md and docs/api_status.md say that signatures cannot show."""
+
+_NUMPY = "`mx.np` and `mx.npx`, NumPy's second face"
+_SPARSE = "sparse storage"
+_PLUGINS = "plugins and notebooks (`mx.library`, `mx.notebook`, TVM, TensorRT)"
+_LIBRARY = "helpers around MXNet's C library and its own processes"
+
+# (pattern of a path, why it is not asked for)
+NOT_ASKED = [
+    (r"numpy|\bnp\b|np_array|use_np|\.npx\b|_np_|set_np\b|reset_np|np_ufunc", _NUMPY),
+    (r"sparse|cast_storage|csr|row_?sparse|getnnz|edge_id|stype|_rsp|SparseEmbedding", _SPARSE),
+    (r"quantiz|calibrate_entropy|intgemm", "quantised operators"),
+    (r"dgl_", "sampling of graphs (`dgl_*`)"),
+    (r"\.backward_", "gradients of operators under names of their own (`backward_*`)"),
+    (r"mx\.(notebook|library|torch|th|tvmop|error)|tensorrt|optimize_for|tvm", _PLUGINS),
+    (r"_op_fallback|_dispatch_protocol|classproperty|with_metaclass|check_call|_LIB", _LIBRARY),
+    (r"get_indexing_dispatch_code|get_oshape_of_gather_nd_op|indexing_key_expand", _LIBRARY),
+    (r"c_array|Handle$|libinfo\.find|mx_uint|c_str|build_param_doc|_kvstore_handle", _LIBRARY),
+    (
+        r"ConnectionWrapper|DataLoaderV1|\.(Simple)?Queue|_loop_v1|(rebuild|reduce)_ndarray",
+        _LIBRARY,
+    ),
+    (r"apache_repo_url|tensor_types|SKLEARN_INSTALLED|lr_scheduler\.pi$", _LIBRARY),
+]
+
+# paths whose call is the same although the signatures look otherwise
+SAME_CALL = set()
+
+# path: how it differs
+DIFFERS = {}
