@@ -207,7 +207,7 @@ def operators_page():
         "*differs* (how), or *not provided* (why). `scripts/make_status_pages.py` compares names,",
         "parameters and defaults with the list that MXNet gave; values are compared by the tests",
         "(`tests/operator`). [Coming from MXNet](migration.md) tells of behaviour.\n",
-        f"Of {dense} dense names {there} are there, {same} of them the same ({same / dense:.1%}).\n",
+        f"Of {dense} dense names {there} are there, {same} the same ({same / dense:.1%}).\n",
     ]
     for space in spaces:
         out += section(space, rows[space])
@@ -268,7 +268,8 @@ def api_page():
         "Every public name of MXNet 1.9.1 (functions, classes, methods; operators stand in",
         "[operators.md](operators.md)), and what it is here. `scripts/make_status_pages.py` makes",
         "this page. A method stands behind its class (`Module·fit`).\n",
-        f"Of {dense} dense names {there} are there ({there / dense:.1%}), {same} of them with the same parameters.\n",
+        f"Of {dense} dense names {there} are there ({there / dense:.1%}), {same} of them with the",
+        "same parameters.\n",
         "Not asked for, and not counted:\n",
         *[f"- {why}" for why in dict.fromkeys(why for _, why in NOT_ASKED)],
         "",
