@@ -29,7 +29,7 @@ def test_missing_names(path):
     "ask, words",
     [
         (lambda: mx.onnx, "mx.onnx is a name of MXNet 1.9.1 .*see docs/migration.md"),
-        (lambda: mx.nd.contrib.box_nms, "mx.nd.contrib.box_nms is a name of MXNet"),
+        (lambda: mx.nd.contrib.dgl_subgraph, "mx.nd.contrib.dgl_subgraph is a name of MXNet"),
         (lambda: mx.sym.linalg.gemm, "mx.sym.linalg.gemm is a name of MXNet"),
         (lambda: mx.nd.ones((1,)).slice_assign(), "mx.nd.NDArray.slice_assign is a name of MXNet"),
         (lambda: mx.nd.FullyConected, "mx.nd has no attribute 'FullyConected'; did you mean Fully"),

@@ -1,8 +1,31 @@
 # Written by scripts/make_stubs.py; do not edit.
 
 from collections.abc import Sequence
+from typing import Literal
 from ..base.typing import ContextLike
 from .ndarray import NDArray
 
+def MultiBoxDetection(cls_prob: NDArray, loc_pred: NDArray, anchor: NDArray, clip: bool = True, threshold: float = 0.01, background_id: int = 0, nms_threshold: float = 0.5, force_suppress: bool = False, variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2), nms_topk: int = -1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """The box of each anchor whose best class is not the background, without those that overlap a better one (non-maximum suppression)."""
+def MultiBoxPrior(data: NDArray, sizes: float | Sequence[float] = (1.0,), ratios: float | Sequence[float] = (1.0,), clip: bool = False, steps: float | Sequence[float] = (-1.0, -1.0), offsets: float | Sequence[float] = (0.5, 0.5), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Anchors around each place of a feature map: one for every size, with the first ratio, and one for every further ratio, with the first size."""
+def MultiBoxTarget(anchor: NDArray, label: NDArray, cls_pred: NDArray, overlap_threshold: float = 0.5, ignore_label: float = -1.0, negative_mining_ratio: float = -1.0, negative_mining_thresh: float = 0.5, minimum_negative_samples: int = 0, variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Matches anchors with the boxes of labels: each box has the anchor that it overlaps most, and all anchors that it overlaps enough. The rest is background, or the part of it that is hardest."""
+def MultiProposal(cls_prob: NDArray, bbox_pred: NDArray, im_info: NDArray, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, threshold: float = 0.7, rpn_min_size: int = 16, scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0), ratios: float | Sequence[float] = (0.5, 1.0, 2.0), feature_stride: int = 16, output_score: bool = False, iou_loss: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Regions of each image of a batch: see Proposal."""
+def Proposal(cls_prob: NDArray, bbox_pred: NDArray, im_info: NDArray, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, threshold: float = 0.7, rpn_min_size: int = 16, scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0), ratios: float | Sequence[float] = (0.5, 1.0, 2.0), feature_stride: int = 16, output_score: bool = False, iou_loss: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Regions of an image from the scores and deltas of anchors, the best score first, without those that overlap a better one; where there are fewer than asked for, from the first on again."""
 def arange_like(data: NDArray, start: float = 0.0, step: float = 1.0, repeat: int = 1, ctx: ContextLike = '', axis: int | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Values from `start` by `step`, as many as the input or one of its axes has elements."""
+def bipartite_matching(data: NDArray, is_ascend: bool = False, threshold: float = ..., topk: int = -1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Pairs of a row and a column, the pair of the best score first, each row and column once."""
+def box_decode(data: NDArray, anchors: NDArray, std0: float = 1.0, std1: float = 1.0, std2: float = 1.0, std3: float = 1.0, clip: float = -1.0, format: Literal['center', 'corner'] = 'center', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """The corners of the boxes that codes say, seen from anchors."""
+def box_encode(samples: NDArray, matches: NDArray, anchors: NDArray, refs: NDArray, means: NDArray, stds: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """What anchors are to learn of the boxes that they are matched with, and a mask of those that are."""
+def box_iou(lhs: NDArray, rhs: NDArray, format: Literal['center', 'corner'] = 'corner', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Overlap (intersection over union) of every box of `lhs` with every box of `rhs`."""
+def box_nms(data: NDArray, overlap_thresh: float = 0.5, valid_thresh: float = 0.0, topk: int = -1, coord_start: int = 2, score_index: int = 1, id_index: int = -1, background_id: int = -1, force_suppress: bool = False, in_format: Literal['center', 'corner'] = 'corner', out_format: Literal['center', 'corner'] = 'corner', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Boxes sorted by score, without those that overlap a better one (non-maximum suppression)."""
+def box_non_maximum_suppression(data: NDArray, overlap_thresh: float = 0.5, valid_thresh: float = 0.0, topk: int = -1, coord_start: int = 2, score_index: int = 1, id_index: int = -1, background_id: int = -1, force_suppress: bool = False, in_format: Literal['center', 'corner'] = 'corner', out_format: Literal['center', 'corner'] = 'corner', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Boxes sorted by score, without those that overlap a better one (non-maximum suppression)."""

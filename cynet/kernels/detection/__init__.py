@@ -1,0 +1,1 @@
+"""Loops over boxes: overlaps, suppression, anchors, targets, proposals."""

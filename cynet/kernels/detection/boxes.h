@@ -1,0 +1,146 @@
+// Boxes: corners, overlap, orders by score, and greedy suppression of what overlaps.
+//
+// A box is four numbers: left, top, right, bottom (corners), or middle x, middle y, width, height.
+#ifndef CYNET_DETECTION_BOXES_H
+#define CYNET_DETECTION_BOXES_H
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace cynet {
+
+// Pieces of one block of memory, each aligned to 64 bytes.
+struct Pieces {
+  char* at;
+  explicit Pieces(void* memory) : at(static_cast<char*>(memory)) {}
+  template <typename T>
+  T* take(int64_t n) {
+    T* mine = reinterpret_cast<T*>(at);
+    at += (n * sizeof(T) + 63) / 64 * 64;
+    return mine;
+  }
+};
+
+template <typename T>
+inline int64_t piece_bytes(int64_t n) {
+  return (n * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
+}
+
+template <typename T>
+struct Corners {
+  T left, top, right, bottom;
+};
+
+template <typename T>
+inline Corners<T> corners_of(const T* box, bool center) {
+  if (!center) return {box[0], box[1], box[2], box[3]};
+  const T w = box[2] / 2, h = box[3] / 2;
+  return {box[0] - w, box[1] - h, box[0] + w, box[1] + h};
+}
+
+// A length from one side to the other; boxes whose sides are swapped have none. `more` is 1 where
+// sides are pixels that belong to the box.
+template <typename T>
+inline T length(T low, T high, T more = 0) {
+  const T n = high - low + more;
+  return n > 0 ? n : 0;
+}
+
+// Intersection over union; 0 where there is no union.
+template <typename T>
+inline T overlap(const Corners<T>& a, const Corners<T>& b) {
+  const T w = length(std::max(a.left, b.left), std::min(a.right, b.right));
+  const T h = length(std::max(a.top, b.top), std::min(a.bottom, b.bottom));
+  const T both = w * h;
+  const T whole = length(a.left, a.right) * length(a.top, a.bottom) +
+                  length(b.left, b.right) * length(b.top, b.bottom) - both;
+  return whole > 0 ? both / whole : 0;
+}
+
+// The offset and size of `box` seen from `anchor`, as a network learns them.
+template <typename T>
+inline void encode_box(const Corners<T>& anchor, const Corners<T>& box, T* code) {
+  const T aw = anchor.right - anchor.left, ah = anchor.bottom - anchor.top;
+  const T ax = (anchor.left + anchor.right) * T(0.5), ay = (anchor.top + anchor.bottom) * T(0.5);
+  const T w = box.right - box.left, h = box.bottom - box.top;
+  const T x = (box.left + box.right) * T(0.5), y = (box.top + box.bottom) * T(0.5);
+  code[0] = (x - ax) / aw;
+  code[1] = (y - ay) / ah;
+  code[2] = std::log(w / aw);
+  code[3] = std::log(h / ah);
+}
+
+// Numbers 0 .. n - 1, of which the first `most` are in the order of their scores: the highest
+// first, of equal ones the one with the lower number. NaN comes last. (`most` >= n: all.)
+template <typename T, typename I>
+inline void order_by_score(const T* scores, I* order, int64_t n, int64_t most, bool ascending) {
+  for (int64_t i = 0; i < n; ++i) order[i] = static_cast<I>(i);
+  const auto before = [=](I i, I j) {
+    const T a = scores[i], b = scores[j];
+    if (a != b) {
+      if (a != a || b != b) return a == a || (b != b && i < j);
+      return ascending ? a < b : a > b;
+    }
+    return i < j;
+  };
+  if (most < n) {
+    std::nth_element(order, order + most, order + n, before);
+    n = most;
+  }
+  std::sort(order, order + n, before);
+}
+
+// Candidates of a suppression, in the order of their scores: one array a number, as loops want it.
+template <typename T>
+struct Candidates {
+  T *left, *top, *right, *bottom, *area, *dropped;
+  T* kind;  // NULL: all are of one kind
+  T more;   // see `length`
+
+  static int64_t bytes(int64_t n) { return 7 * piece_bytes<T>(n); }
+
+  Candidates(Pieces* from, int64_t n, bool kinds, T more_length) : more(more_length) {
+    left = from->take<T>(n), top = from->take<T>(n);
+    right = from->take<T>(n), bottom = from->take<T>(n);
+    area = from->take<T>(n), dropped = from->take<T>(n);
+    T* last = from->take<T>(n);
+    kind = kinds ? last : nullptr;
+  }
+
+  void set(int64_t i, const Corners<T>& box, T of_kind) {
+    left[i] = box.left, top[i] = box.top, right[i] = box.right, bottom[i] = box.bottom;
+    area[i] = length(box.left, box.right, more) * length(box.top, box.bottom, more);
+    dropped[i] = 0;
+    if (kind) kind[i] = of_kind;
+  }
+};
+
+// Drops every candidate that overlaps a better one, of its kind, which is kept: by more than
+// `threshold`, or (`reached`) as much. The first `most` are kept at most; where they are found it
+// ends. Their places go to `kept`; the result is how many.
+template <typename T, typename I>
+inline int64_t suppress(const Candidates<T>& c, int64_t n, int64_t most, T threshold, bool reached,
+                        I* kept) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < n && found < most; ++i) {
+    if (c.dropped[i] != 0) continue;
+    kept[found++] = static_cast<I>(i);
+    const T l = c.left[i], t = c.top[i], r = c.right[i], b = c.bottom[i], area = c.area[i];
+    const T kind = c.kind ? c.kind[i] : T(0);
+    for (int64_t j = i + 1; j < n; ++j) {  // no branch: the compiler makes vectors of it
+      const T w = length(std::max(l, c.left[j]), std::min(r, c.right[j]), c.more);
+      const T h = length(std::max(t, c.top[j]), std::min(b, c.bottom[j]), c.more);
+      const T both = w * h, whole = area + c.area[j] - both;
+      const T share = whole > 0 ? both / whole : T(0);
+      const bool hit = reached ? share >= threshold : share > threshold;
+      const bool same = c.kind ? c.kind[j] == kind : true;
+      c.dropped[j] = hit && same ? T(1) : c.dropped[j];
+    }
+  }
+  return found;
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,241 @@
+// Anchors of an SSD, what they are to learn, and what they say: MultiBoxPrior, MultiBoxTarget,
+// MultiBoxDetection.
+#ifndef CYNET_DETECTION_MULTIBOX_H
+#define CYNET_DETECTION_MULTIBOX_H
+
+#include <cstring>
+
+#include "detection/boxes.h"
+
+namespace cynet {
+
+struct PriorOptions {
+  const float *sizes, *ratios;
+  int64_t n_sizes, n_ratios;
+  float step_y, step_x, offset_y, offset_x;  // a step of 0 or less: one over the length
+  bool clip;
+};
+
+// Boxes around the middle of each place of one row of (height, width): all sizes with the first
+// ratio, then the first size with the other ratios.
+inline void multibox_prior(const PriorOptions& o, int64_t row, int64_t height, int64_t width,
+                           float* out, bool add) {
+  const int64_t each = o.n_sizes + o.n_ratios - 1;
+  const float step_y = o.step_y > 0 ? o.step_y : 1.0f / height;
+  const float step_x = o.step_x > 0 ? o.step_x : 1.0f / width;
+  const float y = (row + o.offset_y) * step_y;
+  for (int64_t column = 0; column < width; ++column) {
+    const float x = (column + o.offset_x) * step_x;
+    for (int64_t k = 0; k < each; ++k, out += 4) {
+      const float size = o.sizes[k < o.n_sizes ? k : 0];
+      const float ratio = std::sqrt(o.ratios[k < o.n_sizes ? 0 : k - o.n_sizes + 1]);
+      const float w = size * height / width * ratio / 2, h = size / ratio / 2;
+      float box[4] = {x - w, y - h, x + w, y + h};
+      for (int i = 0; i < 4; ++i) {
+        if (o.clip) box[i] = std::min(std::max(box[i], 0.0f), 1.0f);
+        out[i] = add ? out[i] + box[i] : box[i];
+      }
+    }
+  }
+}
+
+struct TargetOptions {
+  float overlap, ignore, mining_ratio, mining_overlap;
+  float variances[4];
+};
+
+// A box that an anchor may be matched with: where its best anchor is, unless it has its own.
+struct BestAnchor {
+  int64_t anchor;
+  float share;
+};
+
+inline int64_t target_bytes(int64_t anchors, int64_t boxes) {
+  return piece_bytes<float>(anchors * boxes) + 2 * piece_bytes<float>(anchors) +
+         2 * piece_bytes<int32_t>(anchors) + piece_bytes<signed char>(anchors) +
+         piece_bytes<BestAnchor>(boxes);
+}
+
+// The first anchor without a box of its own whose overlap with a box is largest, and over `least`.
+inline BestAnchor best_anchor(const float* shares, const signed char* taken, int64_t anchors,
+                              float least) {
+  BestAnchor best = {-1, least};
+  for (int64_t j = 0; j < anchors; ++j)
+    if (taken[j] != 1 && shares[j] > best.share) best = {j, shares[j]};
+  return best;
+}
+
+// How likely an anchor is background: softmax over the classes, entry 0.
+inline float background_share(const float* scores, int64_t classes, int64_t stride) {
+  float most = scores[0], sum = 0;
+  for (int64_t k = 1; k < classes; ++k) most = std::max(most, scores[k * stride]);
+  for (int64_t k = 0; k < classes; ++k) sum += std::exp(scores[k * stride] - most);
+  return std::exp(scores[0] - most) / sum;
+}
+
+// Targets of the anchors of one image. `labels` has rows (class, left, top, right, bottom, ...), to
+// the first of class -1. The result: -1, or a row of class -1 whose box is not -1.
+inline int64_t multibox_target(const TargetOptions& o, const float* anchors, int64_t n,
+                               const float* labels, int64_t rows, int64_t width,
+                               const float* scores, int64_t classes, float* codes, float* mask,
+                               float* kinds, void* space) {
+  std::memset(codes, 0, 4 * n * sizeof(float));
+  std::memset(mask, 0, 4 * n * sizeof(float));
+  std::fill(kinds, kinds + n, o.ignore);
+  int64_t boxes = 0;
+  for (; boxes < rows && labels[boxes * width] != -1.0f; ++boxes) {
+  }
+  if (boxes < rows)
+    for (int k = 1; k < 5; ++k)
+      if (labels[boxes * width + k] != -1.0f) return boxes;
+  if (boxes == 0) return -1;
+
+  Pieces pieces(space);
+  float* shares = pieces.take<float>(n * boxes);  // a row a box
+  float* best_share = pieces.take<float>(n);
+  float* likely = pieces.take<float>(n);
+  int32_t* match = pieces.take<int32_t>(n);
+  int32_t* order = pieces.take<int32_t>(n);
+  signed char* state = pieces.take<signed char>(n);  // 1 positive, 0 negative, -1 neither
+  BestAnchor* best = pieces.take<BestAnchor>(boxes);
+  std::memset(state, -1, n);
+  std::fill(match, match + n, -1);
+  for (int64_t k = 0; k < boxes; ++k) {
+    const Corners<float> box = corners_of(labels + k * width + 1, false);
+    for (int64_t j = 0; j < n; ++j)
+      shares[k * n + j] = overlap(corners_of(anchors + 4 * j, false), box);
+  }
+  for (int64_t j = 0; j < n; ++j) {  // the first box of the largest overlap
+    best_share[j] = -1;
+    for (int64_t k = 0; k < boxes; ++k)
+      if (shares[k * n + j] > best_share[j]) {
+        best_share[j] = shares[k * n + j];
+        order[j] = static_cast<int32_t>(k);
+      }
+  }
+
+  // every box gets an anchor, the pair of the largest overlap first
+  const float least = 1e-6f;
+  int64_t positives = 0;
+  for (int64_t k = 0; k < boxes; ++k) best[k] = best_anchor(shares + k * n, state, n, least);
+  for (int64_t left = boxes; left > 0; --left) {
+    int64_t chosen = -1;
+    for (int64_t k = 0; k < boxes; ++k) {
+      if (best[k].anchor < 0) continue;
+      if (state[best[k].anchor] == 1) {
+        best[k] = best_anchor(shares + k * n, state, n, least);
+        if (best[k].anchor < 0) continue;
+      }
+      if (chosen < 0 || best[k].share > best[chosen].share ||
+          (best[k].share == best[chosen].share && best[k].anchor < best[chosen].anchor))
+        chosen = k;
+    }
+    if (chosen < 0) break;
+    const int64_t j = best[chosen].anchor;
+    state[j] = 1, match[j] = static_cast<int32_t>(chosen);
+    best[chosen].anchor = -1;
+    ++positives;
+  }
+  if (o.overlap > 0)
+    for (int64_t j = 0; j < n; ++j)
+      if (state[j] != 1 && best_share[j] > o.overlap) {
+        state[j] = 1, match[j] = order[j];
+        ++positives;
+      }
+
+  if (o.mining_ratio > 0) {  // those negatives that look least like background
+    int64_t negatives = std::min(static_cast<int64_t>(static_cast<float>(positives) *
+                                                      o.mining_ratio), n - positives);
+    int64_t found = 0;
+    int32_t* which = order;
+    for (int64_t j = 0; j < n && negatives > 0; ++j)
+      if (state[j] != 1 && best_share[j] < o.mining_overlap) {
+        likely[found] = background_share(scores + j, classes, n);
+        which[found++] = static_cast<int32_t>(j);
+      }
+    negatives = std::min(negatives, found);
+    int32_t* ranks = reinterpret_cast<int32_t*>(best_share);  // no longer needed
+    order_by_score(likely, ranks, found, negatives, true);
+    for (int64_t i = 0; i < negatives; ++i) state[which[ranks[i]]] = 0;
+  } else {
+    for (int64_t j = 0; j < n; ++j)
+      if (state[j] != 1) state[j] = 0;
+  }
+
+  for (int64_t j = 0; j < n; ++j) {
+    if (state[j] == 0) kinds[j] = 0;
+    if (state[j] != 1) continue;
+    const float* label = labels + match[j] * width;
+    kinds[j] = label[0] + 1;
+    encode_box(corners_of(anchors + 4 * j, false), corners_of(label + 1, false), codes + 4 * j);
+    for (int k = 0; k < 4; ++k) {
+      mask[4 * j + k] = 1;
+      codes[4 * j + k] /= o.variances[k];
+    }
+  }
+  return -1;
+}
+
+struct DetectionOptions {
+  float threshold, overlap;
+  float variances[4];
+  int64_t topk;
+  bool clip, force;
+};
+
+inline int64_t detection_bytes(int64_t n) {
+  return piece_bytes<float>(6 * n) + piece_bytes<float>(n) + 2 * piece_bytes<int32_t>(n) +
+         Candidates<float>::bytes(n);
+}
+
+// Rows (class, score, left, top, right, bottom) of one image, the class -1 where there is nothing.
+inline void multibox_detection(const DetectionOptions& o, const float* scores, int64_t classes,
+                               const float* codes, const float* anchors, int64_t n, float* out,
+                               void* space) {
+  int64_t valid = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    float score = -1;
+    int64_t kind = 0;
+    for (int64_t k = 1; k < classes; ++k)
+      if (scores[k * n + i] > score) score = scores[k * n + i], kind = k;
+    if (kind == 0 || score < o.threshold) continue;
+    float* row = out + 6 * valid++;
+    row[0] = static_cast<float>(kind - 1);
+    row[1] = score;
+    const float* a = anchors + 4 * i;
+    const float* c = codes + 4 * i;
+    const float w = a[2] - a[0], h = a[3] - a[1];
+    const float x = c[0] * o.variances[0] * w + (a[0] + a[2]) / 2;
+    const float y = c[1] * o.variances[1] * h + (a[1] + a[3]) / 2;
+    const float half_w = std::exp(c[2] * o.variances[2]) * w / 2;
+    const float half_h = std::exp(c[3] * o.variances[3]) * h / 2;
+    const float box[4] = {x - half_w, y - half_h, x + half_w, y + half_h};
+    for (int k = 0; k < 4; ++k)
+      row[2 + k] = o.clip ? std::max(0.0f, std::min(1.0f, box[k])) : box[k];
+  }
+  std::fill(out + 6 * valid, out + 6 * n, -1.0f);
+  if (valid == 0 || !(o.overlap > 0 && o.overlap <= 1)) return;
+
+  Pieces pieces(space);
+  float* rows = pieces.take<float>(6 * valid);
+  float* score = pieces.take<float>(valid);
+  int32_t* order = pieces.take<int32_t>(valid);
+  int32_t* kept = pieces.take<int32_t>(valid);
+  std::memcpy(rows, out, 6 * valid * sizeof(float));
+  for (int64_t i = 0; i < valid; ++i) score[i] = rows[6 * i + 1];
+  const int64_t some = o.topk > 0 && o.topk < valid ? o.topk : valid;
+  order_by_score(score, order, valid, some, false);
+  Candidates<float> candidates(&pieces, some, !o.force, 0);
+  for (int64_t i = 0; i < some; ++i) {
+    const float* row = rows + 6 * order[i];
+    std::memcpy(out + 6 * i, row, 6 * sizeof(float));
+    candidates.set(i, corners_of(row + 2, false), row[0]);
+  }
+  suppress(candidates, some, some, o.overlap, true, kept);
+  for (int64_t i = 0; i < valid; ++i)  // what is dropped keeps score and box, as in MXNet
+    if (i >= some || candidates.dropped[i] != 0) out[6 * i] = -1;
+}
+
+}  // namespace cynet
+
+#endif
