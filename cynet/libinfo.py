@@ -23,6 +23,7 @@ _LATER["img"] = "image"
 _LATER["compile"] = "gluon.block:compile"
 for _each in ("", "UInt8", "Int8"):
     _LATER[f"io.ImageRecord{_each}Iter"] = f"image.record_iter:ImageRecord{_each}Iter"
+_LATER["io.ImageDetRecordIter"] = "image.record_boxes:ImageDetRecordIter"
 for _each in ("", "UInt8"):
     _LATER[f"io.ImageRecord{_each}Iter_v1"] = f"image.record_iter:ImageRecord{_each}Iter"
 _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them

@@ -21,6 +21,7 @@ from .augment import (
     checked_shape,
     color_augmenters,
 )
+from .boxes import areas, mirrored, moved, shared
 from .codec import cv
 from .geometry import crop, made, pixels
 
@@ -135,23 +136,7 @@ class DetHorizontalFlipAug(DetAugmenter):
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
         if random.random() >= self.p:
             return array, label
-        out = label.copy()
-        out[:, 1], out[:, 3] = 1.0 - label[:, 3], 1.0 - label[:, 1]
-        return array[:, ::-1], out
-
-
-# --- boxes ----------------------------------------------------------------------------------------
-def _areas(boxes):
-    """Areas of boxes (N, 4)."""
-    sides = np.maximum(0, boxes[:, 2:4] - boxes[:, 0:2])
-    return sides[:, 0] * sides[:, 1]
-
-
-def _shared(boxes, within):
-    """Areas of the parts of boxes that lie in another one."""
-    low, high = np.asarray(within[:2]), np.asarray(within[2:])
-    parts = np.concatenate([np.maximum(boxes[:, :2], low), np.minimum(boxes[:, 2:4], high)], 1)
-    return _areas(parts)
+        return array[:, ::-1], mirrored(label)
 
 
 def _check_ranges(aspect_ratio_range, area_range):
@@ -247,23 +232,22 @@ class DetRandomCropAug(DetAugmenter):
         """Whether a crop covers enough of the objects that it touches."""
         if (place[2] - place[0]) * (place[3] - place[1]) < _LEAST:
             return False
-        areas = _areas(label[:, 1:5])
-        seen = areas * width * height > _LEAST
+        sizes = areas(label[:, 1:5])
+        seen = sizes * width * height > _LEAST
         if not seen.any():
             return False
         within = (place[0] / width, place[1] / height, place[2] / width, place[3] / height)
-        parts = _shared(label[seen, 1:5], within) / areas[seen]
+        parts = shared(label[seen, 1:5], within) / sizes[seen]
         parts = parts[parts > 0]
         return parts.size > 0 and parts.min() > self.min_object_covered
 
     def _left(self, label, box, height, width):
         """The boxes in a crop, of objects of which enough is left; None where there are none."""
         x, y, w, h = box[0] / width, box[1] / height, box[2] / width, box[3] / height
-        out = label.copy()
-        out[:, (1, 3)] = ((label[:, (1, 3)] - x) / w).clip(0, 1)
-        out[:, (2, 4)] = ((label[:, (2, 4)] - y) / h).clip(0, 1)
+        out = moved(label, x, y, w, h)
+        out[:, 1:5] = out[:, 1:5].clip(0, 1)
         with np.errstate(divide="ignore", invalid="ignore"):  # boxes without area are dropped
-            part = _areas(out[:, 1:5]) * w * h / _areas(label[:, 1:5])
+            part = areas(out[:, 1:5]) * w * h / areas(label[:, 1:5])
         whole = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2])
         stays = whole & (part > self.min_eject_coverage)
         return out[stays] if stays.any() else None

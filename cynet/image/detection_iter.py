@@ -11,6 +11,7 @@ from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, sh
 from ..base.guard import PER_BATCH, guarded
 from ..io import DataDesc
 from .augment import checked_shape
+from .boxes import LEAST_WIDTH, split_label, with_area
 from .codec import cv, decoded_rgb
 from .detection import CreateDetAugmenter, applied_with_boxes
 from .image_iter import ImageIter
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..base.typing import FileName, NumpyArray
-
-_LEAST_WIDTH = 5  # class and two corners
 
 
 @guarded(but=PER_BATCH)
@@ -93,7 +92,7 @@ class ImageDetIter(ImageIter):
 
     def _estimate_label_shape(self):
         """(most boxes, numbers of a box) of all samples."""
-        most, width = 0, _LEAST_WIDTH
+        most, width = 0, LEAST_WIDTH
         for number in self.seq:
             try:
                 boxes = self._parse_label(self._source.label(number))
@@ -106,18 +105,7 @@ class ImageDetIter(ImageIter):
 
     def _parse_label(self, label):
         """Boxes (N, numbers of a box) of a record's label; those without area are left out."""
-        raw = np.asarray(label, np.float32).ravel()
-        if len(raw) < 2 + _LEAST_WIDTH:
-            raise FormatError(f"a label with boxes has 7 numbers or more, this has {len(raw)}")
-        if not np.isfinite(raw[:2]).all():
-            raise FormatError(f"a label begins with two sizes, this with {raw[:2].tolist()}")
-        head, width = int(raw[0]), int(raw[1])
-        if head < 2 or width < _LEAST_WIDTH or len(raw) <= head or (len(raw) - head) % width:
-            raise FormatError(
-                f"a label of {len(raw)} numbers cannot be a head of {head} and boxes of {width}"
-            )
-        boxes = raw[head:].reshape(-1, width)
-        boxes = boxes[(boxes[:, 3] > boxes[:, 1]) & (boxes[:, 4] > boxes[:, 2])]
+        boxes = with_area(split_label(label)[1])
         if not len(boxes):
             raise FormatError("no box of a label has an area")
         return boxes

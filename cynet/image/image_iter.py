@@ -174,6 +174,35 @@ class ImageIter(DataIter):
         self._left = []
         self.reset()
 
+    def state_dict(self) -> dict[str, Any]:
+        """Where it is: what `load_state_dict` takes. Augmenters draw from Python's ``random`` and
+        from ``numpy.random``, whose states are theirs."""
+        return {
+            "seq": np.array(self.seq, np.int64),
+            "left": np.array(self._left, np.int64),
+            "cur": self.cur,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state_dict` was called, with the same images.
+
+        Raises
+        ------
+        FormatError
+            That is no state of it, or one of another number of images.
+        """
+        if not isinstance(state, dict) or not {"seq", "left", "cur"} <= state.keys():
+            raise FormatError(f"this is no state of {type(self).__name__}: {shown(state)}")
+        seq, left = (np.asarray(state[name], np.int64).tolist() for name in ("seq", "left"))
+        cur = int(state["cur"])
+        if sorted(seq) != sorted(self.seq) or not set(left) <= set(seq):
+            raise FormatError(
+                f"{type(self).__name__}: a state of {len(seq)} images, not of these {len(self.seq)}"
+            )
+        if not -len(left) <= cur <= len(seq):
+            raise FormatError(f"there is no such place in {len(seq)} images: {cur}")
+        self.seq, self._left, self.cur = seq, left, cur
+
     def _number(self):
         """The next sample's number, or None at the end."""
         if self.cur >= len(self.seq):

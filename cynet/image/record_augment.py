@@ -13,6 +13,39 @@ _ATTEMPTS = 10  # at a crop of a random area
 _HUES = 180  # of OpenCV's uint8
 
 
+# --- on pixels, for RecordAugmenter and BoxAugmenter ----------------------------------------------
+def check_inter_method(number):
+    if number not in (*range(INTERPOLATIONS), 9, 10):
+        raise ArgumentError(f"inter_method is 0 to 4, 9 or 10, got {number}")
+
+
+def sized(image, width, height, kind, rng):
+    """An image in another size by an `inter_method`."""
+    if kind == 9:
+        bigger = (height > image.shape[0]) + (width > image.shape[1])
+        smaller = (height < image.shape[0]) + (width < image.shape[1])
+        kind = 2 if bigger == 2 else 3 if smaller == 2 else 1
+    elif kind == 10:
+        kind = int(rng.integers(INTERPOLATIONS))
+    return resized(image, width, height, kind)
+
+
+def with_border(image, sides, fill):
+    """An image with so many pixels above, below, left and right of it."""
+    out = cv().copyMakeBorder(
+        np.ascontiguousarray(image), *sides, cv().BORDER_CONSTANT, None, [float(fill)] * 4
+    )
+    return out.reshape(*out.shape[:2], image.shape[2])
+
+
+def with_turned_colors(image, shift):
+    """An image of three colors with numbers added to its hue, lightness and saturation."""
+    turned = cv().cvtColor(np.ascontiguousarray(image), cv().COLOR_RGB2HLS).astype(np.int16)
+    turned += np.array(shift, np.int16)
+    turned[..., 0] %= _HUES
+    return cv().cvtColor(turned.clip(0, 255).astype(np.uint8), cv().COLOR_HLS2RGB)
+
+
 class RecordAugmenter:
     """Options of ``AUGMENTING`` applied to pixels (H, W, C) of uint8.
 
@@ -24,8 +57,7 @@ class RecordAugmenter:
         self.channels, self.height, self.width = data_shape
         if options["aug_seq"] not in ("aug_default", ""):
             raise ArgumentError(f"aug_seq is 'aug_default', got {shown(options['aug_seq'])}")
-        if options["inter_method"] not in (0, 1, 2, 3, 4, 9, 10):
-            raise ArgumentError(f"inter_method is 0 to 4, 9 or 10, got {options['inter_method']}")
+        check_inter_method(options["inter_method"])
         least = 0.0 if options["min_aspect_ratio"] is None else options["min_aspect_ratio"]
         if options["random_resized_crop"] and (
             options["max_random_area"] < options["min_random_area"]
@@ -61,26 +93,14 @@ class RecordAugmenter:
         if self.turns:
             image = self._turned(image, rng)
         if o["pad"] > 0:
-            image = self._bordered(image, o["pad"])
+            image = with_border(image, [o["pad"]] * 4, o["fill_value"])
         image = self._cropped(image, rng)
         if self.channels == 3:
             image = self._colored(image, rng)
         return image
 
     def _sized(self, image, width, height, rng):
-        kind = self.o["inter_method"]
-        if kind == 9:
-            bigger = (height > image.shape[0]) + (width > image.shape[1])
-            smaller = (height < image.shape[0]) + (width < image.shape[1])
-            kind = 2 if bigger == 2 else 3 if smaller == 2 else 1
-        elif kind == 10:
-            kind = int(rng.integers(INTERPOLATIONS))
-        return resized(image, width, height, kind)
-
-    def _bordered(self, image, pad):
-        fill = [float(self.o["fill_value"])] * 4
-        out = cv().copyMakeBorder(image, pad, pad, pad, pad, cv().BORDER_CONSTANT, None, fill)
-        return out.reshape(*out.shape[:2], image.shape[2])
+        return sized(image, width, height, self.o["inter_method"], rng)
 
     def _turned(self, image, rng):
         """Rotation, shear, scale and ratio of sides in one affine map around the middle."""
@@ -174,10 +194,7 @@ class RecordAugmenter:
             image = out.clip(0, 255).astype(np.uint8)
         ranges = [o["random_h"], o["random_l"], o["random_s"]]  # as OpenCV orders them
         if any(ranges):
-            turned = cv().cvtColor(np.ascontiguousarray(image), cv().COLOR_RGB2HLS).astype(np.int16)
-            turned += np.array([rng.integers(-r, r + 1) for r in ranges], np.int16)
-            turned[..., 0] %= _HUES
-            image = cv().cvtColor(turned.clip(0, 255).astype(np.uint8), cv().COLOR_HLS2RGB)
+            image = with_turned_colors(image, [rng.integers(-r, r + 1) for r in ranges])
         if o["pca_noise"] > 0:
             alpha = rng.normal(0, o["pca_noise"], 3)
             shift = np.array(_EIGENVECTORS) * alpha @ np.array(_EIGENVALUES)

@@ -51,9 +51,19 @@ class RecordBatches:
         self._numbers = self._part(o["part_index"], o["num_parts"])
         if o["verbose"]:
             logging.getLogger("cynet").info("%s: %d images", o["path_imgrec"], len(self._numbers))
-        self._augment = RecordAugmenter(o, shape)
+        self._augment = self._augmenter(o, shape)
         normalizing = {key: option.default for key, option in NORMALIZING.items()} | o
-        self._normalize = Normalizer(normalizing, shape)
+        self._normalize = Normalizer(self._normalizing(normalizing), shape)
+        self.label_width = self._width_of_labels(o)
+
+    def _augmenter(self, options, shape):
+        return RecordAugmenter(options, shape)
+
+    def _normalizing(self, options):
+        return options
+
+    def _width_of_labels(self, options):
+        return options["label_width"]
 
     def __len__(self):
         return len(self._numbers)
@@ -90,7 +100,7 @@ class RecordBatches:
             if pad:
                 after = self._order(epoch + 1) if self._o["round_batch"] else order
                 numbers = np.concatenate([numbers, np.resize(after, pad)])
-            yield Batch(numbers, pad, epoch, at, self._shape, self._o["label_width"], self._kind)
+            yield Batch(numbers, pad, epoch, at, self._shape, self.label_width, self._kind)
 
     # --- in threads -------------------------------------------------------------------------------
     def fill(self, batch, part):
@@ -111,24 +121,27 @@ class RecordBatches:
         rng = np.random.default_rng([abs(seed), batch.epoch, batch.at + place])
         try:
             id_, label, content = self._source.numbered(number)
-            label = np.asarray(label, np.float32).reshape(-1)
-            if label.size != batch.labels.shape[1]:
-                raise FormatError(
-                    f"its label has {label.size} numbers, label_width is {batch.labels.shape[1]}"
-                )
             channels = self._shape[0]
             image = decoded_rgb(content, {1: 0, 3: 1, 4: -1}[channels])
             if image.shape[2] != channels:
                 raise FormatError(f"an image of {image.shape[2]} channels, not {channels}")
             if channels == 4:
                 image = image[..., [2, 1, 0, 3]]
-            image = self._augment(image, rng)
+            self._put(batch, place, image, np.asarray(label, np.float32).reshape(-1), rng)
         except CynetError as error:
             if name in str(error):
                 raise
             raise reworded(error, f"{name}: {error}") from error
-        self._normalize(image, batch.data[place], rng)
-        batch.labels[place], batch.index[place] = label, id_
+        batch.index[place] = id_
+
+    def _put(self, batch, place, image, label, rng):
+        """Put an image and its label into a batch."""
+        if label.size != self.label_width:
+            raise FormatError(
+                f"its label has {label.size} numbers, label_width is {self.label_width}"
+            )
+        self._normalize(self._augment(image, rng), batch.data[place], rng)
+        batch.labels[place] = label
 
     def _replace(self, batch, place, good):
         """Put another image where a damaged one was: the one before, or the next that is right."""

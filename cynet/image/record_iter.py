@@ -15,19 +15,17 @@ from ..base.errors import (
     shown,
 )
 from ..base.guard import PER_BATCH, guarded
-from ..io import DataBatch, DataDesc, DataIter
+from ..io import DataDesc, MXDataIter
 from .pipeline import Pipeline
 from .record_batches import Batch, RecordBatches
 from .record_options import AUGMENTING, NORMALIZING, READING, read
 
 if TYPE_CHECKING:
-    from ..base.typing import NDArray
-
-_DTYPES = ("float32", "uint8", "int8")
+    from ..base.typing import NDArray, NumpyArray
 
 
 @guarded(but=PER_BATCH)
-class ImageRecordIter(DataIter):
+class ImageRecordIter(MXDataIter):
     """Batches of images from a file of records: read, decoded, augmented and put into batches by
     threads, ahead of their use.
 
@@ -56,7 +54,9 @@ class ImageRecordIter(DataIter):
     """
 
     _dtype = "float32"
+    _dtypes: tuple[str, ...] = ("float32", "uint8", "int8")
     _tables = (READING, AUGMENTING, NORMALIZING)
+    _batches = RecordBatches
 
     def __init__(self, **kwargs: Any) -> None:
         name = type(self).__name__
@@ -65,25 +65,26 @@ class ImageRecordIter(DataIter):
         super().__init__(o["batch_size"])
         if not o["path_imgrec"]:
             raise ArgumentTypeError(f"{name} needs path_imgrec")
-        shape = tuple(int(n) for n in o["data_shape"])
+        shape = o["data_shape"]
         if len(shape) != 3 or shape[0] not in (1, 3, 4) or min(shape) < 1:
             raise ArgumentError(
                 f"data_shape is (channels, height, width) with 1, 3 or 4 channels, got {shape}"
             )
-        if o["batch_size"] < 1 or o["label_width"] < 1:
-            raise ArgumentError("batch_size and label_width are 1 or more")
+        if o["batch_size"] < 1:
+            raise ArgumentError(f"batch_size is 1 or more, got {o['batch_size']}")
         dtype = np.dtype(o["dtype"] or self._dtype)
-        if dtype.name not in _DTYPES:
-            raise ArgumentError(f"dtype is one of {', '.join(_DTYPES)}, got {shown(o['dtype'])}")
-        self._work = RecordBatches(o, shape, dtype)
+        if dtype.name not in self._dtypes:
+            known = ", ".join(self._dtypes)
+            raise ArgumentError(f"dtype is one of {known}, got {shown(o['dtype'])}")
+        self._work = self._batches(o, shape, dtype)
         self._length = len(self._work)
-        count, width = o["batch_size"], o["label_width"]
+        count, width = o["batch_size"], self._work.label_width
         label_shape = (count,) if width == 1 else (count, width)
         self.provide_data = [DataDesc(o["data_name"], (count, *shape), dtype.type)]
         self.provide_label = [DataDesc(o["label_name"], label_shape)]
         self._next_epoch, self._start = 0, 0
         self._pipeline: Pipeline | None = None
-        self._current: Batch | None = None
+        self._current: Batch | None = None  # the last one that was given
         self._began = self._ended = False
 
     def _begin(self):
@@ -114,42 +115,39 @@ class ImageRecordIter(DataIter):
             again = self._o["round_batch"] and self._ended
             self._start = over % self._length if again else 0
             self._next_epoch += 1
-            self._current = None
+            self._current = self._batch = None
         self._begin()
 
-    def iter_next(self) -> bool:
+    def _advance(self) -> Batch | None:
         if self._pipeline is None or not self._pipeline.usable():
             ended = self._ended
             self.load_state_dict(self.state_dict())
             self._ended = ended
         if self._ended:
-            return False
+            return None
         batch = self._pipeline.next()
         self._began = True
         if batch is None:
             self._ended = True
-            return False
-        self._current = batch
-        return True
+        else:
+            self._current = batch
+        return batch
 
-    def getdata(self) -> list[NDArray]:
-        return [nd.from_numpy(self._current.data)]
+    def getdata(self) -> NDArray:
+        """The current batch's images."""
+        return nd.from_numpy(self._here().data)
 
-    def getlabel(self) -> list[NDArray]:
-        labels = self._current.labels
-        return [nd.from_numpy(labels[:, 0].copy() if labels.shape[1] == 1 else labels)]
+    def getlabel(self) -> NDArray:
+        """The current batch's labels."""
+        labels = self._here().labels
+        return nd.from_numpy(labels[:, 0].copy() if labels.shape[1] == 1 else labels)
 
     def getpad(self) -> int:
-        return self._current.pad
+        return self._here().pad
 
-    def getindex(self) -> Any:
+    def getindex(self) -> NumpyArray:
         """Numbers of the images, from their records."""
-        return self._current.index
-
-    def next(self) -> DataBatch:
-        if not self.iter_next():
-            raise StopIteration
-        return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
+        return self._here().index
 
     def close(self) -> None:
         """End the threads; the next batch starts new ones."""
@@ -171,11 +169,11 @@ class ImageRecordIter(DataIter):
         self._next_epoch, self._start = int(state["epoch"]), int(state["position"])
         if self._next_epoch < 0 or not 0 <= self._start <= self._length + self.batch_size:
             raise FormatError(f"there is no such place in the records: {shown(state)}")
-        self._current = None
+        self._current = self._batch = None
         self._begin()
 
 
-def _signature(tables):
+def signature(tables):
     """The parameters as ``help`` shows them."""
     required, others = [], []
     for name, option in (item for each in tables for item in each.items()):
@@ -200,4 +198,4 @@ class ImageRecordInt8Iter(ImageRecordUInt8Iter):
 
 
 for _kind in (ImageRecordIter, ImageRecordUInt8Iter, ImageRecordInt8Iter):
-    _kind.__signature__ = _signature(_kind._tables)
+    _kind.__signature__ = signature(_kind._tables)

@@ -1,5 +1,6 @@
 """What ImageRecordIter and its kin can be told: MXNet 1.9.1's parameters, defaults and ranges."""
 
+import ast
 from typing import NamedTuple
 
 from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown
@@ -21,12 +22,37 @@ def _flag(value):
     return bool(value)
 
 
+def _values(kind):
+    """A tuple of `kind`, from one, several, or the text of them: ``"(3, 224, 224)"``."""
+
+    def read_values(given):
+        if isinstance(given, str):
+            given = ast.literal_eval(given)
+        if isinstance(given, (int, float)):
+            given = (given,)
+        found = tuple(kind(each) for each in given)
+        if not found:
+            raise ArgumentError("no values")
+        return found
+
+    return read_values
+
+
+def _word(*words):
+    def read_word(given):
+        if given not in words:
+            raise ArgumentError(given)
+        return given
+
+    return read_word
+
+
 READING = {
     "path_imgrec": Option("", str, "file of records"),
     "path_imgidx": Option("", str, "its index; without one the file is looked through first"),
     "path_imglist": Option("", str, "list file whose labels replace those of the records"),
     "label_width": Option(1, int, "numbers of a label"),
-    "data_shape": Option(None, tuple, "(channels, height, width); 1, 3 or 4 channels"),
+    "data_shape": Option(None, _values(int), "(channels, height, width); 1, 3 or 4 channels"),
     "batch_size": Option(None, int, "images of a batch"),
     "preprocess_threads": Option(4, int, "threads that decode and augment"),
     "prefetch_buffer": Option(4, int, "batches that are made ahead"),
@@ -91,6 +117,54 @@ NORMALIZING = {
     "max_random_contrast": Option(0.0, float, "range of a factor around 1"),
     "max_random_illumination": Option(0.0, float, "range of what is added"),
 }
+READING_BOXES = READING | {
+    "label_width": Option(-1, int, "numbers of every label; -1: as each one has them"),
+    "label_pad_width": Option(0, int, "room for a label; 0 or -1: for the longest one"),
+    "label_pad_value": Option(-1.0, float, "what fills up a label"),
+}
+NOT_OF_BOXES = ("mirror", "rand_mirror", "max_random_contrast", "max_random_illumination")
+NORMALIZING_BOXES = {
+    name: option for name, option in NORMALIZING.items() if name not in NOT_OF_BOXES
+} | {f"std_{c}": Option(0.0, float, "divides this channel; 0: it does not") for c in "rgba"}
+_SEVERAL = "; one for each kind of crop, or one for all"
+DETECTING = {
+    "aug_seq": Option("det_aug_default", str, "the one list of augmenters that there is"),
+    "resize": Option(-1, int, "length of the shorter side at first"),
+    "rand_crop_prob": Option(0.0, float, "probability of a crop"),
+    "num_crop_sampler": Option(1, int, "kinds of crops"),
+    "min_crop_scales": Option((0.0,), _values(float), "least side, of 1" + _SEVERAL),
+    "max_crop_scales": Option((1.0,), _values(float), "largest side, of 1" + _SEVERAL),
+    "min_crop_aspect_ratios": Option((1.0,), _values(float), "least width / height" + _SEVERAL),
+    "max_crop_aspect_ratios": Option((1.0,), _values(float), "largest width / height" + _SEVERAL),
+    "min_crop_overlaps": Option((0.0,), _values(float), "least part of crop and object" + _SEVERAL),
+    "max_crop_overlaps": Option((1.0,), _values(float), "largest part of both" + _SEVERAL),
+    "min_crop_sample_coverages": Option((0.0,), _values(float), "least part of crop" + _SEVERAL),
+    "max_crop_sample_coverages": Option((1.0,), _values(float), "largest part of crop" + _SEVERAL),
+    "min_crop_object_coverages": Option((0.0,), _values(float), "least part of object" + _SEVERAL),
+    "max_crop_object_coverages": Option((1.0,), _values(float), "largest part of it" + _SEVERAL),
+    "max_crop_trials": Option((25,), _values(int), "after so many another kind" + _SEVERAL),
+    "crop_emit_mode": Option(
+        "center", _word("center", "overlap"), "'center' or 'overlap': what must be in a crop"
+    ),
+    "emit_overlap_thresh": Option(0.3, float, "for 'overlap': which part of an object"),
+    "rand_pad_prob": Option(0.0, float, "probability of a border"),
+    "max_pad_scale": Option(1.0, float, "largest factor of both sides by it"),
+    "max_random_hue": Option(0, int, "range added to the hue, of 180"),
+    "random_hue_prob": Option(0.0, float, "probability of that"),
+    "max_random_saturation": Option(0, int, "range added to the saturation, of 255"),
+    "random_saturation_prob": Option(0.0, float, "probability of that"),
+    "max_random_illumination": Option(0, int, "range added to the lightness, of 255"),
+    "random_illumination_prob": Option(0.0, float, "probability of that"),
+    "max_random_contrast": Option(0.0, float, "range of a factor around 1"),
+    "random_contrast_prob": Option(0.0, float, "probability of that"),
+    "rand_mirror_prob": Option(0.0, float, "probability of a mirror image"),
+    "fill_value": Option(127, int, "color of the border"),
+    "inter_method": Option(1, int, "0 to 4, 9 or 10, as of mx.image.imresize"),
+    "resize_mode": Option(
+        "force", _word("force", "fit", "shrink"),
+        "'force': to data_shape; 'fit': until one side is that; 'shrink': that, not enlarged",
+    ),
+}  # fmt: skip
 
 
 def read(name, table, given):
@@ -113,6 +187,6 @@ def read(name, table, given):
             raise ArgumentTypeError(f"{name} needs {key}")
         try:
             values[key] = value if value is None else option.kind(value)
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError, SyntaxError, MemoryError, RecursionError):
             raise ArgumentError(f"{name}: {key}={shown(value)}: {option.doc}") from None
     return values

@@ -8,7 +8,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ..base.files import file_name, opened, read_file
 from ..recordio.files import read_index
 from ..recordio.framing import RecordFile
-from ..recordio.packing import unpack
+from ..recordio.packing import HEADER_SIZE, read_header, unpack
 
 
 class RecordSource:
@@ -46,10 +46,13 @@ class RecordSource:
     def numbered(self, number):
         """(number that the record says, label, bytes of the image)."""
         header, content = unpack(self.file.read_at(int(self.offsets[number]))[0])
+        return header.id, self._label(header, number), content
+
+    def _label(self, header, number):
         if self.labels is None:
-            return header.id, header.label, content
+            return header.label
         try:
-            return header.id, self.labels[header.id], content
+            return self.labels[header.id]
         except KeyError:
             raise FormatError(
                 f"{self.name(number)}: the list has no image with number {header.id}"
@@ -57,6 +60,14 @@ class RecordSource:
 
     def label(self, number):
         return self.sample(number)[0]
+
+    def label_size(self, number):
+        """How many numbers a label has, from its record's header."""
+        beginning = self.file.beginning(int(self.offsets[number]), HEADER_SIZE)
+        header = read_header(*beginning)
+        if self.labels is None:
+            return max(header.flag, 1)
+        return len(self._label(header, number))
 
 
 class FileSource:

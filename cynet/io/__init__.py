@@ -6,10 +6,12 @@ from .array_iter import NDArrayIter
 from .base import DataBatch, DataDesc, DataIter
 from .csv_iter import CSVIter
 from .libsvm_iter import LibSVMIter
+from .mx_data_iter import MXDataIter
 from .mnist import MNISTIter, read_idx
 from .wrappers import PrefetchingIter, ResizeIter
 
 if TYPE_CHECKING:  # imported when they are first used: see libinfo.py
+    from ..image.record_boxes import ImageDetRecordIter
     from ..image.record_iter import ImageRecordInt8Iter, ImageRecordIter, ImageRecordUInt8Iter
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "DataIter",
     "LibSVMIter",
     "MNISTIter",
+    "MXDataIter",
     "NDArrayIter",
     "PrefetchingIter",
     "ResizeIter",

@@ -122,6 +122,7 @@ class NDArrayIter(DataIter):
 
     def _shuffle(self):
         if self.shuffle:
+            self.idx = self.idx.copy()  # `state_dict` gave the other one away
             np.random.shuffle(self.idx)
             # MXNet permutes the permuted rows anew: one numpy.random.seed gives the same batches
             self._order = self._order[self.idx]

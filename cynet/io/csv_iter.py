@@ -5,33 +5,23 @@ from __future__ import annotations
 import io
 import itertools
 import math
-import operator
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.dtype import dtype_flag, numpy_dtype
-from ..base.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    CynetError,
-    FormatError,
-    ShapeError,
-    shown,
-)
+from ..base.errors import CynetError, FormatError, ShapeError
 from ..base.files import file_name
 from ..base.guard import PER_BATCH, guarded
-from ..ndarray import array
-from .base import DataDesc, DataIter
+from .rows_iter import RowsIter, checked_shape
 from .unpack import expected_packer, unpacked
 
 if TYPE_CHECKING:
-    from ..base.typing import DTypeLike, FileName, NDArray, ShapeLike
+    from ..base.typing import DTypeLike, FileName, ShapeLike
 
 _LONGEST_NUMBER = 400  # characters: the longest float64 written out, with space around it
 _LONGEST_COMMENT = 1024
-_MOST_COLUMNS = 1 << 31
 _BLOCK = 1 << 20  # characters that are read at once
 # What may be unpacked of a compressed file: so many bytes, or so many times its size.
 _MOST_FREE = 64 << 20
@@ -39,7 +29,7 @@ _MOST_TIMES = 200
 
 
 @guarded(but=PER_BATCH)
-class CSVIter(DataIter):
+class CSVIter(RowsIter):
     """Batches from CSV files, one example a line.
 
     Parameters
@@ -55,8 +45,11 @@ class CSVIter(DataIter):
     round_batch : bool
         The last batch is filled up from the beginning either way; with `round_batch` the next epoch
         starts behind the rows that were used for it.
-    dtype : numpy dtype
+    dtype : numpy dtype, optional
+        Of data and labels; None: float32.
     data_name, label_name : str
+    prefetch_buffer, ctx
+        Taken, and not needed: the files are read once.
 
     Raises
     ------
@@ -76,73 +69,30 @@ class CSVIter(DataIter):
         label_shape: ShapeLike = (1,),
         batch_size: int = 1,
         round_batch: bool = True,
-        dtype: DTypeLike = "float32",
+        dtype: DTypeLike | None = "float32",
         data_name: str = "data",
         label_name: str = "softmax_label",
-        **_: Any,
+        prefetch_buffer: int = 4,
+        ctx: str = "gpu",
     ) -> None:
-        super().__init__(batch_size)
-        (batch_size,) = _checked_shape("batch_size", (batch_size,))
-        data_shape = _checked_shape("data_shape", data_shape)
-        label_shape = _checked_shape("label_shape", label_shape)
-        dtype = numpy_dtype(dtype_flag(dtype))
-        self._data = _read(data_csv, data_shape, dtype)
+        (batch_size,) = checked_shape("batch_size", (batch_size,), "CSVIter")
+        data_shape = checked_shape("data_shape", data_shape, "CSVIter")
+        label_shape = checked_shape("label_shape", label_shape, "CSVIter")
+        dtype = numpy_dtype(dtype_flag("float32" if dtype is None else dtype))
+        data = _read(data_csv, data_shape, dtype)
         if label_csv in (None, "NULL"):
-            self._label = np.zeros((len(self._data), *label_shape), dtype)
+            label = np.zeros((len(data), *label_shape), dtype)
         else:
-            self._label = _read(label_csv, label_shape, dtype)
-        if len(self._data) != len(self._label):
+            label = _read(label_csv, label_shape, dtype)
+        if len(data) != len(label):
             raise ShapeError(
-                f"CSVIter: {len(self._data)} rows of data in '{data_csv}',"
-                f" {len(self._label)} rows of labels in '{label_csv}'"
+                f"CSVIter: {len(data)} rows of data in '{data_csv}',"
+                f" {len(label)} rows of labels in '{label_csv}'"
             )
         if label_shape == (1,):
-            self._label = self._label[:, 0]
-        self.round_batch = round_batch
-        self._names = data_name, label_name
-        self._first = 0
-        self._cursor = -batch_size
-
-    @property
-    def provide_data(self) -> list[DataDesc]:
-        """DataDesc of the data."""
-        return [
-            DataDesc(
-                self._names[0], (self.batch_size, *self._data.shape[1:]), self._data.dtype.type
-            )
-        ]
-
-    @property
-    def provide_label(self) -> list[DataDesc]:
-        """DataDesc of the labels."""
-        return [
-            DataDesc(
-                self._names[1], (self.batch_size, *self._label.shape[1:]), self._label.dtype.type
-            )
-        ]
-
-    def reset(self) -> None:
-        self._first = self.getpad() if self.round_batch and self._cursor >= 0 else 0
-        self._cursor = self._first - self.batch_size
-
-    def iter_next(self) -> bool:
-        if self._cursor + self.batch_size >= len(self._data):
-            return False
-        self._cursor += self.batch_size
-        return True
-
-    def getindex(self) -> Any:
-        rows = np.arange(self._cursor, self._cursor + self.batch_size)
-        return (rows % len(self._data)).astype(np.uint64)
-
-    def getdata(self) -> list[NDArray]:
-        return [array(self._data[self.getindex()], dtype=self._data.dtype)]
-
-    def getlabel(self) -> list[NDArray]:
-        return [array(self._label[self.getindex()], dtype=self._label.dtype)]
-
-    def getpad(self) -> int:
-        return max(self._cursor + self.batch_size - len(self._data), 0)
+            label = label[:, 0]
+        last = "round" if round_batch else "pad"
+        super().__init__(data, label, batch_size, last, (data_name, label_name))
 
 
 def _blocks(text, name, shape):
@@ -210,19 +160,3 @@ def _parse(text, name, shape, dtype):
             f"CSVIter: rows of '{name}' have {found} columns, shape {shape} takes {columns}"
         )
     return np.loadtxt(itertools.chain([first], lines), dtype, delimiter=",", ndmin=2)
-
-
-def _checked_shape(what, shape, name="CSVIter"):
-    """A shape, or a size in a tuple, as a tuple of ints that are at least 1."""
-    try:
-        sizes = tuple(operator.index(n) for n in shape)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"{name}: {what} must be a tuple of ints, got {shown(shape)}"
-        ) from None
-    if not sizes or min(sizes) < 1 or math.prod(sizes) > _MOST_COLUMNS:
-        raise ArgumentError(
-            f"{name}: {what} must have sizes of at least 1 and at most {_MOST_COLUMNS} numbers,"
-            f" got {shown(shape)}"
-        )
-    return sizes

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, listed, shown
+from ..base.errors import FormatError, ShapeError, shown
 from ..base.files import file_name, opened
 from ..base.guard import PER_BATCH, guarded
-from .csv_iter import CSVIter, _checked_shape
+from .rows_iter import RowsIter, check_float32, check_part, checked_shape
 
 if TYPE_CHECKING:
-    from ..base.typing import FileName, ShapeLike
-
-_UNUSED = {"prefetch_buffer", "ctx", "dtype", "device_id"}  # MXNet's, which change no values
+    from ..base.typing import DTypeLike, FileName, ShapeLike
 
 
 @guarded(but=PER_BATCH)
-class LibSVMIter(CSVIter):
+class LibSVMIter(RowsIter):
     """Batches from LibSVM's format, one example a line: ``label index:value index:value ...`` with
     indices from 0. Arrays are dense.
 
@@ -39,6 +37,10 @@ class LibSVMIter(CSVIter):
     num_parts, part_index : int
         Into how many parts the examples are cut, and which of them is read.
     data_name, label_name : str
+    dtype : str, optional
+        float32 or None.
+    prefetch_buffer, ctx
+        Taken, and not needed: the files are read once.
 
     Raises
     ------
@@ -58,39 +60,28 @@ class LibSVMIter(CSVIter):
         part_index: int = 0,
         data_name: str = "data",
         label_name: str = "softmax_label",
-        **others: Any,
+        dtype: DTypeLike | None = None,
+        prefetch_buffer: int = 4,
+        ctx: str = "gpu",
     ) -> None:
-        unknown = sorted(others.keys() - _UNUSED)
-        if unknown:
-            raise ArgumentTypeError(f"LibSVMIter has no parameters {listed(unknown)}")
-        super(CSVIter, self).__init__(batch_size)
-        (batch_size,) = _checked_shape("batch_size", (batch_size,), "LibSVMIter")
-        data_shape = _checked_shape("data_shape", data_shape, "LibSVMIter")
-        label_shape = _checked_shape("label_shape", label_shape, "LibSVMIter")
-        self._data, own = _read(data_libsvm, data_shape)
-        if label_libsvm in (None, "NULL"):
-            if label_shape != (1,):
-                raise ShapeError(f"LibSVMIter: label_shape {label_shape} needs label_libsvm")
-            self._label = own
-        else:
-            self._label, _ = _read(label_libsvm, label_shape)
-            if len(self._data) != len(self._label):
-                raise ShapeError(
-                    f"LibSVMIter: {len(self._data)} lines of data, {len(self._label)} of labels"
-                )
-        if num_parts < 1 or not 0 <= part_index < num_parts:
-            raise ArgumentError(
-                f"part_index is from 0 to num_parts - 1, got {part_index}, {num_parts}"
-            )
-        each = -(-len(self._data) // num_parts)
+        check_float32(dtype, "LibSVMIter")
+        check_part(part_index, num_parts, "LibSVMIter")
+        (batch_size,) = checked_shape("batch_size", (batch_size,), "LibSVMIter")
+        data_shape = checked_shape("data_shape", data_shape, "LibSVMIter")
+        label_shape = checked_shape("label_shape", label_shape, "LibSVMIter")
+        data, label = _read(data_libsvm, data_shape)
+        if label_libsvm not in (None, "NULL"):
+            label, _ = _read(label_libsvm, label_shape)
+            if len(data) != len(label):
+                raise ShapeError(f"LibSVMIter: {len(data)} lines of data, {len(label)} of labels")
+        elif label_shape != (1,):
+            raise ShapeError(f"LibSVMIter: label_shape {label_shape} needs label_libsvm")
+        each = -(-len(data) // num_parts)
         part = slice(part_index * each, (part_index + 1) * each)
-        self._data, self._label = self._data[part], self._label[part]
-        if not len(self._data):
+        if not len(data[part]):
             raise FormatError(f"LibSVMIter: there are no examples for part {part_index}")
-        self.round_batch = round_batch
-        self._names = data_name, label_name
-        self._first = 0
-        self._cursor = -batch_size
+        last = "round" if round_batch else "pad"
+        super().__init__(data[part], label[part], batch_size, last, (data_name, label_name))
 
 
 def _read(path, shape):

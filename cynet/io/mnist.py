@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import os
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, shown
+from ..base.errors import ArgumentError, FormatError, ShapeError, shown
 from ..base.files import file_name
 from ..base.guard import PER_BATCH, guarded
-from .array_iter import NDArrayIter
+from ..ndarray import array
+from .base import DataDesc
+from .rows_iter import RowsIter, check_float32, check_part, checked_shape
 from .unpack import read_exactly, unpacked
 
 if TYPE_CHECKING:
-    from ..base.typing import FileName, NumpyArray, Shape
+    from ..base.typing import DTypeLike, FileName, NDArray, NumpyArray, Shape
 
 _IDX_DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _LARGEST = 1 << 34  # bytes; more is a corrupt header
@@ -78,7 +80,7 @@ def _read(file, name, size):
 
 
 @guarded(but=PER_BATCH)
-class MNISTIter(NDArrayIter):
+class MNISTIter(RowsIter):
     """Batches of MNIST from IDX files; a last batch that is not full is left out.
 
     Parameters
@@ -98,12 +100,16 @@ class MNISTIter(NDArrayIter):
     input_shape : tuple of int, optional
         Shape of one image, as an alternative to `flat`.
     data_name, label_name : str
+    dtype : str, optional
+        float32 or None.
+    prefetch_buffer, ctx
+        Taken, and not needed: the files are read once.
     """
 
     def __init__(
         self,
-        image: FileName,
-        label: FileName,
+        image: FileName = "./train-images-idx3-ubyte",
+        label: FileName = "./train-labels-idx1-ubyte",
         batch_size: int = 128,
         shuffle: bool = True,
         flat: bool = False,
@@ -114,18 +120,13 @@ class MNISTIter(NDArrayIter):
         input_shape: Shape | None = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
-        **_: Any,
+        dtype: DTypeLike | None = None,
+        prefetch_buffer: int = 4,
+        ctx: str = "gpu",
     ) -> None:
-        if not (isinstance(num_parts, int) and isinstance(part_index, int)):
-            raise ArgumentTypeError(
-                "MNISTIter: part_index and num_parts must be ints, got"
-                f" {shown(part_index)} and {shown(num_parts)}"
-            )
-        if not 0 <= part_index < num_parts:
-            raise ArgumentError(
-                f"MNISTIter: part_index {part_index} must be from 0 to"
-                f" num_parts - 1 = {num_parts - 1}"
-            )
+        check_float32(dtype, "MNISTIter")
+        check_part(part_index, num_parts, "MNISTIter")
+        (batch_size,) = checked_shape("batch_size", (batch_size,), "MNISTIter")
         images, labels = read_idx(image), read_idx(label)
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
             raise ShapeError(
@@ -137,14 +138,31 @@ class MNISTIter(NDArrayIter):
             np.random.RandomState(seed).shuffle(order)
         part = len(order) // num_parts
         order = order[part * part_index : part * (part_index + 1)]
-        pixels = images[order].astype(np.float32) / 256
         if input_shape is None:
-            input_shape = (-1,) if flat else (1, *images.shape[1:])
+            input_shape = (math.prod(images.shape[1:]),) if flat else (1, *images.shape[1:])
+        elif math.prod(input_shape) != math.prod(images.shape[1:]):
+            raise ShapeError(
+                f"MNISTIter: input_shape {shown(input_shape)} for images of {images.shape[1:]}"
+            )
+        if len(order) < batch_size:
+            raise ArgumentError(
+                f"MNISTIter: batch_size {batch_size} is more than the {len(order)} images that"
+                " there are"
+            )
         super().__init__(
-            pixels.reshape(len(order), *input_shape),
-            labels[order],
+            images[order].reshape(len(order), *input_shape),
+            labels[order].astype(np.float32),
             batch_size,
-            last_batch_handle="discard",
-            data_name=data_name,
-            label_name=label_name,
+            "discard",
+            (data_name, label_name),
         )
+
+    @property
+    def provide_data(self) -> list[DataDesc]:
+        """DataDesc of the images, float32 from 0 to 255 / 256."""
+        (desc,) = super().provide_data
+        return [DataDesc(desc.name, desc.shape, np.float32)]
+
+    def getdata(self) -> NDArray:
+        """The current batch's images."""
+        return array(self._data[self._here()].astype(np.float32) / 256)

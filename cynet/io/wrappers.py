@@ -7,15 +7,36 @@ import queue
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ArgumentError, ShapeError
+from ..base.errors import ArgumentError, FormatError, NotFoundError, ShapeError, shown
 from ..base.guard import guarded
 from ..base.kinds import check_numbers
 from .base import DataBatch, DataDesc, DataIter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..base.typing import NDArray
+
+
+def _resumable(iters, name):
+    """Refuse ``state_dict`` of iterators that have none; as an attribute, so that ``hasattr`` says
+    so."""
+    for each in iters:
+        if not hasattr(each, "state_dict"):
+            raise NotFoundError(f"{name}: {type(each).__name__} inside has no state_dict")
+
+
+def _inside(state, number):
+    """The state of an inner iterator, from that of the one around it."""
+    begin = f"inner{number}."
+    return {key[len(begin) :]: each for key, each in state.items() if key.startswith(begin)}
+
+
+def _around(states):
+    """One flat dict of the states of inner iterators: what `fit` writes to a file."""
+    return {
+        f"inner{i}.{key}": each for i, state in enumerate(states) for key, each in state.items()
+    }
 
 
 @guarded(but=("next",))
@@ -70,6 +91,20 @@ class ResizeIter(_Wrapper):
         self.cur = 0
         if self.reset_internal:
             self.data_iter.reset()
+
+    @property
+    def state_dict(self) -> Callable[[], dict[str, Any]]:
+        """``state_dict()``: where it and the iterator inside are; only where that one can say."""
+        _resumable([self.data_iter], "ResizeIter")
+        return lambda: {"cur": self.cur, **_around([self.data_iter.state_dict()])}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state_dict` says."""
+        _resumable([self.data_iter], "ResizeIter")
+        if not isinstance(state, dict) or not 0 <= state.get("cur", -1) <= self.size:
+            raise FormatError(f"this is no state of a ResizeIter of {self.size}: {shown(state)}")
+        self.data_iter.load_state_dict(_inside(state, 0))
+        self.cur, self.current_batch = state["cur"], None
 
     def iter_next(self) -> bool:
         if self.cur == self.size:
@@ -142,6 +177,9 @@ class PrefetchingIter(_Wrapper):
         return out
 
     def _start(self):
+        self._states = [
+            each.state_dict() if hasattr(each, "state_dict") else {} for each in self.iters
+        ]
         self._workers = [_Worker(each) for each in self.iters]
 
     def _stop(self):
@@ -159,6 +197,30 @@ class PrefetchingIter(_Wrapper):
             each.reset()
         self._start()
 
+    @property
+    def state_dict(self) -> Callable[[], dict[str, Any]]:
+        """``state_dict()``: where the iterators inside were behind the batch that was given last;
+        only where they can say."""
+        _resumable(self.iters, "PrefetchingIter")
+        return lambda: _around(self._states)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state_dict` says."""
+        _resumable(self.iters, "PrefetchingIter")
+        if not isinstance(state, dict) or not all(
+            _inside(state, i) for i in range(len(self.iters))
+        ):
+            raise FormatError(
+                f"this is no state of a PrefetchingIter of {len(self.iters)}: {shown(state)}"
+            )
+        self._stop()
+        try:
+            for i, each in enumerate(self.iters):
+                each.load_state_dict(_inside(state, i))
+        finally:
+            self._start()
+        self.current_batch = None
+
     def iter_next(self) -> bool:
         got = [worker.next() for worker in self._workers]
         for each in got:
@@ -169,6 +231,8 @@ class PrefetchingIter(_Wrapper):
             if not all(ended):
                 raise ShapeError("PrefetchingIter: iterators give different numbers of batches")
             return False
+        self._states = [state for _, state in got]
+        got = [batch for batch, _ in got]
         pads = {batch.pad for batch in got}
         if len(pads) > 1:
             raise ShapeError(f"PrefetchingIter: iterators give batches of different pad {pads}")
@@ -199,7 +263,7 @@ class _Worker:
         self._thread.start()
 
     def next(self):
-        """The next batch, _END, or the exception that the iterator raised."""
+        """(batch, where its iterator is behind it), _END, or the exception that it raised."""
         if self._ended:
             return _END
         item = self._ready.get()
@@ -218,7 +282,8 @@ class _Worker:
 def _produce(source, ready, stopping):
     while not stopping.is_set():
         try:
-            item = source.next()
+            batch = source.next()
+            item = batch, source.state_dict() if hasattr(source, "state_dict") else {}
         except StopIteration:
             item = _END
         except Exception as error:  # raised where the batch is awaited

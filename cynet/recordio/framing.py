@@ -179,6 +179,15 @@ class RecordFile:
             )
         return found
 
+    def beginning(self, offset, size):
+        """(first bytes of the record at an offset, how many it has); no more than `size` are read
+        of a record in one part."""
+        part, length = self._head(offset, 0) or (None, 0)
+        if part == _WHOLE:
+            return self._get(offset + 8, min(size, length), 0), length
+        record = self.read_at(offset)[0]
+        return record[:size], len(record)
+
     def after_damage(self, offset):
         """The offset of the next place behind `offset` that looks like a record's begin; the
         size of the file where there is none."""

@@ -69,6 +69,30 @@ def pack(header: IRHeader | Sequence[Any], s: bytes) -> bytes:
     return head + numbers + bytes(s)
 
 
+HEADER_SIZE = _HEADER.size
+
+
+def read_header(beginning, length):
+    """The header of a record of `length` bytes, from those that it begins with.
+
+    Raises
+    ------
+    FormatError
+        When the record is shorter than its header and its label.
+    """
+    if length < HEADER_SIZE:
+        raise FormatError(
+            f"a record of an image begins with {HEADER_SIZE} bytes of header, this has {length}"
+        )
+    header = IRHeader(*_HEADER.unpack_from(beginning))
+    if length - HEADER_SIZE < 4 * header.flag:
+        raise FormatError(
+            f"a record says that its label has {header.flag} numbers, and has"
+            f" {length - HEADER_SIZE} bytes behind the header"
+        )
+    return header
+
+
 @guarded
 def unpack(s: bytes) -> tuple[IRHeader, bytes]:
     """The header of a record, and the bytes behind it.
@@ -82,20 +106,10 @@ def unpack(s: bytes) -> tuple[IRHeader, bytes]:
     FormatError
         When it is shorter than its header.
     """
-    if len(s) < _HEADER.size:
-        raise FormatError(
-            f"a record of an image begins with {_HEADER.size} bytes of header, this has {len(s)}"
-        )
-    header, rest = IRHeader(*_HEADER.unpack_from(s)), s[_HEADER.size :]
+    header, rest = read_header(s, len(s)), s[HEADER_SIZE:]
     if header.flag > 0:
-        size = 4 * header.flag
-        if len(rest) < size:
-            raise FormatError(
-                f"a record says that its label has {header.flag} numbers, and has {len(rest)}"
-                " bytes behind the header"
-            )
         label = np.frombuffer(rest, np.float32, header.flag)
-        header, rest = header._replace(label=label), rest[size:]
+        header, rest = header._replace(label=label), rest[4 * header.flag :]
     return header, rest
 
 

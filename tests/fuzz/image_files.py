@@ -70,6 +70,34 @@ def read_records(path):
         pass
 
 
+def box_files():
+    """Labels with boxes: heads and boxes of several sizes, none, and one in two parts."""
+    import cynet as mx
+    from cynet.recordio.framing import framed
+
+    image = next(image_files())
+    labels = ([2, 5, 1, 0.1, 0.2, 0.6, 0.8], [2, 5], [4, 6, 7, 7, 0, 0, 0, 1, 1, 3])
+    records = [mx.recordio.pack(mx.recordio.IRHeader(0, x, 0, 0), image) for x in labels]
+    magic = int.from_bytes(bytes.fromhex("0a23d7ce"), "little")
+    records.append(mx.recordio.pack(mx.recordio.IRHeader(0, labels[0], magic, 0), image))
+    yield b"".join(chunk for each in records for chunk in framed(each))
+
+
+def read_boxes(path):
+    from cynet.image.record_boxes import BoxBatches
+    from cynet.image.record_options import DETECTING, NORMALIZING_BOXES, READING_BOXES, read
+
+    given = {"path_imgrec": path, "batch_size": 4, "data_shape": (3, 8, 8), "skip_damaged": True}
+    given |= {"rand_crop_prob": 1, "rand_pad_prob": 1, "max_pad_scale": 2, "rand_mirror_prob": 1}
+    table = READING_BOXES | DETECTING | NORMALIZING_BOXES
+    options = read("fuzz", table, {**given, "preprocess_threads": 1})
+    batches = BoxBatches(options, (3, 8, 8), np.dtype("float32"))
+    for batch in batches.batches(0, 0):
+        batches.fill(batch, 0)
+        if not np.isfinite(batch.data).all():
+            raise AssertionError("pixels that are no numbers")
+
+
 def index_files():
     yield b"".join(b"%d\t%d\n" % (i, 40 * i) for i in range(9))
 
@@ -101,6 +129,7 @@ def read_list(path):
 IMAGE_FORMATS = {
     "image": (image_files, read_image),
     "record": (record_files, read_records),
+    "boxes": (box_files, read_boxes),
     "index": (index_files, read_index),
     "list": (list_files, read_list),
 }

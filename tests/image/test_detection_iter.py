@@ -43,7 +43,7 @@ def test_shapes(folder):
 @pytest.mark.parametrize(
     "label, says",
     [
-        ([2, 5, 1], "7 numbers or more"),
+        ([2, 5, 1], "cannot be a head of 2 and boxes of 5"),
         ([2, 5, 1, *BOX, 5], "cannot be a head of 2 and boxes of 5"),
         ([2, 4, 1, *BOX, 5], "cannot be a head of 2 and boxes of 4"),
         ([np.nan, 5, 1, *BOX], "begins with two sizes"),

@@ -61,7 +61,7 @@ def test_damage(path, content, says):
 
 
 def test_wrong_arguments(path):
-    with pytest.raises(TypeError, match="no parameters 'bach_size'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'bach_size'"):
         mx.io.LibSVMIter(path, (3,), bach_size=3)
     with pytest.raises(mx.errors.ShapeError, match="needs label_libsvm"):
         mx.io.LibSVMIter(path, (3,), label_shape=(2,))

@@ -1,0 +1,189 @@
+"""What ImageDetRecordIter does to an image and its boxes between decoding and the batch."""
+
+import math
+
+import numpy as np
+
+from ..base.errors import ArgumentError, shown
+from .boxes import areas, mirrored, moved, shared, with_area
+from .record_augment import check_inter_method, sized, with_border, with_turned_colors
+
+# options of crops that have a value for each kind of crop: smallest, largest
+_RANGES = {
+    "scale": ("min_crop_scales", "max_crop_scales"),
+    "ratio": ("min_crop_aspect_ratios", "max_crop_aspect_ratios"),
+    "overlap": ("min_crop_overlaps", "max_crop_overlaps"),
+    "sample": ("min_crop_sample_coverages", "max_crop_sample_coverages"),
+    "object": ("min_crop_object_coverages", "max_crop_object_coverages"),
+}
+
+
+class _Crop:
+    """One kind of crop: ranges of its side and ratio of sides, and what an object in it fulfils."""
+
+    def __init__(self, ranges, trials):
+        self.ranges, self.trials = ranges, trials
+
+    def drawn(self, height, width, rng):
+        """(x, y, width, height) in pixels of a crop anywhere, or None where it has no pixel."""
+        scale = rng.uniform(*self.ranges["scale"])
+        low, high = self.ranges["ratio"]
+        if scale > 0:  # the ratios with which the crop fits into the image
+            low = max(low, scale**2 * width / height)
+            high = max(low, min(high, width / height / scale**2))
+        ratio, side = rng.uniform(low, high), scale * math.sqrt(width * height)
+        if ratio <= 0:
+            return None
+        w = min(int(side * math.sqrt(ratio) + 1e-6), width)
+        h = min(int(side / math.sqrt(ratio) + 1e-6), height)
+        if w < 1 or h < 1:
+            return None
+        return int(rng.integers(width - w + 1)), int(rng.integers(height - h + 1)), w, h
+
+    def fits(self, boxes, place):
+        """Whether an object is in the crop `place` as the ranges want it."""
+        x, y, w, h = place
+        common = shared(boxes[:, 1:5], (x, y, x + w, y + h))
+        of = areas(boxes[:, 1:5])
+        good = np.ones(len(boxes), bool)
+        with np.errstate(divide="ignore", invalid="ignore"):  # boxes without area fit nothing
+            for name, value in (
+                ("overlap", common / (of + w * h - common)),
+                ("sample", common / (w * h)),
+                ("object", common / of),
+            ):
+                low, high = self.ranges[name]
+                if (low, high) != (0, 1):
+                    value = np.minimum(value, 1)  # it is 1 and a bit by rounding
+                    good &= (low <= value) & (value <= high)
+        return bool(good.any())
+
+
+class BoxAugmenter:
+    """Options of ``DETECTING`` applied to pixels (H, W, C) of uint8 and boxes (N, 5 or more).
+
+    All that is random is drawn from the generator of the call.
+    """
+
+    def __init__(self, options, data_shape):
+        self.o = o = options
+        self.channels, self.height, self.width = data_shape
+        if o["aug_seq"] not in ("det_aug_default", ""):
+            raise ArgumentError(f"aug_seq is 'det_aug_default', got {shown(o['aug_seq'])}")
+        check_inter_method(o["inter_method"])
+        if o["max_pad_scale"] < 1:
+            raise ArgumentError(f"max_pad_scale is 1 or more, got {o['max_pad_scale']}")
+        self.crops = self._read_crops() if o["rand_crop_prob"] > 0 else []
+
+    def _read_crops(self):
+        count = self.o["num_crop_sampler"]
+        if count < 1:
+            raise ArgumentError(f"num_crop_sampler is 1 or more, got {count}")
+        names = [*sum(_RANGES.values(), ()), "max_crop_trials"]
+        values = {name: self.o[name] for name in names}
+        for name, given in values.items():
+            if len(given) not in (1, count):
+                raise ArgumentError(
+                    f"{name} has 1 or num_crop_sampler={count} values, got {shown(given)}"
+                )
+            values[name] = given if len(given) == count else given * count
+        for low, high in _RANGES.values():
+            for a, b in zip(values[low], values[high]):
+                if not 0 <= a <= b < math.inf:
+                    raise ArgumentError(f"{low}={a} and {high}={b} are no range")
+        for high in values["max_crop_scales"]:
+            if not 0 < high <= 1:
+                raise ArgumentError(f"max_crop_scales are above 0 and at most 1, got {high}")
+        return [
+            _Crop(
+                {key: (values[low][i], values[high][i]) for key, (low, high) in _RANGES.items()},
+                values["max_crop_trials"][i],
+            )
+            for i in range(count)
+        ]
+
+    def __call__(self, image, boxes, rng):
+        """(pixels, boxes); the pixels are those of `data_shape`, or fewer (``resize_mode``)."""
+        o = self.o
+        if o["resize"] > 0:
+            height, width = image.shape[:2]
+            short = o["resize"] / min(height, width)
+            new_w = o["resize"] if width <= height else int(width * short)
+            new_h = o["resize"] if height <= width else int(height * short)
+            image = sized(image, new_w, new_h, o["inter_method"], rng)
+        if self.channels == 3:
+            image = self._colored(image, rng)
+        if self._happens("rand_mirror_prob", rng):
+            image, boxes = image[:, ::-1], mirrored(boxes)
+        if o["max_pad_scale"] > 1 and self._happens("rand_pad_prob", rng):
+            image, boxes = self._bordered(image, boxes, rng)
+        if self.crops and self._happens("rand_crop_prob", rng):
+            image, boxes = self._cropped(image, boxes, rng)
+        return sized(image, *self._last_size(*image.shape[:2]), o["inter_method"], rng), boxes
+
+    def _happens(self, name, rng):
+        return self.o[name] > 0 and rng.random() < self.o[name]
+
+    def _colored(self, image, rng):
+        o, shift = self.o, [0, 0, 0]
+        for i, name in enumerate(("hue", "illumination", "saturation")):  # as OpenCV orders them
+            most = o[f"max_random_{name}"]
+            if most > 0 and self._happens(f"random_{name}_prob", rng):
+                shift[i] = int(rng.integers(-most, most + 1))
+        if any(shift):
+            image = with_turned_colors(image, shift)
+        most = o["max_random_contrast"]
+        if most > 0 and self._happens("random_contrast_prob", rng):
+            factor = np.float32(1 + rng.uniform(-most, most))
+            image = (image * factor).clip(0, 255).astype(np.uint8)
+        return image
+
+    def _bordered(self, image, boxes, rng):
+        height, width = image.shape[:2]
+        scale = rng.uniform(1, self.o["max_pad_scale"])
+        new_h, new_w = int(height * scale), int(width * scale)
+        y, x = (int(rng.integers(n + 1)) for n in (new_h - height, new_w - width))
+        sides = (y, new_h - height - y, x, new_w - width - x)
+        image = with_border(image, sides, self.o["fill_value"])
+        return image, moved(boxes, -x / width, -y / height, new_w / width, new_h / height)
+
+    def _cropped(self, image, boxes, rng):
+        height, width = image.shape[:2]
+        for number in rng.permutation(len(self.crops)):
+            kind = self.crops[number]
+            for _ in range(kind.trials):
+                found = kind.drawn(height, width, rng)
+                if found is None:
+                    continue
+                x, y, w, h = found
+                place = (x / width, y / height, w / width, h / height)
+                if len(boxes) and not kind.fits(boxes, place):
+                    continue
+                left = self._left(boxes, place)
+                if len(left) or not len(boxes):
+                    return image[y : y + h, x : x + w], left
+        return image, boxes
+
+    def _left(self, boxes, place):
+        """The boxes that stay in a crop, cut at its border."""
+        out = moved(boxes, *place)
+        inside = out.copy()
+        inside[:, 1:5] = out[:, 1:5].clip(0, 1)
+        if self.o["crop_emit_mode"] == "center":
+            middle = (out[:, 1:3] + out[:, 3:5]) / 2
+            stays = ((middle >= 0) & (middle <= 1)).all(1)
+        else:
+            part = areas(inside[:, 1:5])
+            stays = part >= self.o["emit_overlap_thresh"] * areas(out[:, 1:5])
+        return with_area(inside[stays])
+
+    def _last_size(self, height, width):
+        """(width, height) that ``resize_mode`` gives an image."""
+        mode = self.o["resize_mode"]
+        if mode == "force":
+            return self.width, self.height
+        if mode == "shrink" and width <= self.width and height <= self.height:
+            return width, height
+        if width * self.height >= self.width * height:
+            return self.width, max(height * self.width // width, 1)
+        return max(width * self.height // height, 1), self.height

@@ -1,0 +1,63 @@
+"""Boxes of objects in images: rows (class, xmin, ymin, xmax, ymax, ...) with places from 0 to 1."""
+
+import numpy as np
+
+from ..base.errors import FormatError
+
+LEAST_WIDTH = 5  # class and two corners
+
+
+def split_label(label):
+    """(head, boxes) of a record's label: how many numbers its head has, how many each box has, the
+    rest of the head, and the boxes.
+
+    Raises
+    ------
+    FormatError
+        When its numbers do not say so.
+    """
+    raw = np.asarray(label, np.float32).ravel()
+    if len(raw) < 2:
+        raise FormatError(f"a label with boxes begins with two sizes, this has {len(raw)} numbers")
+    if not np.isfinite(raw[:2]).all():
+        raise FormatError(f"a label begins with two sizes, this with {raw[:2].tolist()}")
+    head, width = int(raw[0]), int(raw[1])
+    if head < 2 or width < LEAST_WIDTH or len(raw) < head or (len(raw) - head) % width:
+        raise FormatError(
+            f"a label of {len(raw)} numbers cannot be a head of {head} and boxes of {width}"
+        )
+    return raw[:head], raw[head:].reshape(-1, width)
+
+
+def with_area(boxes):
+    """The boxes that have an area."""
+    return boxes[(boxes[:, 3] > boxes[:, 1]) & (boxes[:, 4] > boxes[:, 2])]
+
+
+def areas(corners):
+    """Areas of boxes (N, 4): xmin, ymin, xmax, ymax."""
+    sides = np.maximum(0, corners[:, 2:4] - corners[:, 0:2])
+    return sides[:, 0] * sides[:, 1]
+
+
+def shared(corners, within):
+    """Areas of the parts of boxes (N, 4) that lie in another one."""
+    low, high = np.asarray(within[:2]), np.asarray(within[2:])
+    parts = [np.maximum(corners[:, :2], low), np.minimum(corners[:, 2:4], high)]
+    return areas(np.concatenate(parts, 1))
+
+
+def mirrored(boxes):
+    """Boxes of the image that is mirrored left to right."""
+    out = boxes.copy()
+    out[:, 1], out[:, 3] = 1.0 - boxes[:, 3], 1.0 - boxes[:, 1]
+    return out
+
+
+def moved(boxes, x, y, width, height):
+    """Boxes as parts of a frame at (x, y) of that size, which may be larger than the image; all in
+    parts of the image."""
+    out = boxes.copy()
+    out[:, (1, 3)] = (boxes[:, (1, 3)] - x) / width
+    out[:, (2, 4)] = (boxes[:, (2, 4)] - y) / height
+    return out

@@ -1,0 +1,109 @@
+"""ImageDetRecordIter: batches of images and their boxes from records, made ahead by threads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..base.errors import ArgumentError, CynetError, FormatError, reworded
+from ..base.guard import PER_BATCH, guarded
+from .box_augment import BoxAugmenter
+from .boxes import split_label, with_area
+from .record_batches import RecordBatches
+from .record_iter import ImageRecordIter, signature
+from .record_options import (
+    DETECTING,
+    NORMALIZING,
+    NORMALIZING_BOXES,
+    NOT_OF_BOXES,
+    READING_BOXES,
+)
+
+_BEFORE = 4  # channels, height and width of the image, and how many numbers its label has
+
+
+class BoxBatches(RecordBatches):
+    """Batches of images with boxes; a row of labels is: channels, height and width of the image in
+    the batch, how many numbers follow, head and boxes, and what fills the row up."""
+
+    def _augmenter(self, options, shape):
+        return BoxAugmenter(options, shape)
+
+    def _normalizing(self, options):
+        # names of NORMALIZING that mean something else here
+        others = {name: NORMALIZING[name].default for name in NOT_OF_BOXES}
+        return options | others | {f"std_{c}": options[f"std_{c}"] or 1.0 for c in "rgba"}
+
+    def _width_of_labels(self, options):
+        """Numbers of a row."""
+        width, room = options["label_width"], options["label_pad_width"]
+        if width <= 0 and room <= 0:
+            width = max(map(self._size, self._numbers.tolist()))
+        if 0 < room < width:
+            raise ArgumentError(f"label_pad_width={room} is less than label_width={width}")
+        return _BEFORE + max(width, room)
+
+    def _size(self, number):
+        try:
+            return self._source.label_size(number)
+        except CynetError as error:
+            if self._o["skip_damaged"]:
+                return 0  # counted when its turn comes
+            name = self._source.name(number)
+            raise error if name in str(error) else reworded(error, f"{name}: {error}") from error
+
+    def _put(self, batch, place, image, label, rng):
+        room = batch.labels.shape[1] - _BEFORE
+        if len(label) > room or 0 < self._o["label_width"] != len(label):
+            says = f"label_width is {self._o['label_width']}, label_pad_width {room}"
+            raise FormatError(f"its label has {len(label)} numbers; {says}")
+        head, boxes = split_label(label)
+        image, boxes = self._augment(image, with_area(boxes), rng)
+        out, row = batch.data[place], batch.labels[place]
+        channels, height, width = out.shape
+        new_h, new_w = image.shape[:2]
+        if (new_h, new_w) != (height, width):  # black beside and below it
+            image = np.pad(image, ((0, height - new_h), (0, width - new_w), (0, 0)))
+        self._normalize(image, out, rng)
+        numbers = np.concatenate([head, boxes.ravel()])
+        row[:_BEFORE] = channels, new_h, new_w, len(numbers)
+        row[_BEFORE : _BEFORE + len(numbers)] = numbers
+        row[_BEFORE + len(numbers) :] = self._o["label_pad_value"]
+
+
+@guarded(but=PER_BATCH)
+class ImageDetRecordIter(ImageRecordIter):
+    """Batches of images with boxes from a file of records, as :class:`ImageRecordIter` makes them.
+
+    A record's label is flat: how many numbers its head has (2 or more), how many a box has (5 or
+    more), the rest of the head, and the boxes: class, xmin, ymin, xmax, ymax from 0 to 1, and what
+    more there is. A row of a batch's labels has before that: channels, height and width of the
+    image in the batch, how many numbers follow; behind it it is filled up with `label_pad_value`.
+
+    Colors, a mirror image, a border (``rand_pad_prob``) and a crop (``rand_crop_prob``) are drawn
+    in this order. A crop is of one of ``num_crop_sampler`` kinds, tried in any order: it is taken
+    when one object fulfils all ranges of overlap and coverage, and one stays in it.
+
+    Parameters
+    ----------
+    path_imgrec : str
+        File of records.
+    data_shape : tuple of int
+        (channels, height, width).
+    batch_size : int
+    **kwargs
+        What MXNet 1.9.1 documents; ``help`` of ``cynet.image.record_options`` says what each does.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When there is no such parameter.
+    FormatError
+        When a record, its label or its image is damaged; in the order of batches, with its name.
+    """
+
+    _tables = (READING_BOXES, DETECTING, NORMALIZING_BOXES)
+    _dtypes = ("float32",)
+    _batches = BoxBatches
+
+
+ImageDetRecordIter.__signature__ = signature(ImageDetRecordIter._tables)

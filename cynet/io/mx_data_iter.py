@@ -1,0 +1,58 @@
+"""MXDataIter: what iterators over files have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.errors import ArgumentTypeError, StateError, shown
+from ..base.guard import PER_BATCH, guarded
+from .base import DataBatch, DataIter
+
+
+@guarded(but=PER_BATCH)
+class MXDataIter(DataIter):
+    """Base of the iterators over files: of CSV, LibSVM, MNIST and records of images.
+
+    ``getdata`` and ``getlabel`` give one NDArray each, as MXNet's do, not a list. Asked for before
+    the first batch, or behind the last one, they raise StateError.
+
+    A subclass defines ``_advance``, which moves on and gives what it wants to know of the next
+    batch, or None at the end; ``_here`` gives it again.
+
+    Parameters
+    ----------
+    batch_size : int
+    """
+
+    def __init__(self, batch_size: int = 0) -> None:
+        if not isinstance(batch_size, int):  # MXNet's takes the handle of a C++ object
+            raise ArgumentTypeError(
+                "iterators over files are made by mx.io.CSVIter, mx.io.ImageRecordIter and their"
+                f" kin; MXDataIter itself takes a batch_size, got {shown(batch_size)}"
+            )
+        super().__init__(batch_size)
+        self._batch: Any = None
+        self._same = False
+
+    def _advance(self) -> Any:
+        return None
+
+    def _here(self) -> Any:
+        if self._batch is None:
+            raise StateError(f"{type(self).__name__} is at no batch: call next or iter_next")
+        return self._batch
+
+    def debug_skip_load(self) -> None:
+        """Give the first batch that comes again and again from now on, to see what training costs
+        without loading."""
+        self._same = True
+
+    def iter_next(self) -> bool:
+        if not self._same or self._batch is None:
+            self._batch = self._advance()
+        return self._batch is not None
+
+    def next(self) -> DataBatch:
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch([self.getdata()], [self.getlabel()], self.getpad(), self.getindex())

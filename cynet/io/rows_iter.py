@@ -1,0 +1,148 @@
+"""RowsIter: batches from a file that was read into memory; the base of CSVIter and its kin."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
+from ..base.guard import PER_BATCH, guarded
+from ..ndarray import array
+from .base import DataDesc
+from .mx_data_iter import MXDataIter
+
+if TYPE_CHECKING:
+    from ..base.typing import NDArray, NumpyArray
+
+_MOST_COLUMNS = 1 << 31
+
+
+@guarded(but=PER_BATCH)
+class RowsIter(MXDataIter):
+    """Batches of rows of two arrays.
+
+    Parameters
+    ----------
+    data, label : numpy.ndarray
+        With as many rows.
+    batch_size : int
+    last : str
+        What becomes of a last batch that is not full: ``'round'`` fills it up from the beginning,
+        and the next epoch starts behind the rows that were used for it; ``'pad'`` fills it up;
+        ``'discard'`` leaves it out.
+    names : (str, str)
+        Of data and labels.
+    """
+
+    def __init__(
+        self, data: NumpyArray, label: NumpyArray, batch_size: int, last: str, names: Any
+    ) -> None:
+        super().__init__(batch_size)
+        self._data, self._label, self._last, self._names = data, label, last, names
+        self._cursor = 0  # the row that the next batch begins with
+
+    @property
+    def num_data(self) -> int:
+        """How many examples there are."""
+        return len(self._data)
+
+    @property
+    def provide_data(self) -> list[DataDesc]:
+        """DataDesc of the data."""
+        return self._described(0, self._data)
+
+    @property
+    def provide_label(self) -> list[DataDesc]:
+        """DataDesc of the labels."""
+        return self._described(1, self._label)
+
+    def _described(self, which, rows):
+        return [DataDesc(self._names[which], (self.batch_size, *rows.shape[1:]), rows.dtype.type)]
+
+    def reset(self) -> None:
+        over = max(self._cursor - self.num_data, 0) if self._last == "round" else 0
+        self._cursor, self._batch = over % self.num_data, None
+
+    def _advance(self) -> Any:
+        left = self.num_data - self._cursor
+        if left <= 0 or (self._last == "discard" and left < self.batch_size):
+            return None
+        rows = np.arange(self._cursor, self._cursor + self.batch_size) % self.num_data
+        self._cursor += self.batch_size
+        return rows
+
+    def getdata(self) -> NDArray:
+        """The current batch's data."""
+        return array(self._data[self._here()], dtype=self._data.dtype)
+
+    def getlabel(self) -> NDArray:
+        """The current batch's labels."""
+        return array(self._label[self._here()], dtype=self._label.dtype)
+
+    def getindex(self) -> NumpyArray:
+        """Numbers of the current batch's rows, uint64."""
+        return self._here().astype(np.uint64)
+
+    def getpad(self) -> int:
+        self._here()
+        return max(self._cursor - self.num_data, 0)
+
+    def state_dict(self) -> dict[str, int]:
+        """Where it is: the row that its next batch begins with."""
+        return {"cursor": self._cursor, "rows": self.num_data}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go on where `state_dict` was called, with the same data.
+
+        Raises
+        ------
+        FormatError
+            That is no state of it, or one of another number of rows.
+        """
+        if not isinstance(state, dict) or not {"cursor", "rows"} <= state.keys():
+            raise FormatError(f"this is no state of {type(self).__name__}: {shown(state)}")
+        cursor, rows = int(state["cursor"]), int(state["rows"])
+        if rows != self.num_data:
+            raise FormatError(
+                f"{type(self).__name__}: a state of {rows} rows for {self.num_data} rows"
+            )
+        if not 0 <= cursor < rows + self.batch_size:
+            raise FormatError(f"there is no such place in {rows} rows: {shown(state)}")
+        self._cursor, self._batch = cursor, None
+
+
+# --- what the iterators over it are told ----------------------------------------------------------
+def checked_shape(what, shape, name):
+    """A shape, or a size in a tuple, as a tuple of ints that are at least 1."""
+    try:
+        sizes = tuple(operator.index(n) for n in shape)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{name}: {what} must be a tuple of ints, got {shown(shape)}"
+        ) from None
+    if not sizes or min(sizes) < 1 or math.prod(sizes) > _MOST_COLUMNS:
+        raise ArgumentError(
+            f"{name}: {what} must have sizes of at least 1 and at most {_MOST_COLUMNS} numbers,"
+            f" got {shown(shape)}"
+        )
+    return sizes
+
+
+def check_float32(dtype, name):
+    """Refuse a `dtype` that is neither None nor float32: those iterators have no other."""
+    if dtype is not None and np.dtype(dtype) != np.float32:
+        raise ArgumentError(f"{name}: dtype is float32 or None, got {shown(dtype)}")
+
+
+def check_part(part_index, num_parts, name):
+    """Refuse a part that there is not."""
+    for what, value in (("part_index", part_index), ("num_parts", num_parts)):
+        if not isinstance(value, int):
+            raise ArgumentTypeError(f"{name}: {what} must be an int, got {shown(value)}")
+    if not 0 <= part_index < num_parts:
+        raise ArgumentError(
+            f"{name}: part_index {part_index} must be from 0 to num_parts - 1 = {num_parts - 1}"
+        )
