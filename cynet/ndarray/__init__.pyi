@@ -60,6 +60,8 @@ def BatchNorm_v1(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDAr
     """Normalize each channel to mean 0 and variance 1 over all other axes, then scale and shift it."""
 def BlockGrad(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The input as it is; no gradient flows back through it."""
+def CTCLoss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Connectionist temporal classification (Graves et al., 2006)."""
 def Cast(data: NDArray, dtype: DTypeLike, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The input in another dtype."""
 def Concat(*data: NDArray | Sequence[NDArray], dim: int = 1, num_args: int = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -228,6 +230,8 @@ def cosh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: st
     """Hyperbolic cosine of each element."""
 def crop(data: NDArray, begin: ShapeLike, end: ShapeLike, step: ShapeLike = (), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """A part of the input, as ``data[begin[0]:end[0]:step[0], ...]`` of Python gives it."""
+def ctc_loss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Connectionist temporal classification (Graves et al., 2006)."""
 def cumsum(a: NDArray, axis: int | None = None, dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Running sums along an axis, or of the flattened array."""
 def degrees(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

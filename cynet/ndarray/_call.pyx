@@ -210,7 +210,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
             raise ArgumentTypeError(f"operator {entry.name}: parameter '{name}' is given twice")
         else:
             params[name] = value
-    if names is None and not signature.variable and (len(given) != len(wanted) or _has_gap(given)):
+    if names is None and not signature.variable and _has_gap(given):
         names, given = _named(entry, wanted, False, given)
     outs = None
     if out is not None:

@@ -22,6 +22,7 @@ from ..base.errors import (
     told,
 )
 from ..operator.property import is_known
+from ..operator.signature import too_many
 from ..operator.checks.shapes import check_elements, known, plain
 
 cdef enum:
@@ -166,15 +167,21 @@ cdef Operator create(Call call):
     return op
 
 
+cdef object _missing(OpEntry entry, str name, list wanted):
+    return ArgumentError(
+        f"operator {entry.name}: input '{name}' is missing; it takes {', '.join(wanted)}")
+
+
 cdef list _order(OpEntry entry, list wanted, Py_ssize_t n_given, tuple names):
     # Where each wanted input is among those given; names[i] is None for one given by place.
     if len(set(names)) != len(names):
         raise ArgumentTypeError(
             f"operator {entry.name}: an input is given twice: {', '.join(names)}")
     if not names:
-        if n_given != len(wanted):
-            raise ArgumentError(f"operator {entry.name} takes {len(wanted)} inputs "
-                                f"({', '.join(wanted)}), got {n_given}")
+        if n_given > len(wanted):
+            raise ArgumentError(too_many(f"operator {entry.name}", entry, wanted, n_given))
+        if n_given < len(wanted):
+            raise _missing(entry, wanted[n_given], wanted)
         return None
     place = dict(zip(names, range(n_given)))
     for name in names:
@@ -184,8 +191,7 @@ cdef list _order(OpEntry entry, list wanted, Py_ssize_t n_given, tuple names):
                 f"its inputs: {', '.join(wanted) or 'none'}")
     for name in wanted:
         if name not in place:
-            raise ArgumentError(f"operator {entry.name}: input '{name}' is missing; "
-                                f"it takes {', '.join(wanted)}")
+            raise _missing(entry, name, wanted)
     order = [place[name] for name in wanted]
     return None if order == list(range(n_given)) else order
 

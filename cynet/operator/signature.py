@@ -172,6 +172,15 @@ def bind_positional(entry, args, is_array, wanted, name=None):
     return inputs, dict(zip(fields, rest))
 
 
+def too_many(where, entry, names, count):
+    """What is wrong with `count` inputs given by place where the parameters leave `names`."""
+    arguments, states, variable, _ = describe(entry)
+    strange = [] if variable else [each for each in arguments + states if each not in names]
+    without = f"has no input '{strange[0]}' with these parameters: it " if strange else ""
+    inputs = ", ".join(names) or "none"
+    return f"{where} {without}takes {len(names)} inputs ({inputs}), got {count}"
+
+
 def wrong_input(operator, argument, value, wanted):
     """The error for a value that is given as an input and is not `wanted` ("a Symbol")."""
     advice = "; parameters are given by keyword"

@@ -6,6 +6,7 @@ from ..attribute import AttrScope, is_attribute_key, stored_key
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, reworded, shown
 from ..name import NameManager
 from ..operator.parameters import Bool, DType, Float, FloatTuple
+from ..operator.signature import too_many
 from .node import Node, topological_order
 
 
@@ -138,10 +139,7 @@ def _complete_inputs(node, where, inputs):
         given = inputs
     else:
         if len(inputs) > len(names):
-            raise ArgumentTypeError(
-                f"{where} takes {len(names)} inputs ({', '.join(names) or 'none'}), "
-                f"got {len(inputs)}"
-            )
+            raise ArgumentTypeError(too_many(where, node.op, names, len(inputs)))
         given = {n: entry for n, entry in zip(names, inputs) if entry is not None}
     out = []
     for key in names:

@@ -71,12 +71,17 @@ def _make(public, entry, hint):
         for key in params:
             if key in kwargs:
                 raise ArgumentTypeError(f"operator {public}: argument '{key}' is given twice")
+        while positional and positional[-1] is None:
+            positional.pop()
+        by_name = any(isinstance(value, symbol) for value in kwargs.values())
         if entry.prop.any_parameters and positional:
             inputs = [entry_of(value, f"input {i}") for i, value in enumerate(positional)]
-        elif variable and not any(isinstance(value, symbol) for value in kwargs.values()):
+        elif variable and not by_name:
             inputs = [entry_of(value, f"arg{i}") for i, value in enumerate(positional)]
         elif variable:
             inputs = {f"arg{i}": entry_of(value, f"arg{i}") for i, value in enumerate(positional)}
+        elif positional and not by_name and all(value is not None for value in positional):
+            inputs = [entry_of(value, key) for key, value in zip(arguments + states, positional)]
         else:
             inputs = {
                 key: entry_of(value, key)

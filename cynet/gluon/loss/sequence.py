@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...base.errors import UndefinedError, shown
+from ...base.errors import shown
 from ...base.guard import guarded
 from ..errors import MismatchError
-from .base import Loss
+from .base import Loss, _apply_weighting
 
 
 @guarded(but=("hybrid_forward",))
 class CTCLoss(Loss):
-    """The negative log-likelihood of label sequences, alignments summed out.
+    """The negative log-likelihood of label sequences, alignments summed out (connectionist temporal
+    classification).
+
+    Class C - 1 of the scores is the blank; labels are 0 to C - 2, and -1 fills up what is short.
 
     Parameters
     ----------
@@ -22,10 +25,13 @@ class CTCLoss(Loss):
         ``'NT'`` or ``'TN'``.
     weight : float, optional
 
-    Raises
-    ------
-    UndefinedError
-        When it is called: cynet has no operator ``CTCLoss`` yet.
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> loss = mx.gluon.loss.CTCLoss()
+    >>> scores = mx.nd.zeros((1, 2, 3))  # two steps; classes a, b and the blank
+    >>> f"{loss(scores, mx.nd.array([[0, -1]])).asscalar():.4f}"  # aa, a- or -a: log 3/9
+    '1.0986'
     """
 
     def __init__(
@@ -56,5 +62,19 @@ class CTCLoss(Loss):
         label_lengths: Any = None,
         sample_weight: Any = None,
     ) -> Any:
-        """Refused: the operator is not provided yet."""
-        raise UndefinedError("gluon.loss.CTCLoss: the operator CTCLoss is not provided yet")
+        """(N,) from scores (N, T, C) before the softmax, labels (N, L), and optionally the number
+        of steps and of labels of each sample and weights."""
+        if self._layout == "NTC":
+            pred = F.swapaxes(pred, 0, 1)
+        if self._batch_axis == 1:
+            label = F.swapaxes(label, 0, 1)
+        loss = F.CTCLoss(
+            pred,
+            label,
+            pred_lengths,
+            label_lengths,
+            use_data_lengths=pred_lengths is not None,
+            use_label_lengths=label_lengths is not None,
+            blank_label="last",
+        )
+        return _apply_weighting(F, loss, self._weight, sample_weight)

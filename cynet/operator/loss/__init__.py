@@ -1,3 +1,10 @@
 """Losses: operators that make their own gradient."""
 
-from . import make_loss, regression_output, softmax_cross_entropy, softmax_output, svm_output
+from . import (
+    ctc_loss,
+    make_loss,
+    regression_output,
+    softmax_cross_entropy,
+    softmax_output,
+    svm_output,
+)

@@ -173,11 +173,61 @@ def test_half():
     assert out.dtype == np.float16 and out.asnumpy().tolist() == [0.25, 3.25]
 
 
-def test_ctc_is_not_provided_yet():
-    with pytest.raises(NotImplementedError, match="operator CTCLoss is not provided yet"):
-        losses.CTCLoss()(nd.ones((2, 20, 4)), nd.ones((2, 4)))
+CTC_LABELS = np.array([[1, 0, -1, -1], [2, 1, 1, -1]], np.float32)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+@pytest.mark.parametrize(
+    "layouts, lengths",
+    [
+        (("NTC", "NT"), (None, None)),
+        (("TNC", "NT"), (None, None)),
+        (("NTC", "TN"), (None, None)),
+        (("TNC", "TN"), (None, None)),
+        (("NTC", "NT"), ((20, 20), None)),
+        (("NTC", "NT"), (None, (2, 3))),
+        (("TNC", "TN"), ((20, 20), (2, 3))),
+    ],
+)
+def test_ctc(layouts, lengths, hybridize):
+    """Values of MXNet 1.9.1."""
+    loss = losses.CTCLoss(*layouts)
+    if hybridize:
+        loss.hybridize()
+    pred = nd.ones((2, 20 if lengths[0] is None else 25, 4))
+    pred = pred if layouts[0] == "NTC" else nd.swapaxes(pred, 0, 1)
+    label = nd.array(CTC_LABELS if layouts[1] == "NT" else CTC_LABELS.T)
+    out = loss(pred, label, *(None if each is None else nd.array(each) for each in lengths))
+    np.testing.assert_allclose(out.asnumpy(), [18.8282070, 16.5058174], 1e-5)
+
+
+def test_ctc_gradient_and_weights():
+    pred = nd.ones((1, 3, 3))
+    pred.attach_grad()
+    with mx.autograd.record():
+        loss = losses.CTCLoss()(pred, nd.array([[0]]))
+    loss.backward()
+    wanted = [[-1 / 6, 1 / 3, -1 / 6], [-1 / 3, 1 / 3, 0], [-1 / 6, 1 / 3, -1 / 6]]
+    np.testing.assert_allclose(pred.grad.asnumpy()[0], wanted, 1e-5, 1e-6)
+    pred, label = nd.ones((2, 20, 4)), nd.array(CTC_LABELS)
+    out = losses.CTCLoss(weight=2.0)(pred, label, None, None, nd.array([1, 0.5]))
+    np.testing.assert_allclose(out.asnumpy(), [2 * 18.8282070, 16.5058174], 1e-5)
+
+
+def test_ctc_refusals():
     with pytest.raises(AssertionError):
         losses.CTCLoss(layout="NCT")
+    loss = losses.CTCLoss()
+    with pytest.raises(mx.MXNetError, match="more labels than data of shape"):
+        loss(nd.ones((2, 3, 4)), nd.ones((2, 5)))
+    with pytest.raises(
+        mx.MXNetError, match=r"label\[0, 1\] is 3, expected 0 to 2 \(class 3 is the"
+    ):
+        loss(nd.ones((1, 6, 4)), nd.array([[1, 3, -1]])).asnumpy()
+    with pytest.raises(mx.MXNetError, match=r"data_lengths\[1\] is 7, outside of 0 to 6"):
+        loss(nd.ones((2, 6, 4)), nd.ones((2, 2)), nd.array([6, 7])).asnumpy()
+    with pytest.raises(mx.MXNetError, match=r"label_lengths\[0\] is 3, outside of 0 to 2"):
+        loss(nd.ones((2, 6, 4)), nd.ones((2, 2)), None, nd.array([3, 1])).asnumpy()
 
 
 def test_a_loss_of_ones_own():

@@ -1,0 +1,195 @@
+// The loops of ctc_loss.h, compiled for each level (levels.h), after softmax_loops.h.
+//
+// Logarithms of probabilities, in two arrays a step: blank[i] stands before label[i], the last
+// blank behind all labels; label[-1] and label[n] are nothing. At each step the largest is taken
+// away from all, so that the numbers stay small and floats keep their digits.
+
+template <typename T>
+void ctc_shift(const T* x, int64_t n, T* shift, T dy, T* dx, bool add) {
+  const T top = largest(x, n, 1, T(1));
+  const T all = top + math::log(exp_sum<false>(x, dx, n, 1, T(1), top));
+  *shift = all;
+  if (!dx) return;
+  fill_line(dx, n, 1, add, [=](int64_t k) { return dy * math::exp(x[k] - all); });
+}
+
+// log(e^a + e^b)
+template <typename T>
+CYNET_XINLINE T ctc_sum(T a, T b) {
+  const T most = a < b ? b : a, least = a < b ? a : b;
+  return most + math::log(T(1) + math::exp_below(least - most));
+}
+template <typename T>
+CYNET_XINLINE T ctc_sum(T a, T b, T c) {
+  const T ab = a < b ? b : a, most = ab < c ? c : ab;
+  return most + math::log(math::exp_below(a - most) + math::exp_below(b - most) +
+                          math::exp_below(c - most));
+}
+
+// One sample: what its steps read, and where.
+template <typename T>
+struct CTCSample {
+  const int64_t* label;
+  int64_t n, step, classes, blank;
+  const T* x;
+  const T* shift;
+  T* chance;  // log probability of each label at a step
+  T* skip;    // 0 where a label may follow the one before it without a blank, else nothing
+
+  CYNET_XINLINE CTCSample(const CTCShape& s, int64_t b, const T* data, const T* shifts, T* room)
+      : label(s.labels + b * s.most),
+        n(s.lengths[b]),
+        step(s.batch),
+        classes(s.classes),
+        blank(s.blank),
+        x(data + b * s.classes),
+        shift(shifts + b),
+        chance(room),
+        skip(room + s.most + 2) {
+    for (int64_t i = 0; i <= n; ++i)
+      skip[i] = i == 0 || i == n || label[i] == label[i - 1] ? ctc_nothing<T>() : T(0);
+  }
+
+  CYNET_XINLINE T at(int64_t t, int64_t k) const {
+    const T value = x[t * step * classes + k] - shift[t * step];
+    return value < ctc_nothing<T>() ? ctc_nothing<T>() : value;
+  }
+
+  // Fills `chance`, and returns that of the blank.
+  CYNET_XINLINE T take(int64_t t) const {
+    for (int64_t i = 0; i < n; ++i) chance[i] = at(t, label[i]);
+    chance[n] = 0;
+    return at(t, blank);
+  }
+};
+
+// Takes the largest of the n + 1 blanks and the n labels away from all, and returns it.
+template <typename T>
+CYNET_XINLINE T ctc_normalize(T* blanks, T* labels, int64_t n) {
+  T most = blanks[0];
+  for (int64_t i = 1; i <= n; ++i) most = greater_of(most, blanks[i]);
+  for (int64_t i = 0; i < n; ++i) most = greater_of(most, labels[i]);
+  for (int64_t i = 0; i <= n; ++i) blanks[i] -= most;
+  for (int64_t i = 0; i < n; ++i) labels[i] -= most;
+  return most;
+}
+
+// The first step.
+template <typename T>
+CYNET_XINLINE void ctc_begin(const CTCSample<T>& s, T* blanks, T* labels) {
+  for (int64_t i = 0; i <= s.n; ++i) blanks[i] = labels[i] = ctc_nothing<T>();
+  blanks[0] = s.at(0, s.blank);
+  if (s.n > 0) labels[0] = s.at(0, s.label[0]);
+  labels[-1] = ctc_nothing<T>();
+}
+
+// The next step, from the states before it: of all that end here.
+template <typename T>
+CYNET_XINLINE void ctc_follow(const CTCSample<T>& s, int64_t t, const T* blanks, const T* labels,
+                              T* next_blanks, T* next_labels) {
+  const T blank = s.take(t);
+  CYNET_IVDEP
+  for (int64_t i = 0; i <= s.n; ++i) {
+    const T before = labels[i - 1];
+    next_blanks[i] = blank + ctc_sum(blanks[i], before);
+    next_labels[i] = s.chance[i] + ctc_sum(labels[i], blanks[i], before + s.skip[i]);
+  }
+  next_labels[-1] = next_labels[s.n] = ctc_nothing<T>();
+}
+
+// The log probability of the last two states, those at which a sequence may end.
+template <typename T>
+CYNET_XINLINE T ctc_end(const T* blanks, const T* labels, int64_t n) {
+  return n > 0 ? ctc_sum(blanks[n], labels[n - 1]) : blanks[0];
+}
+
+// A log probability that is nothing's, or near it, is minus infinity.
+template <typename T>
+CYNET_XINLINE double ctc_total(double total) {
+  return total <= static_cast<double>(ctc_nothing<T>()) / 2
+             ? -std::numeric_limits<double>::infinity()
+             : total;
+}
+
+// Log probability of sample b; room: 8 rows.
+template <typename T>
+double ctc_likelihood(const CTCShape& shape, int64_t b, const T* x, const T* shift, T* room) {
+  const int64_t row = shape.most + 2;
+  const CTCSample<T> s(shape, b, x, shift, room);
+  T* blanks = room + 2 * row;
+  T* labels = room + 3 * row + 1;
+  T* next_blanks = room + 4 * row;
+  T* next_labels = room + 5 * row + 1;
+  if (shape.times[b] == 0) return 0;  // of no labels: nothing has to happen
+  ctc_begin(s, blanks, labels);
+  double total = ctc_normalize(blanks, labels, s.n);
+  for (int64_t t = 1; t < shape.times[b]; ++t) {
+    ctc_follow(s, t, blanks, labels, next_blanks, next_labels);
+    total += ctc_normalize(next_blanks, next_labels, s.n);
+    T* const free_blanks = blanks;
+    T* const free_labels = labels;
+    blanks = next_blanks, labels = next_labels;
+    next_blanks = free_blanks, next_labels = free_labels;
+  }
+  return ctc_total<T>(total + ctc_end(blanks, labels, s.n));
+}
+
+// dx[t, b, k] -= dy times the share of class k; room: 2 rows a step and 8.
+template <typename T>
+void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* shift, T* dx,
+                  T* room) {
+  const int64_t row = shape.most + 2, times = shape.times[b];
+  const CTCSample<T> s(shape, b, x, shift, room);
+  T* blanks = room + 2 * row;  // of what follows a state, the state's own step left out
+  T* labels = room + 3 * row;
+  T* after_blanks = room + 4 * row;  // with the step
+  T* after_labels = room + 5 * row;
+  T* share = room + 6 * row;  // of blanks, then of labels
+  T* const from = room + 8 * row;
+  double total = 0;
+  for (int64_t t = 0; t < times; ++t) {
+    T* const here = from + 2 * row * t;
+    if (t == 0) ctc_begin(s, here, here + row + 1);
+    else ctc_follow(s, t, here - 2 * row, here - row + 1, here, here + row + 1);
+    total += ctc_normalize(here, here + row + 1, s.n);
+    if (t == times - 1) total += ctc_end(here, here + row + 1, s.n);
+  }
+  // where no alignment has a probability there is no gradient
+  if (ctc_total<T>(total) < std::numeric_limits<double>::lowest())
+    dy = std::numeric_limits<T>::quiet_NaN();
+  for (int64_t i = 0; i <= s.n + 1; ++i) blanks[i] = labels[i] = ctc_nothing<T>();
+  blanks[s.n] = 0;
+  if (s.n > 0) labels[s.n - 1] = 0;
+  for (int64_t t = times - 1; t >= 0; --t) {
+    const T* const here = from + 2 * row * t;
+    T* const to = dx + (t * shape.batch + b) * s.classes;
+    T most = ctc_nothing<T>() * 4, of_blank = 0, of_labels = 0;
+    for (int64_t i = 0; i <= s.n; ++i) {
+      share[i] = here[i] + blanks[i];
+      share[row + i] = here[row + 1 + i] + labels[i];
+      most = greater_of(most, greater_of(share[i], share[row + i]));
+    }
+    for (int64_t i = 0; i <= s.n; ++i) share[i] = math::exp_below(share[i] - most);
+    for (int64_t i = 0; i < s.n; ++i) share[row + i] = math::exp_below(share[row + i] - most);
+    for (int64_t i = 0; i <= s.n; ++i) of_blank += share[i];
+    for (int64_t i = 0; i < s.n; ++i) of_labels += share[row + i];
+    const T factor = dy / (of_blank + of_labels);
+    to[s.blank] -= factor * of_blank;
+    for (int64_t i = 0; i < s.n; ++i) to[s.label[i]] -= factor * share[row + i];
+    if (t == 0) break;
+    const T blank = s.take(t);
+    for (int64_t i = 0; i <= s.n; ++i) {
+      after_blanks[i] = blank + blanks[i];
+      after_labels[i] = s.chance[i] + labels[i];
+    }
+    after_labels[s.n] = after_labels[s.n + 1] = after_blanks[s.n + 1] = ctc_nothing<T>();
+    CYNET_IVDEP
+    for (int64_t i = 0; i <= s.n; ++i) {
+      blanks[i] = ctc_sum(after_blanks[i], after_labels[i]);
+      labels[i] = ctc_sum(after_labels[i], after_blanks[i + 1],
+                          after_labels[i + 1] + (i < s.n ? s.skip[i + 1] : ctc_nothing<T>()));
+    }
+    ctc_normalize(blanks, labels, s.n);
+    labels[s.n] = ctc_nothing<T>();
+  }
+}
