@@ -11,8 +11,8 @@ import numpy as np
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown
 from ..base.guard import guarded
+from ..base.opencv import resized, short_size
 from ..ndarray import NDArray
-from .codec import resized
 from .geometry import (
     center_box,
     chosen,
@@ -22,7 +22,6 @@ from .geometry import (
     pixels,
     random_box,
     random_sized_box,
-    short_size,
 )
 
 if TYPE_CHECKING:

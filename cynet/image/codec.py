@@ -1,27 +1,15 @@
 """Compressed images to NumPy arrays and back, and their sizes, by OpenCV."""
 
 import struct
-from functools import cache
 
 import numpy as np
 
-from ..base.compat import optional
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, shown
+from ..base.opencv import cv, reason
 
 # What may be unpacked of a compressed image: so many pixels, or so many times its bytes.
 _MOST_FREE = 1 << 23
 _MOST_TIMES = 1100  # what deflate can do at most
-_LARGEST_SIDE = 1 << 16
-INTERPOLATIONS = 5  # 0 nearest, 1 bilinear, 2 bicubic, 3 by area, 4 Lanczos; OpenCV's numbers
-
-
-@cache
-def cv():
-    """The module cv2, which decodes and resizes as MXNet does: both are OpenCV."""
-    module = optional("cv2", "reading, writing and resizing images")
-    # Threads share out images here, not parts of one; and its own threads would not outlive fork.
-    module.setNumThreads(1)
-    return module
 
 
 def _jpeg_size(content):
@@ -100,7 +88,7 @@ def decoded(buffer, flag, name=None):
         try:
             image = module.imdecode(np.frombuffer(content, np.uint8), flag)
         except module.error as error:
-            raise FormatError(f"{name or 'an image'}: {_reason(error)}") from None
+            raise FormatError(f"{name or 'an image'}: {reason(error)}") from None
         if image is not None:
             return image
     what = f"{len(content)} bytes that are no image" if content else "no bytes"
@@ -116,10 +104,6 @@ def decoded_rgb(buffer, flag=1, to_rgb=True, name=None):
     if image.dtype != np.uint8:
         raise FormatError(f"{name or 'an image'} has pixels of {image.dtype}, uint8 are read")
     return image[:, :, None] if image.ndim == 2 else image
-
-
-def _reason(error):
-    return str(error).partition("error: ")[2].strip()[:200] or type(error).__name__
 
 
 def encoded(image, ending, quality):
@@ -145,38 +129,7 @@ def encoded(image, ending, quality):
     try:
         done, content = module.imencode(kind, image, [option, int(quality)])
     except module.error as error:
-        raise ArgumentError(f"an image of {image.shape}: {_reason(error)}") from None
+        raise ArgumentError(f"an image of {image.shape}: {reason(error)}") from None
     if not done:
         raise ArgumentError(f"OpenCV cannot write an image of {image.shape} as {kind}")
     return content.tobytes()
-
-
-def resized(image, width, height, interpolation):
-    """Pixels (H, W, C) in another size.
-
-    Parameters
-    ----------
-    image : numpy.ndarray
-        Of uint8, int16, uint16, float32 or float64.
-    width, height : int
-    interpolation : int
-        0 to 4.
-    """
-    if image.ndim != 3 or 0 in image.shape:
-        raise ShapeError(f"an image has the shape (H, W, C), got {image.shape}")
-    width, height = int(width), int(height)
-    if not (0 < width <= _LARGEST_SIDE and 0 < height <= _LARGEST_SIDE):
-        raise ArgumentError(
-            f"width and height are from 1 to {_LARGEST_SIDE}, got {width} x {height}"
-        )
-    if image.shape[:2] == (height, width):
-        return image
-    module = cv()
-    try:
-        out = module.resize(np.ascontiguousarray(image), (width, height), None, 0, 0, interpolation)
-    except module.error as error:
-        raise ArgumentError(
-            f"an image of {image.shape} {image.dtype} cannot become {width} x {height}:"
-            f" {_reason(error)}"
-        ) from None
-    return out.reshape(height, width, image.shape[2])

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown
 from ..base.guard import guarded
+from ..base.opencv import cv
 from .augment import (
     Augmenter,
     CastAug,
@@ -22,7 +23,6 @@ from .augment import (
     color_augmenters,
 )
 from .boxes import areas, mirrored, moved, shared
-from .codec import cv
 from .geometry import crop, made, pixels
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ import numpy as np
 
 from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, shown
 from ..base.guard import PER_BATCH, guarded
+from ..base.opencv import cv
 from ..io import DataDesc
 from .augment import checked_shape
 from .boxes import LEAST_WIDTH, split_label, with_area
-from .codec import cv, decoded_rgb
+from .codec import decoded_rgb
 from .detection import CreateDetAugmenter, applied_with_boxes
 from .image_iter import ImageIter
 

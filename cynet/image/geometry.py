@@ -12,8 +12,9 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.files import file_name, read_file
 from ..base.guard import guarded
+from ..base.opencv import INTERPOLATIONS, cv, resized, short_size
 from ..ndarray import NDArray
-from .codec import INTERPOLATIONS, content_of, cv, decoded_rgb, resized
+from .codec import content_of, decoded_rgb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,11 +63,6 @@ def chosen(interp, sizes=None):
 
 
 # --- on pixels ------------------------------------------------------------------------------------
-def short_size(height, width, size):
-    """(height, width) of which the shorter one is `size`."""
-    return (size * height // width, size) if height > width else (size, size * width // height)
-
-
 def crop(array, x0, y0, width, height, size=None, interp=2):
     """A part of an image, in another size."""
     if x0 < 0 or y0 < 0 or width < 1 or height < 1:

@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from ..base.errors import ArgumentError, FormatError, shown
+from ..base.opencv import INTERPOLATIONS, cv, resized
 from ..ndarray import load
 from .augment import _EIGENVALUES, _EIGENVECTORS, _GREY
-from .codec import INTERPOLATIONS, cv, resized
 
 _ATTEMPTS = 10  # at a crop of a random area
 _HUES = 180  # of OpenCV's uint8

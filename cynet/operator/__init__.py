@@ -1,6 +1,6 @@
 """What an operator is, and every operator's definition: imported here, they fill the registry."""
 
-from . import detection, loss, nn, random, rnn
+from . import detection, image, loss, nn, random, rnn
 from .custom import simple
 from ._base import OPERATORS, Blob, Operator, get_operator, register_operator
 from .custom.build import compile_pyx, extension
@@ -36,6 +36,7 @@ __all__ = [
     "extension",
     "get_all_registered_operators",
     "get_operator",
+    "image",
     "loss",
     "nn",
     "random",

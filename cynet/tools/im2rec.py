@@ -20,8 +20,8 @@ from tqdm import tqdm
 
 from ..base.errors import CynetError
 from ..base.files import read_file, write_atomically
-from ..image.codec import decoded, encoded, resized
-from ..image.geometry import short_size
+from ..base.opencv import resized, short_size
+from ..image.codec import decoded, encoded
 from ..image.source import read_list
 from ..recordio import IRHeader, MXIndexedRecordIO, pack
 

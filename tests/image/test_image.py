@@ -96,21 +96,20 @@ def test_wrong_arguments():
 
 
 def test_without_opencv(monkeypatch):
-    from cynet.base import compat
-    from cynet.image import codec
+    from cynet.base import compat, opencv
 
     def missing(name):
         raise ImportError(f"No module named {name!r}")
 
     monkeypatch.setattr(compat.importlib, "import_module", missing)
-    codec.cv.cache_clear()
+    opencv.cv.cache_clear()
     try:
         with pytest.raises(
             mx.errors.CynetError, match=r"opencv-python-headless: pip install 'cynet-mx\[image\]'"
         ):
             mx.image.imdecode(b"abc")
     finally:
-        codec.cv.cache_clear()
+        opencv.cv.cache_clear()
 
 
 def test_dumps():

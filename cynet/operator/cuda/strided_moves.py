@@ -96,7 +96,8 @@ def bordered(device, op):
     "Concat", "Crop", "Pad", "Reshape", "SliceChannel", "SwapAxis", "_split_v2", "broadcast_axis",
     "broadcast_like", "broadcast_to", "depth_to_space", "diag", "expand_dims", "repeat",
     "reshape_like", "reverse", "slice", "slice_axis", "slice_like", "space_to_depth", "squeeze",
-    "stack", "tile", "transpose", checks=False,
+    "stack", "tile", "transpose", "_image_crop", "_image_flip_left_right",
+    "_image_flip_top_bottom", checks=False,
 )  # fmt: skip
 def pieces(prop, shapes, types, device):
     op = prop.create_operator(_HOST, shapes, types)

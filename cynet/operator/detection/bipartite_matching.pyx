@@ -11,7 +11,7 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kFloat32
 from ...kernels.detection.bounding_box cimport bipartite_matching
 from .._base cimport Operator, OpContext
-from .results cimport deliver, parts_of, room_for
+from ..results cimport deliver, parts_of, room_for
 
 from ...base.errors import ShapeError
 from .._base import register_operator

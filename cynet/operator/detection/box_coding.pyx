@@ -11,7 +11,7 @@ from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.detection.bounding_box cimport box_decode, box_encode
 from ...kernels.parallel cimport threads_for
 from .._base cimport Operator, OpContext
-from .results cimport deliver, room_for
+from ..results cimport deliver, room_for
 
 from ...base.errors import ArgumentError
 from .._base import register_operator

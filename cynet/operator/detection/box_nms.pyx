@@ -13,7 +13,7 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
 from ...kernels.detection.bounding_box cimport NmsOptions, box_nms, box_nms_backward, nms_bytes
 from .._base cimport Operator, OpContext
-from .results cimport deliver, parts_of, room_for
+from ..results cimport deliver, parts_of, room_for
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator

@@ -11,7 +11,7 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob
 from ...kernels.detection.multibox cimport DetectionOptions, detection_bytes, multibox_detection
 from .._base cimport Operator, OpContext
-from .results cimport deliver, parts_of, room_for
+from ..results cimport deliver, parts_of, room_for
 
 from ...base.errors import ShapeError
 from .._base import register_operator

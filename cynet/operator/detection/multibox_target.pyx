@@ -12,7 +12,7 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob
 from ...kernels.detection.multibox cimport TargetOptions, multibox_target, target_bytes
 from .._base cimport Operator, OpContext
-from .results cimport deliver, parts_of, room_for
+from ..results cimport deliver, parts_of, room_for
 
 from ...base.errors import ArgumentError, ShapeError, shown
 from .._base import register_operator

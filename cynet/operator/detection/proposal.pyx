@@ -14,7 +14,7 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob
 from ...kernels.detection.proposal cimport ProposalOptions, proposal_bytes, proposals
 from .._base cimport Operator, OpContext
-from .results cimport deliver, parts_of, room_for
+from ..results cimport deliver, parts_of, room_for
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator

@@ -6,7 +6,8 @@ _JOINT = """
     elemwise_sub broadcast_add broadcast_sub add_n sum mean broadcast_axis broadcast_to
     broadcast_like Concat stack SliceChannel _split_v2 Reshape Flatten expand_dims squeeze transpose
     SwapAxis reverse tile repeat slice slice_axis slice_like reshape_like diag depth_to_space
-    space_to_depth Pad Crop _np_cumsum _slice_assign _slice_assign_scalar
+    space_to_depth Pad Crop _np_cumsum _slice_assign _slice_assign_scalar _image_crop
+    _image_flip_left_right _image_flip_top_bottom _image_to_tensor _image_normalize
 """
 # In the first input alone; the others choose.
 _FIRST = "SequenceLast SequenceMask SequenceReverse take batch_take pick gather_nd scatter_nd"
@@ -26,7 +27,7 @@ LINEAR = {
     "Deconvolution": {0: (1,), 1: (0,), 2: ()},
 }
 # Linear but for a constant.
-AFFINE = frozenset(["Pad", "SequenceMask", "_slice_assign_scalar"])
+AFFINE = frozenset(["Pad", "SequenceMask", "_slice_assign_scalar", "_image_normalize"])
 # Elementwise, with a gradient whose factor is constant almost everywhere.
 _FLAT = """
     relu abs clip hard_sigmoid Dropout _plus_scalar _minus_scalar _rminus_scalar _maximum_scalar

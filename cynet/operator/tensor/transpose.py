@@ -77,10 +77,12 @@ class SwapAxisProperty(PermuteProperty):
         return tuple(order)
 
 
-class ReverseProperty(MoveProperty):
-    """The input with the order along some axes reversed."""
+class ReversedProperty(MoveProperty):
+    """Base: the input with the order along some axes reversed."""
 
-    axis = Shape(doc="Axis or axes to reverse.")
+    def reversed_axes(self, ndim):
+        """Which axes."""
+        raise UndefinedError(f"{type(self).__name__} defines no reversed_axes")
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])
@@ -88,14 +90,22 @@ class ReverseProperty(MoveProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         whole = contiguous(in_shapes[0])
-        transposed = axes_of(self.axis, len(whole.shape))
         strides, offset = list(whole.strides), 0
-        for i in transposed:
+        for i in self.reversed_axes(len(whole.shape)):
             offset += (whole.shape[i] - 1) * strides[i]
             strides[i] = -strides[i]
         return PiecesOperator(
             in_types[0], [PieceOf(View(whole.shape, tuple(strides), offset), whole)]
         )
+
+
+class ReverseProperty(ReversedProperty):
+    """The input with the order along some axes reversed."""
+
+    axis = Shape(doc="Axis or axes to reverse.")
+
+    def reversed_axes(self, ndim):
+        return axes_of(self.axis, ndim)
 
 
 class BlocksProperty(MoveProperty):

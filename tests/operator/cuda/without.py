@@ -7,8 +7,14 @@ _DETECTION = """
     MultiBoxPrior MultiBoxTarget MultiBoxDetection Proposal MultiProposal bipartite_matching box_iou
     box_nms box_encode box_decode
 """
+_IMAGES = "images are read and changed on the host, by the workers that load them"
+_CHANGES = """
+    to_tensor normalize resize random_flip_left_right random_flip_top_bottom random_brightness
+    random_contrast random_saturation random_hue random_color_jitter random_lighting adjust_lighting
+"""
 
 WITHOUT = {
+    **{f"_image_{name}": _IMAGES for name in _CHANGES.split()},
     **{f"_contrib_{name}": _BOXES for name in _DETECTION.split()},
     "Custom": _USERS,
     "_NDArray": _USERS,

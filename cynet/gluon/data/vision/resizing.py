@@ -8,9 +8,9 @@ import numpy as np
 
 from ....base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ....base.guard import guarded
+from ....base.opencv import resized, short_size
 from ....image import imrotate
-from ....image.codec import resized
-from ....image.geometry import center_box, chosen, crop, made, random_sized_box, short_size
+from ....image.geometry import center_box, chosen, crop, made, random_sized_box
 from ....ndarray import NDArray
 from ...block import Block
 from ..seeding import sample_generator

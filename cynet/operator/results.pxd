@@ -3,8 +3,8 @@ computed beside them first."""
 
 from libc.stdint cimport int64_t
 
-from ..._typedefs cimport TBlob
-from .._base cimport OpContext
+from .._typedefs cimport TBlob
+from ._base cimport OpContext
 
 # The memory for output i: its own if it is to be written, else that of request i of the operator,
 # which is temporary space.

@@ -1,0 +1,47 @@
+// A loop for the element type that a dtype code says (`DType` of _typedefs.pxd; bool has none).
+#ifndef CYNET_BY_DTYPE_H
+#define CYNET_BY_DTYPE_H
+
+#include "elementwise/convert.h"
+
+namespace cynet {
+
+// body(T()) with T the type of `dtype`.
+template <typename Body>
+inline void by_dtype(int dtype, const Body& body) {
+  switch (dtype) {
+    case 0: return body(float());
+    case 1: return body(double());
+    case 2: return body(half());
+    case 3: return body(uint8_t());
+    case 4: return body(int32_t());
+    case 5: return body(int8_t());
+    case 6: return body(int64_t());
+    default: return;
+  }
+}
+
+// to += from; integers wrap
+template <typename T>
+inline void add_element(T* to, T from) {
+  if constexpr (std::is_same<T, half>::value)
+    *to = half(static_cast<float>(*to) + static_cast<float>(from));
+  else if constexpr (std::is_integral<T>::value)
+    *to = static_cast<T>(static_cast<uint64_t>(*to) + static_cast<uint64_t>(from));
+  else
+    *to += from;
+}
+
+// to[i] += from[i]
+inline void add_elements(int dtype, const void* from, void* to, int64_t n) {
+  by_dtype(dtype, [=](auto zero) {
+    typedef decltype(zero) T;
+    const T* x = static_cast<const T*>(from);
+    T* y = static_cast<T*>(to);
+    for (int64_t i = 0; i < n; ++i) add_element(y + i, x[i]);
+  });
+}
+
+}  // namespace cynet
+
+#endif

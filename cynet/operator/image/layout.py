@@ -1,0 +1,45 @@
+"""What shapes images have, and which dtypes."""
+
+from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError
+
+
+def check_image(prop, shape, channels=None, words="(H, W, C) or (N, H, W, C)", axis=-1):
+    """Raise ShapeError unless `shape`, if it is known, is that of an image or a batch.
+
+    Parameters
+    ----------
+    prop : OperatorProperty
+    shape : tuple or None
+    channels : tuple of int, optional
+        How many there may be.
+    words : str
+        How the axes are called.
+    axis : int
+        That of the channels.
+    """
+    if shape is None:
+        return
+    if len(shape) not in (3, 4):
+        raise ShapeError(f"{prop.op_name} takes images {words}, got shape {tuple(shape)}")
+    if channels and shape[axis] and shape[axis] not in channels:
+        some = " or ".join(map(str, channels))
+        raise ShapeError(
+            f"{prop.op_name} takes images {words} of {some} channels, got shape {tuple(shape)}"
+        )
+
+
+def check_pixels(prop, ctx, in_types, but=("bool",)):
+    """Raise unless `ctx` is a CPU and the dtype of the pixels none of `but`."""
+    if ctx.device_type == "gpu":
+        raise ArgumentError(f"operator {prop.op_name} has no implementation on {ctx}")
+    if in_types[0] in but:
+        raise ArgumentTypeError(f"operator {prop.op_name} takes no images of {in_types[0]}")
+
+
+def sizes_of(shape):
+    """(images, height, width, channels) of an image's or a batch's shape.
+
+    >>> sizes_of((4, 6, 3))
+    (1, 4, 6, 3)
+    """
+    return (1, *shape) if len(shape) == 3 else tuple(shape)

@@ -1,0 +1,79 @@
+"""_image_resize: images (H, W, C) or (N, H, W, C) in another size, by OpenCV."""
+
+import numpy as np
+
+from ...base.errors import ArgumentError, shown
+from ...base.opencv import INTERPOLATIONS, LARGEST_SIDE, resized, short_size
+from .._base import Operator, register_operator
+from ..checks.shapes import agree, check_elements
+from ..parameters import Bool, Int, Shape
+from ..property import OperatorProperty, OpReq
+from .layout import check_image, check_pixels
+
+
+class ResizeProperty(OperatorProperty):
+    """The image, or each of a batch, in another size."""
+
+    differentiable = False
+
+    size = Shape((), doc="(width, height), or one number for both.", low=1)
+    keep_ratio = Bool(False, doc="With one number: that is the shorter side.")
+    interp = Int(
+        1,
+        doc="0 nearest, 1 bilinear, 2 bicubic, 3 by area, 4 Lanczos.",
+        low=0,
+        high=INTERPOLATIONS - 1,
+    )
+    inputs_doc = {"data": "Image (H, W, C) or batch (N, H, W, C) of uint8, float32 or float64."}
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if len(self.size) not in (1, 2) or max(self.size) > LARGEST_SIDE:
+            raise ArgumentError(
+                f"operator {self.op_name}: parameter 'size' takes (width, height) or one number, "
+                f"of at most {LARGEST_SIDE}, got {shown(self.size)}"
+            )
+
+    def new_size(self, height, width):
+        """(height, width) that an image gets."""
+        if len(self.size) == 1 and self.keep_ratio:
+            return short_size(height, width, self.size[0]) if height and width else (0, 0)
+        return self.size[-1], self.size[0]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data = in_shapes[0]
+        check_image(self, data)
+        if data is None:
+            return [None], out_shapes, []
+        *images, height, width, channels = data
+        out = (*images, *self.new_size(height, width), channels)
+        check_elements(out, f"the output of {self.op_name}")
+        return [data], [agree("output", out_shapes[0], out)], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        check_pixels(self, ctx, in_types, ("bool", "float16", "int8", "int32", "int64"))
+        height, width = self.new_size(*in_shapes[0][-3:-1])
+        return ResizeOperator(width, height, self.interp)
+
+
+class ResizeOperator(Operator):
+    """One image after the other."""
+
+    def __init__(self, width, height, interpolation):
+        self.size, self.interpolation = (width, height), interpolation
+
+    def forward(self, ctx, in_data, req, out_data, aux_states):
+        """Calls OpenCV, which holds no GIL."""
+        if req[0] == OpReq.null:
+            return
+        data, out = np.asarray(in_data[0]), np.asarray(out_data[0])
+        data, out = (x.reshape(-1, *x.shape[-3:]) for x in (data, out))
+        for image, target in zip(data, out):
+            made = resized(image, *self.size, self.interpolation)
+            if req[0] == OpReq.add:
+                target += made
+            else:
+                target[...] = made
+
+
+register_operator("_image_resize", ResizeProperty)
