@@ -30,7 +30,7 @@ def test_missing_names(path):
     [
         (lambda: mx.onnx, "mx.onnx is a name of MXNet 1.9.1 .*see docs/migration.md"),
         (lambda: mx.nd.contrib.dgl_subgraph, "mx.nd.contrib.dgl_subgraph is a name of MXNet"),
-        (lambda: mx.sym.linalg.gemm, "mx.sym.linalg.gemm is a name of MXNet"),
+        (lambda: mx.sym.contrib.quantize, "mx.sym.contrib.quantize is a name of MXNet"),
         (lambda: mx.nd.ones((1,)).slice_assign(), "mx.nd.NDArray.slice_assign is a name of MXNet"),
         (lambda: mx.nd.FullyConected, "mx.nd has no attribute 'FullyConected'; did you mean Fully"),
         (lambda: mx.sym.FullyConected, "mx.sym has no attribute .*did you mean FullyConnected"),

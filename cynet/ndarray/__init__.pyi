@@ -282,6 +282,40 @@ def hard_sigmoid(data: NDArray, alpha: float = 0.2, beta: float = 0.5, out: NDAr
     """``output = alpha * data + beta``, limited to [0, 1]."""
 def identity(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The input itself: ``output = data``."""
+def linalg_det(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Determinants of square matrices; of one matrix an array of one number."""
+def linalg_extractdiag(A: NDArray, offset: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """A diagonal of each square matrix as a vector."""
+def linalg_extracttrian(A: NDArray, offset: int = 0, lower: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """One triangle of each square matrix as a vector."""
+def linalg_gelqf(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """LQ factorizations ``A = L Q``: the outputs are Q and L."""
+def linalg_gemm(A: NDArray, B: NDArray, C: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, beta: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Products of matrices, with a sum: ``alpha op(A) op(B) + beta C``."""
+def linalg_gemm2(A: NDArray, B: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Products of matrices: ``alpha op(A) op(B)``; op transposes where asked to."""
+def linalg_inverse(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Inverses of square matrices."""
+def linalg_makediag(A: NDArray, offset: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Square matrices with a diagonal from a vector, zeros elsewhere."""
+def linalg_maketrian(A: NDArray, offset: int = 0, lower: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Square matrices with one triangle from a vector, as `extracttrian` gives it, else zeros."""
+def linalg_potrf(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Cholesky factors: lower triangular L with ``A = L L'`` of symmetric positive definite A."""
+def linalg_potri(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read."""
+def linalg_slogdet(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Signs of determinants, and logarithms of their sizes: two outputs."""
+def linalg_sumlogdiag(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Sums of the logarithms of the diagonals; NaN where an entry is negative."""
+def linalg_syevd(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Eigenvectors and eigenvalues of symmetric matrices: ``A = U' diag(L) U``, outputs U and L."""
+def linalg_syrk(A: NDArray, transpose: bool = False, alpha: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Gram matrices ``alpha A A'``, with `transpose` ``alpha A' A``."""
+def linalg_trmm(A: NDArray, B: NDArray, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Products of triangular matrices: ``alpha op(A) B``, with `rightside` ``alpha B op(A)``."""
+def linalg_trsm(A: NDArray, B: NDArray, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Solves triangular equations: the output X has ``op(A) X = alpha B``."""
 def log(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Natural logarithm of each element."""
 def log10(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -9,7 +9,7 @@ from .graph_hooks import GraphHooks
 from .parameters import Bool, DType, Enum, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, OpReq, ResourceRequest
 from .custom.legacy import NDArrayOp, NumpyOp, PythonOp
-from . import tensor, update
+from . import linalg, tensor, update
 
 __all__ = [
     "OPERATORS",
@@ -37,6 +37,7 @@ __all__ = [
     "get_all_registered_operators",
     "get_operator",
     "image",
+    "linalg",
     "loss",
     "nn",
     "random",

@@ -257,6 +257,40 @@ def hard_sigmoid(data: Symbol | None = None, alpha: float = 0.2, beta: float = 0
     """``output = alpha * data + beta``, limited to [0, 1]."""
 def identity(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The input itself: ``output = data``."""
+def linalg_det(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Determinants of square matrices; of one matrix an array of one number."""
+def linalg_extractdiag(A: Symbol | None = None, offset: int = 0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """A diagonal of each square matrix as a vector."""
+def linalg_extracttrian(A: Symbol | None = None, offset: int = 0, lower: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """One triangle of each square matrix as a vector."""
+def linalg_gelqf(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """LQ factorizations ``A = L Q``: the outputs are Q and L."""
+def linalg_gemm(A: Symbol | None = None, B: Symbol | None = None, C: Symbol | None = None, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, beta: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Products of matrices, with a sum: ``alpha op(A) op(B) + beta C``."""
+def linalg_gemm2(A: Symbol | None = None, B: Symbol | None = None, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Products of matrices: ``alpha op(A) op(B)``; op transposes where asked to."""
+def linalg_inverse(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Inverses of square matrices."""
+def linalg_makediag(A: Symbol | None = None, offset: int = 0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Square matrices with a diagonal from a vector, zeros elsewhere."""
+def linalg_maketrian(A: Symbol | None = None, offset: int = 0, lower: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Square matrices with one triangle from a vector, as `extracttrian` gives it, else zeros."""
+def linalg_potrf(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Cholesky factors: lower triangular L with ``A = L L'`` of symmetric positive definite A."""
+def linalg_potri(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read."""
+def linalg_slogdet(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Signs of determinants, and logarithms of their sizes: two outputs."""
+def linalg_sumlogdiag(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Sums of the logarithms of the diagonals; NaN where an entry is negative."""
+def linalg_syevd(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Eigenvectors and eigenvalues of symmetric matrices: ``A = U' diag(L) U``, outputs U and L."""
+def linalg_syrk(A: Symbol | None = None, transpose: bool = False, alpha: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Gram matrices ``alpha A A'``, with `transpose` ``alpha A' A``."""
+def linalg_trmm(A: Symbol | None = None, B: Symbol | None = None, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Products of triangular matrices: ``alpha op(A) B``, with `rightside` ``alpha B op(A)``."""
+def linalg_trsm(A: Symbol | None = None, B: Symbol | None = None, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Solves triangular equations: the output X has ``op(A) X = alpha B``."""
 def log(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Natural logarithm of each element."""
 def log10(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

@@ -21,6 +21,8 @@ cdef enum:
     VECTORS = 1 << 18  # elements of a matrix that is slower to copy than to sum row by row
     DOT_PARTS = 64     # of two long vectors, each summed by itself
     DOT_LEAST = 1 << 14  # elements of a part
+    MOST_BLOCKS = 64
+    BLOCK_WORK = 1 << 20  # multiplications of a block that are worth packing its operands
 
 ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
                          float, float*, int) noexcept nogil
@@ -55,8 +57,14 @@ def _open():
     with config.environment("OPENBLAS_NUM_THREADS", "1"):
         _library = ctypes.CDLL(str(_library_path()))
     _library.scipy_openblas_set_num_threads(1)
-    _sgemm = <sgemm_t><size_t>ctypes.cast(_library.scipy_cblas_sgemm, ctypes.c_void_p).value
-    _dgemm = <dgemm_t><size_t>ctypes.cast(_library.scipy_cblas_dgemm, ctypes.c_void_p).value
+    _sgemm = <sgemm_t><size_t>address_of("cblas_sgemm")
+    _dgemm = <dgemm_t><size_t>address_of("cblas_dgemm")
+
+
+def address_of(name):
+    """Where the library has the function ``scipy_NAME`` (a routine of LAPACK ends with "_")."""
+    function = getattr(_library, f"scipy_{name}")
+    return ctypes.cast(function, ctypes.c_void_p).value
 
 
 def check_sizes(where, *sizes):
@@ -135,7 +143,7 @@ cdef void _few_rows(bint b_transposed, int64_t m, int64_t n, int64_t k, const fl
 cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
                floating beta, floating* c, int64_t ldc) noexcept nogil:
-    cdef int rows = 1, threads, cols, tm, i
+    cdef int rows = 1, threads, cols, tm, i, parts
     cdef int64_t m0, m1, n0, n1, cost, best = -1
     cdef bint straight
     if m <= 0 or n <= 0:
@@ -162,18 +170,24 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                 and product_is_few(m, n, k, trans_b)):
             _few_rows(trans_b, m, n, k, a, lda, b, ldb, beta == 1, c, ldc, threads)
             return
-    if threads == 1:
+    parts = threads
+    if floating is float:
+        # where blocks end changes sums of this BLAS in single precision: the grid is by sizes alone
+        parts = 1
+        while parts < MOST_BLOCKS and m * n * k >= parts * BLOCK_WORK * 2:
+            parts *= 2
+    if parts == 1:
         _block(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
         return
-    # the grid of blocks whose operands are smallest: each thread packs its own
-    for tm in range(1, threads + 1):
-        if threads % tm == 0:
-            cost = (m + tm - 1) // tm + (n + threads // tm - 1) // (threads // tm)
+    # the grid of blocks whose operands are smallest: each is packed by itself
+    for tm in range(1, parts + 1):
+        if parts % tm == 0:
+            cost = (m + tm - 1) // tm + (n + parts // tm - 1) // (parts // tm)
             if best < 0 or cost < best:
                 best = cost
                 rows = tm
-    cols = threads // rows
-    for i in prange(threads, num_threads=threads, schedule="static"):
+    cols = parts // rows
+    for i in prange(parts, num_threads=threads, schedule="static"):
         m0 = _cut(m, rows, i // cols)
         m1 = _cut(m, rows, i // cols + 1)
         n0 = _cut(n, cols, i % cols)

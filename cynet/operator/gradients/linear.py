@@ -9,12 +9,13 @@ _JOINT = """
     space_to_depth Pad Crop _np_cumsum _slice_assign _slice_assign_scalar _image_crop
     _image_flip_left_right _image_flip_top_bottom _image_to_tensor _image_normalize
 """
+_LINALG = "_linalg_extractdiag _linalg_makediag _linalg_extracttrian _linalg_maketrian"
 # In the first input alone; the others choose.
 _FIRST = "SequenceLast SequenceMask SequenceReverse take batch_take pick gather_nd scatter_nd"
 # Operator -> for each input that it is linear in those that it is multiplied with; the other ones
 # are added. Empty: linear in all inputs together.
 LINEAR = {
-    **{name: {} for name in _JOINT.split()},
+    **{name: {} for name in f"{_JOINT} {_LINALG}".split()},
     **{name: {0: ()} for name in _FIRST.split()},
     "Embedding": {1: ()},
     "where": {1: (), 2: ()},
@@ -22,6 +23,8 @@ LINEAR = {
     "broadcast_mul": {0: (1,), 1: (0,)},
     "dot": {0: (1,), 1: (0,)},
     "batch_dot": {0: (1,), 1: (0,)},
+    "_linalg_gemm": {0: (1,), 1: (0,), 2: ()},
+    "_linalg_gemm2": {0: (1,), 1: (0,)},
     "FullyConnected": {0: (1,), 1: (0,), 2: ()},
     "Convolution": {0: (1,), 1: (0,), 2: ()},
     "Deconvolution": {0: (1,), 1: (0,), 2: ()},

@@ -1,6 +1,7 @@
 """Which of four ways there is to write an operator's gradient as operators."""
 
 from .formulas import FORMULAS
+from .linalg import LINALG
 from .linear import AFFINE, FLAT, LINEAR
 from .rewritten import REWRITTEN
 
@@ -25,6 +26,7 @@ def way_of(prop):
     for way, table in (
         (LINEARLY, LINEAR),
         (BY_FORMULA, FORMULAS),
+        (BY_FORMULA, LINALG),
         (BY_REWRITING, REWRITTEN),
     ):
         if name in table:

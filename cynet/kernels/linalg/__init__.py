@@ -1,0 +1,1 @@
+"""Linear algebra on stacks of matrices: factorizations, solving, determinants, triangles."""

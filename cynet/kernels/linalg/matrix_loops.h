@@ -1,0 +1,84 @@
+// Small loops over one row-major matrix.
+#ifndef CYNET_LINALG_MATRIX_LOOPS_H
+#define CYNET_LINALG_MATRIX_LOOPS_H
+
+#include <algorithm>
+#include <cstdint>
+
+namespace cynet {
+namespace linalg {
+
+// Zeros beside one triangle of an n x n matrix.
+template <typename T>
+inline void keep_triangle(bool lower, int64_t n, T* a) {
+  for (int64_t i = 0; i < n; ++i) {
+    if (lower) std::fill(a + i * n + i + 1, a + (i + 1) * n, T(0));
+    else std::fill(a + i * n, a + i * n + i, T(0));
+  }
+}
+
+// The upper triangle becomes the mirror image of the lower one.
+template <typename T>
+inline void mirror_lower(int64_t n, T* a) {
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = i + 1; j < n; ++j) a[i * n + j] = a[j * n + i];
+}
+
+// out = a + its transpose; out may be a
+template <typename T>
+inline void add_transpose(int64_t n, const T* a, T* out) {
+  for (int64_t i = 0; i < n; ++i) {
+    out[i * n + i] = a[i * n + i] + a[i * n + i];
+    for (int64_t j = i + 1; j < n; ++j) {
+      const T sum = a[i * n + j] + a[j * n + i];
+      out[i * n + j] = out[j * n + i] = sum;
+    }
+  }
+}
+
+template <typename T>
+inline void copy(int64_t size, const T* a, T* out) {
+  std::copy(a, a + size, out);
+}
+
+// The triangle beside the diagonal `offset` of a matrix (n, n), as a vector: of a lower one row by
+// row, of an upper one column by column, so that its transpose has the same vector.
+struct TrianglePart {
+  int64_t n, offset;
+  bool lower;
+  TrianglePart(int64_t n, int64_t offset, bool lower)
+      : n(n), offset(offset), lower(offset < 0 || (offset == 0 && lower)) {}
+  int64_t length(int64_t line) const {
+    return std::max<int64_t>(0, line + 1 - (offset < 0 ? -offset : offset));
+  }
+  int64_t place(int64_t line, int64_t k) const { return lower ? line * n + k : k * n + line; }
+};
+
+template <typename T>
+inline void extract_triangle(const TrianglePart& part, const T* a, T* out) {
+  for (int64_t line = 0; line < part.n; ++line)
+    for (int64_t k = 0; k < part.length(line); ++k) *out++ = a[part.place(line, k)];
+}
+
+template <typename T>
+inline void make_triangle(const TrianglePart& part, const T* a, T* out) {
+  std::fill(out, out + part.n * part.n, T(0));
+  for (int64_t line = 0; line < part.n; ++line)
+    for (int64_t k = 0; k < part.length(line); ++k) out[part.place(line, k)] = *a++;
+}
+
+// out (n, m) = a (m, n) transposed, in tiles that stay in the first cache
+template <typename T>
+inline void transpose(int64_t m, int64_t n, const T* a, T* out) {
+  enum { TILE = 32 };
+  for (int64_t i0 = 0; i0 < m; i0 += TILE)
+    for (int64_t j0 = 0; j0 < n; j0 += TILE)
+      for (int64_t i = i0; i < std::min<int64_t>(m, i0 + TILE); ++i)
+        for (int64_t j = j0; j < std::min<int64_t>(n, j0 + TILE); ++j)
+          out[j * m + i] = a[i * n + j];
+}
+
+}  // namespace linalg
+}  // namespace cynet
+
+#endif  // CYNET_LINALG_MATRIX_LOOPS_H

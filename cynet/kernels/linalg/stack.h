@@ -1,0 +1,135 @@
+// One operator on a stack of matrices: which functions compute it, and who computes which matrix.
+#ifndef CYNET_LINALG_STACK_H
+#define CYNET_LINALG_STACK_H
+
+#include "linalg/factorizations.h"
+#include "linalg/inverses.h"
+#include "parallel.h"
+
+namespace cynet {
+namespace linalg {
+
+enum { MOST_PARTS = 64, ALIGNED = 16 };  // numbers that a part's room is a multiple of
+
+// The arrays of a run: `sizes` are numbers of one matrix (or vector) in each. NULL: not given.
+template <typename T>
+struct Arrays {
+  const T* in[3];
+  const T* out[2];   // forward's outputs, for backward
+  const T* grad[2];  // out_grads
+  T* target[3];      // what is written: outputs, or in_grads
+  bool add[3];
+  int64_t in_sizes[3], out_sizes[2];
+  int n_targets;
+  const int64_t* target_sizes() const { return grad[0] || grad[1] ? in_sizes : out_sizes; }
+};
+
+// Room of one part: `work` of the operator and a copy of each target that is added to.
+template <typename T, typename Op>
+int64_t room(const Stack& s, const Arrays<T>& a) {
+  int64_t size = Op::work(s);
+  for (int k = 0; k < a.n_targets; ++k)
+    if (a.target[k] && a.add[k]) size += a.target_sizes()[k];
+  return (size + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
+// Computes matrices [begin, end); returns the first that LAPACK cannot use, or -1.
+template <typename T, typename Op>
+int64_t some(const Stack& s, const Arrays<T>& a, bool back, int64_t begin, int64_t end, T* space,
+             int64_t* info) {
+  for (int64_t i = begin; i < end; ++i) {
+    const T *in[3], *out[2], *grad[2];
+    T *target[3], *free = space + Op::work(s);
+    for (int k = 0; k < 3; ++k) {
+      in[k] = a.in[k] ? a.in[k] + i * a.in_sizes[k] : nullptr;
+      target[k] = nullptr;
+      if (k >= a.n_targets || !a.target[k]) continue;
+      target[k] = a.add[k] ? free : a.target[k] + i * a.target_sizes()[k];
+      if (a.add[k]) free += a.target_sizes()[k];
+    }
+    for (int k = 0; k < 2; ++k) {
+      out[k] = a.out[k] ? a.out[k] + i * a.out_sizes[k] : nullptr;
+      grad[k] = a.grad[k] ? a.grad[k] + i * a.out_sizes[k] : nullptr;
+    }
+    *info = back ? Op::backward(s, grad, in, out, target, space)
+                 : Op::forward(s, in, target, space);
+    if (*info) return i;
+    for (int k = 0; k < a.n_targets; ++k) {
+      if (!target[k] || !a.add[k]) continue;
+      const int64_t size = a.target_sizes()[k];
+      T* to = a.target[k] + i * size;
+      for (int64_t j = 0; j < size; ++j) to[j] += target[k][j];
+    }
+  }
+  return -1;
+}
+
+// All matrices, in `parts` contiguous parts with a room each.
+template <typename T, typename Op>
+int64_t all(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, int parts, T* space,
+            int64_t* info) {
+  int64_t bad[MOST_PARTS], infos[MOST_PARTS];
+  const int64_t each = room<T, Op>(s, a);
+  parallel_for(parts, parts, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part)
+      bad[part] = some<T, Op>(s, a, back, batch * part / parts, batch * (part + 1) / parts,
+                              space + part * each, &infos[part]);
+  });
+  for (int part = 0; part < parts; ++part)
+    if (bad[part] >= 0) {
+      *info = infos[part];
+      return bad[part];
+    }
+  return -1;
+}
+
+enum Operation {
+  TRMM, TRSM, SYRK, EXTRACT_TRIAN, MAKE_TRIAN, POTRF, POTRI, GELQF, SYEVD, INVERSE, DET, SLOGDET,
+  SUM_LOG_DIAG
+};
+
+template <typename T>
+struct Functions {
+  int64_t (*room)(const Stack&, const Arrays<T>&);
+  int64_t (*all)(const Stack&, const Arrays<T>&, bool, int64_t, int, T*, int64_t*);
+};
+
+template <typename T, typename Op>
+Functions<T> functions() {
+  return {room<T, Op>, all<T, Op>};
+}
+
+template <typename T>
+Functions<T> find(int op) {
+  switch (op) {
+    case TRMM: return functions<T, Trmm>();
+    case TRSM: return functions<T, Trsm>();
+    case SYRK: return functions<T, Syrk>();
+    case EXTRACT_TRIAN: return functions<T, ExtractTrian>();
+    case MAKE_TRIAN: return functions<T, MakeTrian>();
+    case POTRF: return functions<T, Potrf>();
+    case POTRI: return functions<T, Potri>();
+    case GELQF: return functions<T, Gelqf>();
+    case SYEVD: return functions<T, Syevd>();
+    case INVERSE: return functions<T, Inverse>();
+    case DET: return functions<T, Determinant<false>>();
+    case SLOGDET: return functions<T, Determinant<true>>();
+    default: return functions<T, SumLogDiag>();
+  }
+}
+
+template <typename T>
+int64_t room_of(const Stack& s, const Arrays<T>& a) {
+  return find<T>(s.op).room(s, a);
+}
+
+template <typename T>
+int64_t run(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, int parts, T* space,
+            int64_t* info) {
+  return find<T>(s.op).all(s, a, back, batch, parts, space, info);
+}
+
+}  // namespace linalg
+}  // namespace cynet
+
+#endif  // CYNET_LINALG_STACK_H

@@ -1,0 +1,151 @@
+"""Gradients of linear algebra in terms of operators; a formula is one of formulas.py."""
+
+
+def _turned(F, a):
+    """Matrices transposed."""
+    return F.SwapAxis(a, dim1=a.ndim - 2, dim2=a.ndim - 1)
+
+
+def _triangle(F, a, lower=True):
+    """One triangle of matrices, zeros beside it."""
+    return F.linalg_maketrian(F.linalg_extracttrian(a, lower=lower), lower=lower)
+
+
+def _diagonal(F, a):
+    return F.linalg_makediag(F.linalg_extractdiag(a))
+
+
+def _each(F, number, like):
+    """A number for each matrix, along the matrices `like`."""
+    shape = (*like.shape[:-2], 1, 1)
+    return F.broadcast_to(number.reshape(shape), shape=like.shape)
+
+
+def _trmm(p, F, g, x, y):
+    a, b = x
+    flags = {"rightside": p.rightside, "lower": p.lower, "alpha": p.alpha}
+
+    def of_a():
+        first, second = (b, g[0]) if p.rightside != p.transpose else (g[0], b)
+        product = F.linalg_gemm2(
+            first, second, transpose_a=p.rightside, transpose_b=not p.rightside, alpha=p.alpha
+        )
+        return _triangle(F, product, p.lower)
+
+    return [of_a, lambda: F.linalg_trmm(a, g[0], transpose=not p.transpose, **flags)]
+
+
+def _trsm(p, F, g, x, y):
+    flags = {"transpose": not p.transpose, "rightside": p.rightside, "lower": p.lower}
+
+    def of_a():
+        w = F.linalg_trsm(x[0], g[0], **flags)
+        first, second = (y[0], w) if p.rightside != p.transpose else (w, y[0])
+        product = F.linalg_gemm2(
+            first, second, transpose_a=p.rightside, transpose_b=not p.rightside, alpha=-1.0
+        )
+        return _triangle(F, product, p.lower)
+
+    return [of_a, lambda: F.linalg_trsm(x[0], g[0], alpha=p.alpha, **flags)]
+
+
+def _syrk(p, F, g, x, y):
+    def gradient():
+        both = g[0] + _turned(F, g[0])
+        if p.transpose:
+            return F.linalg_gemm2(x[0], both, alpha=p.alpha)
+        return F.linalg_gemm2(both, x[0], alpha=p.alpha)
+
+    return [gradient]
+
+
+def _potrf(p, F, g, x, y):
+    def gradient():
+        lower = y[0]
+        inner = F.linalg_gemm2(lower, _triangle(F, g[0]), transpose_a=True)
+        inner = _triangle(F, inner)
+        inner = (inner + _turned(F, inner) - _diagonal(F, inner)) * 0.5
+        left = F.linalg_trsm(lower, inner, transpose=True)
+        out = F.linalg_trsm(lower, left, rightside=True)
+        return (out + _turned(F, out)) * 0.5
+
+    return [gradient]
+
+
+def _potri(p, F, g, x, y):
+    def gradient():
+        left = F.linalg_gemm2(y[0], g[0] + _turned(F, g[0]), alpha=-1.0)
+        return _triangle(F, F.linalg_trsm(x[0], left, transpose=True, rightside=True))
+
+    return [gradient]
+
+
+def _inverse(p, F, g, x, y):
+    def gradient():
+        left = F.linalg_gemm2(y[0], g[0], transpose_a=True, alpha=-1.0)
+        return F.linalg_gemm2(left, y[0], transpose_b=True)
+
+    return [gradient]
+
+
+def _det(p, F, g, x, y):
+    def gradient():
+        factor = _each(F, g[0] * F.linalg_det(x[0]), x[0])
+        return factor * _turned(F, F.linalg_inverse(x[0]))
+
+    return [gradient]
+
+
+def _slogdet(p, F, g, x, y):
+    return [lambda: _each(F, g[1], x[0]) * _turned(F, F.linalg_inverse(x[0]))]
+
+
+def _sumlogdiag(p, F, g, x, y):
+    def gradient():
+        diagonal = F.linalg_extractdiag(x[0])
+        number = g[0].reshape((*diagonal.shape[:-1], 1))
+        return F.linalg_makediag(F.broadcast_div(number, diagonal))
+
+    return [gradient]
+
+
+def _gelqf(p, F, g, x, y):
+    def gradient():
+        q, lower = y
+        inner = F.linalg_gemm2(lower, _triangle(F, g[1]), transpose_a=True)
+        inner = _triangle(F, inner - F.linalg_gemm2(g[0], q, transpose_b=True))
+        inner = inner + _turned(F, inner) - _diagonal(F, inner)
+        total = g[0] + F.linalg_gemm2(inner, q)
+        return F.linalg_trsm(lower, total, transpose=True)
+
+    return [gradient]
+
+
+def _syevd(p, F, g, x, y):
+    def gradient():
+        vectors, values = y
+        shape = (*values.shape, values.shape[-1])
+        column = F.broadcast_to(values.expand_dims(values.ndim), shape=shape)
+        apart = column - _turned(F, column)
+        equal = apart == 0  # the diagonal, too
+        inner = F.linalg_gemm2(g[0], vectors, transpose_b=True)
+        inner = (inner - _turned(F, inner)) * 0.5 * (1 - equal) / (apart + equal)
+        inner = inner + F.linalg_makediag(g[1])
+        return F.linalg_gemm2(F.linalg_gemm2(vectors, inner, transpose_a=True), vectors)
+
+    return [gradient]
+
+
+LINALG = {
+    "_linalg_trmm": _trmm,
+    "_linalg_trsm": _trsm,
+    "_linalg_syrk": _syrk,
+    "_linalg_potrf": _potrf,
+    "_linalg_potri": _potri,
+    "_linalg_inverse": _inverse,
+    "_linalg_det": _det,
+    "_linalg_slogdet": _slogdet,
+    "_linalg_sumlogdiag": _sumlogdiag,
+    "_linalg_gelqf": _gelqf,
+    "_linalg_syevd": _syevd,
+}

@@ -1,0 +1,140 @@
+"""Factorizations, inverses and determinants of matrices in the last two axes.
+
+potrf: A = L L'; potri: (L L')^-1; gelqf: A = L Q; syevd: A = U' diag(L) U; inverse, det, slogdet,
+sumlogdiag. Gradients of symmetric inputs are symmetric.
+"""
+
+from .._base import register_operator
+from ..property import merge_shapes
+from .stack import StackProperty, matrices, refuse_shape, square
+
+
+class PotrfProperty(StackProperty):
+    """Cholesky factors: lower triangular L with ``A = L L'`` of symmetric positive definite A.
+
+    Only the lower triangle of A is read. The gradient is that of symmetric matrices: symmetric. A
+    matrix that is not positive definite is an error, which tells its number in the stack.
+    """
+
+    inputs_doc = {"A": "Symmetric positive definite matrices, shape (..., n, n)."}
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *out_data]
+
+
+class PotriProperty(StackProperty):
+    """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read."""
+
+    inputs_doc = {"A": "Lower triangular matrices as `potrf` gives them, shape (..., n, n)."}
+
+
+class InverseProperty(StackProperty):
+    """Inverses of square matrices.
+
+    A singular matrix is an error, which tells its number in the stack.
+    """
+
+    inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *out_data]
+
+
+class GelqfProperty(StackProperty):
+    """LQ factorizations ``A = L Q``: the outputs are Q and L.
+
+    The rows of Q, of A's shape (..., m, n), are orthonormal; L, (..., m, m), is lower triangular.
+    """
+
+    inputs_doc = {"A": "Matrices of full rank with at most as many rows as columns."}
+
+    def list_outputs(self):
+        return ["output0", "output1"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = merge_shapes(in_shapes[0], out_shapes[0])
+        if shape is None:
+            return [None], list(out_shapes), []
+        *leading, m, n = matrices(self, "A", shape)
+        if m and n and m > n:
+            refuse_shape(self, "A", shape, "no more rows than columns in the last two axes")
+        return [shape], [shape, merge_shapes((*leading, m, m), out_shapes[1])], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *out_data]
+
+
+class SyevdProperty(StackProperty):
+    """Eigenvectors and eigenvalues of symmetric matrices: ``A = U' diag(L) U``, outputs U and L.
+
+    The rows of U are orthonormal eigenvectors, in each the entry of largest size is positive; L is
+    ascending. Only the lower triangle of A is read. The gradient is that of symmetric matrices;
+    where eigenvalues are equal their vectors are not unique, and what they would add is left out.
+    """
+
+    inputs_doc = {"A": "Symmetric matrices, shape (..., n, n)."}
+
+    def list_outputs(self):
+        return ["output0", "output1"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = merge_shapes(in_shapes[0], out_shapes[0])
+        if shape is None:
+            return [None], list(out_shapes), []
+        shape = square(self, "A", shape)
+        return [shape], [shape, merge_shapes(shape[:-1], out_shapes[1])], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *out_data]
+
+
+class _NumberProperty(StackProperty):
+    """Base: square matrices to numbers, one of each matrix."""
+
+    inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None:
+            return [None], list(out_shapes), []
+        shape = square(self, "A", shape)
+        out = merge_shapes(shape[:-2] or (1,), *out_shapes)
+        return [shape], [out] * len(out_shapes), []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *in_data]
+
+
+class DetProperty(_NumberProperty):
+    """Determinants of square matrices; of one matrix an array of one number.
+
+    The gradient is that of the cofactors, also where a matrix is singular.
+    """
+
+    def list_outputs(self):
+        return ["output0"]
+
+
+class SlogdetProperty(_NumberProperty):
+    """Signs of determinants, and logarithms of their sizes: two outputs.
+
+    Of a singular matrix they are 0 and -inf, and its gradient is zero. No gradient flows from the
+    sign.
+    """
+
+    def list_outputs(self):
+        return ["output0", "output1"]
+
+
+class SumLogDiagProperty(_NumberProperty):
+    """Sums of the logarithms of the diagonals; NaN where an entry is negative."""
+
+
+register_operator("_linalg_potrf", PotrfProperty, aliases=("linalg_potrf",))
+register_operator("_linalg_potri", PotriProperty, aliases=("linalg_potri",))
+register_operator("_linalg_inverse", InverseProperty, aliases=("linalg_inverse",))
+register_operator("_linalg_gelqf", GelqfProperty, aliases=("linalg_gelqf",))
+register_operator("_linalg_syevd", SyevdProperty, aliases=("linalg_syevd",))
+register_operator("_linalg_det", DetProperty, aliases=("linalg_det",))
+register_operator("_linalg_slogdet", SlogdetProperty, aliases=("linalg_slogdet",))
+register_operator("_linalg_sumlogdiag", SumLogDiagProperty, aliases=("linalg_sumlogdiag",))

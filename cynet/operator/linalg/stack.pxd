@@ -1,0 +1,12 @@
+"""StackOperator: an operator of kernels/linalg on a stack of matrices."""
+
+from libc.stdint cimport int64_t
+
+from .._base cimport Operator
+from ...kernels.linalg.linalg cimport Stack
+
+cdef class StackOperator(Operator):
+    cdef Stack stack
+    cdef int dtype
+    cdef int64_t batch, work  # of one matrix: about how many multiplications
+    cdef readonly str name

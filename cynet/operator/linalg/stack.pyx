@@ -1,0 +1,176 @@
+"""StackOperator (contract in stack.pxd), and what the properties of such operators share."""
+
+from libc.stdint cimport int64_t
+
+from ..._resource cimport get_space
+from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ...kernels.linalg.linalg cimport (
+    DET, EXTRACT_TRIAN, GELQF, INVERSE, MAKE_TRIAN, MOST_PARTS, POTRF, POTRI, SLOGDET, SUM_LOG_DIAG,
+    SYEVD, SYRK, TRMM, TRSM, Arrays, part_room_double, part_room_float, run_double, run_float)
+from ...kernels.parallel cimport threads_for
+from .._base cimport Operator, OpContext
+
+from math import prod
+
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError, ShapeError
+from ...kernels.gemm.blas import check_sizes
+from ..checks.dtypes import require_float_cpu
+from ..property import OperatorProperty, ResourceRequest, merge_shapes
+
+ctypedef fused real:
+    float
+    double
+
+_OPERATIONS = {
+    "_linalg_trmm": TRMM, "_linalg_trsm": TRSM, "_linalg_syrk": SYRK,
+    "_linalg_extracttrian": EXTRACT_TRIAN, "_linalg_maketrian": MAKE_TRIAN,
+    "_linalg_potrf": POTRF, "_linalg_potri": POTRI, "_linalg_gelqf": GELQF, "_linalg_syevd": SYEVD,
+    "_linalg_inverse": INVERSE, "_linalg_det": DET, "_linalg_slogdet": SLOGDET,
+    "_linalg_sumlogdiag": SUM_LOG_DIAG,
+}
+
+
+class StackProperty(OperatorProperty):
+    """Base: float32 or float64 matrices in the last two axes, each computed alone."""
+
+    inputs_doc = {"A": "Matrices in the last two axes."}
+
+    def list_arguments(self):
+        return ["A"]
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def backward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def infer_shape(self, in_shapes, out_shapes):  # of square matrices to such ones
+        shape = merge_shapes(in_shapes[0], out_shapes[0])
+        if shape is not None:
+            shape = square(self, "A", shape)
+        return [shape], [shape], []
+
+    def sizes(self, in_shapes):
+        """(axes of the stack, rows, columns) for known shapes; what `StackOperator` is told."""
+        *leading, m, n = in_shapes[0]
+        return leading, m, n
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        leading, m, n = self.sizes(in_shapes)
+        return StackOperator(self, in_types[0], prod(leading), m, n)
+
+
+def matrices(prop, name, shape):
+    """`shape`, of an array of matrices, or ShapeError."""
+    if len(shape) < 2:
+        refuse_shape(prop, name, shape, "at least two axes")
+    return shape
+
+
+def square(prop, name, shape):
+    """`shape` with both lengths of its square matrices, or ShapeError."""
+    *leading, m, n = matrices(prop, name, shape)
+    if m and n and m != n:
+        refuse_shape(prop, name, shape, "square matrices in the last two axes")
+    return (*leading, m or n, n or m)
+
+
+def refuse_shape(prop, name, shape, wanted):
+    raise ShapeError(
+        f"operator {prop.op_name}: '{name}' has shape {tuple(shape)}, expected {wanted}")
+
+
+cdef int _failed(StackOperator self, int64_t which, int64_t info) except -1 with gil:
+    reasons = {
+        POTRF: "is not positive definite: its leading part of size {} is not",
+        POTRI: "is no Cholesky factor: its diagonal is 0 at row {}",
+        INVERSE: "is singular: pivot {} of its factorization is 0",
+        SYEVD: "has no eigenvectors that LAPACK finds (info {}); are there NaN or infinite values?",
+    }
+    reason = reasons.get(self.stack.op, "is one that LAPACK refuses (info {}); is there a NaN?")
+    raise ArgumentError(
+        f"operator {self.name}: matrix {which} of {self.batch} {reason.format(info)}")
+
+
+cdef class StackOperator(Operator):
+    """`batch` matrices of (m, n)."""
+
+    def __init__(self, prop, dtype, batch, m, n):
+        check_sizes(f"operator {prop.op_name}", m, n)
+        self.name = prop.op_name
+        self.dtype = dtype_flag(dtype)
+        self.batch = batch
+        self.stack.op = _OPERATIONS[prop.op_name]
+        self.stack.m, self.stack.n = m, n
+        self.stack.alpha = getattr(prop, "alpha", 1.0)
+        self.stack.transpose = getattr(prop, "transpose", False)
+        self.stack.right = getattr(prop, "rightside", False)
+        self.stack.lower = getattr(prop, "lower", True)
+        self.stack.offset = getattr(prop, "offset", 0)
+        self.work = max(m, n) * m * n
+        if self.stack.op in (EXTRACT_TRIAN, MAKE_TRIAN, SUM_LOG_DIAG):
+            self.work = m * n
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        if self.dtype == kFloat32:
+            return _run[float](self, ctx, NULL, in_data, NULL, req, out_data, ctx.n_out, <float>0)
+        return _run[double](self, ctx, NULL, in_data, NULL, req, out_data, ctx.n_out, 0.0)
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        if self.dtype == kFloat32:
+            return _run[float](self, ctx, out_grad, in_data, out_data, req, in_grad, ctx.n_in,
+                               <float>0)
+        return _run[double](self, ctx, out_grad, in_data, out_data, req, in_grad, ctx.n_in, 0.0)
+
+
+cdef int _run(StackOperator self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+              const TBlob* out_data, const int* req, TBlob* target, int n_targets,
+              real kind) except -1 nogil:
+    cdef Arrays[real] a
+    cdef int i, parts
+    cdef int64_t info = 0, bad, room
+    cdef bint any_target = False
+    cdef real* space
+    a.n_targets = n_targets
+    for i in range(3):
+        a.target[i] = NULL
+        a.add[i] = False
+        if i < n_targets and req[i] != kNullOp:
+            a.target[i] = <real*>target[i].data
+            a.add[i] = req[i] == kAddTo
+            any_target = True
+        a.in_[i] = NULL
+        a.in_sizes[i] = 0
+        if i < ctx.n_in:
+            a.in_[i] = <const real*>in_data[i].data
+            # what backward does not read has no size
+            a.in_sizes[i] = (target[i].size if out_grad != NULL and req[i] != kNullOp
+                             else in_data[i].size) // self.batch
+    for i in range(2):
+        a.out[i] = NULL
+        a.grad[i] = NULL
+        a.out_sizes[i] = 0
+        if i < ctx.n_out:
+            a.out_sizes[i] = (out_grad[i] if out_grad != NULL else target[i]).size // self.batch
+            if out_grad != NULL:
+                a.out[i] = <const real*>out_data[i].data
+                a.grad[i] = <const real*>out_grad[i].data
+    if not any_target:
+        return 0
+    # one matrix uses the threads inside its products
+    parts = <int>min(<int64_t>min(threads_for(self.batch * self.work), MOST_PARTS), self.batch)
+    if real is float:
+        room = part_room_float(&self.stack, &a)
+    else:
+        room = part_room_double(&self.stack, &a)
+    space = <real*>get_space(&ctx.requested[0], max(<size_t>1, parts * room * sizeof(real)))
+    if real is float:
+        bad = run_float(&self.stack, &a, out_grad != NULL, self.batch, parts, space, &info)
+    else:
+        bad = run_double(&self.stack, &a, out_grad != NULL, self.batch, parts, space, &info)
+    return _failed(self, bad, info) if bad >= 0 else 0

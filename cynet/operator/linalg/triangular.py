@@ -1,0 +1,227 @@
+"""Triangular matrices in the last two axes: products, equations, diagonals, triangles as vectors.
+
+trmm: alpha op(A) B; trsm: X with op(A) X = alpha B; syrk: alpha A A'; extractdiag, makediag,
+extracttrian, maketrian.
+"""
+
+from math import isqrt
+
+from ...base.errors import ArgumentError
+from .._base import register_operator
+from ..checks.dtypes import require_float_cpu
+from ..parameters import Bool, Double, Int
+from ..property import OperatorProperty, merge_shapes
+from ..tensor.strided_moves import PieceOf, PiecesOperator, View, contiguous
+from .stack import StackProperty, matrices, refuse_shape, square
+
+
+class _TriangularProperty(StackProperty):
+    """Base: A is triangular; B and the output have one shape."""
+
+    inputs_doc = {
+        "A": "Triangular matrices, of which one triangle is read.",
+        "B": "Matrices that fit.",
+    }
+    transpose = Bool(False, doc="Take A transposed.")
+    rightside = Bool(False, doc="A stands at the right.")
+    lower = Bool(True, doc="Read the lower triangle of A, else the upper one.")
+    alpha = Double(1.0, doc="A factor.")
+
+    def list_arguments(self):
+        return ["A", "B"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        a, b = in_shapes
+        b = merge_shapes(b, out_shapes[0])
+        if a is not None:
+            a = square(self, "A", a)
+        if b is None:
+            return [a, b], [b], []
+        *leading, m, n = matrices(self, "B", b)
+        wanted = n if self.rightside else m
+        if a is None:
+            return [(*leading, wanted, wanted), b], [b], []
+        size = a[-1]
+        if len(a) != len(b) or (size and wanted and size != wanted):
+            refuse_shape(self, "B", b, f"matrices that fit A of {a}")
+        leading = merge_shapes(a[:-2], tuple(leading))
+        size = size or wanted
+        b = (*leading, m, n or size) if self.rightside else (*leading, m or size, n)
+        return [(*leading, size, size), b], [b], []
+
+    def sizes(self, in_shapes):
+        *leading, m, n = in_shapes[1]
+        return leading, m, n
+
+
+class TrmmProperty(_TriangularProperty):
+    """Products of triangular matrices: ``alpha op(A) B``, with `rightside` ``alpha B op(A)``."""
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *in_data]
+
+
+class TrsmProperty(_TriangularProperty):
+    """Solves triangular equations: the output X has ``op(A) X = alpha B``.
+
+    With `rightside` it has ``X op(A) = alpha B``. Where an entry of the diagonal is 0 the output
+    holds infinities and NaN.
+    """
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, in_data[0], *out_data]
+
+
+class SyrkProperty(StackProperty):
+    """Gram matrices ``alpha A A'``, with `transpose` ``alpha A' A``."""
+
+    transpose = Bool(False, doc="Multiply from the other side.")
+    alpha = Double(1.0, doc="A factor.")
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape, out = in_shapes[0], out_shapes[0]
+        if out is not None:
+            out = square(self, "output", out)
+        if shape is None:
+            return [None], [out], []
+        *leading, m, n = matrices(self, "A", shape)
+        size = n if self.transpose else m
+        out = merge_shapes((*leading, size, size), out)
+        size = out[-1]
+        shape = merge_shapes(shape, (*out[:-2], *((m, size) if self.transpose else (size, n))))
+        return [shape], [out], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *in_data]
+
+
+class ExtractTrianProperty(StackProperty):
+    """One triangle of each square matrix as a vector.
+
+    A lower triangle is read row by row, an upper one column by column.
+
+    The triangle is the one at the diagonal of number `offset`: that which ends there above the main
+    diagonal (offset > 0) or below it (offset < 0); for 0 `lower` says which one.
+    """
+
+    inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
+    offset = Int(0, doc="Diagonal at which the triangle lies, above the main one if positive.")
+    lower = Bool(True, doc="For offset 0: the lower triangle, else the upper one.")
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None:
+            return [None], list(out_shapes), []
+        shape = square(self, "A", shape)
+        length = _diagonal(self, shape)
+        out = (*shape[:-2], length * (length + 1) // 2 if length else 0)
+        return [shape], [merge_shapes(out, out_shapes[0])], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return out_grad
+
+
+class MakeTrianProperty(StackProperty):
+    """Square matrices with one triangle from a vector, as `extracttrian` gives it, else zeros."""
+
+    inputs_doc = {"A": "Vectors of n (n + 1) / 2 entries in the last axis."}
+    offset = Int(0, doc="Diagonal at which the triangle lies, above the main one if positive.")
+    lower = Bool(True, doc="For offset 0: the lower triangle, else the upper one.")
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None:
+            return [None], list(out_shapes), []
+        *leading, length = shape
+        if not length:
+            return [shape], [merge_shapes((*leading, 0, 0), out_shapes[0])], []
+        size = (isqrt(8 * length + 1) - 1) // 2
+        if size * (size + 1) // 2 != length:
+            refuse_shape(self, "A", shape, "a last axis of n (n + 1) / 2 entries")
+        size += abs(self.offset)
+        return [shape], [merge_shapes((*leading, size, size), out_shapes[0])], []
+
+    def sizes(self, in_shapes):
+        *leading, size, _ = self.output_shapes(in_shapes)[0]
+        return leading, size, size
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return out_grad
+
+
+class _DiagonalProperty(OperatorProperty):
+    """Base: a diagonal of a matrix and a vector."""
+
+    offset = Int(0, doc="Number of the diagonal, above the main one if positive.")
+
+    def list_arguments(self):
+        return ["A"]
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return out_grad
+
+
+class ExtractDiagProperty(_DiagonalProperty):
+    """A diagonal of each square matrix as a vector."""
+
+    inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None:
+            return [None], list(out_shapes), []
+        shape = square(self, "A", shape)
+        return [shape], [merge_shapes((*shape[:-2], _diagonal(self, shape)), out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        out = contiguous(self.output_shapes(in_shapes)[0])
+        view = _diagonal_view(in_shapes[0], self.offset, out.shape)
+        return PiecesOperator(in_types[0], [PieceOf(view, out)], uncovered=(0,))
+
+
+class MakeDiagProperty(_DiagonalProperty):
+    """Square matrices with a diagonal from a vector, zeros elsewhere."""
+
+    inputs_doc = {"A": "Vectors in the last axis."}
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None:
+            return [None], list(out_shapes), []
+        *leading, length = shape
+        size = length + abs(self.offset) if length else 0
+        return [shape], [merge_shapes((*leading, size, size), out_shapes[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        out = self.output_shapes(in_shapes)[0]
+        view = _diagonal_view(out, self.offset, in_shapes[0])
+        return PiecesOperator(in_types[0], [PieceOf(contiguous(in_shapes[0]), view)], fill=0.0)
+
+
+def _diagonal(prop, shape):
+    """Length of the diagonal `offset` of square matrices, 0 where it is not known."""
+    size = shape[-1]
+    if size and abs(prop.offset) >= size:
+        raise ArgumentError(
+            f"operator {prop.op_name}: parameter 'offset' is {prop.offset}, of which matrices of "
+            f"{size} x {size} have no diagonal"
+        )
+    return size - abs(prop.offset) if size else 0
+
+
+def _diagonal_view(shape, offset, diagonal_shape):
+    """The View of a diagonal of an array of matrices."""
+    strides = contiguous(shape).strides
+    start = offset if offset > 0 else -offset * strides[-2]
+    return View(tuple(diagonal_shape), (*strides[:-2], strides[-2] + 1), start)
+
+
+register_operator("_linalg_trmm", TrmmProperty, aliases=("linalg_trmm",))
+register_operator("_linalg_trsm", TrsmProperty, aliases=("linalg_trsm",))
+register_operator("_linalg_syrk", SyrkProperty, aliases=("linalg_syrk",))
+register_operator("_linalg_extracttrian", ExtractTrianProperty, aliases=("linalg_extracttrian",))
+register_operator("_linalg_maketrian", MakeTrianProperty, aliases=("linalg_maketrian",))
+register_operator("_linalg_extractdiag", ExtractDiagProperty, aliases=("linalg_extractdiag",))
+register_operator("_linalg_makediag", MakeDiagProperty, aliases=("linalg_makediag",))
