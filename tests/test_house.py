@@ -20,7 +20,7 @@ FLOORS = {
     5: "graph _executor executor autograd",
     6: "random initializer optimizer lr_scheduler metric io recordio image kvstore callback "
     "monitor visualization rtc test_utils log misc rnn",
-    7: "module model executor_manager gluon tools libinfo util runtime contrib __main__",
+    7: "module model executor_manager gluon tools libinfo util runtime contrib onnx __main__",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 REQUIRED = {"numpy", "tqdm", "scipy_openblas32"}  # what a module other than compat.py may import
@@ -135,8 +135,8 @@ DOORS = {"_engine", "_storage", "_resource", "_ndarray", "_executor", "_typedefs
 MXNET = {
     "attribute", "autograd", "base", "callback", "context", "contrib", "engine", "executor",
     "executor_manager", "gluon", "image", "initializer", "io", "kvstore", "libinfo", "log",
-    "lr_scheduler", "metric", "misc", "model", "module", "monitor", "name", "ndarray", "operator",
-    "optimizer", "profiler", "random", "recordio", "registry", "rnn", "rtc", "runtime", "symbol",
+    "lr_scheduler", "metric", "misc", "model", "module", "monitor", "name", "ndarray", "onnx",
+    "operator", "optimizer", "profiler", "random", "recordio", "registry", "rnn", "rtc", "runtime", "symbol",
     "test_utils", "util", "visualization",
 }  # fmt: skip
 FOLDERS = {"_core", "cuda", "graph", "kernels", "storage", "tools"}  # those of cynet's own

@@ -28,7 +28,7 @@ def test_missing_names(path):
 @pytest.mark.parametrize(
     "ask, words",
     [
-        (lambda: mx.onnx, "mx.onnx is a name of MXNet 1.9.1 .*see docs/migration.md"),
+        (lambda: mx.tvmop, "mx.tvmop is a name of MXNet 1.9.1 .*see docs/migration.md"),
         (lambda: mx.nd.contrib.dgl_subgraph, "mx.nd.contrib.dgl_subgraph is a name of MXNet"),
         (lambda: mx.sym.contrib.quantize, "mx.sym.contrib.quantize is a name of MXNet"),
         (lambda: mx.nd.ones((1,)).slice_assign(), "mx.nd.NDArray.slice_assign is a name of MXNet"),

@@ -10,7 +10,9 @@ _EXTRA = {
     "cv2": "image",
     "graphviz": "viz",
     "matplotlib": "viz",
+    "onnx": "onnx",
     "pycuda": "cuda",
+    "safetensors": "safetensors",
     "setuptools": "cython",
 }
 _CALLED = {"cv2": "opencv-python-headless"}  # where the package has another name than its module

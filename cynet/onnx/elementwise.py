@@ -1,0 +1,160 @@
+"""Elementwise functions as ONNX writes them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .graph import exports
+
+_UNARY = {
+    "relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "exp": "Exp", "log": "Log",
+    "sqrt": "Sqrt", "abs": "Abs", "negative": "Neg", "floor": "Floor", "ceil": "Ceil",
+    "rint": "Round", "sin": "Sin", "cos": "Cos", "tan": "Tan", "arcsin": "Asin",
+    "arccos": "Acos", "arctan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "arcsinh": "Asinh",
+    "arccosh": "Acosh", "arctanh": "Atanh", "erf": "Erf", "sign": "Sign",
+    "reciprocal": "Reciprocal", "softsign": "Softsign",
+}  # fmt: skip
+_BINARY = {"add": "Add", "plus": "Add", "sub": "Sub", "minus": "Sub", "mul": "Mul", "div": "Div",
+           "power": "Pow", "maximum": "Max", "minimum": "Min"}  # fmt: skip
+_COMPARED = {"equal": "Equal", "not_equal": "Equal", "greater": "Greater", "lesser": "Less",
+             "greater_equal": "GreaterOrEqual", "lesser_equal": "LessOrEqual"}  # fmt: skip
+_LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
+
+
+def _number(g, c, value):
+    return g.constant(np.array(value, c.dtypes[0]))
+
+
+@exports(*_UNARY)
+def unary(g, c):
+    return g.emit(_UNARY[c.op], c.inputs)
+
+
+def _word(op):
+    """The function's bare name: broadcast_add, elemwise_add, _plus and _plus_scalar are one."""
+    for each in ("broadcast_", "elemwise_", "_"):
+        op = op.removeprefix(each)
+    return op.removesuffix("_scalar")
+
+
+def _names(table):
+    forms = [f"{pre}{w}" for w in table for pre in ("broadcast_", "elemwise_", "_", "_grad_")]
+    return [f for f in forms if not f.startswith("_grad_")]
+
+
+def _compared(g, c, word, inputs):
+    made = g.emit(_COMPARED[word], inputs)
+    if word == "not_equal":
+        made = g.emit("Not", [made])
+    return g.cast(made, c.out_dtypes[0])
+
+
+@exports(*_names(_BINARY))
+def binary(g, c):
+    return g.emit(_BINARY[_word(c.op)], c.inputs)
+
+
+@exports(*_names(_COMPARED))
+def compared(g, c):
+    return _compared(g, c, _word(c.op), c.inputs)
+
+
+@exports(*_names(_LOGICAL))
+def logical(g, c):
+    inputs = [g.cast(each, "bool") for each in c.inputs]
+    return g.cast(g.emit(_LOGICAL[_word(c.op)], inputs), c.out_dtypes[0])
+
+
+@exports("logical_not")
+def logical_not(g, c):
+    return g.cast(g.emit("Not", [g.cast(c.inputs[0], "bool")]), c.out_dtypes[0])
+
+
+@exports(*(f"_{w}_scalar" for w in _BINARY), *(f"_r{w}_scalar" for w in ("minus", "div", "power")))
+def with_scalar(g, c):
+    word = _word(c.op)
+    inputs = [c.inputs[0], _number(g, c, c.prop.scalar)]
+    if word in ("rminus", "rdiv", "rpower"):
+        word, inputs = word[1:], inputs[::-1]
+    return g.emit(_BINARY[word], inputs)
+
+
+@exports(*(f"_{w}_scalar" for w in _COMPARED))
+def compared_with_scalar(g, c):
+    return _compared(g, c, _word(c.op), [c.inputs[0], _number(g, c, c.prop.scalar)])
+
+
+@exports(
+    "square", "rsqrt", "cbrt", "rcbrt", "log2", "log10", "log1p", "expm1", "degrees", "radians"
+)
+def formulas(g, c):
+    x = c.inputs[0]
+    if c.op == "square":
+        return g.emit("Mul", [x, x])
+    if c.op == "rsqrt":
+        return g.emit("Reciprocal", [g.emit("Sqrt", [x])])
+    if c.op in ("cbrt", "rcbrt"):
+        root = g.emit("Pow", [g.emit("Abs", [x]), _number(g, c, 1 / 3)])
+        root = g.emit("Mul", [g.emit("Sign", [x]), root])
+        return root if c.op == "cbrt" else g.emit("Reciprocal", [root])
+    if c.op in ("log2", "log10"):
+        base = {"log2": 2, "log10": 10}[c.op]
+        return g.emit("Mul", [g.emit("Log", [x]), _number(g, c, 1 / math.log(base))])
+    if c.op == "log1p":
+        return g.emit("Log", [g.emit("Add", [x, _number(g, c, 1)])])
+    if c.op == "expm1":
+        return g.emit("Sub", [g.emit("Exp", [x]), _number(g, c, 1)])
+    factor = 180 / math.pi if c.op == "degrees" else math.pi / 180
+    return g.emit("Mul", [x, _number(g, c, factor)])
+
+
+@exports("round", "trunc", "fix")
+def rounded(g, c):
+    """Half away from zero, or towards zero; ONNX rounds half to even."""
+    size = g.emit("Abs", c.inputs)
+    if c.op == "round":
+        size = g.emit("Add", [size, _number(g, c, 0.5)])
+    return g.emit("Mul", [g.emit("Sign", c.inputs), g.emit("Floor", [size])])
+
+
+@exports("hard_sigmoid")
+def hard_sigmoid(g, c):
+    return g.emit("HardSigmoid", c.inputs, alpha=c.prop.alpha, beta=c.prop.beta)
+
+
+@exports("clip")
+def clip(g, c):
+    return g.emit("Clip", [c.inputs[0], _number(g, c, c.prop.a_min), _number(g, c, c.prop.a_max)])
+
+
+@exports("add_n", "ElementWiseSum")
+def add_n(g, c):
+    return g.emit("Sum", c.inputs)
+
+
+@exports("smooth_l1")
+def smooth_l1(g, c):
+    x, s = c.inputs[0], c.prop.scalar**2
+    size = g.emit("Abs", [x])
+    inner = g.emit("Mul", [g.emit("Mul", [x, x]), _number(g, c, 0.5 * s)])
+    outer = g.emit("Sub", [size, _number(g, c, 0.5 / s)])
+    return g.emit("Where", [g.emit("Less", [size, _number(g, c, 1 / s)]), inner, outer])
+
+
+@exports("where")
+def where(g, c):
+    return g.emit("Where", [g.cast(c.inputs[0], "bool"), *c.inputs[1:]])
+
+
+@exports("Cast", "cast", "amp_cast")
+def cast(g, c):
+    return g.cast(c.inputs[0], c.prop.dtype)
+
+
+@exports("zeros_like", "ones_like")
+def filled_like(g, c):
+    fill = np.array([c.op == "ones_like"], c.dtypes[0])
+    shape = g.emit("Shape", c.inputs)
+    return g.emit("Expand", [g.constant(fill), shape])

@@ -1,0 +1,270 @@
+"""export_model: a Symbol and its parameters as an ONNX file."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import symbol
+from ..base.compat import optional
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError
+from ..base.files import write_atomically
+from ..base.guard import guarded
+from ..graph.infer import infer_shapes, infer_types
+from ..ndarray import NDArray
+from ..ndarray import load as load_arrays
+from ..symbol.node import topological_order
+from . import elementwise, layers, movement, recurrent  # noqa: F401  they fill EXPORTERS
+from .graph import EXPORTERS, OPSET, Call, Graph
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..base.typing import Shape
+
+
+def _arrays(params):
+    """{name: array} of a file, a dict, or [arguments, states]; prefixes of files are taken off."""
+    if isinstance(params, (str, os.PathLike)):
+        params = load_arrays(params)
+    parts = params if isinstance(params, (list, tuple)) else [params]
+    found = {}
+    for part in parts:
+        if not hasattr(part, "items"):
+            raise ArgumentTypeError(
+                f"params is a file, a dict or a list of two dicts, got {type(part).__name__}"
+            )
+        for name, value in part.items():
+            bare = name[4:] if name[:4] in ("arg:", "aux:") else name
+            found[bare] = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
+    return found
+
+
+def _is_label(node, order):
+    """Whether a variable is only what losses compare with."""
+    uses = [
+        name
+        for user in order
+        for name, (source, _) in zip(user.input_names(), user.inputs)
+        if source is node
+    ]
+    return bool(uses) and all(name == "label" for name in uses)
+
+
+@guarded
+def export_model(
+    sym: Any,
+    params: Any,
+    in_shapes: Sequence[Shape] | None = None,
+    in_types: Any = np.float32,
+    onnx_file_path: Any = "model.onnx",
+    verbose: bool = False,
+    dynamic: bool = False,
+    dynamic_input_shapes: Sequence[Any] | None = None,
+    run_shape_inference: bool = False,
+    input_type: Any = None,
+    input_shape: Sequence[Shape] | None = None,
+) -> str:
+    """Write a network to an ONNX file (opset 13), as it predicts.
+
+    Losses become what they predict, Dropout is left out, BatchNorm uses its statistics.
+
+    Parameters
+    ----------
+    sym : Symbol or path
+        The network, or its ``-symbol.json``.
+    params : dict, list of two dicts, or path
+        Arguments and auxiliary states by name.
+    in_shapes : list of tuple
+        One for each input, in the order of ``list_arguments``; labels are no inputs.
+    in_types : dtype or list of dtypes
+    onnx_file_path : path
+        The file is replaced whole.
+    verbose : bool
+        Print a line for each node.
+    dynamic : bool
+        Leave lengths open in the file; which ones, `dynamic_input_shapes` says (str for an open
+        length), without it the first axis of each input. Reshapes keep a first length only where
+        it is the batch's.
+    dynamic_input_shapes : list of tuples
+    run_shape_inference : bool
+        Let the onnx package note the shapes of all values in the file.
+    input_type, input_shape
+        Older names of `in_types` and `in_shapes`.
+
+    Returns
+    -------
+    str
+        The path of the file.
+
+    Raises
+    ------
+    UndefinedError
+        An operator that has no form in ONNX; the message names the node.
+    ShapeError
+        Shapes that do not suffice.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    >>> weights = {"fc_weight": mx.nd.ones((3, 2)), "fc_bias": mx.nd.zeros(3)}
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "fc.onnx")
+    >>> path = mx.onnx.export_model(net, weights, [(1, 2)], onnx_file_path=path)
+    >>> _, arg_params, _ = mx.onnx.import_model(path)
+    >>> sorted(arg_params)
+    ['fc_bias', 'fc_weight']
+    """
+    library = optional("onnx", "mx.onnx.export_model")
+    network = sym if isinstance(sym, symbol.Symbol) else symbol.load(sym)
+    arrays = _arrays(params)
+    order = topological_order(network.entries)
+    free = [n for n in order if n.is_variable and n.name not in arrays]
+    labels = {id(n) for n in free if _is_label(n, order)}
+    given = [n for n in free if id(n) not in labels]
+    shapes = list(in_shapes if in_shapes is not None else input_shape or [])
+    if len(shapes) != len(given):
+        raise ArgumentError(
+            f"export_model: in_shapes has {len(shapes)} shapes for the inputs "
+            f"{', '.join(n.name for n in given) or '(none)'}"
+        )
+    kinds = in_types if input_type is None else input_type
+    kinds = list(kinds) if isinstance(kinds, (list, tuple)) else [kinds] * len(given)
+    if len(kinds) != len(given):
+        raise ArgumentError(f"export_model: {len(kinds)} in_types for {len(given)} inputs")
+    names = {n.name for n in order if n.is_variable}
+    known = {n.name: tuple(map(int, s)) for n, s in zip(given, shapes)}
+    known |= {k: v.shape for k, v in arrays.items() if k in names}
+    dtypes = {n.name: np.dtype(k).name for n, k in zip(given, kinds)}
+    dtypes |= {k: v.dtype.name for k, v in arrays.items() if k in names}
+    extents = infer_shapes(network.entries, known)
+    types = infer_types(network.entries, dtypes, "float32")
+    unknown = [n.name for (n, _), s in extents.items() if (s is None or not all(s))]
+    unknown = [name for name in unknown if name not in {n.name for n in order if id(n) in labels}]
+    if unknown:
+        raise ShapeError(f"export_model: in_shapes leave the shape of '{unknown[0]}' unknown")
+
+    graph = Graph(library.helper)
+    values = {}
+    for node in order:
+        if node.is_variable:
+            values[node, 0] = graph.unique(node.name)
+    for node in order:
+        if not node.is_variable:
+            _write(graph, node, values, extents, types, verbose)
+    heads = _heads(graph, network, values)
+    used = {i for node in graph.nodes for i in node.input}
+    inputs = [(n.name, dtypes[n.name], known[n.name]) for n in given if n.name in used]
+    outputs = [
+        (name, types.get(entry) or "float32", extents[entry])
+        for name, entry in zip(heads, network.entries)
+    ]
+    if dynamic:
+        inputs, outputs = _opened(inputs, outputs, dynamic_input_shapes)
+    constants = {k: v for k, v in {**arrays, **graph.constants}.items() if k in used}
+    model = _model(library, graph.nodes, inputs, outputs, constants)
+    if run_shape_inference:
+        model = library.shape_inference.infer_shapes(model)
+    library.checker.check_model(model)
+    write_atomically(onnx_file_path, model.SerializeToString())
+    return os.fspath(onnx_file_path)
+
+
+def _write(graph, node, values, extents, types, verbose):
+    exporter = EXPORTERS.get(node.op.name)
+    if exporter is None:
+        raise UndefinedError(
+            f"export_model: operator {node.op.name} of node '{node.name}' has no form in ONNX here;"
+            " mx.onnx.get_operator_support() lists those that have"
+        )
+    count = node.num_visible_outputs
+    call = Call(
+        node,
+        [values[entry] for entry in node.inputs],
+        [extents[entry] for entry in node.inputs],
+        [extents[node, i] for i in range(count)],
+        [types.get(entry) or "float32" for entry in node.inputs],
+        [types.get((node, i)) or "float32" for i in range(count)],
+    )
+    begin = graph.begin(node.name)
+    made = exporter(graph, call)
+    made = [made] if isinstance(made, str) else made
+    own = {o for each in graph.nodes[begin:] for o in each.output}
+    names = {}
+    for i, each in enumerate(made):
+        if each in own and each not in names:
+            names[each] = graph.unique(node.output_name(i))
+        values[node, i] = names.get(each, each)
+    graph.rename(begin, names)
+    if verbose:
+        print(f"{node.op.name} {node.name}: {', '.join(values[node, i] for i in range(len(made)))}")
+
+
+def _heads(graph, network, values):
+    """Names of the outputs; what is an input or a constant, or listed twice, gets a node."""
+    made = {o for node in graph.nodes for o in node.output}
+    heads = []
+    for node, i in network.entries:
+        name = values[node, i]
+        if name not in made or name in heads:
+            graph.begin(node.name)
+            name = graph.emit("Identity", [name])
+        heads.append(name)
+    return heads
+
+
+def _opened(inputs, outputs, shapes):
+    """Inputs and outputs with lengths left open: those of `shapes`, or the first ones."""
+    batch = {shape[0] for _, _, shape in inputs}
+    if shapes is None:
+        shapes = [("batch", *shape[1:]) for _, _, shape in inputs]
+    if len(shapes) != len(inputs) or any(len(a) != len(b[2]) for a, b in zip(shapes, inputs)):
+        told = ", ".join(f"{name} {shape}" for name, _, shape in inputs)
+        raise ArgumentError(f"dynamic_input_shapes must have the axes of the inputs: {told}")
+    first = shapes[0][0] if shapes else None
+    return (
+        [(name, kind, tuple(shape)) for (name, kind, _), shape in zip(inputs, shapes)],
+        [
+            (name, kind, (first if shape[0] in batch else shape[0], *[None] * (len(shape) - 1)))
+            for name, kind, shape in outputs
+        ],
+    )
+
+
+def _model(library, nodes, inputs, outputs, constants):
+    helper = library.helper
+
+    def told(rows):
+        return [
+            helper.make_tensor_value_info(
+                name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), shape
+            )
+            for name, kind, shape in rows
+        ]
+
+    arrays = [
+        library.numpy_helper.from_array(np.array(v, order="C"), k) for k, v in constants.items()
+    ]
+    graph = helper.make_graph(nodes, "cynet", told(inputs), told(outputs), arrays)
+    opset = helper.make_opsetid("", OPSET)
+    model = helper.make_model(graph, producer_name="cynet", opset_imports=[opset])
+    model.ir_version = 7  # what belongs to opset 13
+    return model
+
+
+def get_operator_support(opset_version: int | None = None) -> list[str]:
+    """Names of the operators that export_model writes, sorted.
+
+    Parameters
+    ----------
+    opset_version : int, optional
+        13 is the only one written.
+    """
+    if opset_version not in (None, OPSET):
+        raise ArgumentError(
+            f"get_operator_support: files are of opset {OPSET}, got {opset_version}"
+        )
+    return sorted(EXPORTERS)

@@ -1,0 +1,122 @@
+"""An ONNX graph while it is written: nodes, constants, names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..base.errors import UndefinedError
+
+OPSET = 13  # the newest that every runtime of the last years reads
+EXPORTERS = {}  # operator's name: function(graph, call) that writes it and returns its outputs
+
+
+def exports(*names):
+    """Decorator: the function writes the operators of these names."""
+
+    def put(function):
+        EXPORTERS.update(dict.fromkeys(names, function))
+        return function
+
+    return put
+
+
+class Call:
+    """One node of a symbol as an exporter sees it.
+
+    Attributes
+    ----------
+    op, name : str
+    prop : OperatorProperty
+        The parsed parameters are its attributes.
+    inputs : list of str
+        Names of values, arguments and then states.
+    shapes, out_shapes : list of tuple
+    dtypes : list of str
+        Of the inputs.
+    """
+
+    def __init__(self, node, inputs, shapes, out_shapes, dtypes, out_dtypes):
+        self.op, self.name, self.prop = node.op.name, node.name, node.prop
+        self.inputs, self.shapes, self.out_shapes = inputs, shapes, out_shapes
+        self.dtypes, self.out_dtypes = dtypes, out_dtypes
+
+    def refuse(self, why):
+        """Raise the error for what ONNX cannot say."""
+        raise UndefinedError(f"ONNX export of {self.op} '{self.name}': {why}")
+
+
+class Graph:
+    """Nodes and constants, in the order they were written."""
+
+    def __init__(self, helper):
+        self._helper = helper
+        self.nodes, self.constants = [], {}
+        self._known, self._taken, self._where = {}, set(), ""
+
+    def begin(self, name):
+        """What is written next belongs to the node of this name."""
+        self._where = name
+        return len(self.nodes)
+
+    def unique(self, name):
+        """`name`, or it with a number where it is taken."""
+        made, k = name, 0
+        while made in self._taken:
+            k += 1
+            made = f"{name}_{k}"
+        self._taken.add(made)
+        return made
+
+    def emit(self, kind, inputs, outputs=1, **attributes):
+        """Write a node; its output's name, or the list of them where `outputs` is not 1."""
+        name = self.unique(f"{self._where}_{kind.lower()}")
+        made = [name] if outputs == 1 else [self.unique(f"{name}_{i}") for i in range(outputs)]
+        node = self._helper.make_node(kind, list(inputs), made, name=name, **attributes)
+        self.nodes.append(node)
+        return made[0] if outputs == 1 else made
+
+    def constant(self, values, dtype=None):
+        """The name of an initializer; equal ones are written once."""
+        array = np.array(values, dtype, order="C")
+        key = (array.dtype.str, array.shape, array.tobytes())
+        if key not in self._known:
+            name = self._known[key] = self.unique(f"{self._where}_constant")
+            self.constants[name] = array
+        return self._known[key]
+
+    def ints(self, *values):
+        """A vector of int64."""
+        return self.constant(np.array(values, "int64"))
+
+    def cast(self, value, dtype):
+        """`value` in another dtype."""
+        to = self._helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return self.emit("Cast", [value], to=to)
+
+    def rename(self, begin, names):
+        """Give values of the nodes from `begin` on other names: {old: new}."""
+        for node in self.nodes[begin:]:
+            node.input[:] = [names.get(each, each) for each in node.input]
+            node.output[:] = [names.get(each, each) for each in node.output]
+
+    # --- what several operators need --------------------------------------------------------------
+    def reshape(self, value, shape):
+        """`value` in a shape; 0 keeps a length, -1 is what is left."""
+        return self.emit("Reshape", [value, self.ints(*shape)])
+
+    def transpose(self, value, axes):
+        """`value` with its axes in another order."""
+        return self.emit("Transpose", [value], perm=list(axes))
+
+    def squeeze(self, value, *axes):
+        """`value` without axes of length 1."""
+        return self.emit("Squeeze", [value, self.ints(*axes)])
+
+    def unsqueeze(self, value, *axes):
+        """`value` with new axes of length 1."""
+        return self.emit("Unsqueeze", [value, self.ints(*axes)])
+
+    def cut(self, value, axis, begin, end):
+        """`value` from `begin` to `end` of an axis."""
+        at = [self.ints(begin), self.ints(end), self.ints(axis)]
+        return self.emit("Slice", [value, *at])

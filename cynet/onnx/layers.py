@@ -1,0 +1,280 @@
+"""Layers as ONNX writes them: convolutions, pooling, normalisation, dense layers, losses."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .graph import exports
+
+
+def _pair(values, n, default):
+    return list(values) or [default] * n
+
+
+def _rows_first(g, c, layout):
+    """The data with its channels in axis 1, and what puts a result back."""
+    n = len(c.shapes[0])
+    if layout in (None, "NCW", "NCHW", "NCDHW"):
+        return c.inputs[0], lambda value: value
+    to, back = [0, n - 1, *range(1, n - 1)], [0, *range(2, n), 1]
+    return g.transpose(c.inputs[0], to), lambda value: g.transpose(value, back)
+
+
+@exports("Convolution", "Convolution_v1")
+def convolution(g, c):
+    p, n = c.prop, len(c.shapes[0]) - 2
+    data, back = _rows_first(g, c, p.layout)
+    inputs = [data, *c.inputs[1:]]
+    if inputs[0] != c.inputs[0]:
+        inputs[1] = g.transpose(c.inputs[1], [0, n + 1, *range(1, n + 1)])
+    made = g.emit(
+        "Conv",
+        inputs,
+        kernel_shape=list(p.kernel),
+        strides=_pair(p.stride, n, 1),
+        dilations=_pair(p.dilate, n, 1),
+        pads=_pair(p.pad, n, 0) * 2,
+        group=p.num_group,
+    )
+    return back(made)
+
+
+@exports("Deconvolution")
+def deconvolution(g, c):
+    p, n = c.prop, len(c.shapes[0]) - 2
+    if p.layout not in (None, "NCW", "NCHW", "NCDHW"):
+        c.refuse(f"layout {p.layout} is not written; use NCHW")
+    kernel, stride, dilate = list(p.kernel), _pair(p.stride, n, 1), _pair(p.dilate, n, 1)
+    whole = [
+        (x - 1) * s + (k - 1) * d + 1 for x, s, k, d in zip(c.shapes[0][2:], stride, kernel, dilate)
+    ]
+    over = [a - b for a, b in zip(whole, c.out_shapes[0][2:])]  # what padding takes away
+    adj = [max(-o, 0) for o in over] if p.target_shape else _pair(p.adj, n, 0)
+    total = [o + a for o, a in zip(over, adj)]
+    before = [(t + 1) // 2 if p.target_shape else q for t, q in zip(total, _pair(p.pad, n, 0))]
+    return g.emit(
+        "ConvTranspose",
+        c.inputs,
+        kernel_shape=kernel,
+        strides=stride,
+        dilations=dilate,
+        pads=before + [t - b for t, b in zip(total, before)],
+        output_padding=adj,
+        group=p.num_group,
+    )
+
+
+@exports("Pooling", "Pooling_v1")
+def pooling(g, c):
+    p, n = c.prop, len(c.shapes[0]) - 2
+    data, back = _rows_first(g, c, getattr(p, "layout", None))
+    extent = c.shapes[0][2:] if data == c.inputs[0] else c.shapes[0][1:-1]
+    out = c.out_shapes[0][2:] if data == c.inputs[0] else c.out_shapes[0][1:-1]
+    kinds = {"max": "MaxPool", "avg": "AveragePool", "sum": "AveragePool", "lp": "LpPool"}
+    kind = kinds[p.pool_type]
+    more = {"p": int(p.p_value or 2)} if kind == "LpPool" else {}
+    if p.global_pool:
+        made = g.emit(f"Global{kind}", [data], **more)
+        size = math.prod(extent)
+    else:
+        kernel, stride = list(p.kernel), _pair(p.stride, n, 1)
+        pad = _pair(p.pad, n, 0)
+        over = [(o - 1) * s + k - x - 2 * q
+                for o, s, k, x, q in zip(out, stride, kernel, extent, pad)]  # fmt: skip
+        behind = [q + max(o, 0) for q, o in zip(pad, over)]
+        size = math.prod(kernel)
+        if kind == "AveragePool":
+            counted = p.count_include_pad is None or p.count_include_pad
+            more["count_include_pad"] = int(counted)
+            if counted and any(o > 0 for o in over):  # the last windows count less
+                behind, more["ceil_mode"] = pad, 1
+                if p.pool_type == "sum":
+                    c.refuse("sums of windows that are cut off at the border")
+        made = g.emit(kind, [data], kernel_shape=kernel, strides=stride, pads=pad + behind, **more)
+    if p.pool_type == "sum":
+        made = g.emit("Mul", [made, g.constant(np.array(size, c.dtypes[0]))])
+    return back(made)
+
+
+@exports("FullyConnected")
+def fully_connected(g, c):
+    p = c.prop
+    data, weight, *bias = c.inputs
+    if p.flatten:
+        if len(c.shapes[0]) != 2:
+            data = g.emit("Flatten", [data], axis=1)
+        return g.emit("Gemm", [data, weight, *bias], transB=1)
+    made = g.emit("MatMul", [data, g.transpose(weight, (1, 0))])
+    return g.emit("Add", [made, *bias]) if bias else made
+
+
+@exports("BatchNorm", "BatchNorm_v1", "SyncBatchNorm", "_contrib_SyncBatchNorm")
+def batch_norm(g, c):
+    p, n = c.prop, len(c.shapes[0])
+    if getattr(p, "output_mean_var", False):
+        c.refuse("mean and variance are outputs")
+    axis = getattr(p, "axis", 1) % n
+    data, gamma, *rest = c.inputs
+    if p.fix_gamma:
+        gamma = g.constant(np.ones(c.shapes[1], c.dtypes[1]))
+    order = [0, axis, *(i for i in range(1, n) if i != axis)]
+    if axis != 1:
+        data = g.transpose(data, order)
+    made = g.emit("BatchNormalization", [data, gamma, *rest], epsilon=p.eps, momentum=p.momentum)
+    return made if axis == 1 else g.transpose(made, np.argsort(order).tolist())
+
+
+@exports("InstanceNorm")
+def instance_norm(g, c):
+    return g.emit("InstanceNormalization", c.inputs, epsilon=c.prop.eps)
+
+
+def _normalized(g, x, axes, eps, dtype):
+    """(x - mean) / sqrt(var + eps) over axes."""
+    mean = g.emit("ReduceMean", [x], axes=axes, keepdims=1)
+    x = g.emit("Sub", [x, mean])
+    var = g.emit("ReduceMean", [g.emit("Mul", [x, x])], axes=axes, keepdims=1)
+    var = g.emit("Add", [var, g.constant(np.array(eps, dtype))])
+    return g.emit("Div", [x, g.emit("Sqrt", [var])])
+
+
+@exports("LayerNorm")
+def layer_norm(g, c):
+    p, n = c.prop, len(c.shapes[0])
+    if p.output_mean_var:
+        c.refuse("mean and deviation are outputs")
+    axis = p.axis % n
+    x = _normalized(g, c.inputs[0], [axis], p.eps, c.dtypes[0])
+    shape = [c.shapes[0][axis] if i == axis else 1 for i in range(n)]
+    gamma, beta = (g.reshape(each, shape) for each in c.inputs[1:3])
+    return g.emit("Add", [g.emit("Mul", [x, gamma]), beta])
+
+
+@exports("GroupNorm")
+def group_norm(g, c):
+    p, shape = c.prop, c.shapes[0]
+    if p.output_mean_var:
+        c.refuse("mean and deviation are outputs")
+    grouped = g.reshape(c.inputs[0], (0, p.num_groups, -1))
+    x = g.reshape(_normalized(g, grouped, [2], p.eps, c.dtypes[0]), (0, *shape[1:]))
+    ones = [1] * (len(shape) - 2)
+    gamma, beta = (g.reshape(each, (1, -1, *ones)) for each in c.inputs[1:3])
+    if c.shapes[1][0] != shape[1]:  # one number for each group
+        c.refuse("gamma and beta of groups")
+    return g.emit("Add", [g.emit("Mul", [x, gamma]), beta])
+
+
+@exports("L2Normalization")
+def l2_normalization(g, c):
+    n = len(c.shapes[0])
+    axes = {"instance": range(1, n), "channel": [1], "spatial": range(2, n)}[c.prop.mode]
+    x = c.inputs[0]
+    total = g.emit("ReduceSumSquare", [x], axes=list(axes), keepdims=1)
+    total = g.emit("Add", [total, g.constant(np.array(c.prop.eps, c.dtypes[0]))])
+    return g.emit("Div", [x, g.emit("Sqrt", [total])])
+
+
+@exports("LRN")
+def lrn(g, c):
+    p = c.prop
+    return g.emit("LRN", c.inputs, alpha=p.alpha, beta=p.beta, bias=p.knorm, size=p.nsize)
+
+
+@exports("Activation")
+def activation(g, c):
+    kinds = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softrelu": "Softplus",
+             "softsign": "Softsign"}  # fmt: skip
+    return g.emit(kinds[c.prop.act_type], c.inputs)
+
+
+@exports("LeakyReLU")
+def leaky_relu(g, c):
+    p, x = c.prop, c.inputs[0]
+    kind = p.act_type
+    if kind in ("leaky", "rrelu"):
+        slope = p.slope if kind == "leaky" else (p.lower_bound + p.upper_bound) / 2
+        return g.emit("LeakyRelu", [x], alpha=slope)
+    if kind == "elu":
+        return g.emit("Elu", [x], alpha=p.slope)
+    if kind == "selu":
+        return g.emit("Selu", [x])
+    if kind == "prelu":
+        slope = c.inputs[1]
+        if len(c.shapes[0]) > 2 and len(c.shapes[1]) == 1:
+            slope = g.reshape(slope, (-1, *[1] * (len(c.shapes[0]) - 2)))
+        return g.emit("PRelu", [x, slope])
+    number = lambda v: g.constant(np.array(v, c.dtypes[0]))  # noqa: E731
+    erf = g.emit("Erf", [g.emit("Mul", [x, number(math.sqrt(0.5))])])
+    half = g.emit("Mul", [x, number(0.5)])
+    return g.emit("Mul", [half, g.emit("Add", [erf, number(1)])])
+
+
+@exports("SoftmaxOutput", "Softmax")
+def softmax_output(g, c):
+    p, x, shape = c.prop, c.inputs[0], c.shapes[0]
+    if p.multi_output:
+        return g.emit("Softmax", [x], axis=1)
+    if p.preserve_shape or len(shape) == 2:
+        return g.emit("Softmax", [x], axis=-1)
+    made = g.emit("Softmax", [g.emit("Flatten", [x], axis=1)], axis=1)
+    return g.reshape(made, (0, *shape[1:]))
+
+
+@exports("SoftmaxActivation")
+def softmax_activation(g, c):
+    if c.prop.mode == "channel" or len(c.shapes[0]) == 2:
+        return g.emit("Softmax", c.inputs[:1], axis=1)
+    made = g.emit("Softmax", [g.emit("Flatten", c.inputs[:1], axis=1)], axis=1)
+    return g.reshape(made, (0, *c.shapes[0][1:]))
+
+
+@exports("softmax", "log_softmax", "softmin")
+def softmax(g, c):
+    p, x = c.prop, c.inputs[0]
+    if getattr(p, "use_length", False):
+        c.refuse("use_length has no form in ONNX")
+    if c.op == "softmin":
+        x = g.emit("Neg", [x])
+    if p.temperature not in (None, 1):
+        x = g.emit("Div", [x, g.constant(np.array(p.temperature, c.dtypes[0]))])
+    kind = "LogSoftmax" if c.op == "log_softmax" else "Softmax"
+    return g.emit(kind, [x], axis=p.axis)
+
+
+@exports("LogisticRegressionOutput")
+def logistic_output(g, c):
+    return g.emit("Sigmoid", c.inputs[:1])
+
+
+@exports(
+    *("LinearRegressionOutput", "MAERegressionOutput", "SVMOutput", "MakeLoss", "make_loss"),
+    *("BlockGrad", "stop_gradient", "identity", "_copy", "Dropout", "IdentityAttachKLSparseReg"),
+)
+def identity(g, c):
+    return c.inputs[0]
+
+
+@exports("UpSampling")
+def upsampling(g, c):
+    p = c.prop
+    if p.sample_type != "nearest" or len(c.shapes) != 1:
+        c.refuse("only sample_type='nearest' of one array has a form in ONNX")
+    scales = g.constant(np.array([1, 1, p.scale, p.scale], "float32"))
+    return g.emit(
+        "Resize",
+        [c.inputs[0], "", scales],
+        mode="nearest",
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    )
+
+
+@exports("Crop")
+def crop(g, c):
+    p, out, shape = c.prop, c.out_shapes[0], c.shapes[0]
+    begin = [(a - b) // 2 for a, b in zip(shape[2:], out[2:])] if p.center_crop else p.offset
+    end = [b + n for b, n in zip(begin, out[2:])]
+    at = [g.ints(*begin), g.ints(*end), g.ints(2, 3)]
+    return g.emit("Slice", [c.inputs[0], *at])

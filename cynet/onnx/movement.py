@@ -1,0 +1,317 @@
+"""Shapes, indices, reductions and products as ONNX writes them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .graph import exports
+
+_LAST = np.iinfo(np.int64).max
+
+
+def _shape_kept(c, i=0):
+    """The output's shape, its first length as 0 ("as it is") where the data has the same."""
+    out, data = c.out_shapes[i], c.shapes[0]
+    first = 0 if data and out and data[0] == out[0] else out[0]
+    return (first, *out[1:])
+
+
+@exports("Reshape", "reshape", "reshape_like", "_contrib_reshape")
+def reshape(g, c):
+    return g.reshape(c.inputs[0], _shape_kept(c))
+
+
+@exports("Flatten", "flatten")
+def flatten(g, c):
+    return g.emit("Flatten", c.inputs, axis=1)
+
+
+@exports("transpose")
+def transpose(g, c):
+    return g.transpose(c.inputs[0], c.prop.axes or reversed(range(len(c.shapes[0]))))
+
+
+@exports("SwapAxis", "swapaxes")
+def swap_axes(g, c):
+    order = list(range(len(c.shapes[0])))
+    a, b = c.prop.dim1, c.prop.dim2
+    order[a], order[b] = order[b], order[a]
+    return g.transpose(c.inputs[0], order)
+
+
+@exports("expand_dims")
+def expand_dims(g, c):
+    n = len(c.out_shapes[0])
+    return g.unsqueeze(c.inputs[0], c.prop.axis % n)
+
+
+@exports("squeeze")
+def squeeze(g, c):
+    shape, axis = c.shapes[0], c.prop.axis
+    axes = [i for i, x in enumerate(shape) if x == 1] if axis in (None, ()) else axis
+    axes = [axes] if isinstance(axes, int) else axes
+    if len(axes) == len(shape):  # an array has at least one axis
+        return g.reshape(c.inputs[0], (1,))
+    return g.squeeze(c.inputs[0], *(a % len(shape) for a in axes))
+
+
+@exports("slice", "crop")
+def slice_(g, c):
+    p, n = c.prop, len(c.shapes[0])
+    step = [s or 1 for s in (p.step or ())]
+    step += [1] * (n - len(step))
+    begin, end = [], []
+    for i in range(len(p.begin)):
+        first, last = (0, _LAST) if step[i] > 0 else (_LAST, -_LAST)
+        begin.append(first if p.begin[i] is None else p.begin[i])
+        end.append(last if p.end[i] is None else p.end[i])
+    k = len(begin)
+    at = [g.ints(*begin), g.ints(*end), g.ints(*range(k)), g.ints(*step[:k])]
+    return g.emit("Slice", [c.inputs[0], *at])
+
+
+@exports("slice_axis")
+def slice_axis(g, c):
+    p = c.prop
+    end = _LAST if p.end is None else p.end
+    return g.cut(c.inputs[0], p.axis % len(c.shapes[0]), p.begin or 0, end)
+
+
+@exports("slice_like")
+def slice_like(g, c):
+    n = len(c.shapes[0])
+    axes = [a % n for a in c.prop.axes] or list(range(n))
+    at = [g.ints(*[0] * len(axes)), g.ints(*(c.out_shapes[0][a] for a in axes)), g.ints(*axes)]
+    return g.emit("Slice", [c.inputs[0], *at])
+
+
+@exports("SliceChannel", "split")
+def slice_channel(g, c):
+    p, n = c.prop, len(c.shapes[0])
+    axis, count = p.axis % n, p.num_outputs
+    made = g.emit("Split", c.inputs, outputs=count, axis=axis) if count > 1 else c.inputs[0]
+    made = [made] if count == 1 else made
+    return [g.squeeze(each, axis) for each in made] if p.squeeze_axis else made
+
+
+@exports("Concat", "concat")
+def concat(g, c):
+    return g.emit("Concat", c.inputs, axis=c.prop.dim % len(c.shapes[0]))
+
+
+@exports("stack")
+def stack(g, c):
+    axis = c.prop.axis % len(c.out_shapes[0])
+    return g.emit("Concat", [g.unsqueeze(each, axis) for each in c.inputs], axis=axis)
+
+
+@exports("tile")
+def tile(g, c):
+    reps, n = list(c.prop.reps), len(c.out_shapes[0])
+    data = c.inputs[0]
+    if len(c.shapes[0]) < n:
+        data = g.reshape(data, (*[1] * (n - len(c.shapes[0])), *c.shapes[0]))
+    return g.emit("Tile", [data, g.ints(*[1] * (n - len(reps)), *reps)])
+
+
+@exports("repeat")
+def repeat(g, c):
+    p, shape, data = c.prop, c.shapes[0], c.inputs[0]
+    if p.axis is None:
+        shape, data, axis = (int(np.prod(shape)),), g.reshape(data, (-1,)), 0
+    else:
+        axis = p.axis % len(shape)
+    wide = g.unsqueeze(data, axis + 1)
+    reps = [p.repeats if i == axis + 1 else 1 for i in range(len(shape) + 1)]
+    return g.reshape(g.emit("Tile", [wide, g.ints(*reps)]), c.out_shapes[0])
+
+
+@exports("Pad", "pad")
+def pad(g, c):
+    p = c.prop
+    before, after = p.pad_width[::2], p.pad_width[1::2]
+    inputs = [c.inputs[0], g.ints(*before, *after)]
+    if p.mode == "constant":
+        inputs.append(g.constant(np.array(p.constant_value, c.dtypes[0])))
+    return g.emit("Pad", inputs, mode=p.mode)
+
+
+@exports("broadcast_to", "broadcast_axis", "broadcast_axes", "broadcast_like")
+def broadcast(g, c):
+    return g.emit("Expand", [c.inputs[0], g.ints(*c.out_shapes[0])])
+
+
+@exports("reverse", "flip")
+def flip(g, c):
+    axes = c.prop.axis if isinstance(c.prop.axis, tuple) else (c.prop.axis,)
+    k = len(axes)
+    at = [g.ints(*[-1] * k), g.ints(*[-_LAST] * k), g.ints(*axes), g.ints(*[-1] * k)]
+    return g.emit("Slice", [c.inputs[0], *at])
+
+
+@exports("depth_to_space", "space_to_depth")
+def depth_to_space(g, c):
+    if c.op == "depth_to_space":
+        return g.emit("DepthToSpace", c.inputs, blocksize=c.prop.block_size, mode="DCR")
+    return g.emit("SpaceToDepth", c.inputs, blocksize=c.prop.block_size)
+
+
+@exports("shape_array")
+def shape_array(g, c):
+    return g.emit("Shape", c.inputs)
+
+
+# --- reductions -----------------------------------------------------------------------------------
+def _axes(axis, n, exclude):
+    axes = range(n) if axis in (None, ()) else [axis] if isinstance(axis, int) else axis
+    axes = sorted(a % n for a in axes)
+    return [i for i in range(n) if i not in axes] if exclude and axis not in (None, ()) else axes
+
+
+def _reduced(g, c, kind, x, axes, keep):
+    if kind == "ReduceSum":  # its axes are an input since opset 13
+        made = g.emit(kind, [x, g.ints(*axes)], keepdims=int(keep))
+    else:
+        made = g.emit(kind, [x], axes=list(axes), keepdims=int(keep))
+    if len(axes) == len(c.shapes[0]) and not keep:
+        made = g.reshape(made, (1,))
+    return made
+
+
+@exports("sum", "sum_axis", "mean", "max", "max_axis", "min", "min_axis", "prod")
+def reduce(g, c):
+    p = c.prop
+    word = c.op.removesuffix("_axis").capitalize()
+    axes = _axes(p.axis, len(c.shapes[0]), p.exclude)
+    return _reduced(g, c, f"Reduce{word}", c.inputs[0], axes, p.keepdims)
+
+
+@exports("norm")
+def norm(g, c):
+    p = c.prop
+    axes = _axes(p.axis, len(c.shapes[0]), False)
+    return _reduced(g, c, f"ReduceL{p.ord}", c.inputs[0], axes, p.keepdims)
+
+
+@exports("argmax", "argmin")
+def arg(g, c):
+    p, x = c.prop, c.inputs[0]
+    kind = "ArgMax" if c.op == "argmax" else "ArgMin"
+    if p.axis is None:
+        made = g.emit(kind, [g.reshape(x, (-1,))], axis=0, keepdims=1)
+        if p.keepdims:
+            made = g.reshape(made, c.out_shapes[0])
+    else:
+        made = g.emit(kind, [x], axis=p.axis, keepdims=int(p.keepdims))
+        if len(c.shapes[0]) == 1 and not p.keepdims:
+            made = g.reshape(made, (1,))
+    return g.cast(made, c.out_dtypes[0])
+
+
+@exports("topk")
+def topk(g, c):
+    p = c.prop
+    if p.ret_typ == "mask" or p.axis is None:
+        c.refuse("only values and indices of one axis have a form in ONNX")
+    k = p.k or c.shapes[0][p.axis]
+    made = g.emit(
+        "TopK", [c.inputs[0], g.ints(k)], outputs=2, axis=p.axis, largest=int(not p.is_ascend)
+    )
+    index = g.cast(made[1], p.dtype)
+    return {"value": [made[0]], "indices": [index], "both": [made[0], index]}[p.ret_typ]
+
+
+# --- indices --------------------------------------------------------------------------------------
+def _index(g, c, value, size, mode):
+    index = g.cast(value, "int64")
+    if mode == "wrap":
+        return g.emit("Mod", [index, g.ints(size)])
+    low, high = (g.constant(np.array(v, "int64")) for v in (0, size - 1))
+    return g.emit("Clip", [index, low, high])
+
+
+@exports("Embedding")
+def embedding(g, c):
+    index = _index(g, c, c.inputs[0], c.shapes[1][0], "clip")
+    return g.emit("Gather", [c.inputs[1], index], axis=0)
+
+
+@exports("take")
+def take(g, c):
+    axis = c.prop.axis % len(c.shapes[0])
+    index = _index(g, c, c.inputs[1], c.shapes[0][axis], c.prop.mode)
+    return g.emit("Gather", [c.inputs[0], index], axis=axis)
+
+
+@exports("pick")
+def pick(g, c):
+    p, n = c.prop, len(c.shapes[0])
+    axis = n - 1 if p.axis is None else p.axis % n
+    index = _index(g, c, c.inputs[1], c.shapes[0][axis], p.mode)
+    if len(c.shapes[1]) < n:
+        index = g.unsqueeze(index, axis)
+    made = g.emit("GatherElements", [c.inputs[0], index], axis=axis)
+    return made if p.keepdims else g.squeeze(made, axis)
+
+
+@exports("gather_nd")
+def gather_nd(g, c):
+    n = len(c.shapes[1])
+    index = g.transpose(g.cast(c.inputs[1], "int64"), (*range(1, n), 0))
+    return g.emit("GatherND", [c.inputs[0], index])
+
+
+@exports("one_hot")
+def one_hot(g, c):
+    p = c.prop
+    values = g.constant(np.array([p.off_value, p.on_value], p.dtype))
+    index = g.cast(c.inputs[0], "int64")
+    return g.emit("OneHot", [index, g.constant(np.array(p.depth, "int64")), values], axis=-1)
+
+
+@exports("SequenceReverse")
+def sequence_reverse(g, c):
+    p, shape = c.prop, c.shapes[0]
+    if p.use_sequence_length:
+        lengths = g.cast(c.inputs[1], "int64")
+    else:
+        lengths = g.ints(*[shape[0]] * shape[1])
+    return g.emit("ReverseSequence", [c.inputs[0], lengths], time_axis=0, batch_axis=1)
+
+
+@exports("_zeros", "_ones", "_full", "_arange", "_linspace", "_eye")
+def made_here(g, c):
+    p, shape, dtype = c.prop, c.out_shapes[0], c.out_dtypes[0]
+    if c.op == "_arange":
+        stop = None if p.stop is None else p.stop
+        values = np.repeat(np.arange(p.start, stop, p.step), p.repeat).astype(dtype)
+    elif c.op == "_linspace":
+        values = np.linspace(p.start, p.stop, p.num, endpoint=p.endpoint)
+    elif c.op == "_eye":
+        values = np.eye(*shape, k=p.k)
+    else:
+        values = np.full(shape, {"_zeros": 0, "_ones": 1}.get(c.op, getattr(p, "value", 0)))
+    return g.constant(values.reshape(shape), dtype)
+
+
+# --- products -------------------------------------------------------------------------------------
+@exports("dot")
+def dot(g, c):
+    p = c.prop
+    (a, b), shapes = c.inputs, c.shapes
+    if any(len(s) > 2 for s in shapes):
+        c.refuse("more than two axes; use batch_dot or a reshape")
+    a = g.transpose(a, (1, 0)) if p.transpose_a and len(shapes[0]) == 2 else a
+    b = g.transpose(b, (1, 0)) if p.transpose_b and len(shapes[1]) == 2 else b
+    made = g.emit("MatMul", [a, b])
+    return g.reshape(made, (1,)) if len(shapes[0]) == len(shapes[1]) == 1 else made
+
+
+@exports("batch_dot")
+def batch_dot(g, c):
+    p, n = c.prop, len(c.shapes[0])
+    order = (*range(n - 2), n - 1, n - 2)
+    a, b = c.inputs
+    a = g.transpose(a, order) if p.transpose_a else a
+    b = g.transpose(b, order) if p.transpose_b else b
+    return g.emit("MatMul", [a, b])

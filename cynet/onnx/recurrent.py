@@ -1,0 +1,64 @@
+"""The fused RNN operator as ONNX writes it: one node for each layer."""
+
+from __future__ import annotations
+
+from ..operator.rnn.layout import GATES, parameters
+from .graph import exports
+
+# where the gates of ONNX stand among MXNet's: iofc of ifco; zrh of rzn
+ORDER = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
+KIND = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
+
+
+def _gates(g, value, rows, hidden, mode, back=False):
+    """The rows of a matrix or vector with its gates in ONNX's order."""
+    order = ORDER[mode]
+    if len(order) == 1:
+        return value
+    pieces = g.emit("Split", [value], outputs=len(order), axis=0)
+    return g.emit("Concat", [pieces[i] for i in order], axis=0)
+
+
+@exports("RNN")
+def rnn(g, c):
+    p = c.prop
+    if getattr(p, "projection_size", None) or getattr(p, "use_sequence_length", False):
+        c.refuse("projection_size and use_sequence_length are not written")
+    passes, _ = parameters(p, c.shapes[0][-1])
+    d, h = p.directions, p.state_size
+    rows = GATES[p.mode] * h
+    data, flat = c.inputs[:2]
+    states = c.inputs[2:4] if p.mode == "lstm" else c.inputs[2:3]
+    lasts = [[] for _ in states]
+    for layer in range(p.num_layers):
+        weights = [[], [], []]
+        for each in passes[layer * d : (layer + 1) * d]:
+            w = g.reshape(_piece(g, flat, each.i2h_weight, rows * each.inputs), (rows, each.inputs))
+            r = g.reshape(_piece(g, flat, each.h2h_weight, rows * h), (rows, h))
+            b = [_piece(g, flat, at, rows) for at in (each.i2h_bias, each.h2h_bias)]
+            w, r, *b = (_gates(g, v, rows, h, p.mode) for v in (w, r, *b))
+            for where, value in zip(weights, (w, r, g.emit("Concat", b, axis=0))):
+                where.append(g.unsqueeze(value, 0))
+        made = [v[0] if d == 1 else g.emit("Concat", v, axis=0) for v in weights]
+        begin = [g.cut(s, 0, layer * d, (layer + 1) * d) for s in states]
+        more = {"hidden_size": h, "direction": "bidirectional" if d == 2 else "forward"}
+        if p.mode == "gru":
+            more["linear_before_reset"] = 1
+        if p.mode == "rnn_relu":
+            more["activations"] = ["Relu"] * d
+        out, *ends = g.emit(
+            KIND[p.mode], [data, *made, "", *begin], outputs=1 + len(states), **more
+        )
+        # (steps, directions, batch, h) to (steps, batch, directions * h)
+        data = g.squeeze(out, 1) if d == 1 else g.reshape(
+            g.transpose(out, (0, 2, 1, 3)), (0, 0, d * h)
+        )  # fmt: skip
+        for kept, end in zip(lasts, ends):
+            kept.append(end)
+    if not p.state_outputs:
+        return [data]
+    return [data, *(v[0] if len(v) == 1 else g.emit("Concat", v, axis=0) for v in lasts)]
+
+
+def _piece(g, flat, at, size):
+    return g.cut(flat, 0, at, at + size)
