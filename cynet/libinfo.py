@@ -17,7 +17,10 @@ _PACKAGE = __name__.partition(".")[0]
 # what is imported when it is first asked for
 _LATER = {
     each: each
-    for each in "contrib gluon image log misc onnx recordio rnn runtime util".split()
+    for each in (
+        *("contrib", "gluon", "image", "log", "misc", "onnx"),
+        *("recordio", "rnn", "runtime", "util"),
+    )
 }
 _LATER["img"] = "image"
 _LATER["compile"] = "gluon.block:compile"

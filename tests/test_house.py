@@ -136,8 +136,8 @@ MXNET = {
     "attribute", "autograd", "base", "callback", "context", "contrib", "engine", "executor",
     "executor_manager", "gluon", "image", "initializer", "io", "kvstore", "libinfo", "log",
     "lr_scheduler", "metric", "misc", "model", "module", "monitor", "name", "ndarray", "onnx",
-    "operator", "optimizer", "profiler", "random", "recordio", "registry", "rnn", "rtc", "runtime", "symbol",
-    "test_utils", "util", "visualization",
+    "operator", "optimizer", "profiler", "random", "recordio", "registry", "rnn", "rtc", "runtime",
+    "symbol", "test_utils", "util", "visualization",
 }  # fmt: skip
 FOLDERS = {"_core", "cuda", "graph", "kernels", "storage", "tools"}  # those of cynet's own
 
