@@ -101,6 +101,11 @@ class ImageRecordIter(MXDataIter):
             pipeline.close()
 
     @property
+    def num_data(self) -> int:
+        """How many images an epoch has."""
+        return self._length
+
+    @property
     def skipped(self) -> int:
         """How many damaged images were left out."""
         return self._work.skipped

@@ -3,8 +3,9 @@
     python -m cynet.tools.im2rec PREFIX ROOT --list --recursive --train-ratio 0.9
     python -m cynet.tools.im2rec PREFIX ROOT --resize 256 --num-thread 4
 
-The first writes PREFIX.lst (or PREFIX_train.lst and PREFIX_val.lst), the second PREFIX.rec and
-PREFIX.idx of every list whose name begins with PREFIX.
+The first writes PREFIX.lst (or PREFIX_train.lst and PREFIX_val.lst) and, with --recursive, the
+names of the classes to PREFIX_synset.txt; the second PREFIX.rec and PREFIX.idx of every list whose
+name begins with PREFIX.
 """
 
 import argparse
@@ -44,9 +45,23 @@ def found_images(root, recursive, endings):
     return found
 
 
+def classes_of(images):
+    """The folders of images, in the order of their labels."""
+    found = {}
+    for path, label in images:
+        found.setdefault(label, os.path.dirname(path))
+    return list(found.values())
+
+
 def write_lists(options):
-    """The list files of a folder: whole or in chunks, each in a part to train, test, validate."""
+    """The list files of a folder: whole or in chunks, each in a part to train, test, validate; and
+    the names of its classes."""
     images = found_images(options.root, options.recursive, options.exts)
+    if options.recursive:
+        names = classes_of(images)
+        for label, name in enumerate(names):
+            print(f"{name} {label}")
+        write_atomically(options.prefix + "_synset.txt", "".join(f"{n}\n" for n in names).encode())
     lines = [f"{i}\t{label:f}\t{path}\n" for i, (path, label) in enumerate(images)]
     if options.shuffle:
         random.Random(100).shuffle(lines)
@@ -87,7 +102,7 @@ def packed(number, label, path, options):
             image = resized(image, width, height, 1)
         return number, pack(header, encoded(image, options.encoding, options.quality)), None
     except (CynetError, OSError) as error:
-        return number, None, f"{path}: {error}"
+        return number, None, str(error) if path in str(error) else f"{path}: {error}"
 
 
 def _made(entries, options):
@@ -122,7 +137,8 @@ def write_records(path, options):
                 print(f"left out: {error}", file=sys.stderr)
     finally:
         record.close()
-    print(f"{name}.rec: {len(entries) - failed} images")
+    left_out = f", {failed} left out" if failed else ""
+    print(f"{name}.rec: {len(entries) - failed} images{left_out}")
     return failed
 
 

@@ -1,11 +1,11 @@
 """Trains a network on MNIST, or on the bundled digits if MNIST is not found."""
 
 import argparse
-import importlib
 import logging
 import sys
 
 from common import data, fit
+from common.network import get_network
 
 # Networks for images of MNIST's size; the others of symbols/ need larger ones.
 NETWORKS = ("mlp", "lenet", "resnet", "inception_bn", "lstm")
@@ -22,31 +22,18 @@ def parse_args(argv=None):
     return parser.parse_args(argv)
 
 
-def get_network(args, image_shape=data.IMAGE_SHAPE):
-    """The Symbol of ``--network``, from the module of that name in symbols/."""
-    if args.network not in NETWORKS:
-        raise SystemExit(f"--network {args.network}: there are {', '.join(NETWORKS)}")
-    module = importlib.import_module(f"symbols.{args.network}")
-    options = {} if args.num_layers is None else {"num_layers": args.num_layers}
-    if args.dtype != "float32":
-        if args.network != "resnet":
-            raise SystemExit(f"--dtype {args.dtype}: only resnet has it, not {args.network}")
-        options["dtype"] = args.dtype
-    try:
-        return module.get_symbol(num_classes=args.num_classes, image_shape=image_shape, **options)
-    except (TypeError, ValueError) as error:
-        raise SystemExit(f"--network {args.network}: {error}") from None
-
-
 def main(argv=None):
     """Train, and report the validation accuracy of the last epoch."""
     args = parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
     logging.info("%s", " ".join(f"{k}={v}" for k, v in vars(args).items() if v is not None))
     fit.seed_all(args.seed)
-    network = get_network(args)
+    network = get_network(args, data.IMAGE_SHAPE, NETWORKS)
     kv = fit.check(args)  # before the data is loaded, and perhaps fetched
     train, val = data.iterators(args, kv)
+    if args.test_io:
+        fit.test_reading(args, train)
+        return
     logging.info(
         "training %s on %d images of %s, validating on %d",
         args.network,
@@ -55,13 +42,7 @@ def main(argv=None):
         val.num_data,
     )
     _, history = fit.fit(args, network, train, val, kv)
-    if history.epochs:
-        accuracy = history.epochs[-1]["validation"]["accuracy"]
-        logging.info(
-            "validation accuracy after epoch %d: %.2f %%",
-            history.epochs[-1]["epoch"],
-            100 * accuracy,
-        )
+    fit.report(history)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import logging
 import math
 import random
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,7 @@ def add_fit_args(parser):
     """Add the options of training; the names are those of MXNet's own example scripts."""
     group = parser.add_argument_group("training")
     group.add_argument("--network", default="mlp", help="file of symbols/, e.g. lenet")
-    group.add_argument("--num-layers", type=int, help="layers of the network, for resnet, lstm")
+    group.add_argument("--num-layers", type=int, help="its layers, for resnet, vgg, lstm")
     group.add_argument(
         "--dtype",
         choices=("float16", "float32"),
@@ -60,6 +61,12 @@ def add_fit_args(parser):
         help="factor of the learning rate at each step",
     )
     group.add_argument("--lr-step-epochs", type=indices, default="10", help="e.g. 30,60")
+    group.add_argument(
+        "--warmup-epochs", type=int, default=0, help="epochs in which the learning rate rises"
+    )
+    group.add_argument(
+        "--warmup-strategy", choices=("linear", "constant"), default="linear", help="how it does"
+    )
     group.add_argument("--initializer", choices=sorted(INITIALIZERS), default="default")
     group.add_argument("--optimizer", default="sgd", help="name of the optimizer")
     group.add_argument("--mom", type=float, default=0.9, help="momentum, of those that have one")
@@ -76,6 +83,13 @@ def add_fit_args(parser):
         metavar="N",
         help="log statistics of parameters and outputs every N batches",
     )
+    group.add_argument(
+        "--test-io", type=int, choices=(0, 1), default=0, help="1: read images, and train nothing"
+    )
+    group.add_argument(
+        "--gc-type", default="none", help="compression of gradients between machines: none, 2bit"
+    )
+    group.add_argument("--gc-threshold", type=float, default=0.5, help="of 2bit")
     group.add_argument("--plot", metavar="FILE.png", help="draw loss and accuracy of each epoch")
     group = parser.add_argument_group("checkpoints")
     group.add_argument("--model-prefix", help="write PREFIX-symbol.json and PREFIX-0001.params ...")
@@ -96,9 +110,17 @@ def learning_rate(args, batches_per_epoch):
     steps = args.lr_step_epochs
     lr = args.lr * args.lr_factor ** sum(step <= begin for step in steps)
     ahead = [batches_per_epoch * (step - begin) for step in steps if step > begin]
-    if not ahead or args.lr_factor == 1:
+    warmup = batches_per_epoch * max(args.warmup_epochs - begin, 0)
+    if not warmup and (not ahead or args.lr_factor == 1):
         return lr, None
-    return lr, mx.lr_scheduler.MultiFactorScheduler(step=ahead, factor=args.lr_factor, base_lr=lr)
+    scheduler = mx.lr_scheduler.MultiFactorScheduler(
+        step=ahead or [2**31],  # never
+        factor=args.lr_factor,
+        base_lr=lr,
+        warmup_steps=warmup,
+        warmup_mode=args.warmup_strategy,
+    )
+    return lr, scheduler
 
 
 def optimizer_params(args, batches_per_epoch):
@@ -143,16 +165,60 @@ def check(args):
         if args.model_prefix:
             mx.callback.do_checkpoint(args.model_prefix).check_before_training()
         mx.optimizer.create(args.optimizer, **optimizer_params(args, 1))
-        return mx.kvstore.create(args.kv_store)
+        kv = mx.kvstore.create(args.kv_store)
+        if args.gc_type != "none":
+            kv.set_gradient_compression({"type": args.gc_type, "threshold": args.gc_threshold})
+        return kv
     except mx.base.MXNetError as error:
         raise SystemExit(str(error)) from None
 
 
-def fit(args, network, train, val, kv):
-    """Train `network` as `args` say and return (module, history)."""
-    batches = math.ceil(train.num_data / args.batch_size)
-    devices = [mx.gpu(i) for i in args.gpus] if args.gpus else mx.cpu()
-    arg_params, aux_params = load_checkpoint(args)
+def devices(args):
+    """The devices of ``--gpus``, or the CPU."""
+    return [mx.gpu(i) for i in args.gpus] if args.gpus else mx.cpu()
+
+
+def test_reading(args, train):
+    """Read an epoch without training, and report how fast that is."""
+    speed = mx.callback.Speedometer(args.batch_size, args.disp_batches)
+    start, count = time.perf_counter(), 0
+    for count, batch in enumerate(train, 1):
+        batch.data[0].wait_to_read()
+        speed(mx.model.BatchEndParam(epoch=0, nbatch=count, eval_metric=None, locals=None))
+    images = count * args.batch_size
+    logging.info("read %d images, %.1f a second", images, images / (time.perf_counter() - start))
+
+
+def report(history):
+    """Log the validation accuracy of the last epoch, or that of training where there is none."""
+    if not history.epochs:
+        return
+    last = history.epochs[-1]
+    what, values = (
+        ("validation", last["validation"]) if "validation" in last else ("training", last["train"])
+    )
+    logging.info(
+        "%s accuracy after epoch %d: %.2f %%", what, last["epoch"], 100 * values["accuracy"]
+    )
+
+
+def fit(args, network, train, val, kv, params=(None, None)):
+    """Train `network` as `args` say and return (module, history).
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    network : Symbol
+    train, val : DataIter
+        `train` has ``num_data``; `val` may be None.
+    kv : KVStore
+    params : (dict, dict)
+        Weights and auxiliary states to begin with; those of ``--load-epoch`` come first.
+    """
+    batches = math.ceil((getattr(args, "num_examples", None) or train.num_data) / args.batch_size)
+    if args.load_epoch is not None:
+        params = load_checkpoint(args)
+    arg_params, aux_params = params
     metric = mx.metric.CompositeEvalMetric([mx.metric.Accuracy(), mx.metric.CrossEntropy()])
     if args.top_k > 1:
         metric.add(mx.metric.TopKAccuracy(top_k=args.top_k))
@@ -167,7 +233,7 @@ def fit(args, network, train, val, kv):
     if args.model_prefix:
         epoch_end.append(mx.callback.do_checkpoint(args.model_prefix, args.save_period))
 
-    module = mx.mod.Module(network, context=devices)
+    module = mx.mod.Module(network, context=devices(args))
     with logging_redirect_tqdm() if on_terminal else contextlib.nullcontext():
         module.fit(
             train,
