@@ -23,6 +23,8 @@ _LATER = {
     )
 }
 _LATER["img"] = "image"
+for _each in ("autograd", "io", "onnx", "text"):
+    _LATER[f"contrib.{_each}"] = f"contrib.{_each}"
 _LATER["compile"] = "gluon.block:compile"
 for _each in ("", "UInt8", "Int8"):
     _LATER[f"io.ImageRecord{_each}Iter"] = f"image.record_iter:ImageRecord{_each}Iter"

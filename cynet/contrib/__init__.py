@@ -4,7 +4,7 @@ from ..ndarray import contrib as nd
 from ..ndarray import contrib as ndarray
 from ..symbol import contrib as sym
 from ..symbol import contrib as symbol
-from . import amp, onnx
+from . import amp
 from . import missing
 
-__all__ = ["amp", "nd", "ndarray", "onnx", "sym", "symbol"]
+__all__ = ["amp", "nd", "ndarray", "sym", "symbol"]

@@ -21,13 +21,13 @@ def test_as_packages_import_it():
         "from mxnet.gluon.data.dataloader import ForkingPickler, _as_in_context\n"
         "import mxnet.contrib.ndarray as nd\n"
         "print(callable(nd.arange_like), amp._amp_initialized)\n"
-        "try: import mxnet.contrib.text\n"
+        "try: import mxnet.contrib.quantization\n"
         "except ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     lines = done.stdout.splitlines()
     assert lines[0] == "True False", done.stderr
-    assert "mx.contrib.text is a name of MXNet 1.9.1 that cynet does not provide" in lines[1]
+    assert "mx.contrib.quantization is a name of MXNet 1.9.1 that cynet does not provide" in lines[1]
 
 
 def test_mixed_precision_is_said():

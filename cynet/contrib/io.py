@@ -1,0 +1,90 @@
+"""mx.contrib.io: a Gluon DataLoader as an iterator that Module takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.errors import ArgumentTypeError, ShapeError
+from ..io import DataBatch, DataDesc, DataIter
+from ..ndarray import NDArray, array, concat, zeros
+
+__all__ = ["DataLoaderIter"]
+
+
+class DataLoaderIter(DataIter):
+    """Batches of a DataLoader, each a pair of data and label.
+
+    A last batch that is smaller is filled with zeros, and its `pad` says by how many rows.
+
+    Parameters
+    ----------
+    loader : gluon.data.DataLoader
+    data_name, label_name : str
+    dtype : str or dtype
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> pairs = mx.gluon.data.ArrayDataset(mx.nd.ones((5, 2)), mx.nd.zeros(5))
+    >>> batches = mx.contrib.io.DataLoaderIter(mx.gluon.data.DataLoader(pairs, batch_size=3))
+    >>> [batch.pad for batch in batches]
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        loader: Any,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__()
+        self._loader, self._iter = loader, iter(loader)
+        self._dtype, self._batch = dtype, None
+        first = next(self._iter, None)
+        if not isinstance(first, (list, tuple)) or len(first) != 2:
+            raise ArgumentTypeError(
+                "DataLoaderIter: the loader's batches must be pairs of data and label"
+            )
+        data, label = first
+        self.batch_size = data.shape[0]
+        self.provide_data = [DataDesc(data_name, data.shape, dtype)]
+        self.provide_label = [DataDesc(label_name, label.shape, dtype)]
+        self.reset()
+
+    def reset(self) -> None:
+        self._iter = iter(self._loader)
+        self._batch = None
+
+    def iter_next(self) -> bool:
+        self._batch = next(self._iter, None)
+        if self._batch is not None and self._batch[0].shape[0] > self.batch_size:
+            raise ShapeError(
+                f"DataLoaderIter: a batch has {self._batch[0].shape[0]} rows, "
+                f"the first one had {self.batch_size}"
+            )
+        return self._batch is not None
+
+    def _filled(self, value: Any) -> NDArray:
+        value = value.astype(self._dtype) if isinstance(value, NDArray) else array(value)
+        pad = self.getpad()
+        if pad:
+            value = concat(value, zeros((pad, *value.shape[1:]), dtype=self._dtype), dim=0)
+        return value
+
+    def getdata(self) -> list[NDArray]:
+        return [self._filled(self._batch[0])]
+
+    def getlabel(self) -> list[NDArray]:
+        return [self._filled(self._batch[1])]
+
+    def getpad(self) -> int:
+        return self.batch_size - self._batch[0].shape[0]
+
+    def getindex(self) -> None:
+        return None
+
+    def next(self) -> DataBatch:
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())

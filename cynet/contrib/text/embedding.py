@@ -1,0 +1,364 @@
+"""mx.contrib.text.embedding: vectors of tokens, read from text files."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ndarray as nd
+from ...base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FormatError,
+    MissingFileError,
+    NotFoundError,
+    shown,
+)
+from ...gluon.errors import MismatchError
+from .vocab import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...ndarray import NDArray
+
+__all__ = [
+    "CompositeEmbedding",
+    "CustomEmbedding",
+    "FastText",
+    "GloVe",
+    "TokenEmbedding",
+    "create",
+    "get_pretrained_file_names",
+    "register",
+]
+_ROOT = os.path.join("~", ".mxnet", "embeddings")
+_REGISTRY: dict[str, type[TokenEmbedding]] = {}
+
+
+class TokenEmbedding(Vocabulary):
+    """A vocabulary with a vector for each token; what the embeddings here have in common.
+
+    Attributes
+    ----------
+    vec_len : int
+    idx_to_vec : NDArray of shape (tokens, vec_len)
+        Row 0 is the vector of unknown tokens.
+    """
+
+    pretrained_file_name_sha1: dict[str, str] = {}
+    pretrained_archive_name_sha1: dict[str, str] = {}
+    _vectors: NDArray
+
+    @property
+    def vec_len(self) -> int:
+        """Numbers in each vector."""
+        return int(self._vectors.shape[1])
+
+    @property
+    def idx_to_vec(self) -> NDArray:
+        """The vectors, one in a row."""
+        return self._vectors
+
+    def get_vecs_by_tokens(self, tokens: Any, lower_case_backup: bool = False) -> NDArray:
+        """The vector of a token, or the matrix of several; unknown ones have the vector 0 has.
+
+        Parameters
+        ----------
+        tokens : str or list of str
+        lower_case_backup : bool
+            Look a token up in lower case where it is unknown as it is.
+        """
+        single = isinstance(tokens, str)
+        numbers = []
+        for each in [tokens] if single else tokens:
+            number = self._numbers.get(each)
+            if number is None and lower_case_backup:
+                number = self._numbers.get(each.lower())
+            numbers.append(number or 0)
+        found = nd.take(self._vectors, nd.array(numbers, dtype="int32"))
+        return found[0] if single else found
+
+    def update_token_vectors(self, tokens: Any, new_vectors: NDArray) -> None:
+        """Give tokens other vectors.
+
+        Parameters
+        ----------
+        tokens : str or list of str
+        new_vectors : NDArray
+            Of shape (vec_len,) for one token, (tokens, vec_len) for several.
+
+        Raises
+        ------
+        ArgumentError
+            An unknown token; name the unknown token itself to change its vector.
+        """
+        names = [tokens] if isinstance(tokens, str) else list(tokens)
+        wanted = {(len(names), self.vec_len)} | ({(self.vec_len,)} if len(names) == 1 else set())
+        if tuple(new_vectors.shape) not in wanted:
+            raise MismatchError(
+                f"update_token_vectors: {len(names)} tokens have vectors of shape "
+                f"({len(names)}, {self.vec_len}), got {tuple(new_vectors.shape)}"
+            )
+        unknown = [each for each in names if each not in self._numbers]
+        if unknown:
+            raise ArgumentError(f"update_token_vectors: the token {shown(unknown[0])} is unknown")
+        rows = [self._numbers[each] for each in names]
+        self._vectors[nd.array(rows, dtype="int32")] = new_vectors.reshape((len(rows), -1))
+
+    # --- reading ----------------------------------------------------------------------------------
+    def _read(self, path, delimiter, encoding, init_unknown_vec):
+        """Tokens and vectors of a file: a token and its numbers on each line."""
+        seen, rows = {}, []
+        unknown = None
+        with open(path, encoding=encoding) as file:
+            for number, line in enumerate(file, 1):
+                token, *numbers = line.rstrip().split(delimiter)
+                if number == 1 and len(numbers) <= 1:
+                    continue  # fastText writes how many there are
+                if len(numbers) <= 1:
+                    warnings.warn(
+                        f"{path}:{number}: the vector of {shown(token)} has "
+                        f"{len(numbers)} numbers; the line is left out",
+                        stacklevel=4,
+                    )
+                    continue
+                try:
+                    vector = np.array(numbers, "float32")
+                except ValueError:
+                    raise FormatError(
+                        f"{path}:{number}: no numbers behind {shown(token)}"
+                    ) from None
+                if rows and len(vector) != len(rows[0]):
+                    raise MismatchError(
+                        f"{path}:{number}: the vector of {shown(token)} has {len(vector)} numbers, "
+                        f"those before have {len(rows[0])}"
+                    )
+                if token == self._unknown and unknown is None:
+                    unknown = vector
+                elif token in seen:
+                    warnings.warn(
+                        f"{path}:{number}: {shown(token)} stands twice; the first counts",
+                        stacklevel=4,
+                    )
+                else:
+                    seen[token] = None
+                    rows.append(vector)
+        if not rows:
+            raise FormatError(f"{path}: the file has no vectors")
+        if unknown is None:
+            unknown = init_unknown_vec(shape=len(rows[0])).asnumpy().astype("float32")
+        self._tokens = [self._unknown, *seen]
+        self._numbers = {token: i for i, token in enumerate(self._tokens)}
+        self._vectors = nd.array(np.stack([unknown, *rows]))
+
+    def _keep(self, vocabulary):
+        """Only the tokens of a vocabulary, with its numbers."""
+        if not isinstance(vocabulary, Vocabulary):
+            raise ArgumentTypeError(
+                f"vocabulary must be a Vocabulary, got {type(vocabulary).__name__}"
+            )
+        vectors = self.get_vecs_by_tokens(vocabulary.idx_to_token)
+        self._take(vocabulary)
+        self._vectors = vectors
+
+    def _take(self, vocabulary):
+        self._tokens = list(vocabulary.idx_to_token)
+        self._numbers = dict(vocabulary.token_to_idx)
+        self._unknown = vocabulary.unknown_token
+        self._reserved = vocabulary.reserved_tokens
+
+    def _begin(self, kwargs):
+        Vocabulary.__init__(self, **kwargs)
+
+
+def register(embedding_cls: type[TokenEmbedding]) -> type[TokenEmbedding]:
+    """Decorator: `create` finds the class by its name in lower case."""
+    _REGISTRY[embedding_cls.__name__.lower()] = embedding_cls
+    return embedding_cls
+
+
+def create(embedding_name: str, **kwargs: Any) -> TokenEmbedding:
+    """An embedding by its name (``"glove"``, ``"fasttext"``).
+
+    Raises
+    ------
+    MismatchError
+        No class is registered under that name.
+    """
+    made = _REGISTRY.get(str(embedding_name).lower())
+    if made is None:
+        raise MismatchError(
+            f"there is no embedding {shown(embedding_name)}; there are {', '.join(_REGISTRY)}"
+        )
+    return made(**kwargs)
+
+
+def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
+    """Names of the files of an embedding, or of all: {name: list}.
+
+    Raises
+    ------
+    NotFoundError
+        No class is registered under that name.
+    """
+    if embedding_name is not None:
+        made = _REGISTRY.get(str(embedding_name).lower())
+        if made is None:
+            raise NotFoundError(
+                f"there is no embedding {shown(embedding_name)}; there are {', '.join(_REGISTRY)}"
+            )
+        return list(made.pretrained_file_name_sha1)
+    return {name: list(made.pretrained_file_name_sha1) for name, made in _REGISTRY.items()}
+
+
+class _FromRoot(TokenEmbedding):
+    """An embedding in a file of a known name, under a folder of embeddings."""
+
+    _home = ""
+
+    def _load(self, name, root, init_unknown_vec, vocabulary, kwargs):
+        self._begin(kwargs)
+        known = self.pretrained_file_name_sha1
+        if known and name not in known:
+            raise NotFoundError(f"there is no file {shown(name)}; there are {', '.join(known)}")
+        path = os.path.join(os.path.expanduser(root), type(self).__name__.lower(), name)
+        if not os.path.isfile(path):
+            raise MissingFileError(
+                f"{type(self).__name__}: there is no file {path}; take it from {self._home}, "
+                "where it is published, and put it there"
+            )
+        self._read(path, " ", "utf8", init_unknown_vec)
+        if vocabulary is not None:
+            self._keep(vocabulary)
+
+
+@register
+class GloVe(_FromRoot):
+    """GloVe's vectors, from a file that was downloaded from its page.
+
+    Parameters
+    ----------
+    pretrained_file_name : str
+        One of ``get_pretrained_file_names("glove")``.
+    embedding_root : path
+        The file is looked for in its folder ``glove``.
+    init_unknown_vec : callable
+        ``f(shape=n)`` gives the vector of unknown tokens, where the file has none.
+    vocabulary : Vocabulary, optional
+        Keep its tokens alone.
+    """
+
+    _home = "https://nlp.stanford.edu/projects/glove"
+    pretrained_file_name_sha1 = {
+        "glove.42B.300d.txt": "876767977d6bd4d947c0f84d44510677bc94612a",
+        "glove.6B.50d.txt": "21bf566a9d27f84d253e0cd4d4be9dcc07976a6d",
+        "glove.6B.100d.txt": "16b1dbfaf35476790bd9df40c83e2dfbd05312f1",
+        "glove.6B.200d.txt": "17d0355ddaa253e298ede39877d1be70f99d9148",
+        "glove.6B.300d.txt": "646443dd885090927f8215ecf7a677e9f703858d",
+        "glove.840B.300d.txt": "294b9f37fa64cce31f9ebb409c266fc379527708",
+        "glove.twitter.27B.25d.txt": "767d80889d8c8a22ae7cd25e09d0650a6ff0a502",
+        "glove.twitter.27B.50d.txt": "9585f4be97e286339bf0112d0d3aa7c15a3e864d",
+        "glove.twitter.27B.100d.txt": "1bbeab8323c72332bd46ada0fc3c99f2faaa8ca8",
+        "glove.twitter.27B.200d.txt": "7921c77a53aa5977b1d9ce3a7c4430cbd9d1207a",
+    }
+    pretrained_archive_name_sha1 = {
+        "glove.42B.300d.zip": "f8e722b39578f776927465b71b231bae2ae8776a",
+        "glove.6B.zip": "b64e54f1877d2f735bdd000c1d7d771e25c7dfdc",
+        "glove.840B.300d.zip": "8084fbacc2dee3b1fd1ca4cc534cbfff3519ed0d",
+        "glove.twitter.27B.zip": "dce69c404025a8312c323197347695e81fd529fc",
+    }
+
+    def __init__(
+        self,
+        pretrained_file_name: str = "glove.840B.300d.txt",
+        embedding_root: str = _ROOT,
+        init_unknown_vec: Callable[..., NDArray] = nd.zeros,
+        vocabulary: Vocabulary | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self._load(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary, kwargs)
+
+
+@register
+class FastText(_FromRoot):
+    """fastText's vectors, from any ``.vec`` file of its page; parameters as for `GloVe`."""
+
+    _home = "https://fasttext.cc/docs/en/english-vectors.html"
+
+    def __init__(
+        self,
+        pretrained_file_name: str = "wiki.simple.vec",
+        embedding_root: str = _ROOT,
+        init_unknown_vec: Callable[..., NDArray] = nd.zeros,
+        vocabulary: Vocabulary | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self._load(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary, kwargs)
+
+
+class CustomEmbedding(TokenEmbedding):
+    """Vectors of a file of one's own: a token and its numbers on each line.
+
+    Parameters
+    ----------
+    pretrained_file_path : path
+    elem_delim : str
+        What stands between a token and its numbers, and between these.
+    encoding : str
+    init_unknown_vec, vocabulary
+        As for `GloVe`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import cynet as mx
+    >>> path = os.path.join(tempfile.mkdtemp(), "vectors.txt")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("sun 1 2\\nmoon 3 4\\n")
+    >>> vectors = mx.contrib.text.embedding.CustomEmbedding(path)
+    >>> vectors.get_vecs_by_tokens(["moon", "mars"]).asnumpy().tolist()
+    [[3.0, 4.0], [0.0, 0.0]]
+    """
+
+    def __init__(
+        self,
+        pretrained_file_path: Any,
+        elem_delim: str = " ",
+        encoding: str = "utf8",
+        init_unknown_vec: Callable[..., NDArray] = nd.zeros,
+        vocabulary: Vocabulary | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self._begin(kwargs)
+        self._read(pretrained_file_path, elem_delim, encoding, init_unknown_vec)
+        if vocabulary is not None:
+            self._keep(vocabulary)
+
+
+class CompositeEmbedding(TokenEmbedding):
+    """Vectors of several embeddings, one behind the other, for the tokens of a vocabulary.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+    token_embeddings : TokenEmbedding or list of TokenEmbedding
+    """
+
+    def __init__(self, vocabulary: Vocabulary, token_embeddings: Any) -> None:
+        if not isinstance(vocabulary, Vocabulary):
+            raise MismatchError(
+                f"CompositeEmbedding takes a Vocabulary, got {type(vocabulary).__name__}"
+            )
+        parts: Sequence[Any] = (
+            token_embeddings if isinstance(token_embeddings, (list, tuple)) else [token_embeddings]
+        )
+        for each in parts:
+            if not isinstance(each, TokenEmbedding):
+                raise MismatchError(f"CompositeEmbedding: {type(each).__name__} is no embedding")
+        self._take(vocabulary)
+        vectors = [each.get_vecs_by_tokens(self._tokens) for each in parts]
+        self._vectors = nd.concat(*vectors, dim=1)

@@ -1,0 +1,44 @@
+"""mx.contrib.text.utils: counting tokens."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+__all__ = ["count_tokens_from_str"]
+
+
+def count_tokens_from_str(
+    source_str: str,
+    token_delim: str = " ",
+    seq_delim: str = "\n",
+    to_lower: bool = False,
+    counter_to_update: Counter[str] | None = None,
+) -> Counter[str]:
+    """Count the tokens of a text.
+
+    Parameters
+    ----------
+    source_str : str
+    token_delim, seq_delim : str
+        What stands between tokens and between sequences: regular expressions.
+    to_lower : bool
+        Count ``A`` as ``a``.
+    counter_to_update : collections.Counter, optional
+        Where counts are added; a new one by default.
+
+    Returns
+    -------
+    collections.Counter
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> counts = mx.contrib.text.utils.count_tokens_from_str("to be or not to be")
+    >>> counts["to"], counts["or"]
+    (2, 1)
+    """
+    text = source_str.lower() if to_lower else source_str
+    found = Counter() if counter_to_update is None else counter_to_update
+    found.update(word for word in re.split(f"{token_delim}|{seq_delim}", text) if word)
+    return found

@@ -1,0 +1,120 @@
+"""mx.contrib.text.vocab: tokens and their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base.errors import ArgumentError, ArgumentTypeError, shown
+from ...gluon.errors import MismatchError
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Sequence
+
+__all__ = ["Vocabulary"]
+
+
+class Vocabulary:
+    """Numbers of tokens: the unknown token is 0, then reserved ones, then those counted.
+
+    The most frequent token comes first; among equally frequent ones the order is alphabetical.
+
+    Parameters
+    ----------
+    counter : collections.Counter, optional
+        How often each token was seen.
+    most_freq_count : int, optional
+        At most so many of them are numbered.
+    min_freq : int
+        Rarer ones are unknown.
+    unknown_token : str
+    reserved_tokens : list of str, optional
+        Tokens that are numbered in any case, as ``<pad>``.
+
+    Examples
+    --------
+    >>> import collections
+    >>> import cynet as mx
+    >>> counts = collections.Counter(["b", "a", "b"])
+    >>> vocabulary = mx.contrib.text.vocab.Vocabulary(counts, reserved_tokens=["<pad>"])
+    >>> vocabulary.idx_to_token
+    ['<unk>', '<pad>', 'b', 'a']
+    >>> vocabulary.to_indices(["a", "c"])
+    [3, 0]
+    """
+
+    def __init__(
+        self,
+        counter: Counter[str] | None = None,
+        most_freq_count: int | None = None,
+        min_freq: int = 1,
+        unknown_token: str = "<unk>",
+        reserved_tokens: Sequence[str] | None = None,
+    ) -> None:
+        if min_freq < 1:
+            raise MismatchError(f"Vocabulary: min_freq must be 1 or more, got {min_freq}")
+        reserved = list(reserved_tokens or ())
+        if unknown_token in reserved:
+            raise MismatchError(
+                f"Vocabulary: reserved_tokens have the unknown token {unknown_token!r}"
+            )
+        if len(set(reserved)) != len(reserved):
+            raise MismatchError("Vocabulary: a token stands twice in reserved_tokens")
+        self._unknown = unknown_token
+        self._reserved = reserved or None
+        self._tokens = [unknown_token, *reserved]
+        if counter is not None:
+            taken = set(self._tokens)
+            rows = sorted((-n, token) for token, n in counter.items())
+            rows = rows if most_freq_count is None else rows[:most_freq_count]
+            self._tokens += [t for n, t in rows if -n >= min_freq and t not in taken]
+        self._numbers = {token: i for i, token in enumerate(self._tokens)}
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    @property
+    def token_to_idx(self) -> dict[str, int]:
+        """Number of each token."""
+        return self._numbers
+
+    @property
+    def idx_to_token(self) -> list[str]:
+        """Tokens by number."""
+        return self._tokens
+
+    @property
+    def unknown_token(self) -> str:
+        """What stands for every token without a number."""
+        return self._unknown
+
+    @property
+    def reserved_tokens(self) -> list[str] | None:
+        """The reserved ones, or None."""
+        return self._reserved
+
+    def to_indices(self, tokens: Any) -> Any:
+        """Numbers of a token or of a list of them; 0 for unknown ones."""
+        if isinstance(tokens, str):
+            return self._numbers.get(tokens, 0)
+        return [self._numbers.get(each, 0) for each in tokens]
+
+    def to_tokens(self, indices: Any) -> Any:
+        """Tokens of a number or of a list of them.
+
+        Raises
+        ------
+        ArgumentError
+            A number that no token has.
+        """
+        single = isinstance(indices, int)
+        found = []
+        for each in [indices] if single else indices:
+            if not isinstance(each, int):
+                raise ArgumentTypeError(f"to_tokens takes ints, got {shown(each)}")
+            if not 0 <= each < len(self._tokens):
+                raise ArgumentError(
+                    f"to_tokens: there are numbers 0 to {len(self._tokens) - 1}, got {each}"
+                )
+            found.append(self._tokens[each])
+        return found[0] if single else found
