@@ -93,7 +93,7 @@ def grad_and_loss(func: Callable[..., Any], argnum: Any = None) -> Callable[...,
     >>> import cynet as mx
     >>> f = mx.contrib.autograd.grad_and_loss(lambda x, y: x * y)
     >>> grads, out = f(mx.nd.array([2.0]), mx.nd.array([3.0]))
-    >>> [g.asscalar() for g in grads], out.asscalar()
+    >>> [float(g.asscalar()) for g in grads], float(out.asscalar())
     ([3.0, 2.0], 6.0)
     """
 

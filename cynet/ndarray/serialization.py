@@ -31,6 +31,7 @@ from ..base.guard import guarded
 from ..context import cpu
 from ._fill import read_in
 from .creation import array
+from .interchange import form_of, packed, read
 from .ndarray import NDArray
 
 if TYPE_CHECKING:
@@ -287,7 +288,7 @@ def parse(data, name):
 
 @guarded
 def load(fname: FileName) -> Any:
-    """The arrays of a ``.params`` file.
+    """The arrays of a ``.params`` file, or of one that ends in ``.npz`` or ``.safetensors``.
 
     They are read into the memory of the arrays, so that loading takes little more memory than they
     do.
@@ -319,6 +320,8 @@ def load(fname: FileName) -> Any:
     [1.0, 2.0]
     """
     name = file_name(fname, "load: a file name")
+    if form := form_of(name):
+        return read(name, form)
     with opened(name) as file:
         return load_from(file, name)
 
@@ -444,6 +447,7 @@ def save(fname: FileName, data: NDArray | Sequence[NDArray] | Mapping[str, NDArr
     Parameters
     ----------
     fname : str or path
+        One that ends in ``.npz`` or ``.safetensors`` (extra ``safetensors``) gets that format.
     data : NDArray, list of NDArray or dict of str to NDArray
 
     Raises
@@ -459,7 +463,10 @@ def save(fname: FileName, data: NDArray | Sequence[NDArray] | Mapping[str, NDArr
     See `load`.
     """
     name = file_name(fname, "save: a file name")
-    write_atomically(name, chunks_of(data))
+    if form := form_of(name):
+        write_atomically(name, packed(form, *_arrays_and_names(data), name))
+    else:
+        write_atomically(name, chunks_of(data))
 
 
 @guarded

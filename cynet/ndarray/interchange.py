@@ -1,0 +1,98 @@
+"""Arrays in files of other programs: NumPy's ``.npz`` and ``.safetensors``, by a file's ending."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base.compat import optional
+from ..base.errors import ArgumentError, FormatError, shown
+from ..base.files import opened, read_file
+from .creation import array
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .ndarray import NDArray
+
+_FREE, _TIMES = 64 << 20, 200  # a compressed file may hold that much, or that many times its size
+
+
+def form_of(name: str) -> str:
+    """``"npz"``, ``"safetensors"``, or ``""`` for MXNet's own format."""
+    ending = name.rpartition(".")[2].lower()
+    return ending if ending in ("npz", "safetensors") else ""
+
+
+def read(name: str, form: str) -> dict[str, NDArray]:
+    """The arrays of a file by name; numbers without axes become arrays of one element.
+
+    Raises
+    ------
+    FormatError
+        The file is damaged, or has arrays of a dtype that cynet lacks.
+    """
+    if form == "npz":
+        with opened(name) as file:
+            values = _read_npz(file, name)
+    else:
+        library = optional("safetensors.numpy", f"load of {shown(name)}")
+        try:
+            values = library.load(read_file(name))
+        except Exception as error:  # classes of the package's compiled part
+            raise FormatError(f"{name}: {error}") from None
+    return {key: _array(value, key, name) for key, value in values.items()}
+
+
+def _read_npz(file, name):
+    values = {}
+    try:
+        with zipfile.ZipFile(file) as archive:
+            size = sum(each.file_size for each in archive.infolist())
+            packed = sum(each.compress_size for each in archive.infolist())
+            if size > max(_FREE, _TIMES * packed):
+                raise FormatError(f"{name}: {packed} bytes say that they hold {size}")
+            for each in archive.infolist():
+                data = archive.read(each)
+                key = each.filename.removesuffix(".npy")
+                values[key] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"{name}: {error}") from None
+    return values
+
+
+def _array(value, key, name):
+    try:
+        return array(value.reshape(value.shape or (1,)), dtype=value.dtype)
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"{name}: array {shown(key)} of dtype {value.dtype}: {error}") from None
+
+
+def packed(form: str, arrays: Sequence[NDArray], names: Sequence[str], name: str) -> bytes:
+    """The bytes of a file; arrays without names are called arr_0, arr_1, ... as NumPy does.
+
+    Raises
+    ------
+    ArgumentError
+        A name that the format cannot hold.
+    """
+    names = names or [f"arr_{i}" for i in range(len(arrays))]
+    values: Mapping[str, Any] = {key: each.asnumpy() for key, each in zip(names, arrays)}
+    if form == "safetensors":
+        library = optional("safetensors.numpy", f"save of {shown(name)}")
+        made: bytes = library.save(dict(values))
+        return made
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for key, value in values.items():
+            if not key or key.startswith("/") or "\\" in key:
+                raise ArgumentError(f"save: the name {shown(key)} has no form in a .npz file")
+            with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, value, allow_pickle=False)
+    return file.getvalue()
