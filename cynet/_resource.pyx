@@ -39,6 +39,9 @@ cdef extern from *:
     // while that is set: the newest buffer of each index among those it has
     static thread_local CynetTemp cynet_kept[CYNET_TEMPS];
     static CynetTemp* cynet_temps() { static thread_local CynetTemps temps; return temps.items; }
+    // Streams of this thread alone, in place of the CPU's, while `own` is set.
+    struct CynetOwnStreams { bool own; unsigned long long seed, drawn; };
+    static thread_local CynetOwnStreams cynet_own_streams;
     static void cynet_resource_at_fork(void (*before)(), void (*parent)(), void (*child)()) {
     #if !defined(_WIN32)
         pthread_atfork(before, parent, child);
@@ -60,6 +63,11 @@ cdef extern from *:
     Temp* temps "cynet_temps" () noexcept nogil
     void* kept_space "cynet_kept_space"
     Temp* kept "cynet_kept"
+    ctypedef struct OwnStreams "CynetOwnStreams":
+        bint own
+        unsigned long long seed
+        unsigned long long drawn
+    OwnStreams own_streams "cynet_own_streams"
     void at_fork "cynet_resource_at_fork" (
         void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
         void (*child)() noexcept nogil) noexcept nogil
@@ -170,6 +178,11 @@ cdef uint64_t draw_many(uint64_t n, int dev_type, int dev_id, uint64_t* seed) no
     """Take the next n streams; returns the first one's number."""
     cdef Generator* generator
     cdef uint64_t first
+    if own_streams.own and dev_type == kCPU:
+        seed[0] = _device_seed(own_streams.seed, dev_id)
+        first = own_streams.drawn
+        own_streams.drawn = first + n
+        return first
     _lock.lock()
     generator = _generator(dev_type, dev_id)
     seed[0] = generator.seed
@@ -270,6 +283,27 @@ def set_random_state(state):
         generator = _generator(dev_type, dev_id)
         generator.seed, generator.drawn = seed, drawn
         _lock.unlock()
+
+
+def use_own_streams(state):
+    """Give this thread CPU streams of its own, or take them away.
+
+    Parameters
+    ----------
+    state : (int, int) or None
+        (seed, streams drawn), a seed as of `seed_device`; None: the device's streams again.
+
+    Returns
+    -------
+    (int, int) or None
+        What there was before.
+    """
+    before = (own_streams.seed, own_streams.drawn) if own_streams.own else None
+    own_streams.own = state is not None
+    if state is not None:
+        own_streams.seed = <uint64_t>(state[0] & 0xFFFFFFFFFFFFFFFF)
+        own_streams.drawn = <uint64_t>state[1]
+    return before
 
 
 def next_stream(ctx):

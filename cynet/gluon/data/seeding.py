@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from ... import random as mx_random
+from ..._resource import use_own_streams
 from ..block.traced import UntraceableError
 from ..tracing import has_trace
 
@@ -75,12 +76,14 @@ def seed_process(seed):
 
 @contextmanager
 def seeded_thread(seed):
-    """This thread's `sample_generator` for a batch."""
+    """This thread's `sample_generator`, and what operators draw that it calls, for a batch."""
     before, _local.generator = _local.generator, np.random.default_rng(seed)
+    streams = use_own_streams((seed, 0))
     try:
         yield
     finally:
         _local.generator = before
+        use_own_streams(streams)
 
 
 @contextmanager

@@ -20,11 +20,11 @@ def check_image(prop, shape, channels=None, words="(H, W, C) or (N, H, W, C)", a
     if shape is None:
         return
     if len(shape) not in (3, 4):
-        raise ShapeError(f"{prop.op_name} takes images {words}, got shape {tuple(shape)}")
+        raise ShapeError(f"{prop.op_name} takes {words}, got shape {tuple(shape)}")
     if channels and shape[axis] and shape[axis] not in channels:
         some = " or ".join(map(str, channels))
         raise ShapeError(
-            f"{prop.op_name} takes images {words} of {some} channels, got shape {tuple(shape)}"
+            f"{prop.op_name} takes {words} of {some} channels, got shape {tuple(shape)}"
         )
 
 

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .... import ndarray as nd
 from ....base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ....base.guard import guarded
-from ....base.opencv import resized, short_size
+from ....base.opencv import INTERPOLATIONS, short_size
 from ....image import imrotate
 from ....image.geometry import center_box, chosen, crop, made, random_sized_box
 from ....ndarray import NDArray
-from ...block import Block
+from ....symbol import Symbol
+from ...block import Block, HybridBlock
 from ..seeding import sample_generator
 
 if TYPE_CHECKING:
@@ -40,6 +42,11 @@ def _pair(size):
     return pair
 
 
+def _check_array(transform, x):
+    if not isinstance(x, (NDArray, Symbol)):
+        raise ArgumentTypeError(f"{type(transform).__name__} takes an NDArray, got {shown(x)}")
+
+
 class _OfPixels(Block):
     """A function of the pixels of an image (H, W, C), or of each of a batch (N, H, W, C)."""
 
@@ -60,8 +67,20 @@ class _OfPixels(Block):
         return array
 
 
+def _resize(x, size, keep_ratio, interpolation):
+    """The image or images in another size; of kinds 9 and 10 of interpolation the sizes decide, or
+    chance."""
+    if interpolation == 10:
+        interpolation = int(sample_generator().integers(INTERPOLATIONS))
+    elif interpolation == 9 and len(x.shape) in (3, 4):
+        old = x.shape[-3:-1]
+        new = short_size(*old, size[0]) if keep_ratio else (size[-1], size[0])
+        interpolation = chosen(interpolation, (*old, *new))
+    return nd.image.resize(x, size=size, keep_ratio=keep_ratio, interp=interpolation)
+
+
 @guarded(but=("forward",))
-class Resize(_OfPixels):
+class Resize(HybridBlock):
     """Another size.
 
     Parameters
@@ -83,14 +102,13 @@ class Resize(_OfPixels):
     def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1) -> None:
         super().__init__()
         self._size, self._interpolation = _pair(size), interpolation
-        self._keeps = keep_ratio and isinstance(size, int)
+        self._keeps = bool(keep_ratio and isinstance(size, int))
 
-    def _changed(self, array):
-        old = array.shape[:2]
-        width, height = self._size
-        if self._keeps:
-            height, width = short_size(*old, width)
-        return resized(array, width, height, chosen(self._interpolation, (*old, height, width)))
+    def forward(self, x: Any) -> Any:
+        """The image (H, W, C), or images (N, H, W, C), in that size."""
+        _check_array(self, x)
+        size = self._size[:1] if self._keeps else self._size
+        return _resize(x, size, self._keeps, self._interpolation)
 
 
 @guarded(but=("forward",))
@@ -145,7 +163,7 @@ class RandomResizedCrop(_OfPixels):
 
 
 @guarded(but=("forward",))
-class CropResize(_OfPixels):
+class CropResize(HybridBlock):
     """A part of an image, resized if a size is given.
 
     Parameters
@@ -171,14 +189,12 @@ class CropResize(_OfPixels):
         self._size = None if size is None else _pair(size)
         self._interpolation = 1 if interpolation is None else interpolation
 
-    def _changed(self, array):
-        x, y, width, height = self._box
-        if x + width > array.shape[1] or y + height > array.shape[0]:
-            raise ArgumentError(
-                f"a part of {width} x {height} at ({x}, {y}) is not inside an image of"
-                f" {array.shape[1]} x {array.shape[0]}"
-            )
-        return crop(array, *self._box, self._size, self._interpolation)
+    def forward(self, x: Any) -> Any:
+        """That part of the image (H, W, C), or of the images (N, H, W, C)."""
+        _check_array(self, x)
+        left, top, width, height = self._box
+        out = nd.image.crop(x, x=left, y=top, width=width, height=height)
+        return out if self._size is None else _resize(out, self._size, False, self._interpolation)
 
 
 @guarded(but=("forward",))

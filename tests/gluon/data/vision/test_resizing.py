@@ -71,7 +71,7 @@ def test_wrong_arguments():
     for wrong, says in (
         (lambda: transforms.Resize((3, 4, 5)), "an int or"),
         (lambda: transforms.CenterCrop(0), "an int or"),
-        (lambda: transforms.CropResize(20, 3, 30, 9)(image), "not inside an image of 31 x 24"),
+        (lambda: transforms.CropResize(20, 3, 30, 9)(image), "go beyond the 31 columns"),
         (lambda: transforms.Resize(3)(image[0]), r"takes \(H, W, C\)"),
         (lambda: transforms.RandomRotation((5, 5)), "angle_limits"),
         (lambda: transforms.RandomRotation((5, 6), rotate_with_proba=2), "from 0 to 1"),
