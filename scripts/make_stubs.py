@@ -50,6 +50,7 @@ TAIL = {  # keywords that every operator's function takes
 # Modules of a face that show the operators whose names begin so.
 NAMESPACES = {"contrib": "_contrib_", "linalg": "_linalg_", "image": "_image_"}
 RANDOM = "_random_"
+OWN = ("functions", "register")  # make the functions that the stubs list
 
 
 def type_of(name, field):
@@ -64,7 +65,7 @@ def type_of(name, field):
 def always_there(entry):
     """The inputs that an operator has whatever its flags and choices are, in order."""
     prop = entry.prop
-    names = list(describe(entry).arguments + describe(entry).states)
+    names = list(describe(entry).inputs)
     for key, field in prop.fields.items():
         values = (True, False) if isinstance(field, kinds.Bool) else ()
         for value in field.choices if isinstance(field, kinds.Enum) else values:
@@ -77,11 +78,10 @@ def always_there(entry):
 
 def inputs_of(entry, tensor):
     """The inputs in a signature, as (name, annotation); Symbols that are left out are made up."""
-    arguments, states, variable, _ = describe(entry)
+    _, _, variable, _, names = describe(entry)
     if variable:
         return [("*data", f"{tensor} | Sequence[{tensor}]")]
     needed = always_there(entry) if tensor == "NDArray" else ()
-    names = (*arguments, *states)
     return [(n, tensor if n in needed else f"{tensor} | None = None") for n in names]
 
 
@@ -177,11 +177,11 @@ def with_imports(text, *leave):
     return f"{''.join(lines)}\n{text}" if text else ""
 
 
-def reexported(folder):
-    """The names that a face's __init__.py takes from its modules, as import lines and a set."""
+def reexported(folder, file="__init__"):
+    """The names that a file of a face takes from other modules, as import lines and a set."""
     lines, names = [], set()
-    for node in ast.parse((ROOT / "cynet" / folder / "__init__.py").read_text()).body:
-        if isinstance(node, ast.ImportFrom) and node.module != "functions":
+    for node in ast.parse((ROOT / "cynet" / folder / f"{file}.py").read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module not in OWN:
             source = "." * node.level + (node.module or "")
             for alias in node.names:
                 lines.append(f"from {source} import {alias.name} as {alias.name}\n")
@@ -203,7 +203,8 @@ def face(folder, tensor):
     if folder == "ndarray":
         files["op"] = with_imports(f"from . import *\n\n{hidden}")
     for name, prefix in NAMESPACES.items():
-        files[name] = with_imports(functions(tensor, prefix))
+        lines, taken = reexported(folder, name)
+        files[name] = with_imports(lines + functions(tensor, prefix, taken))
     return {f"cynet/{folder}/{name}.pyi": HEADER + text for name, text in files.items()}
 
 

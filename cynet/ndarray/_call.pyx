@@ -122,7 +122,7 @@ cdef int _keep(Door door, Call call, tuple args, dict kwargs) except -1:
         n += 1
     if n > MOST_KNOWN or n != call.n_in + call.n_aux or call.order is not None:
         return 0
-    if call.python:  # users may define it anew
+    if call.python or call.prop.reads_out:  # users may define it anew; `out` is to be there
         return 0
     if len(args) - n + len(kwargs) > MOST_VALUES or "name" in kwargs:
         return 0
@@ -175,7 +175,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
                 return run_known(known.call, arrays, known.n_arrays, <NDArrayBase>wished)
     out = ctx = None
     signature = describe(entry)
-    wanted = signature.arguments + signature.states
+    wanted = signature.inputs
     if args:
         given = list(args)
         for value in given:

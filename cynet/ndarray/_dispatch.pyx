@@ -364,6 +364,9 @@ cdef list run(Call call, list given, list out):
     if out is not None and len(out) != call.n_visible:
         raise ArgumentError(f"operator {call.entry.name} has {call.n_visible} outputs, "
                             f"out has {len(out)} arrays")
+    if out is None and call.prop.reads_out:
+        raise ArgumentError(f"operator {call.entry.name} reads what is in the output with these"
+                            f" parameters: give it as `out`")
     for array in arrays:
         in_pointers.push_back(<PyObject*>array)
     for i in range(call.n_out):

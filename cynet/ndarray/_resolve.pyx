@@ -131,7 +131,7 @@ cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object c
     call.dev_type, call.dev_id = context.device_typeid, context.device_id
     arguments, states = prop.list_arguments(), prop.list_auxiliary_states()
     call.n_in, call.n_aux = len(arguments), len(states)
-    call.order = _order(entry, [*arguments, *states], len(given), names)
+    call.order = _order(entry, [*arguments, *states], prop.list_inputs(), len(given), names)
     arrays = given if call.order is None else [given[k] for k in call.order]
     shapes, types = [], []
     memset(&blob, 0, sizeof(TBlob))
@@ -172,17 +172,19 @@ cdef object _missing(OpEntry entry, str name, list wanted):
         f"operator {entry.name}: input '{name}' is missing; it takes {', '.join(wanted)}")
 
 
-cdef list _order(OpEntry entry, list wanted, Py_ssize_t n_given, tuple names):
-    # Where each wanted input is among those given; names[i] is None for one given by place.
+cdef list _order(OpEntry entry, list wanted, list places, Py_ssize_t n_given, tuple names):
+    # Where each wanted input is among those given by name, or by place in the order of `places`.
     if len(set(names)) != len(names):
         raise ArgumentTypeError(
             f"operator {entry.name}: an input is given twice: {', '.join(names)}")
     if not names:
         if n_given > len(wanted):
-            raise ArgumentError(too_many(f"operator {entry.name}", entry, wanted, n_given))
+            raise ArgumentError(too_many(f"operator {entry.name}", entry, places, n_given))
         if n_given < len(wanted):
-            raise _missing(entry, wanted[n_given], wanted)
-        return None
+            raise _missing(entry, places[n_given], places)
+        if places == wanted:
+            return None
+        names = tuple(places)
     place = dict(zip(names, range(n_given)))
     for name in names:
         if name not in wanted:

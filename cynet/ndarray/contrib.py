@@ -1,5 +1,21 @@
-"""mx.nd.contrib: the operators whose names start with _contrib_."""
+"""mx.nd.contrib: the operators whose names start with _contrib_, and functions in Python."""
 
 from .functions import namespace
+from .updates import (
+    adamw_update,
+    mp_adamw_update,
+    multi_adamw_update,
+    multi_lamb_update,
+    multi_mp_adamw_update,
+    multi_mp_lamb_update,
+)
 
+__all__ = [
+    "adamw_update",
+    "mp_adamw_update",
+    "multi_adamw_update",
+    "multi_lamb_update",
+    "multi_mp_adamw_update",
+    "multi_mp_lamb_update",
+]
 __getattr__, __dir__ = namespace(__name__, "_contrib_")

@@ -5,6 +5,12 @@ from typing import Literal
 from ..base.typing import ContextLike
 from .ndarray import NDArray
 
+from .updates import adamw_update as adamw_update
+from .updates import mp_adamw_update as mp_adamw_update
+from .updates import multi_adamw_update as multi_adamw_update
+from .updates import multi_lamb_update as multi_lamb_update
+from .updates import multi_mp_adamw_update as multi_mp_adamw_update
+from .updates import multi_mp_lamb_update as multi_mp_lamb_update
 def CTCLoss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Connectionist temporal classification (Graves et al., 2006)."""
 def MultiBoxDetection(cls_prob: NDArray, loc_pred: NDArray, anchor: NDArray, clip: bool = True, threshold: float = 0.01, background_id: int = 0, nms_threshold: float = 0.5, force_suppress: bool = False, variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2), nms_topk: int = -1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -33,3 +39,15 @@ def box_non_maximum_suppression(data: NDArray, overlap_thresh: float = 0.5, vali
     """Boxes sorted by score, without those that overlap a better one (non-maximum suppression)."""
 def ctc_loss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Connectionist temporal classification (Graves et al., 2006)."""
+def group_adagrad_update(weight: NDArray, grad: NDArray, history: NDArray, lr: float, rescale_grad: float = 1.0, clip_gradient: float = -1.0, epsilon: float = 1e-05, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """AdaGrad with one number for each row: ``history += mean(g ** 2)`` over a row, ``output = weight - lr * g / sqrt(history + epsilon)`` with ``g = rescale_grad * grad``, clipped."""
+def hawkesll(lda: NDArray, alpha: NDArray, beta: NDArray, state: NDArray, lags: NDArray, marks: NDArray, valid_length: NDArray, max_time: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Log likelihood of marked Hawkes processes with exponential decay, and their states at the end."""
+def interleaved_matmul_encdec_qk(queries: NDArray, keys_values: NDArray, heads: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Products of queries (query length, batch, heads * dim) and the keys of each head, over the root of their length: (batch * heads, query length, key length)."""
+def interleaved_matmul_encdec_valatt(keys_values: NDArray, attention: NDArray, heads: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Products of attention (batch * heads, query length, key length) and the values of each head: (query length, batch, heads * dim)."""
+def interleaved_matmul_selfatt_qk(queries_keys_values: NDArray, heads: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Products of queries and keys of each head, over the root of their length."""
+def interleaved_matmul_selfatt_valatt(queries_keys_values: NDArray, attention: NDArray, heads: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Products of attention (batch * heads, length, length) and the values of each head: (length, batch, heads * dim)."""

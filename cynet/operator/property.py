@@ -66,6 +66,10 @@ class Registered:
         Parameter name to Field, in the order of declaration (made by ``__init_subclass__``).
     any_parameters : bool
         True: keywords that are no field are parameters, too, and the inputs' names depend on them.
+    many_inputs : bool
+        True: the number of inputs is variable, and follows from parameters that callers give.
+    reads_out : bool
+        True: forward reads what is in the output, so callers have to give one.
     users : bool
         True for an operator that a user registered: its name may be registered again, and keywords
         that it has no parameters for are refused.
@@ -77,6 +81,8 @@ class Registered:
     op_name = None
     fields = {}
     any_parameters = False
+    many_inputs = False
+    reads_out = False
     users = False
     any_device = False
 
@@ -146,6 +152,10 @@ class Registered:
             return cls()
         except Exception:
             return cls.__new__(cls)
+
+    def list_inputs(self):
+        """Names of arguments and auxiliary states in the order in which callers give them."""
+        return [*self.list_arguments(), *self.list_auxiliary_states()]
 
     def params(self) -> dict[str, Any]:
         """Parameters that differ from nothing given: name to value, for JSON and caches."""

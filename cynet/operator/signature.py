@@ -21,17 +21,20 @@ class OpSignature(NamedTuple):
         Inputs in their widest form (`gamma` of LeakyReLU is there although only prelu has it);
         empty when `variable`.
     states : tuple of str
-        Auxiliary states; on mx.nd they follow the arguments.
+        Auxiliary states.
     variable : bool
         Takes any number of inputs (``*data``).
     fields : dict
         Parameter name to Field, in order, without the one that counts variable inputs.
+    inputs : tuple of str
+        Arguments and states in the order in which they are given.
     """
 
     arguments: tuple
     states: tuple
     variable: bool
     fields: dict
+    inputs: tuple
 
 
 @cache
@@ -44,26 +47,29 @@ def describe(entry):
     prop = entry.prop
     probe = prop.with_defaults()
     documented = tuple(getattr(prop, "inputs_doc", ()))
-    variable = prop.key_var_num_args is not None or prop.any_parameters
+    variable = prop.key_var_num_args is not None or prop.many_inputs or prop.any_parameters
     fields = {k: f for k, f in prop.fields.items() if k != prop.key_var_num_args}
     if variable:
-        return OpSignature((), (), True, fields)
+        return OpSignature((), (), True, fields, ())
     states = tuple(probe.list_auxiliary_states())
     arguments = tuple(probe.list_arguments())
     if set(arguments) < set(documented) - set(states):
         arguments = tuple(name for name in documented if name not in states)
-    return OpSignature(arguments, states, False, fields)
+    inputs = tuple(probe.list_inputs())
+    if set(inputs) != {*arguments, *states}:
+        inputs = arguments + states
+    return OpSignature(arguments, states, False, fields, inputs)
 
 
 def python_signature(entry, tail=("out", "name")):
     """The ``inspect.Signature`` of the operator's function; `tail` are keywords all take."""
-    arguments, states, variable, fields = describe(entry)
+    _, _, variable, fields, inputs = describe(entry)
     if variable:
         parameters = [_PARAMETER("data", _PARAMETER.VAR_POSITIONAL)]
         kind = _PARAMETER.KEYWORD_ONLY
     else:
         kind = _PARAMETER.POSITIONAL_OR_KEYWORD
-        parameters = [_PARAMETER(n, kind, default=None) for n in (*arguments, *states)]
+        parameters = [_PARAMETER(n, kind, default=None) for n in inputs]
     taken = {p.name for p in parameters}
     for name, field in fields.items():
         if name not in taken:
@@ -77,7 +83,7 @@ def python_signature(entry, tail=("out", "name")):
 
 def docstring(entry, array="NDArray"):
     """The operator's documentation in numpydoc form; `array` is what its face calls a tensor."""
-    arguments, states, variable, fields = describe(entry)
+    arguments, states, variable, fields, _ = describe(entry)
     about = getattr(entry.prop, "inputs_doc", {})
     lines = [
         inspect.cleandoc(entry.prop.__doc__) if entry.prop.__doc__ else f"Operator {entry.name}.",
@@ -149,7 +155,7 @@ def bind_positional(entry, args, is_array, wanted, name=None):
     ArgumentTypeError
         An input that is no array, or more arguments than the operator takes.
     """
-    arguments, states, variable, fields = describe(entry)
+    _, _, variable, fields, names = describe(entry)
     name = name or entry.name
     if variable:
         if len(args) == 1 and isinstance(args[0], (list, tuple)):
@@ -158,7 +164,6 @@ def bind_positional(entry, args, is_array, wanted, name=None):
             if not is_array(value):
                 raise wrong_input(name, f"input {i}", value, wanted)
         return list(args), {}
-    names = arguments + states
     inputs = list(args[: len(names)])
     for given, value in zip(names, inputs):
         if value is not None and not is_array(value):
@@ -174,8 +179,7 @@ def bind_positional(entry, args, is_array, wanted, name=None):
 
 def too_many(where, entry, names, count):
     """What is wrong with `count` inputs given by place where the parameters leave `names`."""
-    arguments, states, variable, _ = describe(entry)
-    strange = [] if variable else [each for each in arguments + states if each not in names]
+    strange = [each for each in describe(entry).inputs if each not in names]
     without = f"has no input '{strange[0]}' with these parameters: it " if strange else ""
     inputs = ", ".join(names) or "none"
     return f"{where} {without}takes {len(names)} inputs ({inputs}), got {count}"

@@ -113,8 +113,12 @@ def adam_update(weight: Symbol | None = None, grad: Symbol | None = None, mean: 
     """Adam: ``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2) * g ** 2``, ``output = weight - lr * mean / (sqrt(var) + epsilon)`` with ``g = grad + wd * weight``, clipped."""
 def add_n(*data: Symbol | Sequence[Symbol], num_args: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Sum of any number of arrays of one shape: ``output = data[0] + data[1] + ...``."""
+def all_finite(data: Symbol | None = None, init_output: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """1 where all elements are finite, else 0: an array (1,) of float32."""
 def amp_cast(data: Symbol | None = None, dtype: DTypeLike = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    """The input in another dtype, as automatic mixed precision inserts it."""
+    """The input in another dtype where it is float16 or float32, else as it is; as automatic mixed precision inserts it."""
+def amp_multicast(*data: Symbol | Sequence[Symbol], cast_narrow: bool = False, num_outputs: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Inputs of float16 and float32 in one dtype, the wider that is there; others as they are."""
 def arccos(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Inverse cosine of each element, within [0, pi]."""
 def arccosh(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -257,6 +261,10 @@ def hard_sigmoid(data: Symbol | None = None, alpha: float = 0.2, beta: float = 0
     """``output = alpha * data + beta``, limited to [0, 1]."""
 def identity(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The input itself: ``output = data``."""
+def lamb_update_phase1(weight: Symbol | None = None, grad: Symbol | None = None, mean: Symbol | None = None, var: Symbol | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, bias_correction: bool = True, rescale_grad: float = 1.0, clip_gradient: float = -1.0, t: int = ..., wd: float = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """The first phase of LAMB: Adam's step with weight decay, ``mean' / (sqrt(var') + epsilon) + wd * weight``."""
+def lamb_update_phase2(weight: Symbol | None = None, g: Symbol | None = None, r1: Symbol | None = None, r2: Symbol | None = None, lr: float = ..., lower_bound: float = -1.0, upper_bound: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """The second phase of LAMB: ``output = weight - lr * r1 / r2 * g`` for the step ``g`` that the first gave and the norms ``r1`` of the weight and ``r2`` of the step."""
 def linalg_det(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Determinants of square matrices; of one matrix an array of one number."""
 def linalg_extractdiag(A: Symbol | None = None, offset: int = 0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -315,12 +323,30 @@ def min(data: Symbol | None = None, axis: ShapeLike | None = None, keepdims: boo
     """Smallest element over axes; NaN if one is."""
 def min_axis(data: Symbol | None = None, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Smallest element over axes; NaN if one is."""
+def mp_lamb_update_phase1(weight: Symbol | None = None, grad: Symbol | None = None, mean: Symbol | None = None, var: Symbol | None = None, weight32: Symbol | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, bias_correction: bool = True, rescale_grad: float = 1.0, clip_gradient: float = -1.0, t: int = ..., wd: float = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """The first phase of LAMB for float16 weights, computed on `weight32`, their float32 masters; the step is float32."""
+def mp_lamb_update_phase2(weight: Symbol | None = None, g: Symbol | None = None, r1: Symbol | None = None, r2: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., lower_bound: float = -1.0, upper_bound: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """The second phase of LAMB for float16 weights, computed on `weight32`, their float32 masters, which move, too."""
 def mp_nag_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Nesterov's accelerated gradient: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + momentum * mom - lr * (grad + wd * weight)``."""
 def mp_sgd_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Gradient descent with momentum: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + mom``."""
 def mp_sgd_update(weight: Symbol | None = None, grad: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Gradient descent: ``output = weight - lr * (grad + wd * weight)``."""
+def multi_all_finite(*data: Symbol | Sequence[Symbol], init_output: bool = True, num_arrays: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """1 where all elements of all inputs are finite, else 0: an array (1,) of float32."""
+def multi_lars(lrs: Symbol | None = None, weights_sum_sq: Symbol | None = None, grads_sum_sq: Symbol | None = None, wds: Symbol | None = None, eta: float = ..., eps: float = ..., rescale_grad: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Learning rates in proportion to the weights' norms over those of the gradients."""
+def multi_mp_sgd_mom_update(*data: Symbol | Sequence[Symbol], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Gradient descent with momentum of several weights: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + mom`` for each."""
+def multi_mp_sgd_update(*data: Symbol | Sequence[Symbol], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Gradient descent of several weights: ``output = weight - lr * (grad + wd * weight)`` for each."""
+def multi_sgd_mom_update(*data: Symbol | Sequence[Symbol], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Gradient descent with momentum of several weights: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + mom`` for each."""
+def multi_sgd_update(*data: Symbol | Sequence[Symbol], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Gradient descent of several weights: ``output = weight - lr * (grad + wd * weight)`` for each."""
+def multi_sum_sq(*data: Symbol | Sequence[Symbol], num_arrays: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """The sum of squares of each input: an array of float32, one element an input."""
 def nag_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Nesterov's accelerated gradient: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + momentum * mom - lr * (grad + wd * weight)``."""
 def nanprod(data: Symbol | None = None, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -341,6 +367,14 @@ def pad(data: Symbol | None = None, mode: Literal['constant', 'edge', 'reflect']
     """The input with borders around all axes but the first two."""
 def pick(data: Symbol | None = None, index: Symbol | None = None, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap'] = 'clip', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """One element of each row along an axis, by index."""
+def preloaded_multi_mp_sgd_mom_update(*data: Symbol | Sequence[Symbol], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """`multi_sgd_mom_update` with learning rates and decays from the last two inputs."""
+def preloaded_multi_mp_sgd_update(*data: Symbol | Sequence[Symbol], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """`multi_sgd_update` with learning rates and decays from the last two inputs."""
+def preloaded_multi_sgd_mom_update(*data: Symbol | Sequence[Symbol], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """`multi_sgd_mom_update` with learning rates and decays from the last two inputs."""
+def preloaded_multi_sgd_update(*data: Symbol | Sequence[Symbol], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """`multi_sgd_update` with learning rates and decays from the last two inputs."""
 def prod(data: Symbol | None = None, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Product over axes."""
 def radians(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -369,6 +403,8 @@ def relu(data: Symbol | None = None, name: str | None = None, attr: dict[str, st
     """Rectified linear: ``output = max(data, 0)``."""
 def repeat(data: Symbol | None = None, repeats: int = ..., axis: int | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Each element repeated along an axis, or of the flattened input."""
+def reset_arrays(*data: Symbol | Sequence[Symbol], num_arrays: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """All arrays become zeros; nothing comes out."""
 def reshape(data: Symbol | None = None, shape: ShapeLike = (), reverse: bool = False, target_shape: ShapeLike = (), keep_highest: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The input under another shape."""
 def reshape_like(lhs: Symbol | None = None, rhs: Symbol | None = None, lhs_begin: int | None = None, lhs_end: int | None = None, rhs_begin: int | None = None, rhs_end: int | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

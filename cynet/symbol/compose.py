@@ -117,6 +117,8 @@ def apply_operator(entry, hint, inputs, params, name=None, attr=None):
         prop = entry.prop(**entry.prop.taken(params))
     except (ArgumentError, ArgumentTypeError) as error:
         raise reworded(error, f"{error} (node {name})") from error.__cause__
+    if prop.reads_out:
+        raise ArgumentError(f"{where} reads what is in `out`, which a symbol has not: use mx.nd")
     texts = {
         k: read_back_text(fields[k], v, where) if k in fields else parameter_text(None, v)
         for k, v in params.items()
@@ -138,9 +140,10 @@ def _complete_inputs(node, where, inputs):
             )
         given = inputs
     else:
-        if len(inputs) > len(names):
-            raise ArgumentTypeError(too_many(where, node.op, names, len(inputs)))
-        given = {n: entry for n, entry in zip(names, inputs) if entry is not None}
+        order = node.prop.list_inputs()
+        if len(inputs) > len(order):
+            raise ArgumentTypeError(too_many(where, node.op, order, len(inputs)))
+        given = {n: entry for n, entry in zip(order, inputs) if entry is not None}
     out = []
     for key in names:
         entry = given.get(key)

@@ -1,5 +1,7 @@
-"""mx.sym.contrib: the operators whose names start with ``_contrib_``."""
+"""mx.sym.contrib: the operators whose names start with ``_contrib_``, and functions in Python."""
 
 from .register import namespace
+from .updates import adamw_update, mp_adamw_update
 
+__all__ = ["adamw_update", "mp_adamw_update"]
 __getattr__, __dir__ = namespace(__name__, "_contrib_")

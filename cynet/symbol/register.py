@@ -64,7 +64,7 @@ def _make(public, entry, hint):
                 )
             return value.entries[0]
 
-        arguments, states, variable, fields = describe(entry)
+        _, _, variable, fields, names = describe(entry)
         positional, params = bind_positional(
             entry, args, lambda v: isinstance(v, symbol), "a Symbol", public
         )
@@ -81,14 +81,13 @@ def _make(public, entry, hint):
         elif variable:
             inputs = {f"arg{i}": entry_of(value, f"arg{i}") for i, value in enumerate(positional)}
         elif positional and not by_name and all(value is not None for value in positional):
-            inputs = [entry_of(value, key) for key, value in zip(arguments + states, positional)]
+            inputs = [entry_of(value, key) for key, value in zip(names, positional)]
         else:
             inputs = {
                 key: entry_of(value, key)
-                for key, value in zip(arguments + states, positional)
+                for key, value in zip(names, positional)
                 if value is not None
             }
-        names = () if variable else arguments + states
         for key, value in kwargs.items():
             if isinstance(value, symbol):
                 if isinstance(inputs, list):

@@ -10,16 +10,25 @@ from cynet.operator import OPERATORS
 from tests.operator.cases import all_cases
 
 # Without gradients of gradients: the gamma functions' derivatives have no operators; the others
-# have states, draw numbers, or are losses whose gradient is no derivative; box_nms chooses rows.
+# have states, draw numbers, or are losses whose gradient is no derivative; box_nms chooses rows,
+# hawkesll walks over events.
 WITHOUT = {
     "CTCLoss",  # its gradient is the outcome of a recursion
     "_contrib_box_nms", "_image_random_flip_left_right", "_image_random_flip_top_bottom",
+    "_contrib_hawkesll",
     "gamma", "gammaln", "RNN", "Custom", "SVMOutput", "SoftmaxOutput", "MakeLoss",
     "make_loss", "_sample_multinomial", "_channels_last", "_NDArray", "_Native",
     "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput",
 }  # fmt: skip
 # Tested below, since their cases have no gradient that differences would show.
-ELSEWHERE = {"_image_to_tensor", "amp_cast", "nanprod", "nansum", "softmax_cross_entropy"}
+ELSEWHERE = {
+    "_image_to_tensor",
+    "amp_cast",
+    "amp_multicast",
+    "nanprod",
+    "nansum",
+    "softmax_cross_entropy",
+}
 ELSEWHERE |= {"_linalg_potrf", "_linalg_syevd"}  # tests/operator/linalg
 STEP = 1e-5
 
@@ -143,6 +152,10 @@ def test_what_differences_do_not_show():
     first, again = second(nd.nanprod, [np.nan, 3.0, 2.0])
     np.testing.assert_allclose([first, again], [[0, 2, 3], [0, 1, 1]], 1e-12)
     first, again = second(lambda x: nd.square(nd.amp_cast(x, dtype="float32")), [2.0, 3.0])
+    assert first.tolist() == [4, 6] and again.tolist() == [2, 2]
+    half = mx.nd.ones(1, dtype="float16")
+    wide = lambda x: nd.amp_multicast(half, nd.cast(x, dtype="float32"))[1]  # noqa: E731
+    first, again = second(lambda x: nd.square(wide(x)), [2.0, 3.0])
     assert first.tolist() == [4, 6] and again.tolist() == [2, 2]
     x, label = np.array([[0.2, -0.4, 0.1]]), nd.array([2])
     first, again = second(nd.softmax_cross_entropy, x, label.astype("float64"))

@@ -77,8 +77,9 @@ def test_imperative(name, number):
         return
     for i in call.setting["grads"]:
         inputs[i].attach_grad()
+    into = [inputs[i] for i in call.setting.get("out", ())]
     with mx.autograd.record(train_mode=call.setting["train"]):
-        outputs = function(*inputs, **call.params)
+        outputs = function(*inputs, **({"out": into} if into else {}), **call.params)
     outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     assert len(outputs) == call.setting["outputs"]
     for i, y in enumerate(outputs):

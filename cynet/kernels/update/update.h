@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "elementwise/elementwise.h"
 #include "parallel.h"
@@ -195,6 +196,48 @@ struct nadam {  // a: beta1, b: beta2, c: epsilon, d: part of the gradient, e: o
   }
 };
 
+struct adamw {  // a: beta1, b: beta2, c: epsilon, d: factor of the step
+  enum { N = 2, RESTS = 0 };
+  template <typename T>
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& var, T&) {
+    const T x = p.gradient(g);
+    mean = p.a * mean + (T(1) - p.a) * x;
+    var = p.b * var + (T(1) - p.b) * x * x;
+    return w - p.lr * (p.d * mean / (std::sqrt(var) + p.c) + p.wd * w);
+  }
+};
+struct lamb_step {  // a: beta1, b: beta2, c: epsilon, d: 1 - beta1^t, e: 1 - beta2^t
+  enum { N = 2, RESTS = 0 };
+  template <typename T>
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& var, T&) {
+    const T x = p.gradient(g);
+    mean = p.a * mean + (T(1) - p.a) * x;
+    var = p.b * var + (T(1) - p.b) * x * x;
+    return mean / p.d / (std::sqrt(var / p.e) + p.c) + p.wd * w;
+  }
+};
+struct along {  // a step that another rule gave
+  enum { N = 0, RESTS = 0 };
+  template <typename T>
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T&, T&, T&) {
+    return w - p.lr * g;
+  }
+};
+struct hold {  // the weight as it is
+  enum { N = 0, RESTS = 0 };
+  template <typename T>
+  static CYNET_XINLINE T step(const Rule<T>&, T w, T, T&, T&, T&) {
+    return w;
+  }
+};
+
+// A rule whose output is no weight: of the states' type, and a float master stays as it is.
+template <class R>
+constexpr bool gives_step = std::is_same<R, lamb_step>::value;
+// A rule whose gradient has the states' type, whatever the weight's.
+template <class R>
+constexpr bool takes_step = std::is_same<R, along>::value;
+
 }  // namespace cynet
 
 #define CYNET_LOOPS "update/update_loops.h"
@@ -226,6 +269,7 @@ static const UpdateRow update_table[] = {
     CYNET_UPDATE(signum), CYNET_UPDATE(adam),    CYNET_UPDATE(rmsprop), CYNET_UPDATE(rmspropalex),
     CYNET_UPDATE(ftrl),   CYNET_UPDATE(ftml),    CYNET_UPDATE(nag),     CYNET_UPDATE(adagrad),
     CYNET_UPDATE(adamax), CYNET_UPDATE(nadam),   CYNET_UPDATE(adadelta),
+    CYNET_UPDATE(adamw),  CYNET_UPDATE(lamb_step), CYNET_UPDATE(along), CYNET_UPDATE(hold),
 };
 
 inline bool rule_rests(const char* name) {

@@ -26,14 +26,17 @@ CYNET_XINLINE void where_gradients(const W* grad, int64_t first, int64_t last, i
   }
 }
 
-// W: type of weight, gradient and out; S: of the states; T: of the arithmetic. With `master` the
-// state after the rule's own is the weight in T, and W is rounded from it.
+// W: type of weight, gradient and out, if the rule says no other; S: of the states; T: of the
+// arithmetic. With `master` the state after the rule's own is the weight in T, from which W is
+// rounded.
 template <class R, typename W, typename S, typename T, bool master, bool add>
 void update_loop(int threads, const UpdateParams& params, const UpdateArrays& arrays, int64_t n) {
   const Rule<T> rule(params);
+  typedef typename std::conditional<takes_step<R>, S, W>::type G;
+  typedef typename std::conditional<gives_step<R>, S, W>::type O;
   const W* weight = static_cast<const W*>(arrays.weight);
-  const W* grad = static_cast<const W*>(arrays.grad);
-  W* out = static_cast<W*>(arrays.out);
+  const G* grad = static_cast<const G*>(arrays.grad);
+  O* out = static_cast<O*>(arrays.out);
   S* s0 = static_cast<S*>(arrays.state[0]);
   S* s1 = static_cast<S*>(arrays.state[1]);
   S* s2 = static_cast<S*>(arrays.state[2]);
@@ -50,8 +53,8 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
       if (R::N > 0) s0[i] = static_cast<S>(a);
       if (R::N > 1) s1[i] = static_cast<S>(b);
       if (R::N > 2) s2[i] = static_cast<S>(c);
-      if (master) exact[i] = next;
-      out[i] = static_cast<W>(add ? static_cast<T>(out[i]) + next : next);
+      if (master && !gives_step<R>) exact[i] = next;
+      out[i] = static_cast<O>(add ? static_cast<T>(out[i]) + next : next);
     }
   };
   if constexpr (R::RESTS && !master && !add) {

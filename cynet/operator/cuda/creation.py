@@ -10,7 +10,8 @@ from .registry import form
 
 @form("Cast", "amp_cast")
 def cast(prop, shapes, types, device):
-    n, source, target = prod(shapes[0]), types[0], prop.dtype
+    n, source = prod(shapes[0]), types[0]
+    target = prop.infer_type([source], [None])[1][0]
     forward, backward = Steps(), Steps()
     forward += each(n, "cast", f"cast<{C_TYPES[source]}, {cast_target(target)}>", IN[0], OUT[0], n,
                     ADD)  # fmt: skip

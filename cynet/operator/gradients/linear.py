@@ -2,8 +2,8 @@
 
 # Linear in all inputs together.
 _JOINT = """
-    _copy Cast amp_cast negative degrees radians _mul_scalar _div_scalar _grad_add elemwise_add
-    elemwise_sub broadcast_add broadcast_sub add_n sum mean broadcast_axis broadcast_to
+    _copy Cast amp_cast amp_multicast negative degrees radians _mul_scalar _div_scalar _grad_add
+    elemwise_add elemwise_sub broadcast_add broadcast_sub add_n sum mean broadcast_axis broadcast_to
     broadcast_like Concat stack SliceChannel _split_v2 Reshape Flatten expand_dims squeeze transpose
     SwapAxis reverse tile repeat slice slice_axis slice_like reshape_like diag depth_to_space
     space_to_depth Pad Crop _np_cumsum _slice_assign _slice_assign_scalar _image_crop

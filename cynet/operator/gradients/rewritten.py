@@ -164,6 +164,29 @@ def _topk(p, F, x, aux, training):
     return [value] if p.ret_typ == "value" else [value, None]
 
 
+def _head_parts(F, array, heads, parts):
+    """The parts of interleaved projections, each (batch * heads, length, dim)."""
+    n, batch, width = array.shape
+    split = array.reshape((n, batch * heads, parts, width // (heads * parts)))
+    each = F.split(split, num_outputs=parts, axis=2, squeeze_axis=True) if parts > 1 else None
+    each = each or [split.reshape((n, batch * heads, -1))]
+    return [F.transpose(part, axes=(1, 0, 2)) for part in each]
+
+
+def _attention_qk(p, F, x, aux, training):
+    if len(x) == 1:
+        queries, keys, _ = _head_parts(F, x[0], p.heads, 3)
+    else:
+        queries, keys = _head_parts(F, x[0], p.heads, 1)[0], _head_parts(F, x[1], p.heads, 2)[0]
+    return [F.batch_dot(queries, keys, transpose_b=True) * queries.shape[2] ** -0.5]
+
+
+def _attention_values(p, F, x, aux, training):
+    values = _head_parts(F, x[0], p.heads, p.parts()[0])[-1]
+    out = F.transpose(F.batch_dot(x[1], values), axes=(1, 0, 2))
+    return [out.reshape((out.shape[0], x[0].shape[1], -1))]
+
+
 REWRITTEN = {
     "BatchNorm": _batch_norm,
     "LayerNorm": _layer_norm,
@@ -175,4 +198,8 @@ REWRITTEN = {
     "Pooling": _pooling,
     "sort": _sort,
     "topk": _topk,
+    "_contrib_interleaved_matmul_selfatt_qk": _attention_qk,
+    "_contrib_interleaved_matmul_encdec_qk": _attention_qk,
+    "_contrib_interleaved_matmul_selfatt_valatt": _attention_values,
+    "_contrib_interleaved_matmul_encdec_valatt": _attention_values,
 }

@@ -2,6 +2,7 @@
 
 from . import (
     ctc_loss,
+    hawkesll,
     make_loss,
     regression_output,
     softmax_cross_entropy,

@@ -10,6 +10,7 @@ from . import (
     flatten,
     fully_connected,
     instance_norm,
+    interleaved_attention,
     l2_normalization,
     layer_norm,
     leaky_relu,

@@ -5,6 +5,9 @@ well. The gradient is first scaled by `rescale_grad` and clipped to [-clip_gradi
 (not if that is negative). ``output`` is usually the weight itself (``out=weight``).
 """
 
+from libc.math cimport isfinite
+from libcpp.vector cimport vector
+
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.update.update cimport (
     UpdateArrays, UpdateLoop, UpdateParams, find_update, run_update
@@ -40,6 +43,7 @@ class UpdateProperty(OperatorProperty):
     rule = None
     states = ()
     master = False   # the last state is the weight in float32
+    rates_at = rescale_at = -1
 
     def list_arguments(self):
         return ["weight", "grad"]
@@ -67,44 +71,74 @@ class UpdateProperty(OperatorProperty):
         """The rule's own numbers a, b, c, d, e, as update.h names them."""
         return ()
 
+    def all_numbers(self):
+        """Learning rate, decay, factor and bound of the gradient, then the rule's own numbers."""
+        return [(self.lr, self.wd, self.rescale_grad, self.clip, *self.numbers())]
+
     def create_operator(self, ctx, in_shapes, in_types):
         return UpdateOperator(self, in_types[0])
 
 
 cdef class UpdateOperator(Operator):
-    """One rule for one dtype and set of hyperparameters."""
+    """One rule for one dtype, on one weight or several.
 
-    cdef UpdateLoop write, add
-    cdef UpdateParams params
+    The inputs are weight and gradient of the first, of the second, ..., and then what else the
+    property names; the states come in the same order.
+    """
+
+    cdef UpdateLoop write, add, hold, hold_add
+    cdef vector[UpdateParams] params  # of each weight
+    cdef int n_states
+    cdef int rates_at    # the input with all learning rates, before that with all decays; -1: none
+    cdef int rescale_at  # the input with the factor of all gradients; -1: none
 
     def __init__(self, prop, dtype):
         cdef int flag = dtype_flag(dtype)
         cdef bytes rule = prop.rule.encode()
-        cdef double a, b, c, d, e
+        cdef UpdateParams params
         wanted = ("float16",) if prop.master else GPU_FLOATS  # the GPU forms take the same
         if dtype not in wanted:
             raise ArgumentError(
                 f"operator {prop.op_name} takes weights of {' or '.join(wanted)}, not {dtype}")
         self.write = find_update(rule, flag, prop.master, False)
         self.add = find_update(rule, flag, prop.master, True)
-        a, b, c, d, e = (*prop.numbers(), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]
-        self.params.lr, self.params.wd = prop.lr, prop.wd
-        self.params.rescale = prop.rescale_grad
-        self.params.clip = prop.clip
-        self.params.a, self.params.b, self.params.c = a, b, c
-        self.params.d, self.params.e = d, e
+        self.hold = find_update(b"hold", flag, False, False)
+        self.hold_add = find_update(b"hold", flag, False, True)
+        self.n_states = len(prop.states)
+        self.rates_at, self.rescale_at = prop.rates_at, prop.rescale_at
+        for numbers in prop.all_numbers():
+            (params.lr, params.wd, params.rescale, params.clip, params.a, params.b, params.c,
+             params.d, params.e) = (*numbers, 0.0, 0.0, 0.0, 0.0, 0.0)[:9]
+            self.params.push_back(params)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef UpdateArrays arrays
-        cdef int i
-        if req[0] == kNullOp:
-            return 0
-        arrays.weight, arrays.grad, arrays.out = in_data[0].data, in_data[1].data, out_data[0].data
-        for i in range(4):
-            arrays.state[i] = aux_states[i].data if i < ctx.n_aux else NULL
-        run_update(self.add if req[0] == kAddTo else self.write, &self.params, &arrays,
-                   in_data[0].size)
+        cdef UpdateParams params
+        cdef UpdateLoop loop
+        cdef size_t i
+        cdef int k
+        for i in range(self.params.size()):
+            if req[i] == kNullOp:
+                continue
+            params = self.params[i]
+            loop = self.add if req[i] == kAddTo else self.write
+            if self.rates_at >= 0:
+                params.lr = (<const float*>in_data[self.rates_at].data)[i]
+                params.wd = (<const float*>in_data[self.rates_at + 1].data)[i]
+            if self.rescale_at >= 0:
+                params.rescale = (<const float*>in_data[self.rescale_at].data)[0]
+                if params.rescale == 0 or not isfinite(params.rescale):
+                    loop = self.hold_add if req[i] == kAddTo else self.hold
+            arrays.weight, arrays.grad = in_data[2 * i].data, in_data[2 * i + 1].data
+            arrays.out = out_data[i].data
+            for k in range(4):
+                arrays.state[k] = NULL
+                if k < self.n_states:
+                    arrays.state[k] = aux_states[i * self.n_states + k].data
+            if (loop == self.hold and arrays.out == arrays.weight):
+                continue
+            run_update(loop, &params, &arrays, in_data[2 * i].size)
         return 0
 
 

@@ -93,6 +93,7 @@ def casts():
         {"dtype": "float16"},
         reference_grad=cast_back,
         back=(0,),
+        dtypes=("float32", "float16"),
         exact=True,
     )
 

@@ -1,0 +1,84 @@
+// What is asked of all elements of an array: the sum of squares, and whether all are finite. The
+// sum is made of as many partial sums whatever the number of threads. Included by whole.pyx alone.
+#ifndef CYNET_WHOLE_H
+#define CYNET_WHOLE_H
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/half.h"
+#include "elementwise/elementwise.h"
+#include "parallel.h"
+
+namespace cynet {
+
+// n elements are PARTS ranges, each summed on its own.
+constexpr int64_t WHOLE_PARTS = 64;
+
+template <typename T>
+double squares_of(const T* x, int64_t begin, int64_t end) {
+  typedef typename std::conditional<std::is_same<T, double>::value, double, float>::type C;
+  constexpr int64_t LANES = 16, BLOCK = 1024;  // a block is summed in C, blocks in double
+  double total = 0;
+  for (int64_t first = begin; first < end; first += BLOCK) {
+    const int64_t last = std::min(end, first + BLOCK);
+    C lanes[LANES] = {};
+    int64_t i = first;
+    for (; i + LANES <= last; i += LANES)
+      for (int64_t k = 0; k < LANES; ++k) {
+        const C v = static_cast<C>(x[i + k]);
+        lanes[k] += v * v;
+      }
+    for (; i < last; ++i) {
+      const C v = static_cast<C>(x[i]);
+      lanes[0] += v * v;
+    }
+    for (int64_t k = 0; k < LANES; ++k) total += static_cast<double>(lanes[k]);
+  }
+  return total;
+}
+
+template <typename T>
+double sum_squares(int threads, const void* data, int64_t n) {
+  const T* x = static_cast<const T*>(data);
+  double parts[WHOLE_PARTS];
+  parallel_for(threads, WHOLE_PARTS, [&](int64_t first, int64_t last) {
+    for (int64_t part = first; part < last; ++part)
+      parts[part] = squares_of(x, n * part / WHOLE_PARTS, n * (part + 1) / WHOLE_PARTS);
+  });
+  double total = 0;
+  for (double part : parts) total += part;
+  return total;
+}
+
+// The bits of a type's exponent: all set in infinities and in what is not a number.
+template <typename Bits, Bits EXPONENT>
+bool finite_bits(int threads, const void* data, int64_t n) {
+  const Bits* x = static_cast<const Bits*>(data);
+  bool parts[WHOLE_PARTS];
+  parallel_for(threads, WHOLE_PARTS, [&](int64_t first, int64_t last) {
+    for (int64_t part = first; part < last; ++part) {
+      const int64_t begin = n * part / WHOLE_PARTS, end = n * (part + 1) / WHOLE_PARTS;
+      Bits any = 0;
+      for (int64_t i = begin; i < end; ++i)
+        any |= static_cast<Bits>((x[i] & EXPONENT) == EXPONENT ? 1 : 0);
+      parts[part] = any == 0;
+    }
+  });
+  return std::all_of(parts, parts + WHOLE_PARTS, [](bool finite) { return finite; });
+}
+
+// dtype is F32, F64 or F16.
+inline double whole_squares(int threads, int dtype, const void* x, int64_t n) {
+  if (dtype == F64) return sum_squares<double>(threads, x, n);
+  return dtype == F32 ? sum_squares<float>(threads, x, n) : sum_squares<half>(threads, x, n);
+}
+inline bool whole_finite(int threads, int dtype, const void* x, int64_t n) {
+  if (dtype == F64) return finite_bits<uint64_t, 0x7ff0000000000000ULL>(threads, x, n);
+  if (dtype == F32) return finite_bits<uint32_t, 0x7f800000U>(threads, x, n);
+  return finite_bits<uint16_t, 0x7c00U>(threads, x, n);
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,7 @@
+"""What is asked of all elements of an array of float32, float64 or float16."""
+
+from libc.stdint cimport int64_t
+
+# in blocks that the number of threads does not change
+cdef double sum_squares(int dtype, const void* x, int64_t n) noexcept nogil
+cdef bint all_finite(int dtype, const void* x, int64_t n) noexcept nogil

@@ -1,0 +1,246 @@
+"""Updates of optimizers in mx.nd.contrib that are written in Python: lists of arrays for the
+operators, and numbers where these take an array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import ArgumentError, ArgumentTypeError
+from .creation import full
+from .functions import function_of
+from .ndarray import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_adamw, _mp_adamw = function_of("_adamw_update"), function_of("_mp_adamw_update")
+_multi_adamw = function_of("_multi_adamw_update")
+_multi_mp_adamw = function_of("_multi_mp_adamw_update")
+_multi_lamb, _multi_mp_lamb = (
+    function_of("_multi_lamb_update"),
+    function_of("_multi_mp_lamb_update"),
+)
+
+
+def _as_array(rescale_grad, like):
+    """A number as an array (1,) beside `like`; an array as it is, there."""
+    if isinstance(rescale_grad, NDArray):
+        return rescale_grad.as_in_context(like.context)
+    return full((1,), rescale_grad, ctx=like.context, dtype="float32")
+
+
+def _in_turn(operator, lists):
+    """The arrays of the first weight, of the second, ... of lists of equal length."""
+    lengths = {name: len(arrays) for name, arrays in lists.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{n} {name}" for name, n in lengths.items())
+        raise ArgumentError(f"{operator}: the lists must be equally long, got {told}")
+    if not lengths["weights"]:
+        raise ArgumentError(f"{operator}: the list of weights is empty")
+    for name, arrays in lists.items():
+        for each in arrays:
+            if not isinstance(each, NDArray):
+                raise ArgumentTypeError(
+                    f"{operator}: {name} must be a list of NDArray, it holds {type(each).__name__}"
+                )
+    return [each for arrays in zip(*lists.values()) for each in arrays]
+
+
+def adamw_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    rescale_grad: NDArray | float,
+    lr: float,
+    eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: NDArray | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """AdamW's step: ``weight - eta * (lr * mean / (sqrt(var) + epsilon) + wd * weight)``.
+
+    Parameters
+    ----------
+    weight, grad, mean, var : NDArray
+        Of one shape; `mean` and `var` move.
+    rescale_grad : NDArray or float
+        Factor of the gradient; where it is 0, infinite or NaN, nothing changes.
+    lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
+    out : NDArray, optional
+        Where the new weight is written; usually `weight`.
+
+    Returns
+    -------
+    NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, mean, var = mx.nd.ones(2), mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> grad = mx.nd.array([1, -1])
+    >>> mx.nd.contrib.adamw_update(weight, grad, mean, var, 1, lr=1, eta=0.1).asnumpy().round(3)
+    array([0.684, 1.316], dtype=float32)
+    """
+    params = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "clip_gradient": clip_gradient}
+    rescale = _as_array(rescale_grad, weight)
+    return _adamw(
+        weight, grad, mean, var, rescale, lr=lr, eta=eta, wd=wd, out=out, **params, **kwargs
+    )
+
+
+def mp_adamw_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    weight32: NDArray,
+    rescale_grad: NDArray | float,
+    lr: float,
+    eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: NDArray | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """`adamw_update` of a float16 weight, computed on its float32 master `weight32`."""
+    params = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "clip_gradient": clip_gradient}
+    rescale = _as_array(rescale_grad, weight)
+    return _mp_adamw(
+        weight, grad, mean, var, weight32, rescale, lr=lr, eta=eta, wd=wd, out=out, **params,
+        **kwargs,
+    )  # fmt: skip
+
+
+def multi_adamw_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    rescale_grad: NDArray | float,
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    etas: Sequence[float],
+    out: Sequence[NDArray] | None = None,
+    name: str | None = None,
+    size: int = 0,
+    **kwargs: Any,
+) -> list[NDArray]:
+    """`adamw_update` of several weights, all of one dtype.
+
+    Parameters
+    ----------
+    weights, grads, mean, var : list of NDArray
+    rescale_grad : NDArray or float
+        One for all.
+    lrs, wds, etas : list of float
+        One for each weight.
+    out : list of NDArray, optional
+    size : int
+        How many weights there are; 0: as many as in the list.
+
+    Returns
+    -------
+    list of NDArray
+    """
+    lists = {"weights": weights, "grads": grads, "mean": mean, "var": var}
+    arrays = _in_turn("multi_adamw_update", lists)
+    rescale, count = _as_array(rescale_grad, arrays[0]), size or len(weights)
+    return _multi_adamw(
+        *arrays, rescale, lrs=lrs, wds=wds, etas=etas, num_weights=count, out=out, **kwargs
+    )
+
+
+def multi_mp_adamw_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    weights32: Sequence[NDArray],
+    rescale_grad: NDArray | float,
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    etas: Sequence[float],
+    out: Sequence[NDArray] | None = None,
+    name: str | None = None,
+    size: int = 0,
+    **kwargs: Any,
+) -> list[NDArray]:
+    """`multi_adamw_update` of float16 weights, computed on their float32 masters `weights32`."""
+    lists = {
+        "weights": weights, "grads": grads, "mean": mean, "var": var, "weights32": weights32,
+    }  # fmt: skip
+    arrays = _in_turn("multi_mp_adamw_update", lists)
+    rescale, count = _as_array(rescale_grad, arrays[0]), size or len(weights)
+    return _multi_mp_adamw(
+        *arrays, rescale, lrs=lrs, wds=wds, etas=etas, num_weights=count, out=out, **kwargs
+    )
+
+
+def multi_lamb_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    step_count: Sequence[int],
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    out: Sequence[NDArray] | None = None,
+    num_tensors: int = 0,
+    **kwargs: Any,
+) -> list[NDArray]:
+    """LAMB's step of several weights, all of one dtype.
+
+    Parameters
+    ----------
+    weights, grads, mean, var : list of NDArray
+    step_count : list of int
+        Of each weight, which update this is, from 1.
+    lrs, wds : list of float
+        One for each weight.
+    out : list of NDArray, optional
+    num_tensors : int
+        How many weights there are; 0: as many as in the list.
+    **kwargs
+        ``beta1, beta2, epsilon, rescale_grad, lower_bound, upper_bound, clip_gradient,
+        bias_correction``.
+
+    Returns
+    -------
+    list of NDArray
+    """
+    lists = {"weights": weights, "grads": grads, "mean": mean, "var": var}
+    arrays = _in_turn("multi_lamb_update", lists)
+    kwargs.update(step_count=tuple(step_count), num_tensors=num_tensors or len(weights))
+    return _multi_lamb(*arrays, learning_rates=lrs, wds=wds, out=out, **kwargs)
+
+
+def multi_mp_lamb_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    weights32: Sequence[NDArray],
+    step_count: Sequence[int],
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    out: Sequence[NDArray] | None = None,
+    num_tensors: int = 0,
+    **kwargs: Any,
+) -> list[NDArray]:
+    """`multi_lamb_update` of float16 weights, computed on their float32 masters `weights32`."""
+    lists = {
+        "weights": weights, "grads": grads, "mean": mean, "var": var, "weights32": weights32,
+    }  # fmt: skip
+    arrays = _in_turn("multi_mp_lamb_update", lists)
+    kwargs.update(step_count=tuple(step_count), num_tensors=num_tensors or len(weights))
+    return _multi_mp_lamb(*arrays, learning_rates=lrs, wds=wds, out=out, **kwargs)

@@ -1,0 +1,86 @@
+"""AdamW, of one weight or several: Adam whose weight decay is apart from the gradient.
+
+``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2) * g ** 2``, ``output =
+weight - eta * (lr * mean / (sqrt(var) + epsilon) + wd * weight)`` with the gradient ``g`` times
+`rescale_grad`, clipped. Loshchilov and Hutter, https://arxiv.org/abs/1711.05101. `rescale_grad` is
+an array, so that it may come from a computation; where it is 0, infinite or NaN, nothing changes.
+"""
+
+from .._base import register_operator
+from ..parameters import MOST_ARRAYS, Float, FloatTuple, Int
+from .multi_update import ManyWeights, with_masters
+
+
+class AdamWBase(ManyWeights):
+    """What all forms share."""
+
+    shared = ("rescale_grad",)
+    beta1 = Float(0.9, doc="Decay of the mean.")
+    beta2 = Float(0.999, doc="Decay of the variance.")
+    epsilon = Float(1e-8, doc="Added to the denominator.")
+    clip_gradient = Float(-1.0, doc="Bound of the scaled gradient; negative: none.")
+    rule = "adamw"
+    states = ("mean", "var")
+
+    @property
+    def rescale_at(self):
+        """Where `rescale_grad` is among the arguments."""
+        return 2 * self.count
+
+    def steps(self):
+        """For each weight (lr, wd, eta)."""
+        return zip(self.lrs, self.wds, self.etas)
+
+    def all_numbers(self):
+        own = self.beta1, self.beta2, self.epsilon
+        return [(eta, wd, 1.0, self.clip_gradient, *own, lr) for lr, wd, eta in self.steps()]
+
+
+class AdamWProperty(AdamWBase):
+    """Adam with weight decay apart from the gradient: ``mean = beta1 * mean + (1 - beta1) * g``,
+    ``var = beta2 * var + (1 - beta2) * g ** 2``, ``output = weight - eta * (lr * mean / (sqrt(var)
+    + epsilon) + wd * weight)`` with ``g = rescale_grad * grad``, clipped.
+
+    Where `rescale_grad` is 0, infinite or NaN, nothing changes. Bias correction is the caller's.
+    """
+
+    many_inputs = False
+    count = 1
+    lr = Float(doc="Learning rate of the adaptive step.")
+    wd = Float(0.0, doc="Weight decay.")
+    eta = Float(doc="Learning rate of the whole step.")
+    inputs_doc = {
+        "weight": "The weight.",
+        "grad": "Its gradient, of the same shape.",
+        "rescale_grad": "Factor of the gradient, one element of float32.",
+    }
+
+    def list_arguments(self):
+        return ["weight", "grad", "rescale_grad"]
+
+    def list_auxiliary_states(self):
+        return list(self.states)
+
+    def list_inputs(self):
+        return ["weight", "grad", *self.states, "rescale_grad"]
+
+    def steps(self):
+        return [(self.lr, self.wd, self.eta)]
+
+
+class MultiAdamWProperty(AdamWBase):
+    """`_adamw_update` of several weights, with one `rescale_grad`, the last input."""
+
+    per_weight = ("lrs", "wds", "etas")
+    lrs = FloatTuple(doc="Learning rates of the adaptive steps.")
+    wds = FloatTuple(doc="Weight decays.")
+    etas = FloatTuple(doc="Learning rates of the whole steps.")
+    num_weights = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
+
+
+register_operator("_adamw_update", AdamWProperty)
+register_operator("_mp_adamw_update", with_masters(AdamWProperty, "MPAdamWProperty"))
+register_operator("_multi_adamw_update", MultiAdamWProperty)
+register_operator(
+    "_multi_mp_adamw_update", with_masters(MultiAdamWProperty, "MPMultiAdamWProperty")
+)
