@@ -40,7 +40,7 @@ from . import module as mod
 from . import libinfo
 
 if TYPE_CHECKING:  # imported when it is first used: see libinfo.py
-    from . import contrib, gluon, image, log, misc, recordio, rnn, runtime, util
+    from . import contrib, gluon, image, log, misc, profiler, recordio, rnn, runtime, util
     from .gluon.block import compile
 
 __all__ = [

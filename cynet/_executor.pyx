@@ -6,11 +6,13 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from ._engine cimport delete_variable, kInline, kNormal, kPython, new_variable, push_sync
+from .engine.native cimport now_ns
 from .engine.records cimport writes_of
+from .engine.trace cimport SYMBOLIC, begun, kept_text, note_operator
 from .engine.inline cimport INLINE_SEGMENT_US
 from ._core.copy import copy_into
 from ._ndarray cimport Chunk, NDArrayBase, new_view, same_shape
-from .executor.tables cimport HERE, call_step, nanoseconds, runs_at_once
+from .executor.tables cimport HERE, call_step, is_timed, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom
 from ._core.touched_rows cimport rows_end, rows_hold, watch_rows
 from ._typedefs cimport RunContext, TBlob, kCPU, kGPU
@@ -77,7 +79,7 @@ cdef int _run_device_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     """A segment on a GPU: put on its stream, or replayed as a graph."""
     cdef PlanRun* run = <PlanRun*>arg
     cdef uint64_t words[2]
-    if run.tables.profiled.load():
+    if is_timed(run.tables):
         return _run_segment(arg, run_ctx)
     words[0], words[1] = run.seed, run.stream
     return run_recorded(&run.segment.recordings[run.is_train], run_ctx, put_segment, arg, words,
@@ -102,11 +104,22 @@ cdef int put_segment(void* arg, RunContext* run_ctx, void* numbers) except -1 no
 ctypedef int (*Quiet)(void* arg, RunContext* run_ctx) noexcept nogil
 
 
+cdef inline void _note_step(Tables* tables, size_t index, int64_t begin, bint profiled,
+                            RunContext* run_ctx) noexcept nogil:
+    """A step has run: for `Plan.profile`, and for the profiler."""
+    cdef NativeStep* step = &tables.steps[index]
+    if profiled:
+        tables.spent[index] += now_ns() - begin
+        tables.calls[index] += 1
+    if begun(SYMBOLIC):
+        note_operator(step.name, step.node, step.backward, begin, run_ctx)
+
+
 cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef PlanRun* run = <PlanRun*>arg
     cdef size_t index = run.segment.first
     cdef bint profiled = run.tables.profiled.load()
-    cdef int64_t begin = 0
+    cdef int64_t begin
     cdef CachedGroup* kept
     cdef Chunk* chunk
     if run.tables.stale.load():
@@ -121,15 +134,13 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
                 kept.fresh = kept.valid = _is_fresh(kept)
             if kept.fresh:
                 continue
-        if profiled:
-            begin = nanoseconds()
+        begin = now_ns() if profiled else begun(SYMBOLIC)
         if _run_step(run.tables, run.current, run, run_ctx) == -1:
             _give_up(run)
         if kept != NULL and kept.last == run.current:
             _complete(kept)
-        if profiled:
-            run.tables.spent[run.current] += nanoseconds() - begin
-            run.tables.calls[run.current] += 1
+        if begin:
+            _note_step(run.tables, run.current, begin, profiled, run_ctx)
     for chunk in run.segment.promised:
         chunk.written = True
     return 0
@@ -261,6 +272,7 @@ cdef class Plan:
             operator.memory_owner = (arena, arrays)
             native.op = <void*>operator
             native.backward = step.direction != FORWARD
+            native.name, native.node = _kept(step.prop.op_name), _kept(step.name)
             native.in_data = self._add_blobs(step.in_data, arrays, arena)
             native.out_data = self._add_blobs(step.out_data, arrays, arena)
             native.aux = self._add_blobs(step.aux, arrays, arena)
@@ -523,6 +535,14 @@ cdef bint _copy_all(list sources, list targets) except -1:
         if source is not target:
             copy_into(source, target)
     return True
+
+
+cdef const char* _kept(str text) except NULL:
+    cdef bytes encoded = text.encode()
+    cdef const char* kept = kept_text(encoded)
+    if kept == NULL:
+        raise OutOfMemoryError("no memory for the names of a plan")
+    return kept
 
 
 cdef set _shared_chunks(dict arrays):

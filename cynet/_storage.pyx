@@ -281,11 +281,12 @@ cdef inline size_t _capacity(int index) noexcept nogil:
 
 
 cdef int _exhausted(Pool* pool, size_t nbytes, size_t given) except -1 with gil:
-    figures, (available, total) = _figures(pool), _memory_info(pool)
+    ctx = Context(Context.devtype2str[pool.dev_type], pool.dev_id)
+    figures, (available, total) = _figures(pool), memory_info(ctx)
     raise OutOfMemoryError(
-        f"{Context.devtype2str[pool.dev_type]}({pool.dev_id}) has no {nbytes} bytes: "
-        f"{figures['used_bytes']} in use, {given} were cached and have been given back, "
-        f"peak {figures['peak_bytes']}; the device has {available} of {total} bytes free")
+        f"{ctx} has no {nbytes} bytes: {figures['used_bytes']} in use, {given} were cached and have"
+        f" been given back, peak {figures['peak_bytes']}; the device has {available} of {total}"
+        " bytes free")
 
 
 cdef void* _from_list(Pool* pool, size_t nbytes, size_t* capacity) except? NULL nogil:
@@ -457,6 +458,11 @@ cdef void _after_fork() noexcept nogil:
     _pools_lock.unlock()
 
 
+cdef size_t in_use(int dev_type, int dev_id) noexcept nogil:
+    dev_id &= IDS - 1
+    return _pools[dev_type][dev_id].used if _made[dev_type][dev_id].load() else 0
+
+
 # --- the Python face (storage.py re-exports it) --------------------------------------------------
 cdef Pool* _pool_of(ctx) except NULL:
     ctx = Context(ctx)
@@ -471,14 +477,6 @@ cdef dict _figures(Pool* pool):
     pool.lock.unlock()
     return {"used_bytes": used, "cached_bytes": cached, "peak_bytes": peak, "hits": hits,
             "misses": misses}
-
-
-cdef tuple _memory_info(Pool* pool):
-    cdef size_t available = 0, total = 0
-    if pool.backend != NULL:
-        return (<object>pool.backend).memory_info(pool.dev_id)
-    cynet_host_memory(&available, &total)
-    return available, total
 
 
 def stats(ctx):
@@ -512,7 +510,12 @@ def stats(ctx):
 
 def memory_info(ctx):
     """(free, total) bytes of the device's memory."""
-    return _memory_info(_pool_of(ctx))
+    cdef size_t available = 0, total = 0
+    cdef Pool* pool = _pool_of(ctx)
+    if pool.backend != NULL:
+        return (<object>pool.backend).memory_info(pool.dev_id)
+    cynet_host_memory(&available, &total)
+    return available, total
 
 
 def empty_cache(ctx):
@@ -536,7 +539,6 @@ def empty_cache(ctx):
     0
     """
     cdef Pool* pool = _pool_of(ctx)
-    cdef object release
     _trims.fetch_add(1)
     for release in _releasers:
         release()
@@ -571,8 +573,7 @@ def register_backend(device_type, backend):
         raise ArgumentError(f"device_type must be 'gpu' or 'cpu_pinned', got {shown(device_type)}")
     if not isinstance(backend, Backend):
         raise ArgumentTypeError(f"backend must be a storage Backend, got {type(backend).__name__}")
-    cdef int code = Context.devstr2type[device_type]
-    cdef int i
+    cdef int i, code = Context.devstr2type[device_type]
     for i in range(IDS):
         if _made[code][i].load():
             raise ArgumentError(
@@ -592,8 +593,7 @@ cdef _setup():
     cdef size_t available = 0, total = 0
     cynet_host_memory(&available, &total)
     _host_limit = <size_t>config.get("CYNET_STORAGE_CACHE_MB") << 20
-    if _host_limit == 0:
-        _host_limit = total // 4
+    _host_limit = _host_limit or total // 4
     cynet_at_fork(_before_fork, _after_fork, _after_fork)
 
 

@@ -18,7 +18,7 @@ _PACKAGE = __name__.partition(".")[0]
 _LATER = {
     each: each
     for each in (
-        *("contrib", "gluon", "image", "log", "misc", "onnx"),
+        *("contrib", "gluon", "image", "log", "misc", "onnx", "profiler"),
         *("recordio", "rnn", "runtime", "util"),
     )
 }
@@ -47,8 +47,8 @@ def missing_names():
 def explain(path, name, known=()):
     """What an AttributeError says of a name that `path` lacks; `known` are those that it has.
 
-    >>> explain("mx", "profiler")
-    'mx.profiler is a name of MXNet 1.9.1 that cynet does not provide; see docs/migration.md'
+    >>> explain("mx", "npx")
+    'mx.npx is a name of MXNet 1.9.1 that cynet does not provide; see docs/migration.md'
     >>> explain("mx.metric", "Acuracy", ["Accuracy", "MSE"])
     "mx.metric has no attribute 'Acuracy'; did you mean Accuracy?"
     """

@@ -19,7 +19,7 @@ FLOORS = {
     4: "ndarray symbol attribute name",
     5: "graph _executor executor autograd",
     6: "random initializer optimizer lr_scheduler metric io recordio image kvstore callback "
-    "monitor visualization rtc test_utils log misc rnn",
+    "monitor profiler visualization rtc test_utils log misc rnn",
     7: "module model executor_manager gluon tools libinfo util runtime contrib onnx __main__",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.kinds import check_flag
+from ..engine.trace import Span
 from ..ndarray import NDArray
 from ..ndarray._tape import install, mark
 from . import _walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_BACKWARD = Span("backward", "training")
 
 
 class _HeadsError(ArgumentError, AssertionError):
@@ -116,7 +119,8 @@ def backward(
 
 def _backward(heads, head_grads, retain_graph, train_mode):
     _check_flags("backward", retain_graph=retain_graph, train_mode=train_mode)
-    _walk.backward(heads, head_grads, bool(retain_graph), bool(train_mode))
+    with _BACKWARD:
+        _walk.backward(heads, head_grads, bool(retain_graph), bool(train_mode))
 
 
 def grad(
@@ -172,9 +176,10 @@ def grad(
         if not isinstance(variable, NDArray):
             raise ArgumentTypeError(f"variable {i} must be an NDArray, got {shown(variable)}")
     retain = create_graph if retain_graph is None else retain_graph
-    return _walk.gradients(
-        heads, head_grads, variables, bool(retain), bool(create_graph), bool(train_mode)
-    )
+    with _BACKWARD:
+        return _walk.gradients(
+            heads, head_grads, variables, bool(retain), bool(create_graph), bool(train_mode)
+        )
 
 
 install(backward=_backward)

@@ -1,6 +1,7 @@
 """The engine for Python: Variable, operators, ThreadedEngine, NaiveEngine (face: engine.py)."""
 
 from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
 from .._engine cimport (
@@ -10,6 +11,7 @@ from .._engine cimport (
     set_bulk_size as _set_bulk_size, stop_engines, wait_for_all_on, wait_for_var, kPython
 )
 from .._typedefs cimport RunContext
+from .trace cimport IMPERATIVE, begun, kept_text, note_function
 
 import sys
 
@@ -60,10 +62,20 @@ cdef class PythonTask:
     cdef str name
     cdef tuple pushed_at
 
+    cdef str label(self):
+        return self.name or getattr(self.fn, "__qualname__", None) or repr(self.fn)
+
+    cdef int note(self, int64_t begin, const RunContext* context) except -1:
+        cdef bytes label
+        if begin:
+            label = self.label().encode("utf-8", "replace")
+            note_function(kept_text(label), False, begin, context)
+        return 0
+
     cdef object dressed(self, error):
         if not isinstance(error, Exception):
             return error
-        name = self.name or getattr(self.fn, "__qualname__", None) or repr(self.fn)
+        name = self.label()
         file, line = self.pushed_at
         return dress(error, f"function '{name}' pushed at {file}:{line} failed: {told(error)}")
 
@@ -82,12 +94,13 @@ cdef PythonTask _task(fn, name):
 
 cdef int _run_task(void* arg, RunContext* context) except -1 with gil:
     cdef PythonTask task = <PythonTask>arg
+    cdef int64_t begin = begun(IMPERATIVE)
     try:
         task.fn(PyRunContext.make(context))
     except BaseException as error:
         raised = task.dressed(error)
     else:
-        return 0
+        return task.note(begin, context)
     raise raised
 
 
@@ -96,12 +109,13 @@ cdef int _run_async_task(void* arg, RunContext* context, void* token) except -1 
     cdef OnComplete on_complete = OnComplete.__new__(OnComplete)
     on_complete.task = task
     on_complete.token = token
+    cdef int64_t begin = begun(IMPERATIVE)
     try:
         task.fn(PyRunContext.make(context), on_complete)
     except BaseException as error:
         raised = task.dressed(error)
     else:
-        return 0
+        return task.note(begin, context)
     if on_complete.token != NULL:
         on_complete.token = NULL
         raise raised

@@ -21,6 +21,7 @@ from .native cimport (
     thread_yield
 )
 from .queue cimport count_down, finish, take
+from .trace cimport begun_function, label_thread, note_function
 from .._typedefs cimport RunContext, kGPU
 
 from ..base.errors import OperatorError, dress, told
@@ -105,6 +106,8 @@ cdef bint _execute(Run* run, int worker, Failure** failure) noexcept nogil:
     """True when the run is done; false when `complete` is to come (the run may be gone already)."""
     cdef RunContext context
     cdef Frame frame
+    cdef bint asynchronous = run.kind == kAsync
+    cdef int64_t begin
     cdef int code = 0
     cdef const char* name = run.name
     context.dev_type = run.dev_type
@@ -116,20 +119,19 @@ cdef bint _execute(Run* run, int worker, Failure** failure) noexcept nogil:
     failure[0] = NULL
     if run.dev_type == kGPU and _enter_device != NULL:
         code = _enter_device(run.dev_id, &context.stream)
-    if code == -1:
-        pass
-    elif run.kind == kAsync:
-        frame.run = NULL
+    if code == 0:
+        frame.run = <Run*>NULL if asynchronous else run
         _set_frame(&frame)
-        code = (<RunAsyncFn>run.fn)(run.arg, &context, run)
+        begin = begun_function(&name)
+        if asynchronous:
+            code = (<RunAsyncFn>run.fn)(run.arg, &context, run)
+        else:
+            code = run.fn(run.arg, &context)
+        if begin:
+            note_function(name, True, begin, &context)
         _set_frame(frame.outer)
-        if code == 0:
+        if asynchronous and code == 0:
             return False
-    else:
-        frame.run = run
-        _set_frame(&frame)
-        code = run.fn(run.arg, &context)
-        _set_frame(frame.outer)
     if code == -1:
         failure[0] = _catch(name)
     if run.deleter != NULL and run.opr == NULL:
@@ -323,6 +325,7 @@ cdef void _work(void* arg) noexcept nogil:
     else:
         worker.index = e.free_indices.back()
         e.free_indices.pop_back()
+    label_thread(b"native worker" if pool == &e.native else b"worker", worker.index)
     pool.starting = False
     pool.coming -= 1
     if not _serve(e, pool, worker):

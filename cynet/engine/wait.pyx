@@ -22,6 +22,7 @@ from .queue cimport refresh, take_error
 from .threads cimport (
     Spin, held_here, inside, leave_place, nests_too_deep, on_worker, plan, settle_after, spin_on
 )
+from .trace cimport SPANS, begun, note_wait
 
 from ..base.errors import CynetError, NestingError
 
@@ -159,6 +160,7 @@ cdef int _await(Waiter* waiter) noexcept nogil:
     """0: done while it spun; 1: done after it slept; -1: a signal handler raised, error set."""
     cdef bint worker = on_worker()
     cdef PyThreadState* saved = NULL
+    cdef int64_t begin = begun(SPANS)
     cdef int code = 0
     if holds_gil():
         saved = PyEval_SaveThread()
@@ -168,6 +170,8 @@ cdef int _await(Waiter* waiter) noexcept nogil:
         code = _sleep_on(waiter, not worker)
     if worker:
         leave_place(False)
+    if begin:
+        note_wait(begin)
     if saved != NULL:
         PyEval_RestoreThread(saved)
     return code

@@ -17,7 +17,7 @@ from .._resource cimport draw_many
 from .._typedefs cimport RunContext, kGPU
 from ..cuda.graphs cimport Recording, hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
-from .tables cimport PlanRun, Segment, Tables
+from .tables cimport PlanRun, Segment, Tables, is_timed
 from .update_step cimport UpdateStep
 
 from ..base.errors import OutOfMemoryError
@@ -62,7 +62,7 @@ cdef enum:
 
 cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef PartRun* each = <PartRun*>arg
-    if each.runs[0].tables.profiled.load():
+    if is_timed(each.runs[0].tables):
         return _put(arg, run_ctx, NULL)
     return run_recorded(&each.part.recording, run_ctx, _put, arg, each.numbers, each.nbytes)
 

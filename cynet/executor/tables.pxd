@@ -9,17 +9,8 @@ from .._ndarray cimport Chunk
 from .._resource cimport Resource
 from .._typedefs cimport TBlob
 from ..cuda.graphs cimport Recording
+from ..engine.trace cimport SYMBOLIC, begun
 from ..operator._base cimport OpContext, Operator
-
-cdef extern from *:
-    """
-    #include <chrono>
-    static inline long long nanoseconds() {
-      return std::chrono::duration_cast<std::chrono::nanoseconds>(
-          std::chrono::steady_clock::now().time_since_epoch()).count();
-    }
-    """
-    int64_t nanoseconds() noexcept nogil
 
 cdef struct NativeStep:
     void* op           # Operator, kept alive by the tables
@@ -27,6 +18,8 @@ cdef struct NativeStep:
     OpContext context  # the lengths; is_train, run_ctx and random streams are set by each run
     # where each list begins in the tables
     size_t out_grad, in_data, out_data, in_grad, aux, req, requested
+    const char* name   # of the operator, and of its node: kept texts (engine/trace.pxd)
+    const char* node
     uint64_t random    # random streams drawn by the steps before this one
     Chunk* watched     # of a gradient of which backward keeps the rows, or NULL
     CachedGroup* kept  # its group of steps that run when something changed, or NULL
@@ -79,6 +72,10 @@ cdef cppclass Tables:
     vector[int64_t] spent   # nanoseconds of each step while `profiled`
     vector[int64_t] calls   # and how often it ran
     void* keep          # a Python list, owned: the operators, arrays, labels and origins
+
+cdef inline bint is_timed(Tables* tables) noexcept nogil:
+    """Whether each step is to be measured, so that nothing is replayed as a whole."""
+    return tables.profiled.load() or begun(SYMBOLIC)
 
 ctypedef int (*Uncaught)(NativeStep*, OpContext*, const TBlob*, TBlob*,
                          const int*) noexcept nogil

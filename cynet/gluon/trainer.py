@@ -11,6 +11,7 @@ from .. import optimizer as opt
 from ..base.errors import ArgumentError, ArgumentTypeError, dress, shown
 from ..base.files import write_atomically
 from ..base.guard import guarded
+from ..engine.trace import Span
 from .errors import MismatchError, StaleGradientError
 from .parameter import Parameter, ParameterDict
 from .parameter.parameter_dict import brief_list
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..base.typing import FileName, KVStoreLike, Optimizer
 
 _OF_GROUPS = {"lr_mult", "wd_mult", "grad_req"}
+_UPDATE = Span("update", "training")
 _STALE = (
     "the gradient of parameter '{}' on {} is that of an earlier step: no backward has set it since."
     " ignore_stale_grad=True leaves such parameters as they are"
@@ -242,16 +244,17 @@ class Trainer:
         StaleGradientError
             A UserWarning: there is such a parameter, and `ignore_stale_grad` is False.
         """
-        self._set_rescale(batch_size)
-        self._prepare()
-        if self._kvstore is not None or len(self._contexts) > 1:
-            self._check_fresh(ignore_stale_grad)
-            self._sum_gradients(ignore_stale_grad)
-        self._update(ignore_stale_grad)
-        if zero_grad:
-            for each in self._params:
-                if each._grad_req == "add":
-                    each.zero_grad()
+        with _UPDATE:
+            self._set_rescale(batch_size)
+            self._prepare()
+            if self._kvstore is not None or len(self._contexts) > 1:
+                self._check_fresh(ignore_stale_grad)
+                self._sum_gradients(ignore_stale_grad)
+            self._update(ignore_stale_grad)
+            if zero_grad:
+                for each in self._params:
+                    if each._grad_req == "add":
+                        each.zero_grad()
 
     def allreduce_grads(self) -> None:
         """Sum gradients over contexts, for `update` to use: between them they may be changed."""

@@ -6,10 +6,13 @@ import threading
 import numpy as np
 
 from ..base.errors import ArgumentError, CynetError, FormatError, reworded, shown
+from ..engine.trace import Span
 from .codec import decoded_rgb
 from .record_augment import Normalizer, RecordAugmenter
 from .record_options import NORMALIZING
 from .source import RecordSource, read_list
+
+_DECODE = Span("decode image", "data")
 
 
 class Batch:
@@ -107,7 +110,8 @@ class RecordBatches:
         good = None
         for place in range(part, len(batch.numbers), self.parts):
             try:
-                self._fill_one(batch, place, int(batch.numbers[place]))
+                with _DECODE:
+                    self._fill_one(batch, place, int(batch.numbers[place]))
                 good = place
             except FormatError as error:
                 if not self._o["skip_damaged"]:

@@ -8,11 +8,14 @@ import numpy as np
 
 from ..base.errors import ArgumentTypeError
 from ..base.guard import PER_BATCH, guarded
+from ..engine.trace import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ..base.typing import DTypeLike, Shape
+
+_DATA = Span("data", "training")
 
 
 @guarded
@@ -144,7 +147,8 @@ class DataIter:
         return self
 
     def __next__(self) -> DataBatch:
-        return self.next()
+        with _DATA:
+            return self.next()
 
     def reset(self) -> None:
         """Start over."""

@@ -12,6 +12,7 @@ from ..base.guard import PER_BATCH, guarded
 from ..base.kinds import check_numbers
 from ..callback import BatchEndParam, FitState, StopTraining
 from ..callback.fit import end_epoch
+from ..engine.trace import Span
 from ..initializer import Uniform
 from ..io import DataBatch
 from ..io.checkpoint import read_params, save_params
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
     )
 
 DEFAULT_INITIALIZER = Uniform(0.01)
+_CALLBACKS, _EPOCH_END = Span("callbacks", "training"), Span("epoch end", "training")
+_VALIDATION = Span("validation", "training")
 
 # state of a module -> the method that leads to it
 _LEADS_TO = {
@@ -304,17 +307,17 @@ class BaseModule(Evaluation):
                         self.update_metric(eval_metric, data_batch.label)
                     if monitor is not None:
                         monitor.toc_print()
-                    if batch_end_callback is not None:
-                        if end_of_batch:
-                            eval_name_vals = eval_metric.get_global_name_value()
-                        call_each(
-                            batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals())
-                        )
-                    if progress is not None:
-                        progress.batch(epoch, nbatch, eval_metric)
-                    state.nbatch = nbatch
-                    for each in callbacks:
-                        each.batch_end(state)
+                    with _CALLBACKS:
+                        if batch_end_callback is not None:
+                            if end_of_batch:
+                                eval_name_vals = eval_metric.get_global_name_value()
+                            param = BatchEndParam(epoch, nbatch, eval_metric, locals())
+                            call_each(batch_end_callback, param)
+                        if progress is not None:
+                            progress.batch(epoch, nbatch, eval_metric)
+                        state.nbatch = nbatch
+                        for each in callbacks:
+                            each.batch_end(state)
                     nbatch += 1
                 check_labels = None
                 eval_name_vals = eval_metric.get_global_name_value()
@@ -324,19 +327,21 @@ class BaseModule(Evaluation):
                 self.logger.info("Epoch[%d] Time cost=%.3f", epoch, seconds)
                 history.add(epoch, seconds, eval_name_vals)
 
-                arg_params, aux_params = self.get_params()
-                self.set_params(arg_params, aux_params)  # devices may differ in auxiliary states
-                for callback in as_list(epoch_end_callback):
-                    callback(epoch, self.symbol, arg_params, aux_params)
+                with _EPOCH_END:
+                    arg_params, aux_params = self.get_params()
+                    self.set_params(arg_params, aux_params)  # devices' auxiliary states may differ
+                    for callback in as_list(epoch_end_callback):
+                        callback(epoch, self.symbol, arg_params, aux_params)
                 res = []
                 if eval_data is not None:
-                    res = self.score(
-                        eval_data,
-                        validation_metric,
-                        score_end_callback=eval_end_callback,
-                        batch_end_callback=eval_batch_end_callback,
-                        epoch=epoch,
-                    )
+                    with _VALIDATION:
+                        res = self.score(
+                            eval_data,
+                            validation_metric,
+                            score_end_callback=eval_end_callback,
+                            batch_end_callback=eval_batch_end_callback,
+                            epoch=epoch,
+                        )
                     for name, value in res:
                         self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
                     history.add_validation(res)

@@ -7,12 +7,15 @@ from .._core.copy import copy_all
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed, shown
 from ..base.kinds import check_flag
 from ..context import Context, cpu
+from ..engine.trace import Span
 from ..executor_manager import _load_data as _load_data  # scripts import these from here, too
 from ..executor_manager import _load_general as _load_general
 from ..executor_manager import _load_label as _load_label
 from ..executor_manager import _split_input_slice
 from ..io import DataDesc
 
+_FORWARD, _BACKWARD = Span("forward", "training"), Span("backward", "training")
+_STEP, _METRIC = Span("step", "training"), Span("metric", "training")
 _KEPT_SHAPES = 8  # executors for so many different input shapes are kept
 
 
@@ -251,18 +254,19 @@ class DataParallelExecutorGroup:
 
     def forward(self, data_batch, is_train=None):
         """Copy a batch in and compute the outputs."""
-        if is_train is None:
-            is_train = self.for_training
-        if len(self.execs) == 1:
-            data, label = data_batch.data, self._labels_of(data_batch)
-            self._has_labels = bool(label)
-            if len(data) == len(self.data_arrays) and len(label) in (0, len(self.label_arrays)):
-                targets = self._targets[: len(data) + len(label)]
-                if self.execs[0].forward_on([*data, *label], targets, is_train):
-                    return
-        self.load(data_batch)
-        for executor in self.execs:
-            executor.forward(is_train)
+        with _FORWARD:
+            if is_train is None:
+                is_train = self.for_training
+            if len(self.execs) == 1:
+                data, label = data_batch.data, self._labels_of(data_batch)
+                self._has_labels = bool(label)
+                if len(data) == len(self.data_arrays) and len(label) in (0, len(self.label_arrays)):
+                    targets = self._targets[: len(data) + len(label)]
+                    if self.execs[0].forward_on([*data, *label], targets, is_train):
+                        return
+            self.load(data_batch)
+            for executor in self.execs:
+                executor.forward(is_train)
 
     def load(self, data_batch):
         """Copy a batch in."""
@@ -326,31 +330,33 @@ class DataParallelExecutorGroup:
 
     def step(self, update=None):
         """``Executor.step`` of all devices."""
-        self._need_labels()
-        self._has_grads = True
-        for executor in self.execs:
-            executor.step(update)
+        with _STEP:
+            self._need_labels()
+            self._has_grads = True
+            for executor in self.execs:
+                executor.step(update)
 
     def backward(self, out_grads=None):
         """Compute the gradients; `out_grads` only for outputs that are no losses."""
-        if not self.for_training:
-            raise ArgumentError("backward: the module was bound with for_training=False")
-        self._need_run("backward")
-        self._need_labels()
-        self._has_grads = True
-        if out_grads is not None and not isinstance(out_grads, (list, tuple)):
-            out_grads = [out_grads]
-        if len(self.execs) == 1 or out_grads is None:
-            for executor in self.execs:
-                executor.backward(out_grads)
-            return
-        for executor, part in zip(self.execs, self.slices):
-            executor.backward(
-                [
-                    _cut(grad, 0, part).as_in_context(output.context)
-                    for grad, output in zip(out_grads, executor.outputs)
-                ]
-            )
+        with _BACKWARD:
+            if not self.for_training:
+                raise ArgumentError("backward: the module was bound with for_training=False")
+            self._need_run("backward")
+            self._need_labels()
+            self._has_grads = True
+            if out_grads is not None and not isinstance(out_grads, (list, tuple)):
+                out_grads = [out_grads]
+            if len(self.execs) == 1 or out_grads is None:
+                for executor in self.execs:
+                    executor.backward(out_grads)
+                return
+            for executor, part in zip(self.execs, self.slices):
+                executor.backward(
+                    [
+                        _cut(grad, 0, part).as_in_context(output.context)
+                        for grad, output in zip(out_grads, executor.outputs)
+                    ]
+                )
 
     def get_outputs(self, merge_multi_context=True):
         """Outputs of the whole batch; without merging, a list over devices for each output."""
@@ -400,34 +406,35 @@ class DataParallelExecutorGroup:
 
     def update_metric(self, eval_metric, labels, pre_sliced=False):
         """Give labels and outputs to a metric, device by device."""
-        self._need_run("update_metric")
-        for i, executor in enumerate(self.execs):
-            if pre_sliced:
-                part = labels[i]
-            elif len(self.execs) == 1 or not labels:
-                part = labels
-            else:
-                part = [
-                    label if axis < 0 else _cut(label, axis, self.slices[i])
-                    for label, axis in zip(labels, self.label_axes or [0] * len(labels))
-                ]
-            names = self.label_names or self.wanted_labels
-            if part and not names:  # the symbol knows of no label, the data have some
-                names = [f"label{k}" for k in range(len(part))]
-            try:
-                eval_metric.update_dict(
-                    dict(zip(names, part or ())),
-                    dict(zip(self.output_names, executor.outputs)),
-                )
-            except (ArgumentError, IndexError) as error:
-                if part or not self.wanted_labels:
-                    raise
-                raise ArgumentError(
-                    f"the metric needs labels ({listed(self.wanted_labels)}), and the batch has"
-                    f" none: {error}"
-                ) from error
+        with _METRIC:
+            self._need_run("update_metric")
+            for i, executor in enumerate(self.execs):
+                if pre_sliced:
+                    part = labels[i]
+                elif len(self.execs) == 1 or not labels:
+                    part = labels
+                else:
+                    part = [
+                        label if axis < 0 else _cut(label, axis, self.slices[i])
+                        for label, axis in zip(labels, self.label_axes or [0] * len(labels))
+                    ]
+                names = self.label_names or self.wanted_labels
+                if part and not names:  # the symbol knows of no label, the data have some
+                    names = [f"label{k}" for k in range(len(part))]
+                try:
+                    eval_metric.update_dict(
+                        dict(zip(names, part or ())),
+                        dict(zip(self.output_names, executor.outputs)),
+                    )
+                except (ArgumentError, IndexError) as error:
+                    if part or not self.wanted_labels:
+                        raise
+                    raise ArgumentError(
+                        f"the metric needs labels ({listed(self.wanted_labels)}), and the batch has"
+                        f" none: {error}"
+                    ) from error
 
-    # --- parameters ---
+        # --- parameters ---
 
     def set_params(self, arg_params, aux_params, allow_extra=False):
         """Copy parameters to all devices."""

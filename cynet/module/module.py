@@ -9,6 +9,7 @@ from .. import optimizer as opt
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, warn_user
 from ..base.guard import PER_BATCH, guarded, refuse
 from ..context import cpu, read_context
+from ..engine.trace import Span
 from ..io import DataDesc
 from ..io.checkpoint import load_checkpoint, save_checkpoint, states_of
 from ..optimizer.clipping import clip_global_norm
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
         OptimizerParams,
         Shape,
     )
+
+_UPDATE = Span("update", "training")
 
 
 @guarded(but=PER_BATCH)
@@ -521,22 +524,23 @@ class Module(Parameters, BatchShapes, BaseModule):
         """Change the parameters along the gradients of the last backward."""
         self._need("update", "binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
-        group = self._exec_group
-        if self._kvstore is None and len(self._context) == 1:
-            self._updater(*self._updates)
-        elif self._update_on_kvstore:
-            _update_params_on_kvstore(
-                group.param_arrays, self._grad_arrays, self._kvstore, self._param_names
-            )
-        else:
-            _update_params(
-                group.param_arrays,
-                self._grad_arrays,
-                self._updater,
-                len(self._context),
-                self._kvstore,
-                self._param_names,
-            )
+        with _UPDATE:
+            group = self._exec_group
+            if self._kvstore is None and len(self._context) == 1:
+                self._updater(*self._updates)
+            elif self._update_on_kvstore:
+                _update_params_on_kvstore(
+                    group.param_arrays, self._grad_arrays, self._kvstore, self._param_names
+                )
+            else:
+                _update_params(
+                    group.param_arrays,
+                    self._grad_arrays,
+                    self._updater,
+                    len(self._context),
+                    self._kvstore,
+                    self._param_names,
+                )
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward.

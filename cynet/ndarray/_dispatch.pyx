@@ -1,6 +1,7 @@
 """Imperative calls: push them, and record them (contract in the .pxd)."""
 
 from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memset
@@ -10,6 +11,7 @@ from .. cimport _engine
 from .._core.copy cimport Region, push_copy, whole
 from .._engine cimport VarHandle, kInline, kNormal, kPython
 from ..engine.inline cimport INLINE_GIL_BYTES
+from ..engine.trace cimport IMPERATIVE, begun, note_operator
 from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, new_view, overlap
 from .._resource cimport Resource, draw
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
@@ -73,6 +75,7 @@ ctypedef int (*Quiet)(PyObject* op, CallTask* task, OpContext* ctx) noexcept nog
 cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef CallTask* task = <CallTask*>arg
     cdef OpContext ctx
+    cdef int64_t begin = begun(IMPERATIVE)
     memset(&ctx, 0, sizeof(ctx))
     ctx.is_train = task.is_train
     ctx.run_ctx = run_ctx[0]
@@ -83,6 +86,8 @@ cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     if (<Quiet>_compute)(<PyObject*>task.state.op, task, &ctx) == -1:
         with gil:
             _raise_dressed(task, run_ctx.worker == 0)
+    if begin:
+        note_operator(task.state.name, NULL, task.out_grad != NULL, begin, run_ctx)
     cdef int i
     for i in range(task.n_written):
         task.written[i].written = True

@@ -12,6 +12,7 @@ from ...base.errors import (
     warn_user,
 )
 from ...base.guard import guarded
+from ...engine.trace import ON, Span
 from ..errors import MismatchError
 from ..parameter import Parameter, ParameterDict
 from ..parameter.parameter import UNIFORM
@@ -320,7 +321,11 @@ class Block:
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
-        out = self.forward(*args, **kwargs)
+        if ON:
+            with Span(self._name, "gluon"):
+                out = self.forward(*args, **kwargs)
+        else:
+            out = self.forward(*args, **kwargs)
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):
                 hook(self, args, out)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ... import ndarray, symbol
 from ...base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown, warn_user
 from ...base.guard import guarded
+from ...engine.trace import ON, Span
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..errors import DeferredInitializationError
@@ -183,7 +184,11 @@ class HybridBlock(Block):
         if cached is None:
             cached = Hybridized(self)
             vars(self)["_cached"] = cached
-        out = cached(args, kwargs)
+        if ON:
+            with Span(self._name, "gluon"):
+                out = cached(args, kwargs)
+        else:
+            out = cached(args, kwargs)
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):
                 hook(self, args, out)

@@ -13,6 +13,7 @@ import numpy as np
 from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ...base.guard import guarded
 from ...context import Context, cpu_pinned
+from ...engine.trace import Span
 from ...ndarray import NDArray
 from ...random import set_shuffle_state, shuffle_state
 from ..errors import MismatchError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .sampler import Sampler
 
 __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
+_DATA = Span("data", "training")
 
 
 @guarded(but=("__iter__",))
@@ -250,6 +252,10 @@ class _Epoch:
         return self
 
     def __next__(self):
+        with _DATA:
+            return self._next()
+
+    def _next(self):
         if self.over:
             raise StopIteration
         loader = self._loader

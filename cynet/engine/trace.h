@@ -1,0 +1,254 @@
+// What ran when: a ring of records for each thread, filled without the GIL, read by the profiler.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <new>
+#include <string>
+#include <tuple>
+#include <unordered_set>
+#include <vector>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace cynet_trace {
+
+// One cache line. Texts live for ever (keep_text).
+struct Record {
+  int64_t begin, end;  // nanoseconds of the steady clock; equal where nothing lasts
+  const char* name;
+  const char* node;  // of a graph, or nullptr
+  const char* category;
+  int64_t value;  // bytes in use on the device after it, a counter's value, an object's number
+  int16_t dev_type, dev_id;
+  int16_t kind;
+  int16_t backward;
+  int64_t unused;
+};
+
+struct Total {
+  int64_t count = 0, sum = 0, least = 0, most = 0;
+
+  void add(int64_t value) {
+    least = count ? std::min(least, value) : value;
+    most = count ? std::max(most, value) : value;
+    sum += value;
+    count += 1;
+  }
+};
+
+// name, node, category, kind, backward
+using Key = std::tuple<const char*, const char*, const char*, int, int>;
+
+// Records of one thread: the last ones, and the sums of those that they have overwritten.
+struct Ring {
+  std::atomic<bool> held{false};
+  std::vector<Record> records;
+  uint64_t count = 0;        // records made
+  uint64_t counted_from = 0; // records before this one are not in the sums
+  int64_t last = 0;          // end of the last one on a device
+  std::map<Key, Total> folded;
+  int64_t thread = 0;        // the system's number of it
+  char label[48] = "";
+  bool alive = true;
+
+  void lock() {
+    while (held.exchange(true, std::memory_order_acquire)) {
+    }
+  }
+  void unlock() { held.store(false, std::memory_order_release); }
+};
+
+inline Key key_of(const Record& r) {
+  return Key(r.name, r.node, r.category, r.kind, r.backward);
+}
+
+// What kind of number a record is summed by: how long it lasted, or its value.
+inline int64_t amount_of(const Record& r, int counter) {
+  return r.kind == counter ? r.value : r.end - r.begin;
+}
+
+struct State {
+  std::mutex guard;  // of the list and of the texts
+  std::vector<Ring*> rings;
+  std::unordered_set<std::string> texts;  // its nodes stay where they are
+  std::atomic<size_t> capacity{size_t(1) << 16};
+  std::atomic<int64_t> dropped{0};  // for want of memory
+};
+
+inline State& state() {
+  static State* s = new State();  // never freed: threads may end after main does
+  return *s;
+}
+
+struct Mine {
+  Ring* ring = nullptr;
+  bool over = false;
+  char label[48] = "";
+  ~Mine() {
+    over = true;
+    if (ring != nullptr) {
+      std::lock_guard<std::mutex> held(state().guard);
+      ring->alive = false;
+      ring = nullptr;
+    }
+  }
+};
+
+inline Mine& mine() {
+  static thread_local Mine m;
+  return m;
+}
+
+inline Ring* ring_of_thread() noexcept {
+  Mine& m = mine();
+  if (m.ring != nullptr || m.over) return m.ring;
+  try {
+    Ring* ring = new Ring();
+    try {
+      ring->records.resize(state().capacity.load());
+      std::lock_guard<std::mutex> held(state().guard);
+      state().rings.push_back(ring);
+    } catch (...) {
+      delete ring;
+      throw;
+    }
+#if defined(__linux__)
+    ring->thread = static_cast<int64_t>(syscall(SYS_gettid));
+#endif
+    std::copy(m.label, m.label + sizeof(m.label), ring->label);
+    m.ring = ring;
+  } catch (...) {
+    state().dropped.fetch_add(1);
+  }
+  return m.ring;
+}
+
+inline void write(const Record& record, int counter) noexcept {
+  Ring* ring = ring_of_thread();
+  if (ring == nullptr) return;
+  ring->lock();
+  Record& place = ring->records[ring->count % ring->records.size()];
+  if (ring->count >= ring->records.size() + ring->counted_from) {
+    try {
+      ring->folded[key_of(place)].add(amount_of(place, counter));
+    } catch (...) {
+      state().dropped.fetch_add(1);
+    }
+  }
+  place = record;
+  if (record.dev_type >= 0) ring->last = record.end;
+  ring->count += 1;
+  ring->unlock();
+}
+
+// When what this thread ran last on a device ended; 0 without any.
+inline int64_t last_end() noexcept {
+  Mine& m = mine();
+  return m.ring == nullptr ? 0 : m.ring->last;
+}
+
+inline void label_thread(const char* kind, int number) noexcept {
+  Mine& m = mine();
+  std::snprintf(m.label, sizeof(m.label), "%s %d", kind, number);
+}
+
+// The same text for ever; nullptr without memory.
+inline const char* keep_text(const char* text) noexcept {
+  try {
+    std::lock_guard<std::mutex> held(state().guard);
+    return state().texts.emplace(text).first->c_str();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+inline void set_capacity(size_t n) { state().capacity.store(n); }
+
+// Forget all records, or only have sums begin anew.
+inline void clear(bool all) {
+  std::lock_guard<std::mutex> held(state().guard);
+  std::vector<Ring*> kept;
+  for (Ring* ring : state().rings) {
+    if (all && !ring->alive) {
+      delete ring;
+      continue;
+    }
+    ring->lock();
+    ring->folded.clear();
+    ring->counted_from = ring->count;
+    if (all) {
+      ring->count = ring->counted_from = 0;
+      ring->records.resize(state().capacity.load());
+    }
+    ring->unlock();
+    kept.push_back(ring);
+  }
+  state().rings.swap(kept);
+  if (all) state().dropped.store(0);
+}
+
+struct Thread {
+  int64_t thread;
+  std::string label;
+  uint64_t lost;  // records that were overwritten
+  std::vector<Record> records;
+};
+
+inline void read(std::vector<Thread>* out) {
+  std::lock_guard<std::mutex> held(state().guard);
+  for (Ring* ring : state().rings) {
+    Thread thread;
+    ring->lock();
+    const size_t size = ring->records.size();
+    thread.thread = ring->thread;
+    thread.label = ring->label;
+    thread.lost = ring->count > size ? ring->count - size : 0;
+    for (uint64_t i = thread.lost; i < ring->count; ++i)
+      thread.records.push_back(ring->records[i % size]);
+    ring->unlock();
+    out->push_back(std::move(thread));
+  }
+}
+
+inline void read_totals(std::map<Key, Total>* out, int counter) {
+  std::lock_guard<std::mutex> held(state().guard);
+  for (Ring* ring : state().rings) {
+    ring->lock();
+    for (const auto& each : ring->folded) {
+      Total& total = (*out)[each.first];
+      const Total& more = each.second;
+      total.least = total.count ? std::min(total.least, more.least) : more.least;
+      total.most = total.count ? std::max(total.most, more.most) : more.most;
+      total.sum += more.sum;
+      total.count += more.count;
+    }
+    const size_t size = ring->records.size();
+    const uint64_t oldest = ring->count > size ? ring->count - size : 0;
+    for (uint64_t i = std::max(oldest, ring->counted_from); i < ring->count; ++i) {
+      const Record& record = ring->records[i % size];
+      (*out)[key_of(record)].add(amount_of(record, counter));
+    }
+    ring->unlock();
+  }
+}
+
+inline int64_t dropped() { return state().dropped.load(); }
+
+// Around a fork; the child begins with no records, whatever other threads were doing.
+inline void before_fork() { state().guard.lock(); }
+inline void after_fork_parent() { state().guard.unlock(); }
+inline void after_fork_child() {
+  state().rings.clear();  // their threads are not here, and may have held them
+  mine().ring = nullptr;
+  state().guard.unlock();
+}
+
+}  // namespace cynet_trace

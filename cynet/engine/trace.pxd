@@ -1,0 +1,50 @@
+"""What ran when: records of each thread, for the profiler.
+
+Promises:
+- Where nothing is traced, `begun` is one look at a number.
+- A record takes neither the GIL nor memory, but for the first one of a thread. Each thread has
+  room for a number of them; older ones stay in the sums.
+- Texts (`kept_text`) live for ever.
+"""
+
+from libc.stdint cimport int64_t
+
+from .native cimport now_ns
+from .._typedefs cimport RunContext
+
+cdef extern from *:
+    """
+    static inline int cynet_trace_load(const int* p) {
+        return __atomic_load_n(p, __ATOMIC_RELAXED); }
+    """
+    int trace_load "cynet_trace_load" (const int* p) noexcept nogil
+
+cdef enum:  # what is traced: bits
+    SYMBOLIC = 1    # steps of plans
+    IMPERATIVE = 2  # other calls of operators, and the engine's other functions
+    MEMORY = 4      # bytes in use on the device, beside each of these
+    SPANS = 8       # parts of training loops, layers
+    OBJECTS = 16    # tasks, counters, ... of the user
+
+cdef int tracing    # which of them are traced now
+
+# The time where one of these is traced, else 0.
+cdef inline int64_t begun(int what) noexcept nogil:
+    if trace_load(&tracing) & what == 0:
+        return 0
+    return now_ns()
+
+cdef const char* kept_text(const char* text) noexcept nogil
+# An operator has run since `begin` on the device that `context` names. Texts are kept ones; `node`
+# may be NULL.
+cdef void note_operator(const char* name, const char* node, bint backward, int64_t begin,
+                        const RunContext* context) noexcept nogil
+# The time, if functions of the engine are traced; `name` becomes a kept text then.
+cdef int64_t begun_function(const char** name) noexcept nogil
+# A function of the engine has run; `unless_noted`: it has not told of what it did itself.
+cdef void note_function(const char* name, bint unless_noted, int64_t begin,
+                        const RunContext* context) noexcept nogil
+# This thread has waited for others since `begin`.
+cdef void note_wait(int64_t begin) noexcept nogil
+# What this thread is called in traces: `kind` and a number.
+cdef void label_thread(const char* kind, int number) noexcept nogil

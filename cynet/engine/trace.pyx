@@ -1,0 +1,297 @@
+"""Records of what ran when, and the spans that Python code makes (contract in trace.pxd)."""
+
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc.stdint cimport int16_t, int64_t, uint64_t
+from libcpp.map cimport map
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from .native cimport at_fork, now_ns
+from .._storage cimport in_use
+from .._typedefs cimport RunContext
+
+cdef extern from "trace.h" namespace "cynet_trace" nogil:
+    struct Record:
+        int64_t begin, end, value
+        const char* name
+        const char* node
+        const char* category
+        int16_t dev_type, dev_id, kind, backward
+    cppclass Thread:
+        int64_t thread
+        string label
+        uint64_t lost
+        vector[Record] records
+    cppclass Total:
+        int64_t count, sum, least, most
+    cppclass Key:
+        pass
+    void write(const Record& record, int counter)
+    int64_t last_end()
+    const char* keep_text(const char* text)
+    void c_label_thread "cynet_trace::label_thread" (const char* kind, int number)
+    void set_capacity(size_t n)
+    void c_clear "cynet_trace::clear" (bint all)
+    void c_read "cynet_trace::read" (vector[Thread]* out) except +
+    void read_totals(map[Key, Total]* out, int counter) except +
+    int64_t c_dropped "cynet_trace::dropped" ()
+    void before_fork()
+    void after_fork_parent()
+    void after_fork_child()
+
+cdef extern from *:
+    """
+    #include <utility>
+    using cynet_trace_name = const char*;
+    template <int i, class K> static inline auto part_of(const K& key) { return std::get<i>(key); }
+    """
+    const char* name_of "part_of<0>" (const Key& key) nogil
+    const char* node_of "part_of<1>" (const Key& key) nogil
+    const char* category_of "part_of<2>" (const Key& key) nogil
+    int kind_of "part_of<3>" (const Key& key) nogil
+    int backward_of "part_of<4>" (const Key& key) nogil
+    void trace_store "__atomic_store_n" (int* p, int value, int order) nogil
+    int RELAXED "__ATOMIC_RELAXED"
+
+cdef enum:  # kinds of records
+    LASTS = 0    # from begin to end, within what lasts around it on its thread
+    ALONG = 1    # from begin to end, beside anything else
+    MARK = 2
+    COUNTER = 3
+
+cdef int tracing = 0
+cdef int _wanted = SYMBOLIC | IMPERATIVE | MEMORY | SPANS | OBJECTS
+
+ON = []  # not empty while spans are traced: for code that would have to make a name
+
+kinds = {"lasts": LASTS, "along": ALONG, "mark": MARK, "counter": COUNTER}
+
+
+# --- natively -------------------------------------------------------------------------------------
+cdef const char* kept_text(const char* text) noexcept nogil:
+    return keep_text(text)
+
+
+cdef inline void _note(int kind, const char* name, const char* node, const char* category,
+                       bint backward, int64_t begin, int64_t end, int64_t value, int dev_type,
+                       int dev_id) noexcept nogil:
+    cdef Record record
+    record.begin, record.end, record.value = begin, end, value
+    record.name, record.node, record.category = name, node, category
+    record.dev_type, record.dev_id = dev_type, dev_id
+    record.kind, record.backward = kind, backward
+    write(record, COUNTER)
+
+
+cdef inline void _note_on(const char* name, const char* node, const char* category, bint backward,
+                          int64_t begin, const RunContext* context) noexcept nogil:
+    cdef int64_t end = now_ns(), used = -1
+    if name == NULL:
+        return
+    if trace_load(&tracing) & MEMORY:
+        used = in_use(context.dev_type, context.dev_id)
+    _note(LASTS, name, node, category, backward, begin, end, used, context.dev_type,
+          context.dev_id)
+
+
+cdef void note_operator(const char* name, const char* node, bint backward, int64_t begin,
+                        const RunContext* context) noexcept nogil:
+    _note_on(name, node, b"operator", backward, begin, context)
+
+
+cdef int64_t begun_function(const char** name) noexcept nogil:
+    if trace_load(&tracing) & IMPERATIVE == 0:
+        return 0
+    if name[0] == NULL:
+        name[0] = b"function"
+    name[0] = keep_text(name[0])
+    return now_ns()
+
+
+cdef void note_function(const char* name, bint unless_noted, int64_t begin,
+                        const RunContext* context) noexcept nogil:
+    if not unless_noted or last_end() < begin:
+        _note_on(name, NULL, b"engine", False, begin, context)
+
+
+cdef void note_wait(int64_t begin) noexcept nogil:
+    _note(LASTS, b"wait", NULL, b"engine", False, begin, now_ns(), -1, -1, 0)
+
+
+cdef void label_thread(const char* kind, int number) noexcept nogil:
+    c_label_thread(kind, number)
+
+
+# --- spans ----------------------------------------------------------------------------------------
+cdef extern from *:
+    """
+    namespace {
+    struct cynet_open_span { const void* owner; const char* name; const char* category;
+                             long long begin; };
+    thread_local std::vector<cynet_open_span> cynet_open_spans;
+    }
+    """
+    struct OpenSpan "cynet_open_span":
+        const void* owner
+        const char* name
+        const char* category
+        int64_t begin
+    vector[OpenSpan] open_spans "cynet_open_spans"
+
+
+cdef int _open(const void* owner, const char* name, const char* category) except -1:
+    cdef OpenSpan span
+    span.owner, span.name, span.category, span.begin = owner, name, category, now_ns()
+    open_spans.push_back(span)
+    return 0
+
+
+cdef int _close(const void* owner) noexcept:
+    cdef OpenSpan span
+    if open_spans.empty() or open_spans.back().owner != owner:
+        return 0  # it was opened while nothing was traced
+    span = open_spans.back()
+    open_spans.pop_back()
+    _note(LASTS, span.name, NULL, span.category, False, span.begin, now_ns(), -1, -1, 0)
+    return 0
+
+
+cdef const char* _text(str text) except NULL:
+    cdef bytes encoded = text.encode("utf-8", "replace")
+    cdef const char* kept = keep_text(PyBytes_AS_STRING(encoded))
+    if kept == NULL:
+        raise MemoryError()
+    return kept
+
+
+cdef class Span:
+    """What a part of a program is called in traces: ``with span:``.
+
+    Parameters
+    ----------
+    name, category : str
+    """
+
+    cdef const char* name
+    cdef const char* category
+
+    def __init__(self, str name not None, str category not None):
+        self.name, self.category = _text(name), _text(category)
+
+    def __enter__(self):
+        if trace_load(&tracing) & SPANS:
+            _open(<void*>self, self.name, self.category)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if not open_spans.empty():
+            _close(<void*>self)
+
+
+# --- the profiler's side --------------------------------------------------------------------------
+def now():
+    """Nanoseconds of the clock that records have."""
+    return now_ns()
+
+
+def choose(bint symbolic, bint imperative, bint memory, bint spans):
+    """What `run` traces."""
+    global _wanted
+    _wanted = (SYMBOLIC * symbolic | IMPERATIVE * imperative | MEMORY * memory | SPANS * spans
+               | OBJECTS)
+    if trace_load(&tracing):
+        run(True)
+
+
+def run(bint on):
+    """Begin to trace, or cease to."""
+    trace_store(&tracing, _wanted if on else 0, RELAXED)
+    ON[:] = [True] if on and _wanted & SPANS else []
+
+
+def is_running():
+    """Whether anything is traced now."""
+    return trace_load(&tracing) != 0
+
+
+def note(int kind, str name not None, str category not None, int64_t begin, int64_t end,
+         int64_t value, str node=None):
+    """A record of this thread, if objects of the user are traced."""
+    cdef const char* kept_node = NULL
+    if trace_load(&tracing) & OBJECTS:
+        if node is not None:
+            kept_node = _text(node)
+        _note(kind, _text(name), kept_node, _text(category), False, begin, end, value, -1, 0)
+
+
+def limit(size_t n):
+    """Room for `n` records a thread, from the next `clear` on, and in threads to come."""
+    set_capacity(n)
+
+
+def clear(bint all):
+    """Forget all records, or only begin to sum anew."""
+    c_clear(all)
+
+
+def dropped():
+    """Records that found no memory."""
+    return c_dropped()
+
+
+cdef str _str(const char* text):
+    return None if text == NULL else (<bytes>text).decode("utf-8", "replace")
+
+
+def records():
+    """What each thread has recorded.
+
+    Returns
+    -------
+    list of (int, str, int, list)
+        The system's number of the thread, what it is called, how many records were overwritten, and
+        the others: (kind, name, node, category, backward, begin, end, value, device's type or -1,
+        device's number).
+    """
+    cdef vector[Thread] threads
+    cdef Record* each
+    cdef size_t i, k
+    with nogil:
+        c_read(&threads)
+    found = []
+    for i in range(threads.size()):
+        rows = []
+        for k in range(threads[i].records.size()):
+            each = &threads[i].records[k]
+            rows.append((each.kind, _str(each.name), _str(each.node), _str(each.category),
+                         bool(each.backward), each.begin, each.end, each.value, each.dev_type,
+                         each.dev_id))
+        found.append((threads[i].thread, threads[i].label.decode(), threads[i].lost, rows))
+    return found
+
+
+def totals():
+    """Sums of all that was recorded since they were last begun.
+
+    Returns
+    -------
+    list of tuple
+        (kind, name, node, category, backward, count, sum, least, most): nanoseconds, of counters
+        their values.
+    """
+    cdef map[Key, Total] sums
+    with nogil:
+        read_totals(&sums, COUNTER)
+    return [(kind_of(pair.first), _str(name_of(pair.first)), _str(node_of(pair.first)),
+             _str(category_of(pair.first)), bool(backward_of(pair.first)), pair.second.count,
+             pair.second.sum, pair.second.least, pair.second.most) for pair in sums]
+
+
+cdef void _after_fork_child() noexcept nogil:
+    trace_store(&tracing, 0, RELAXED)
+    open_spans.clear()
+    after_fork_child()
+
+
+if at_fork(before_fork, after_fork_parent, _after_fork_child):
+    raise MemoryError()

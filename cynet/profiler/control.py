@@ -1,0 +1,294 @@
+"""What is recorded, when, and where it goes: set_config, set_state, dump, dumps."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
+from ..base.files import write_atomically
+from ..base.guard import guarded
+from ..base.kinds import to_index
+from ..engine import trace
+from ..ndarray import waitall
+from .tables import as_json, as_table, sorted_sums
+from .trace_file import trace_events
+
+if TYPE_CHECKING:
+    from ..base.typing import FileName
+
+_PARTS = ("profile_symbolic", "profile_imperative", "profile_memory", "profile_api")
+_FLAGS = ("profile_all", *_PARTS, "continuous_dump", "aggregate_stats")
+_LEAST_EVENTS = 16
+
+
+class _Settings:
+    """Those of the process, and whether the next start begins anew."""
+
+    def __init__(self):
+        self.filename = "profile.json"
+        self.continuous_dump, self.dump_period = False, 1.0
+        self.fresh = True
+        self.paused = False
+        self.dumper = None
+
+
+_settings = _Settings()
+_lock = threading.RLock()
+
+
+@guarded
+def set_config(**kwargs: Any) -> None:
+    """Choose what is recorded, and to which file.
+
+    Parameters
+    ----------
+    filename : str
+        Of the trace, ``'profile.json'``.
+    profile_all : bool
+        True: all of the four below.
+    profile_symbolic : bool
+        Steps of graphs: each operator by name, node and direction.
+    profile_imperative : bool
+        Operators that are called one by one, and what else the engine runs (copies, updates).
+    profile_memory : bool
+        Bytes in use on the device, after each of these.
+    profile_api : bool
+        Parts of training loops, layers of Gluon, loading of data, waits. What is not given is
+        True.
+    continuous_dump : bool
+        Write the file every `dump_period` seconds while it runs. False by default.
+    dump_period : float
+    aggregate_stats : bool
+        For MXNet's scripts: sums for `dumps` are always kept.
+    profile_process : str
+        ``'worker'``; there are no servers.
+    max_events : int
+        How many events a thread keeps for the trace, 65,536 by default; `dumps` counts all.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.profiler.set_config(profile_all=True, filename="lenet.json")
+    """
+    known = (*_FLAGS, "filename", "dump_period", "profile_process", "max_events")
+    for name in kwargs:
+        if name not in known:
+            raise ArgumentTypeError(
+                f"profiler.set_config has no parameter {shown(name)}; it takes {', '.join(known)}"
+            )
+    flags = {name: _flag(name, kwargs[name]) for name in _FLAGS if name in kwargs}
+    period = kwargs.get("dump_period", _settings.dump_period)
+    if isinstance(period, bool) or not isinstance(period, (int, float)) or not period > 0:
+        raise ArgumentError(
+            f"profiler.set_config: dump_period must be seconds, more than 0, got {shown(period)}"
+        )
+    _check_process("set_config", kwargs.get("profile_process", "worker"))
+    if "max_events" in kwargs:
+        count = to_index("profiler.set_config: max_events", kwargs["max_events"])
+        if count < _LEAST_EVENTS:
+            raise ArgumentError(
+                f"profiler.set_config: max_events must be at least {_LEAST_EVENTS}, got {count}"
+            )
+        trace.limit(count)
+    with _lock:
+        _settings.filename = kwargs.get("filename", _settings.filename)
+        _settings.dump_period = float(period)
+        _settings.continuous_dump = flags.get("continuous_dump", _settings.continuous_dump)
+        if any(name in flags for name in ("profile_all", *_PARTS)):
+            every = flags.get("profile_all", False)
+            trace.choose(*(every or flags.get(name, True) for name in _PARTS))
+
+
+def _flag(name, value):
+    if isinstance(value, (bool, int)) and value in (0, 1):
+        return bool(value)
+    raise ArgumentTypeError(f"profiler.set_config: {name} must be a bool, got {shown(value)}")
+
+
+def _check_process(where, process):
+    if process not in ("worker", "server"):
+        raise ArgumentError(
+            f"profiler.{where}: profile_process must be 'worker', got {shown(process)}"
+        )
+    if process == "server":
+        raise ArgumentError(f"profiler.{where}: there are no server processes to profile")
+
+
+@guarded
+def set_state(state: str = "stop", profile_process: str = "worker") -> None:
+    """Begin to record (``'run'``), or wait for what was pushed and cease to (``'stop'``).
+
+    To run again after a finished `dump` forgets what was recorded before.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.profiler.set_state("run")
+    >>> mx.nd.sqrt(mx.nd.ones(3)).asnumpy().sum()
+    np.float32(3.0)
+    >>> mx.profiler.set_state("stop")
+    >>> "sqrt" in mx.profiler.dumps(reset=True)
+    True
+    """
+    if state not in ("run", "stop"):
+        raise ArgumentError(
+            f"profiler.set_state: state must be 'run' or 'stop', got {shown(state)}"
+        )
+    _check_process("set_state", profile_process)
+    if state == "run":
+        _start()
+        return
+    try:
+        waitall()
+    finally:
+        _stop()
+
+
+def _start():
+    with _lock:
+        if _settings.fresh:
+            trace.clear(True)
+            _settings.fresh = False
+        _settings.paused = False
+        trace.run(True)
+        _dump_while_running()
+
+
+def _stop(finished=False):
+    with _lock:
+        _settings.paused = False
+        _settings.fresh = _settings.fresh or finished
+        trace.run(False)
+        _dump_while_running()
+
+
+def start() -> None:
+    """``set_state('run')``."""
+    set_state("run")
+
+
+def stop() -> None:
+    """``set_state('stop')``."""
+    set_state("stop")
+
+
+def is_running() -> bool:
+    """Whether anything is recorded now."""
+    return trace.is_running()
+
+
+def pause(profile_process: str = "worker") -> None:
+    """Record nothing until `resume`."""
+    _check_process("pause", profile_process)
+    with _lock:
+        _settings.paused = trace.is_running() or _settings.paused
+        trace.run(False)
+
+
+def resume(profile_process: str = "worker") -> None:
+    """Undo `pause`; nothing where there was none."""
+    _check_process("resume", profile_process)
+    with _lock:
+        if _settings.paused:
+            _settings.paused = False
+            trace.run(True)
+
+
+@guarded
+def dump(finished: bool = True, profile_process: str = "worker") -> None:
+    """Write the trace to the file of `set_config`: for chrome://tracing and ui.perfetto.dev.
+
+    Parameters
+    ----------
+    finished : bool
+        Nothing more is to come: recording ends, and the next ``set_state('run')`` begins anew.
+    """
+    _check_process("dump", profile_process)
+    waitall()
+    if finished:
+        _stop(True)
+    _write(_settings.filename)
+
+
+def _write(filename: FileName) -> None:
+    write_atomically(filename, json.dumps(trace_events()).encode())
+
+
+@guarded
+def dumps(
+    reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False
+) -> str:
+    """Sums of what was recorded, by kind and name.
+
+    Parameters
+    ----------
+    reset : bool
+        Begin to sum anew; the trace stays.
+    format : str
+        ``'table'`` or ``'json'``. Times are in milliseconds, memory in kB.
+    sort_by : str
+        ``'total'``, ``'avg'``, ``'min'``, ``'max'`` or ``'count'``.
+    ascending : bool
+
+    Returns
+    -------
+    str
+    """
+    if format not in ("table", "json"):
+        raise ArgumentError(
+            f"profiler.dumps: format must be 'table' or 'json', got {shown(format)}"
+        )
+    sums = sorted_sums(sort_by, bool(ascending))
+    text = (as_table if format == "table" else as_json)(*sums)
+    if reset:
+        trace.clear(False)
+    return text
+
+
+# --- old names ------------------------------------------------------------------------------------
+def profiler_set_config(mode: str = "symbolic", filename: FileName = "profile.json") -> None:
+    """Deprecated: ``set_config(profile_symbolic=True, ...)``; `mode` may be ``'all'``."""
+    warn_user("profiler_set_config is deprecated for set_config", DeprecationWarning)
+    modes = ("all", "symbolic", "imperative", "memory", "api")
+    if mode not in modes:
+        raise ArgumentError(
+            f"profiler_set_config: mode must be one of {', '.join(modes)}, got {shown(mode)}"
+        )
+    set_config(**{f"profile_{mode}": True}, filename=filename)
+
+
+def profiler_set_state(state: str = "stop") -> None:
+    """Deprecated: `set_state`."""
+    warn_user("profiler_set_state is deprecated for set_state", DeprecationWarning)
+    set_state(state)
+
+
+def dump_profile() -> None:
+    """Deprecated: `dump`."""
+    warn_user("dump_profile is deprecated for dump", DeprecationWarning)
+    dump(True)
+
+
+def set_kvstore_handle(handle: Any) -> None:
+    """For MXNet's scripts: there are no servers to be profiled through a KVStore."""
+
+
+# --- while it runs --------------------------------------------------------------------------------
+def _dump_while_running():
+    """Begin or end the thread that writes the file, as the settings say; `_lock` is held."""
+    wanted = _settings.continuous_dump and trace.is_running()
+    if wanted and _settings.dumper is None:
+        _settings.dumper = threading.Event()
+        threading.Thread(
+            target=_keep_dumping, args=(_settings.dumper,), name="profiler", daemon=True
+        ).start()
+    elif not wanted and _settings.dumper is not None:
+        _settings.dumper.set()
+        _settings.dumper = None
+
+
+def _keep_dumping(over):
+    while not over.wait(_settings.dump_period):
+        _write(_settings.filename)

@@ -1,0 +1,120 @@
+"""Sums of what was recorded, as the tables of MXNet's `dumps` and as JSON."""
+
+import json
+
+from ..base.errors import ArgumentError, shown
+from ..context import Context
+from ..engine import trace
+from .trace_file import operator_name
+
+_ORDERS = {
+    "total": lambda row: row[2],
+    "avg": lambda row: row[2] / row[1],
+    "min": lambda row: row[3],
+    "max": lambda row: row[4],
+    "count": lambda row: row[1],
+}
+_TIMES = ("Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)")
+_VALUES = ("Min Value", "Max Value", "Avg Value")
+_MEMORY = ("Min Use (kB)", "Max Use (kB)", "Avg Use (kB)")
+_FIRST = ("Name", "Total Count")
+
+
+def sorted_sums(sort_by, ascending):
+    """(times, values, memory): dicts of category to rows (name, count, sum, least, most), sorted.
+
+    Of times and memory `sum` is that; memory is what devices had in use after each event that the
+    trace still has.
+    """
+    if sort_by not in _ORDERS:
+        raise ArgumentError(
+            f"profiler.dumps: sort_by must be one of {', '.join(_ORDERS)}, got {shown(sort_by)}"
+        )
+    times, values = {}, {}
+    for kind, name, _, category, backward, *figures in trace.totals():
+        if kind == trace.kinds["mark"]:
+            continue
+        kinds = values if kind == trace.kinds["counter"] else times
+        rows = kinds.setdefault(category, {})
+        name = operator_name(name, backward)
+        rows[name] = _merged(rows.get(name), figures)
+    return tuple(
+        {
+            category: sorted(
+                ((name, *figures) for name, figures in rows.items()),
+                key=_ORDERS[sort_by],
+                reverse=not ascending,
+            )
+            for category, rows in sorted(group.items())
+        }
+        for group in (times, values, _memory())
+    )
+
+
+def _merged(old, new):
+    """(count, sum, least, most) of both."""
+    if old is None:
+        return new
+    return [old[0] + new[0], old[1] + new[1], min(old[2], new[2]), max(old[3], new[3])]
+
+
+def _memory():
+    rows = {}
+    for _, _, _, events in trace.records():
+        for *_, value, dev_type, dev_id in events:
+            if dev_type >= 0 and value >= 0:
+                name = f"Memory: {Context.devtype2str[dev_type]}({dev_id})"
+                rows[name] = _merged(rows.get(name), [1, value, value, value])
+    return {"Device Storage": rows} if rows else {}
+
+
+def _scaled(figures, unit):
+    """Average behind, in the table's unit: sum, least, most, average."""
+    count, total, least, most = figures
+    return [each / unit for each in (total, least, most, total / count)]
+
+
+def as_table(times, values, memory):
+    """The text of `dumps`."""
+    lines = ["", "Profile Statistics:", "\tTimes are in milliseconds, memory is in kB."]
+    for kinds, heads, unit in ((memory, _MEMORY, 1e3), (times, _TIMES, 1e6), (values, _VALUES, 1)):
+        for category, rows in kinds.items():
+            lines += [category, "=" * 17]
+            body = []
+            for name, *figures in rows:
+                numbers = _scaled(figures, unit)[-len(heads) :]
+                body.append((name, str(figures[0]), *(f"{each:.4f}" for each in numbers)))
+            lines += [*_columns((*_FIRST, *heads), body), ""]
+    return "\n".join(lines)
+
+
+def _columns(heads, rows):
+    """Lines of a table: names to the left, numbers to the right."""
+    marks = tuple("-" * len(head) for head in heads)
+    widths = [max(len(row[i]) for row in (heads, *rows)) for i in range(len(heads))]
+    for row in (heads, marks, *rows):
+        first, *others = (
+            each.ljust(width) if i == 0 else each.rjust(width)
+            for i, (each, width) in enumerate(zip(row, widths))
+        )
+        yield "    ".join([first, *others])
+
+
+def as_json(times, values, memory):
+    """The same as JSON: ``{"Time": {category: {name: figures}}, "Memory": ..., "Value": ...}``."""
+    found = {}
+    for key, kinds, unit in (("Time", times, 1e6), ("Memory", memory, 1e3), ("Value", values, 1)):
+        found[key] = {
+            category: {
+                name: dict(
+                    zip(
+                        ("Count", "Total", "Min", "Max", "Avg"),
+                        [figures[0], *_scaled(figures, unit)],
+                    )
+                )
+                for name, *figures in rows
+            }
+            for category, rows in kinds.items()
+        }
+    found["Unit"] = {"Time": "ms", "Memory": "kB"}
+    return json.dumps(found, indent=4)

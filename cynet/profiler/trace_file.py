@@ -1,0 +1,94 @@
+"""Chrome's trace format: records as JSON for chrome://tracing and Perfetto."""
+
+import os
+import threading
+
+from ..context import Context
+from ..engine import trace
+
+_LASTS, _ALONG, _MARK, _COUNTER = (trace.kinds[k] for k in ("lasts", "along", "mark", "counter"))
+_SCOPES = {"process": "p", "thread": "t", "global": "g"}
+_HOST = 0  # the process that stands for the host; GPU i is process i + 1
+
+
+def trace_events():
+    """All records as a dict of Chrome's trace format, times in microseconds.
+
+    Processes are devices: the host with its threads, and each GPU. An operator of a graph has its
+    node in ``args``, ``cpu(1)`` and the like its context.
+    """
+    threads = trace.records()
+    events = [_meta("process_name", _HOST, 0, f"host (process {os.getpid()})")]
+    names = {each.native_id: each.name for each in threading.enumerate()}
+    gpus = set()
+    for number, label, lost, rows in threads:
+        name = label or names.get(number) or "thread"
+        if lost:
+            name += f" ({lost} earlier events are not here)"
+        events.append(_meta("thread_name", _HOST, number, name))
+        used = {}
+        for row in rows:
+            gpu = _gpu(row)
+            if gpu is not None and (gpu, number) not in gpus:
+                gpus.add((gpu, number))
+                events.append(_meta("process_name", gpu + 1, 0, f"gpu({gpu})"))
+                events.append(_meta("thread_name", gpu + 1, number, name))
+            events.extend(_events_of(row, number, used))
+    return {
+        "traceEvents": events,
+        "displayTimeUnit": "ms",
+        "otherData": {"events without memory": trace.dropped()},
+    }
+
+
+def _meta(what, process, thread, name):
+    return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}}
+
+
+def _gpu(row):
+    kind, number = row[8], row[9]
+    return number if kind == Context.devstr2type["gpu"] else None
+
+
+def _events_of(row, thread, used):
+    """What a record becomes; `used` is what memory counters said last, by device."""
+    kind, name, node, category, backward, begin, end, value, dev_type, dev_id = row
+    gpu = _gpu(row)
+    event = {
+        "name": operator_name(name, backward),
+        "cat": category,
+        "ts": begin / 1e3,
+        "pid": _HOST if gpu is None else gpu + 1,
+        "tid": thread,
+    }
+    if kind == _MARK:
+        yield {**event, "ph": "i", "s": _SCOPES[node or "process"]}
+    elif kind == _COUNTER:
+        yield {**event, "ph": "C", "args": {name: value}}
+    elif kind == _ALONG:
+        yield {**event, "ph": "b", "id": value}
+        yield {**event, "ph": "e", "id": value, "ts": end / 1e3}
+    else:
+        event.update(ph="X", dur=(end - begin) / 1e3)
+        if dev_type >= 0:
+            device = f"{Context.devtype2str[dev_type]}({dev_id})"
+            event["args"] = {"device": device}
+            if node is not None:
+                event["args"]["node"] = node
+            if category == "operator":
+                event["args"]["direction"] = "backward" if backward else "forward"
+            if value >= 0 and used.get(device) != value:
+                used[device] = value
+                memory = {"ph": "C", "pid": event["pid"], "tid": thread, "ts": end / 1e3}
+                yield {
+                    **memory,
+                    "name": f"Memory: {device}",
+                    "cat": "memory",
+                    "args": {"bytes in use": value},
+                }
+        yield event
+
+
+def operator_name(name, backward):
+    """An operator's name in traces and tables: backward is MXNet's ``_backward_X``."""
+    return f"_backward_{name}" if backward else name
