@@ -90,7 +90,11 @@ class Registered:
         super().__init_subclass__(**kwargs)
         fields = {}
         for base in reversed(cls.__mro__):
-            fields.update((k, v) for k, v in vars(base).items() if isinstance(v, Field))
+            for name, value in vars(base).items():
+                if isinstance(value, Field):
+                    fields[name] = value
+                else:  # a plain attribute fixes what a base takes as a parameter
+                    fields.pop(name, None)
         if fields != cls.fields:
             cls.fields = fields
 

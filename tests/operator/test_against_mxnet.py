@@ -84,14 +84,14 @@ def test_imperative(name, number):
     assert len(outputs) == call.setting["outputs"]
     for i, y in enumerate(outputs):
         call.compare(y.asnumpy(), f"out{i}")
-    for i, x in enumerate(inputs):
-        if call[f"after{i}"] is not None:
-            call.compare(x.asnumpy(), f"after{i}")
     if call.setting["grads"]:
         heads = [mx.nd.array(call[f"head{i}"], dtype=y.dtype) for i, y in enumerate(outputs)]
         mx.autograd.backward(outputs, heads, train_mode=call.setting["train"])
         for i in call.setting["grads"]:
             call.compare(inputs[i].grad.asnumpy(), f"grad{i}", 2)
+    for i, x in enumerate(inputs):
+        if call[f"after{i}"] is not None:
+            call.compare(x.asnumpy(), f"after{i}")
 
 
 @pytest.mark.parametrize(("name", "number"), every())

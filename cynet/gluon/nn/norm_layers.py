@@ -241,9 +241,7 @@ class GroupNorm(_Norm):
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
         """The layer's output."""
-        groups = F.reshape(data, shape=(0, self._kwargs["num_groups"], -1))
-        out = F.InstanceNorm(groups, gamma, beta, eps=self._kwargs["eps"])
-        return F.reshape_like(out, data)
+        return F.GroupNorm(data, gamma, beta, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
         return self._described({**self._kwargs, **self._settings})

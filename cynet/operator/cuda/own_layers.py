@@ -58,11 +58,27 @@ def layer_norm(prop, shapes, types, device):
 @form("InstanceNorm")
 def instance_norm(prop, shapes, types, device):
     batch, channels, *size = shapes[0]
-    walk, kind = Line(batch * channels, prod(size), 1, channels), C_TYPES[types[0]]
+    return _each_normalized(prop, batch, channels, prod(size), types[0], device)
+
+
+@form("GroupNorm")
+def group_norm(prop, shapes, types, device):
+    batch, *size = shapes[0]
+    groups = prop.num_groups
+    return _each_normalized(prop, batch, groups, prod(size) // groups, types[0], device)
+
+
+def _each_normalized(prop, batch, channels, size, dtype, device):
+    """Normalization of (batch, channels, size) along the last axis; further outputs of `prop` get
+    mean and standard deviation."""
+    walk, kind = Line(batch * channels, size, 1, channels), C_TYPES[dtype]
     forward, backward = Steps(), Steps()
-    mean, std = _moments(forward, kind, walk, prop.eps, to=(0, 1))
-    forward += each(prod(shapes[0]), NORM, f"normalize<{kind}>", IN[0], mean, std, IN[1], IN[2],
-                    OUT[0], walk, ADD)  # fmt: skip
+    count = len(prop.list_outputs())
+    mean, std = _moments(forward, kind, walk, prop.eps, to=(0, count))
+    for i, found in zip(range(1, count), (mean, std)):
+        forward += identity(batch * channels, dtype, found, OUT[i])
+    forward += each(batch * channels * size, NORM, f"normalize<{kind}>", IN[0], mean, std, IN[1],
+                    IN[2], OUT[0], walk, ADD)  # fmt: skip
     _normalized_back(backward, kind, walk, *_moments(backward, kind, walk, prop.eps, to=(0, 3)))
     return operator(device, forward, backward)
 

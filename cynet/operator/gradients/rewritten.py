@@ -45,6 +45,15 @@ def _instance_norm(p, F, x, aux, training):
     return [_scaled(F, _normalized(F, x[0], axes, p.eps), x[1], x[2], 1)]
 
 
+def _group_norm(p, F, x, aux, training):
+    groups = x[0].reshape((x[0].shape[0], p.num_groups, -1))
+    return [_instance_norm(p, F, [groups, *x[1:]], aux, training)[0].reshape(x[0].shape)]
+
+
+def _batch_norm_relu(p, F, x, aux, training):
+    return [F.relu(_batch_norm(p, F, x, aux, training)[0])]
+
+
 def _l2_normalization(p, F, x, aux, training):
     data = x[0]
     axes = {
@@ -189,6 +198,9 @@ def _attention_values(p, F, x, aux, training):
 
 REWRITTEN = {
     "BatchNorm": _batch_norm,
+    "_contrib_BatchNormWithReLU": _batch_norm_relu,
+    "_contrib_SyncBatchNorm": _batch_norm,
+    "GroupNorm": _group_norm,
     "LayerNorm": _layer_norm,
     "InstanceNorm": _instance_norm,
     "L2Normalization": _l2_normalization,

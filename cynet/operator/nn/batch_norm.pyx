@@ -36,7 +36,8 @@ class BatchNormHooks(GraphHooks):
 
         if any(t != "float32" for t in in_types) or prop.position(in_shapes[0]) != 1:
             return None
-        return ChannelsLastBatchNorm(**prop.params()), [0]
+        form = ChannelsLastBatchNorm
+        return form(**{k: v for k, v in prop.params().items() if k in form.fields}), [0]
 
 
 class BatchNormProperty(OperatorProperty):

@@ -75,7 +75,8 @@ class InstanceNormProperty(OperatorProperty):
 
 
 cdef class InstanceNormOperator(Operator):
-    """A batch normalization of each sample."""
+    """A batch normalization of each sample; further outputs get mean and standard deviation, one a
+    channel and sample."""
 
     cdef Channels shape
     cdef int64_t batch
@@ -88,15 +89,9 @@ cdef class InstanceNormOperator(Operator):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        if req[0] == kNullOp:
-            return 0
         if in_data[0].dtype == kFloat32:
-            self._forward(<const float*>in_data[0].data, in_data, <float*>out_data[0].data,
-                          req[0] == kAddTo)
-        else:
-            self._forward(<const double*>in_data[0].data, in_data, <double*>out_data[0].data,
-                          req[0] == kAddTo)
-        return 0
+            return self._forward(<const float*>in_data[0].data, ctx, in_data, req, out_data)
+        return self._forward(<const double*>in_data[0].data, ctx, in_data, req, out_data)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
@@ -105,14 +100,32 @@ cdef class InstanceNormOperator(Operator):
             return self._backward(<const float*>out_grad[0].data, ctx, in_data, req, in_grad)
         return self._backward(<const double*>out_grad[0].data, ctx, in_data, req, in_grad)
 
-    cdef void _forward(self, const floating* x, const TBlob* in_data, floating* y,
-                       bint add) noexcept nogil:
-        cdef int64_t i, size = self.shape.channels * self.shape.inner
+    cdef int _forward(self, const floating* x, OpContext* ctx, const TBlob* in_data,
+                      const int* req, TBlob* out_data) except -1 nogil:
+        cdef int64_t i, c, channels = self.shape.channels, size = channels * self.shape.inner
+        cdef floating* y = <floating*>(out_data[0].data if req[0] != kNullOp else NULL)
+        cdef floating* mean = NULL
+        cdef floating* std = NULL
+        cdef floating* inverse = NULL
+        cdef bint add_mean = False, add_std = False
+        if ctx.n_out > 1:
+            mean = <floating*>(out_data[1].data if req[1] != kNullOp else NULL)
+            std = <floating*>(out_data[2].data if req[2] != kNullOp else NULL)
+            add_mean, add_std = req[1] == kAddTo, req[2] == kAddTo
+            inverse = <floating*>get_space(&ctx.requested[0], channels * sizeof(floating))
+        elif y == NULL:
+            return 0
         for i in range(self.batch):
             batch_norm_forward(
                 &self.shape, x + i * size, <const floating*>in_data[1].data,
                 <const floating*>in_data[2].data, <const floating*>NULL, <const floating*>NULL,
-                <floating*>NULL, <floating*>NULL, y + i * size, add, False, False)
+                mean + i * channels if mean != NULL else mean, inverse,
+                y + i * size if y != NULL else y, req[0] == kAddTo, add_mean, False)
+            if std != NULL:
+                for c in range(channels):
+                    std[i * channels + c] = 1 / inverse[c] + (
+                        std[i * channels + c] if add_std else 0)
+        return 0
 
     cdef int _backward(self, const floating* dy, OpContext* ctx, const TBlob* in_data,
                        const int* req, TBlob* in_grad) except -1 nogil:

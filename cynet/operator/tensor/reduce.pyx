@@ -168,8 +168,6 @@ class NormProperty(ReduceProperty):
         return super().create_operator(ctx, in_shapes, in_types)
 
 
-NormProperty.fields.pop("exclude")
-
 # name, reduction, gradient functor, reads the inputs, mean, of nothing, aliases, docstring
 cdef list ROWS = [
     ("sum", "sum", "grad_right", False, False, 0.0, ("sum_axis",), "Sum of elements over axes."),
