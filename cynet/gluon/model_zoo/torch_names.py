@@ -1,0 +1,131 @@
+"""Which parameter of a zoo network is which of torchvision's state dict of the same network."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from ...base.errors import ArgumentError, UndefinedError, shown
+from .vision.catalog import get_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_VGG = {"11": (1, 1, 2, 2, 2), "13": (2, 2, 2, 2, 2), "16": (2, 2, 3, 3, 3), "19": (2, 2, 4, 4, 4)}
+_DENSE = {"121": (6, 12, 24, 16), "161": (6, 12, 36, 24), "169": (6, 12, 32, 32)}
+_DENSE["201"] = (6, 12, 48, 32)
+_RESNET = {"18": (2, 2, 2, 2), "34": (3, 4, 6, 3)}
+_WORDS = {"gamma": "weight", "beta": "bias"}
+_STEM = "1a_3x3 2a_3x3 2b_3x3 3b_1x1 4a_3x3"
+_MIXED = {  # branches of torchvision's Inception v3
+    "5b 5c 5d": "1x1 5x5_1 5x5_2 3x3dbl_1 3x3dbl_2 3x3dbl_3 _pool",
+    "6a": "3x3 3x3dbl_1 3x3dbl_2 3x3dbl_3",
+    "6b 6c 6d 6e": "1x1 7x7_1 7x7_2 7x7_3 7x7dbl_1 7x7dbl_2 7x7dbl_3 7x7dbl_4 7x7dbl_5 _pool",
+    "7a": "3x3_1 3x3_2 7x7x3_1 7x7x3_2 7x7x3_3 7x7x3_4",
+    "7b 7c": "1x1 3x3_1 3x3_2a 3x3_2b 3x3dbl_1 3x3dbl_2 3x3dbl_3a 3x3dbl_3b _pool",
+}
+
+
+def _alexnet(_: str) -> Iterator[str]:
+    yield from (f"features.{i}" for i in (0, 3, 6, 8, 10))
+    yield from (f"classifier.{i}" for i in (1, 4, 6))
+
+
+def _vgg(kind: str) -> Iterator[str]:
+    depth, _, norm = kind.partition("_")
+    at = 0
+    for count in _VGG[depth]:
+        for _ in range(count):
+            yield from (f"features.{at + i}" for i in range(2 if norm else 1))
+            at += 3 if norm else 2
+        at += 1  # pooling
+    yield from (f"classifier.{i}" for i in (0, 3, 6))
+
+
+def _resnet(kind: str) -> Iterator[str]:
+    yield from ("conv1", "bn1")
+    for stage, count in enumerate(_RESNET[kind.removesuffix("_v1")], 1):
+        for block in range(count):
+            where = f"layer{stage}.{block}"
+            yield from (f"{where}.{each}" for each in ("conv1", "bn1", "conv2", "bn2"))
+            if stage > 1 and block == 0:
+                yield from (f"{where}.downsample.{i}" for i in (0, 1))
+    yield "fc"
+
+
+def _squeezenet(kind: str) -> Iterator[str]:
+    fires = (3, 4, 5, 7, 8, 9, 10, 12) if kind == "1.0" else (3, 4, 6, 7, 9, 10, 11, 12)
+    yield "features.0"
+    for i, each in itertools.product(fires, ("squeeze", "expand1x1", "expand3x3")):
+        yield f"features.{i}.{each}"
+    yield "classifier.1"
+
+
+def _densenet(kind: str) -> Iterator[str]:
+    yield from ("features.conv0", "features.norm0")
+    for block, count in enumerate(_DENSE[kind], 1):
+        for layer, each in itertools.product(
+            range(1, count + 1), ("norm1", "conv1", "norm2", "conv2")
+        ):
+            yield f"features.denseblock{block}.denselayer{layer}.{each}"
+        if block < len(_DENSE[kind]):
+            yield from (f"features.transition{block}.{each}" for each in ("norm", "conv"))
+    yield from ("features.norm5", "classifier")
+
+
+def _inception(_: str) -> Iterator[str]:
+    layers = [f"Conv2d_{each}" for each in _STEM.split()]
+    for blocks, branches in _MIXED.items():
+        pairs = itertools.product(blocks.split(), branches.split())
+        layers += [f"Mixed_{block}.branch{branch}" for block, branch in pairs]
+    yield from (f"{layer}.{each}" for layer in layers for each in ("conv", "bn"))
+    yield "fc"
+
+
+_FAMILIES = {
+    "alexnet": _alexnet,
+    "vgg": _vgg,
+    "resnet": _resnet,
+    "squeezenet": _squeezenet,
+    "densenet": _densenet,
+    "inceptionv3": _inception,
+}
+
+
+def torch_names(network: str) -> dict[str, str]:
+    """Structural name of each parameter to torchvision's name of it.
+
+    Parameters
+    ----------
+    network : str
+        As for `get_model`.
+
+    Raises
+    ------
+    UndefinedError
+        torchvision has no network that computes the same: its ResNet-50 and deeper ones put the
+        stride elsewhere, its MobileNet v2 has other layers, it has no ResNet v2 and no MobileNet.
+
+    Examples
+    --------
+    >>> torch_names("resnet18_v1")["features.1.gamma"]
+    'bn1.weight'
+    """
+    family = next((f for f in _FAMILIES if str(network).startswith(f)), None)
+    if not isinstance(network, str):
+        raise ArgumentError(f"network is a name of the model zoo, got {shown(network)}")
+    net = get_model(network)
+    kind = network.lower().removeprefix(family or "")
+    if family is None or (family == "resnet" and kind.removesuffix("_v1") not in _RESNET):
+        raise UndefinedError(f"torchvision has no network that computes what {network} does")
+    found, layers = {}, iter(_FAMILIES[family](kind))
+    for _, names in itertools.groupby(
+        net._collect_params_with_prefix(), lambda name: name.rpartition(".")[0]
+    ):
+        layer = next(layers)
+        for name in names:
+            word = name.rpartition(".")[2]
+            found[name] = f"{layer}.{_WORDS.get(word, word)}"
+    if left := list(layers):
+        raise AssertionError(f"{network}: {left[0]} has no layer")
+    return found

@@ -1,0 +1,113 @@
+"""Convert files of parameters, and names of PyTorch to those of the model zoo.
+
+python -m cynet.tools.convert IN OUT             .params, .npz and .safetensors, by the endings
+... IN OUT --network resnet18_v1 --from torch    a state dict of torchvision for load_parameters
+... IN OUT --network resnet18_v1 --to torch      parameters of the zoo as torchvision's state dict
+
+Pickles of PyTorch (.pt, .pth) are not read; save them there as safetensors or with numpy.savez.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, CynetError, FormatError, shown
+from ..gluon.model_zoo.torch_names import torch_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..ndarray import NDArray
+
+_IGNORED = (".num_batches_tracked",)
+
+
+def from_torch(network: str, state: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    """The arrays of torchvision's state dict under the zoo's structural names.
+
+    Parameters
+    ----------
+    network : str
+        A name of the model zoo.
+    state : dict of str to NDArray
+
+    Returns
+    -------
+    dict of str to NDArray
+        What ``net.load_parameters`` takes from a file.
+
+    Raises
+    ------
+    FormatError
+        Names that are missing, or that no parameter has.
+    """
+    names = torch_names(network)
+    wanted = set(names.values())
+    missing = sorted(wanted - state.keys())
+    if missing:
+        raise FormatError(
+            f"{network}: the state dict lacks {shown(missing[0])} ({len(missing)} in all)"
+        )
+    extra = sorted(
+        k
+        for k in state.keys() - wanted
+        if not k.endswith(_IGNORED) and not k.startswith("AuxLogits.")
+    )
+    if extra:
+        raise FormatError(f"{network}: no layer takes {shown(extra[0])} ({len(extra)} in all)")
+    return {ours: state[theirs] for ours, theirs in names.items()}
+
+
+def to_torch(network: str, params: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    """Parameters under the zoo's structural names as torchvision's state dict names them.
+
+    ``num_batches_tracked`` is left out; PyTorch begins it at 0.
+
+    Raises
+    ------
+    FormatError
+        A parameter that is missing.
+    """
+    names = torch_names(network)
+    missing = [name for name in names if name not in params]
+    if missing:
+        raise FormatError(f"{network}: there is no parameter {shown(missing[0])}")
+    return {theirs: params[ours] for ours, theirs in names.items()}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The program; its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m cynet.tools.convert",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("source", metavar="IN")
+    parser.add_argument("target", metavar="OUT")
+    parser.add_argument("--network", help="a name of the model zoo")
+    parser.add_argument("--from", dest="origin", choices=["torch"], help="whose names IN has")
+    parser.add_argument("--to", dest="goal", choices=["torch"], help="whose names OUT gets")
+    args = parser.parse_args(argv)
+    if bool(args.network) != bool(args.origin or args.goal) or (args.origin and args.goal):
+        parser.error("--network goes with either --from torch or --to torch")
+    try:
+        found = nd.load(args.source)
+        if args.network and not isinstance(found, dict):
+            raise ArgumentError(f"{args.source}: the arrays have no names")
+        if args.origin:
+            found = from_torch(args.network, found)
+        elif args.goal:
+            found = to_torch(args.network, found)
+        nd.save(args.target, found)
+    except CynetError as error:
+        print(f"convert: {error}", file=sys.stderr)
+        return 1
+    print(f"{args.target}: {len(found)} arrays")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

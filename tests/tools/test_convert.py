@@ -1,0 +1,84 @@
+"""Parameters between files, and between the zoo and torchvision (make_torch_zoo.py)."""
+
+import json
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.gluon.model_zoo import vision
+from cynet.gluon.model_zoo.torch_names import torch_names
+from cynet.tools import convert
+from tests.fixtures.make_torch_zoo import image, values
+
+WANTED = json.loads((Path(__file__).parents[1] / "fixtures" / "torch_zoo.json").read_text())
+SMALL = ["alexnet", "densenet121", "inceptionv3", "resnet18_v1", "resnet34_v1", "squeezenet1.1"]
+
+
+@pytest.mark.parametrize("network", WANTED)
+def test_names(network):
+    names = list(torch_names(network).values())
+    assert zlib.crc32(" ".join(names).encode()) == WANTED[network]["names"]
+
+
+@pytest.mark.parametrize("network", SMALL)
+def test_what_they_compute(network, tmp_path):
+    net, size = vision.get_model(network), WANTED[network]["size"]
+    net.initialize()
+    x = mx.nd.array(image(size))
+    net(x)
+    shapes = {k: p.shape for k, p in net._collect_params_with_prefix().items()}
+    state = {
+        theirs: mx.nd.array(values(theirs, shapes[ours]))
+        for ours, theirs in torch_names(network).items()
+    }
+    state["bn.num_batches_tracked"] = mx.nd.ones(1)
+    path = str(tmp_path / "net.params")
+    mx.nd.save(path, convert.from_torch(network, state))
+    net.load_parameters(path)
+    wanted = np.array(WANTED[network]["out"])
+    found = net(x).asnumpy()[0, ::50]
+    assert np.abs(found - wanted).max() <= 1e-4 * np.abs(wanted).max()
+    del state["bn.num_batches_tracked"]
+    back = convert.to_torch(network, mx.nd.load(path))
+    assert back.keys() == state.keys()
+    for name, value in state.items():
+        np.testing.assert_array_equal(back[name].asnumpy(), value.asnumpy())
+
+
+def test_refusals():
+    for network in ("resnet50_v1", "resnet18_v2", "mobilenet1.0", "mobilenetv2_1.0"):
+        with pytest.raises(mx.MXNetError, match="no network that computes what"):
+            torch_names(network)
+    with pytest.raises(ValueError, match="there is no network 'resnet19'"):
+        torch_names("resnet19")
+    with pytest.raises(ValueError, match="the state dict lacks 'classifier.1.bias'"):
+        convert.from_torch("alexnet", {})
+    with pytest.raises(ValueError, match="there is no parameter 'features.0.weight'"):
+        convert.to_torch("alexnet", {})
+    whole = {name: mx.nd.ones(1) for name in torch_names("alexnet").values()}
+    with pytest.raises(ValueError, match="no layer takes 'more.weight'"):
+        convert.from_torch("alexnet", {**whole, "more.weight": mx.nd.ones(1)})
+
+
+def run(*args):
+    command = [sys.executable, "-m", "cynet.tools.convert", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_command_line(tmp_path):
+    one, two, three = (tmp_path / f"x.{e}" for e in ("params", "npz", "safetensors"))
+    mx.nd.save(one, {"w": mx.nd.array([1, 2, 3])})
+    done = run(one, two)
+    assert (done.returncode, done.stdout) == (0, f"{two}: 1 arrays\n")
+    assert run(two, three).returncode == 0
+    assert mx.nd.load(three)["w"].asnumpy().tolist() == [1, 2, 3]
+    done = run(three, one, "--network", "alexnet", "--from", "torch")
+    assert done.returncode == 1 and "the state dict lacks" in done.stderr
+    assert run(one, two, "--network", "alexnet").returncode == 2
+    assert "no such file" in run(tmp_path / "none.npz", one).stderr.lower()
+    assert "--from" in run("--help").stdout
