@@ -80,6 +80,7 @@ def test_every_setting_is_documented():
         "docs/guide/custom_operators.md",
         "docs/guide/feeding_data.md",
         "docs/guide/gluon.md",
+        "docs/guide/interchange.md",
         "docs/architecture/performance.md",
         "docs/architecture/how/where.md",
     ],
