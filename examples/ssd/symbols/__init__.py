@@ -1,0 +1,1 @@
+"""Single-shot detectors as symbols: networks, heads, and what is trained."""

@@ -1,0 +1,121 @@
+"""examples/ssd: its symbols against MXNet 1.9.1, and training and detection from the terminal."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from tests.fixtures.networks import weights
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "ssd"
+FIXTURE = ROOT / "tests" / "fixtures" / "networks" / "ssd.npz"
+
+
+@pytest.fixture(scope="module")
+def ssd():
+    """The module symbols/ssd.py, under a name that no other example has."""
+    spec = importlib.util.spec_from_file_location(
+        "ssd_symbols",
+        EXAMPLE / "symbols" / "__init__.py",
+        submodule_search_locations=[str(EXAMPLE / "symbols")],
+    )
+    package = sys.modules["ssd_symbols"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+    yield importlib.import_module("ssd_symbols.ssd")
+    for name in [n for n in sys.modules if n.startswith("ssd_symbols")]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("network, side", [("tiny", 96), ("vgg16_reduced", 300)])
+def test_as_mxnet(ssd, network, side):
+    """Names, shapes, outputs and gradients of the same weights."""
+    with mx.name.NameManager():
+        symbol = ssd.get_symbol_train(network, 3)
+    found = weights.run(mx, symbol, {"data": (1, 3, side, side), "label": (1, 4, 5)})
+    with np.load(FIXTURE) as file:
+        wanted = {name.partition("/")[2]: file[name] for name in file if name.startswith(network)}
+    assert found.keys() == wanted.keys()
+    for name, value in wanted.items():
+        if value.dtype.kind == "U":
+            assert found[name].tolist() == value.tolist()
+            continue
+        # a gradient passes many maxima, of which float32 may choose others
+        close = (1e-3 if name.startswith("grad") else 1e-4) * np.abs(value).max()
+        np.testing.assert_allclose(found[name], value, 0, close, err_msg=name)
+
+
+def run(script, *args, cwd, fails=False):
+    """What a script prints; it must end as expected, without a traceback."""
+    command = [sys.executable, str(EXAMPLE / script), *map(str, args)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=280)
+    assert (done.returncode != 0) == fails, done.stdout[-2000:] + done.stderr[-3000:]
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with drawn shapes and a checkpoint, and what the training said."""
+    pytest.importorskip("cv2")
+    folder = tmp_path_factory.mktemp("ssd")
+    args = ["--num-epochs", 8, "--num-pictures", 240, "--lr", 0.004, "--rand-crop", 0]
+    plot = ["--plot", "curves.png"] if importlib.util.find_spec("matplotlib") else []
+    return folder, run("train.py", *args, "--rand-pad", 0, *plot, cwd=folder), plot
+
+
+def test_train(trained):
+    folder, said, plot = trained
+    assert "training tiny on 240 pictures of 96 x 96 with boxes of disc, square, triangle" in said
+    losses = [float(x) for x in re.findall(r"Train-cross-entropy=([\d.]+)", said)]
+    assert len(losses) == 8
+    assert losses[-1] < 0.5 * losses[0]
+    assert float(re.search(r"^mAP after epoch 8: ([\d.]+)", said, re.M)[1]) > 0.3
+    assert (folder / "ssd-0008.params").is_file()
+    assert not plot or (folder / "curves.png").stat().st_size > 5000
+
+
+def test_detect(trained):
+    folder = trained[0]
+    args = ["shapes/shapes_val.rec", "--epoch", 8, "--most", 3, "--threshold", 0.1]
+    said = run("detect.py", *args, cwd=folder)
+    assert re.search(r"shapes_val_0.png: .*(disc|square|triangle) 0\.\d\d", said)
+    image = mx.image.imread(str(folder / "detected" / "shapes_val_2.png"))
+    assert image.shape == (128, 128, 3)
+    again = run("detect.py", "detected/shapes_val_2.png", "--epoch", 8, cwd=folder)
+    assert "detected/shapes_val_2.png: " in again
+
+
+def test_refusals(tmp_path):
+    assert "--data-train needs --class-names" in run(
+        "train.py", "--data-train", "x.rec", cwd=tmp_path, fails=True
+    )
+    assert "no such folder" in run("train.py", "--plot", "no/x.png", cwd=tmp_path, fails=True)
+    assert "error: " in run("detect.py", "none.jpg", cwd=tmp_path, fails=True)
+    assert "--nms-threshold" in run("detect.py", "--help", cwd=tmp_path)
+
+
+def test_precision(monkeypatch):
+    """Two right, one wrong, one missed, one found twice."""
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    metric = importlib.import_module("metric").MeanAveragePrecision(("a", "b", "c"))
+    del sys.modules["metric"]
+    boxes = [[0, 0, 0, 0.5, 0.5], [0, 0.5, 0.5, 1, 1], [1, 0, 0, 1, 1], [-1] * 5]
+    rows = [
+        [0, 0.9, 0, 0, 0.5, 0.5],
+        [0, 0.8, 0, 0.02, 0.5, 0.5],  # the same box again
+        [0, 0.7, 0.5, 0.5, 1, 0.95],
+        [1, 0.6, 0.7, 0.7, 1, 1],
+        [-1, 0.5, 0, 0, 1, 1],
+    ]
+    metric.update([mx.nd.array([boxes])], [mx.nd.array([rows])])
+    names, values = metric.get()
+    assert names == ["mAP", "AP-a", "AP-b", "AP-c"]
+    np.testing.assert_allclose(values, [5 / 12, (1 + 2 / 3) / 2, 0, np.nan])
