@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cynet
+from cynet.operator import get_operator
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -120,6 +121,16 @@ def same_default(theirs, ours):
     return theirs == ours
 
 
+def _counted(name):
+    """The parameter of an operator that counts its arguments, which calls leave out."""
+    for each in (name, f"_contrib_{name}", f"_{name}"):
+        try:
+            return get_operator(each).prop.key_var_num_args
+        except cynet.MXNetError:
+            continue
+    return None
+
+
 def operator_differs(path, value):
     """How an operator's parameters differ from MXNet's, or ""."""
     face, _, name = path.rpartition(".")
@@ -136,7 +147,7 @@ def operator_differs(path, value):
         if bare in known or f"*{bare}" in known or rest:
             if "default=" in kind and not same_default(plain(kind), known.get(bare)):
                 told.append(f"`{bare}` is {known.get(bare)!r} by default, there {plain(kind)!r}")
-        elif bare not in ("num_args", "args"):  # counted and collected from the arguments
+        elif bare not in ("args", _counted(name)):
             told.append(f"without `{bare}`")
     return "; ".join(told)
 
