@@ -30,6 +30,7 @@ from . import initializer as init
 from . import kvstore
 from . import kvstore as kv
 from . import monitor as mon
+from .monitor import debug_nans
 from . import optimizer
 from . import optimizer as opt
 from . import random, rtc, test_utils, visualization
@@ -60,6 +61,7 @@ __all__ = [
     "cpu",
     "cpu_pinned",
     "current_context",
+    "debug_nans",
     "engine",
     "errors",
     "executor",

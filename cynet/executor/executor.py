@@ -33,6 +33,7 @@ from ..symbol.node import fixed_arguments, topological_order
 from .gpu_step import GpuStep, joins_steps
 from .pins import Pins
 from .update_step import UpdateStep
+from .watching import tell_backward, tell_forward, watchers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -103,7 +104,8 @@ class Executor:
         Without gradients the plan is one for ``forward(is_train=False)``.
         """
         arrays = {**self.arg_dict, **self.aux_dict}
-        watched = self._monitor is not None  # then every node's own values must be there to see
+        # then every node's own values must be there to see
+        watched = self._watched = self._monitor is not None or bool(watchers)
         names = frozenset() if watched else pipeline.enabled()
         graph = lower(
             self._symbol.entries,
@@ -215,11 +217,15 @@ class Executor:
         bool
             False, and nothing is done, unless each source is an NDArray of its target's shape.
         """
+        if watchers or self._watched:
+            self._choose_plan()
         if self._pins is not None:
             self._pins.hold()
         if not self._plan.run_forward(bool(is_train), sources, targets):
             return False
         self.has_run = True
+        if watchers:
+            tell_forward(self)
         if self._monitor is not None:
             self._watch()
         return True
@@ -242,6 +248,8 @@ class Executor:
         if out_grads is not None or self._takes_heads:
             self._set_heads(out_grads)
         self._plan.run_backward()
+        if watchers and self._watched:
+            tell_backward(self)
         if self._monitor is not None:
             self._watch_backward()
 
@@ -270,7 +278,8 @@ class Executor:
 
     def _is_whole_step(self):
         """Whether nobody looks between forward and backward, and backward takes nothing."""
-        return self._monitor is None and not self._takes_heads and bool(self._graph.grads)
+        seen = self._monitor is not None or watchers
+        return not seen and not self._takes_heads and bool(self._graph.grads)
 
     def _set_heads(self, out_grads):
         if out_grads is None:
@@ -322,9 +331,12 @@ class Executor:
         """
         if callback is not None and not callable(callback):
             raise ArgumentTypeError(f"set_monitor_callback: {shown(callback)} is not callable")
-        changed = (callback is None) != (self._monitor is None)
         self._monitor, self._monitor_all = callback, monitor_all
-        if changed:
+        self._choose_plan()
+
+    def _choose_plan(self):
+        """Build the plan anew where values are to be seen and are not, or no longer."""
+        if self._watched != (self._monitor is not None or bool(watchers)):
             self._build()
 
     def _watch(self):

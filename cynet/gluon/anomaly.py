@@ -1,34 +1,28 @@
-"""Anomaly mode: the first NaN or infinity is an error where it comes from."""
+"""Anomaly mode: the first NaN or infinity is an error where it comes from, with its layer."""
 
 from __future__ import annotations
 
 import sys
-import threading
 
-import numpy as np
-
-from ..autograd import watching
-from ..base.errors import CynetError, user_frame
-from ..ndarray import _dispatch
-from ..ndarray._tape import entry_of
+from ..monitor.nans import (
+    AnomalyError,
+    add_reporter,
+    close_scope,
+    here,
+    in_layer,
+    open_scope,
+    trouble,
+)
 from .block import Block
 from .tracing import set_watch
-
-_lock = threading.Lock()
-_active = []  # the scopes that are open
-_paths = {}  # node of the tape -> layer; as long as a scope is open
-_MANY = 10_000  # of them: those whose graph is gone go
-
-
-class AnomalyError(CynetError, FloatingPointError):
-    """A computation gave NaN or an infinity."""
 
 
 class detect_anomaly:
     """A scope in which the first NaN or infinity is an error that names layer, operator and line.
 
-    Every result is waited for and looked at: this is for looking, not for training. Hybridized
-    Blocks run operator by operator meanwhile. Outside of such scopes it costs nothing.
+    ``mx.debug_nans`` under the name that it has elsewhere, for ``with`` alone. Every result is
+    waited for and looked at: this is for looking, not for training. Hybridized Blocks run operator
+    by operator meanwhile. Outside of such scopes it costs nothing.
 
     Parameters
     ----------
@@ -55,87 +49,20 @@ class detect_anomaly:
         self.infinite = infinite
 
     def __enter__(self) -> detect_anomaly:
-        with _lock:
-            _active.append(self)
-            _install()
+        open_scope(self)
         return self
 
     def __exit__(self, *args: object) -> None:
-        with _lock:
-            _active.remove(self)
-            _install()
-
-
-def _install():
-    on = bool(_active)
-    _dispatch.set_watch(_after_call if on else None)
-    watching.set_watch(_after_step if on else None)
-    set_watch(_after_node if on else None)
-    if not on:
-        _paths.clear()
-
-
-# --- looking --------------------------------------------------------------------------------------
-def _trouble(array):
-    """``'NaN in 1 of 4 elements'``, or None."""
-    if np.dtype(array.dtype).kind != "f":
-        return None
-    values = array.asnumpy()
-    infinite = all(each.infinite for each in _active)
-    for name, found in (("NaN", np.isnan), ("an infinity", np.isinf)):
-        count = np.count_nonzero(found(values))
-        if count and (infinite or found is np.isnan):
-            return f"{name} in {count} of {values.size} elements"
-    return None
-
-
-def _state(name, array):
-    kind = _trouble(array)
-    return f"{name} {array.shape} {'is finite' if kind is None else f'has {kind}'}"
-
-
-def _after_call(operator, inputs, outputs):
-    path = None
-    for each in outputs:
-        kind = _trouble(each)
-        if kind is None:
-            continue
-        given = ", ".join(_state(f"input {i}", array) for i, array in enumerate(inputs))
-        raise AnomalyError(
-            f"operator {operator} gave {kind}{_layer(_running())}, called at"
-            f" {':'.join(map(str, user_frame()))}; {given or 'it has no inputs'}"
-        )
-    if len(_paths) > _MANY:
-        for node in [each for each in _paths if each.sources is None]:
-            del _paths[node]
-    for each in outputs:
-        entry = entry_of(each)
-        if entry is not None:
-            path = _running() if path is None else path
-            _paths[entry[0]] = path
-
-
-def _after_step(node, i, grad):
-    kind = None if grad is None else _trouble(grad)
-    if kind is not None:
-        raise AnomalyError(
-            f"{node.name} gave a gradient of its input {i} with {kind}{_layer(_paths.get(node))},"
-            f" recorded at {node.where()}"
-        )
+        close_scope(self)
 
 
 def _after_node(name, operator, array):
-    kind = _trouble(array)
+    kind = trouble(array)
     if kind is not None:
         raise AnomalyError(
-            f"operator {operator}, node '{name}' of a graph, gave {kind}{_layer(_running())},"
-            f" called at {':'.join(map(str, user_frame()))}"
+            f"operator {operator}, node '{name}' of a graph, gave {kind}{in_layer(_running())},"
+            f" called at {here()}"
         )
-
-
-# --- where ----------------------------------------------------------------------------------------
-def _layer(path):
-    return f" in layer {path}" if path else ""
 
 
 def _running():
@@ -166,3 +93,6 @@ def _way(outer, inner):
         if below is not None:
             return [name, *below]
     return None
+
+
+add_reporter(lambda on: set_watch(_after_node if on else None), _running)

@@ -123,9 +123,9 @@ def test_it_is_over_afterwards(net):
     assert np.isinf(mx.nd.log(mx.nd.zeros(1)).asscalar())
     net(mx.nd.ones((1, 2)))
     assert net._cached is None or net._cached._plain is None
-    from cynet.gluon import anomaly
+    from cynet.monitor import nans
 
-    assert not anomaly._paths
+    assert not nans._paths
 
 
 def test_whole_training_passes():

@@ -106,3 +106,73 @@ def test_each_operators_own_part_of_a_gradient(grad_req):
 def test_refused():
     with pytest.raises(ArgumentError, match="interval"):
         mx.mon.Monitor(0)
+
+
+def test_gradients_of_parameters(executor):
+    made = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc").simple_bind(
+        mx.cpu(), data=(1, 3), grad_req={"fc_weight": "write", "fc_bias": "null", "data": "null"}
+    )
+    monitor = mx.mon.Monitor(1, stat_func=lambda a: a.sum(), pattern=".*_grad", gradients=True)
+    monitor.install(made)
+    monitor.tic()
+    made.forward(True, data=mx.nd.array([[1, 2, 3]]))
+    made.backward(mx.nd.ones((1, 2)))
+    assert [(name, float(text)) for _, name, text in monitor.toc()] == [("fc_weight_grad", 12)]
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_blocks_of_gluon(hybrid):
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(mx.gluon.nn.Dense(4, in_units=3), mx.gluon.nn.Dense(2, in_units=4))
+    net.initialize(mx.init.One())
+    if hybrid:
+        net.hybridize()
+    monitor = mx.mon.Monitor(
+        2, stat_func=lambda a: a.max(), pattern="net_dense", monitor_all=True, gradients=True
+    )
+    monitor.install(net)
+    monitor.install(net)  # once more changes nothing
+    seen = []
+    for _ in range(3):
+        monitor.tic()
+        with mx.autograd.record():
+            y = net(mx.nd.ones((1, 3)))
+        y.backward()
+        seen.append({name: float(text) for _, name, text in monitor.toc()})
+    assert seen[1] == {} and seen[0] == seen[2]
+    wanted = {
+        "net_dense0_weight": 1, "net_dense0_bias": 0, "net_dense1_weight": 1, "net_dense1_bias": 0,
+        "net_dense0_weight_grad": 2, "net_dense0_bias_grad": 2, "net_dense1_weight_grad": 3,
+        "net_dense1_bias_grad": 1,
+        "net_dense0_input": 1, "net_dense0_output": 3, "net_dense1_input": 3,
+        "net_dense1_output": 12,
+    }  # fmt: skip
+    assert seen[0] == wanted
+
+
+def test_buckets_that_come_later():
+    def bucket(key):
+        net = mx.sym.FullyConnected(mx.sym.sum(mx.sym.var("data"), axis=1), num_hidden=2, name="fc")
+        return mx.sym.SoftmaxOutput(net, name="softmax"), ["data"], ["softmax_label"]
+
+    module = mx.mod.BucketingModule(bucket, 4)
+    module.bind([("data", (2, 4, 3))], [("softmax_label", (2,))])
+    module.init_params(mx.init.One())
+    module.init_optimizer()
+    monitor = mx.mon.Monitor(1, pattern="fc_(output|weight_grad)", gradients=True)
+    module.install_monitor(monitor)
+    for length in (4, 2):
+        monitor.tic()
+        data, label = mx.nd.ones((2, length, 3)), mx.nd.zeros(2)
+        batch = mx.io.DataBatch([data], [label], bucket_key=length)
+        batch.provide_data = [("data", data.shape)]
+        batch.provide_label = [("softmax_label", label.shape)]
+        module.forward_backward(batch)
+        names = {name for _, name, _ in monitor.toc()}
+        assert names == {"fc_output", "fc_weight_grad"}
+
+
+def test_what_can_be_watched():
+    with pytest.raises(TypeError, match="takes an Executor or a Block, got 3"):
+        mx.mon.Monitor(1).install(3)

@@ -1,0 +1,38 @@
+"""Who is told of every value that executors compute."""
+
+watchers = []  # one function, or none
+
+
+def set_watch(watch):
+    """Have ``watch(step, inputs, values, is_gradient)`` called for each step behind each forward
+    and backward of every executor; None: no longer.
+
+    `inputs` are pairs (name, array), of a gradient those of the outputs; `values` are arrays, None
+    where no gradient is wanted. Executors run
+    without the passes meanwhile, so that each node's values are there to see.
+    """
+    watchers[:] = [] if watch is None else [watch]
+
+
+def tell_forward(executor):
+    """Tell of what the last forward has computed."""
+    graph = executor._graph
+    for step in graph.steps[: graph.n_forward]:
+        names = [*step.prop.list_arguments(), *step.prop.list_auxiliary_states()]
+        inputs = _pairs(executor, names, [*step.in_data, *step.aux])
+        values = step.out_data[: step.prop.num_visible_outputs()]
+        watchers[0](step, inputs, [executor._array_of(value) for value in values], False)
+
+
+def tell_backward(executor):
+    """Tell of the gradients that the last backward has computed."""
+    graph = executor._graph
+    for step in graph.steps[graph.n_forward :]:
+        if step.in_grad:
+            inputs = _pairs(executor, step.prop.list_outputs(), step.out_grad)
+            grads = [None if v is None else executor._array_of(v) for v in step.in_grad]
+            watchers[0](step, inputs, grads, True)
+
+
+def _pairs(executor, names, values):
+    return [(n, executor._array_of(v)) for n, v in zip(names, values) if v is not None]

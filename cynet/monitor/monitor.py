@@ -1,0 +1,176 @@
+"""Monitor: statistics of what flows through executors and Blocks, every few batches."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..base.guard import guarded
+from ..ndarray import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+
+@guarded
+class Monitor:
+    """Collects a statistic of outputs, gradients and parameters, of executors or Blocks of Gluon.
+
+    ``Module.install_monitor`` and ``fit(monitor=...)`` install it in a module's executors, also in
+    those of later buckets; ``monitor.install(net)`` in a Block.
+
+    Parameters
+    ----------
+    interval : int
+        Batches from one collection to the next.
+    stat_func : callable, optional
+        Function from an NDArray to an NDArray, a number or a list of these; by default the norm
+        over the root of the size.
+    pattern : str
+        Regular expression for names; only those that match from their beginning are collected.
+    sort : bool
+        Order results by name.
+    monitor_all : bool
+        Also operators' (or layers') inputs.
+    gradients : bool
+        Also the gradients of parameters and inputs, as they are when the batch ends, as
+        ``fc1_weight_grad``. (Those that operators give to their inputs, ``fc1_backward_output1``,
+        are collected from executors in any case.)
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> monitor = Monitor(interval=100, pattern=".*weight")
+    >>> net = mx.gluon.nn.Dense(2, in_units=3, prefix="fc_")
+    >>> net.initialize(mx.init.One())
+    >>> monitor.install(net)
+    >>> monitor.tic()
+    >>> y = net(mx.nd.ones((1, 3)))
+    >>> [(name, float(text)) for _, name, text in monitor.toc()]
+    [('fc_weight', 1.0)]
+    """
+
+    def __init__(
+        self,
+        interval: int,
+        stat_func: Callable[[NDArray], Any] | None = None,
+        pattern: str = ".*",
+        sort: bool = False,
+        monitor_all: bool = False,
+        gradients: bool = False,
+    ) -> None:
+        if interval < 1:
+            raise ArgumentError(f"Monitor: interval must be at least 1, got {interval}")
+        self.stat_func = stat_func or _size_of_entries
+        self.interval = interval
+        self.activated = False
+        self.queue = []
+        self.step = 0
+        self.exes = []
+        self.blocks = []
+        self.gradients = gradients
+        self.re_pattern = re.compile(pattern)
+        self.sort = sort
+        self.monitor_all = monitor_all
+
+    def stat_helper(self, name: str, array: NDArray) -> None:
+        """What executors call with each value."""
+        if self.activated and self.re_pattern.match(name):
+            self.queue.append((self.step, name, self.stat_func(array)))
+
+    def install(self, exe: Any) -> None:
+        """Watch an executor, or a Block with all that are inside, too.
+
+        Of a Block the outputs of each Block go by its name: ``net_dense0_output``. Hybridized ones
+        run apart then, those inside of them are not seen.
+        """
+        if hasattr(exe, "register_forward_hook"):
+            if exe not in self.blocks:
+                self.blocks.append(exe)
+                exe.apply(lambda block: block.register_forward_hook(self._see))
+            return
+        if not hasattr(exe, "set_monitor_callback"):
+            raise ArgumentTypeError(
+                f"Monitor.install takes an Executor or a Block, got {shown(exe)}; a module has"
+                " install_monitor"
+            )
+        exe.set_monitor_callback(self.stat_helper, self.monitor_all)
+        if exe not in self.exes:  # `fit` called again installs the monitor again
+            self.exes.append(exe)
+
+    def tic(self) -> None:
+        """Begin a batch; call before forward."""
+        if self.step % self.interval == 0:
+            self.queue = []
+            self.activated = True
+        self.step += 1
+
+    def toc(self) -> list[tuple[int, str, str]]:
+        """End a batch: a list of (number of the batch, name, statistic as text)."""
+        if not self.activated:
+            return []
+        self.activated = False
+        for name, array in self._kept_values():
+            if self.re_pattern.match(name):
+                self.queue.append((self.step, name, self.stat_func(array)))
+        collected = sorted(self.queue, key=lambda row: row[1]) if self.sort else self.queue
+        self.queue = []
+        return [(step, name, _text(stat)) for step, name, stat in collected]
+
+    def _see(self, block, inputs, output):
+        """What Blocks call with what goes in and out."""
+        if not self.activated:
+            return
+        given = list(_arrays(inputs)) if self.monitor_all else []
+        for kind, arrays in (("input", given), ("output", list(_arrays(output)))):
+            for i, array in enumerate(arrays):
+                self.stat_helper(f"{block.name}_{kind}{i if len(arrays) > 1 else ''}", array)
+
+    def _kept_values(self):
+        """Pairs of name and array: parameters, inputs and their gradients."""
+        for exe in self.exes:
+            yield from exe.arg_dict.items()
+            yield from exe.aux_dict.items()
+            if self.gradients:
+                for name, array in exe.grad_dict.items():
+                    if array is not None:
+                        yield f"{name}_grad", array
+        for block in self.blocks:
+            for name, parameter in block.collect_params().items():
+                if parameter._data is not None:
+                    yield name, parameter.list_data()[0]
+                    if self.gradients and parameter.grad_req != "null":
+                        yield f"{name}_grad", parameter.list_grad()[0]
+
+    def toc_print(self) -> None:
+        """End a batch and log what was collected."""
+        for step, name, text in self.toc():
+            logging.info("Batch: %7d %30s %s", step, name, text)
+
+
+def _arrays(values):
+    """The NDArrays in what a Block takes or gives."""
+    if isinstance(values, NDArray):
+        yield values
+    elif isinstance(values, dict):
+        yield from _arrays(list(values.values()))
+    elif isinstance(values, (list, tuple)):
+        for each in values:
+            yield from _arrays(each)
+
+
+def _size_of_entries(array):
+    return array.norm() / array.size**0.5
+
+
+def _text(stat):
+    parts = []
+    for each in stat if isinstance(stat, (list, tuple)) else [stat]:
+        if hasattr(each, "asnumpy"):
+            each = each.asnumpy()
+            each = each.ravel()[0] if each.size == 1 else each
+        parts.append(f"{each}\t")
+    return "".join(parts)
