@@ -65,11 +65,10 @@ inline void box_nms(const NmsOptions& o, const T* data, int64_t n, int64_t width
   const int64_t some = o.topk > 0 && o.topk < valid ? o.topk : valid;
   order_by_score(scores, order, valid, some, false);
   Candidates<T> candidates(&pieces, some, o.id >= 0 && !o.force, 0);
-  for (int64_t i = 0; i < some; ++i) {
-    order[i] = rows[order[i]];
-    const T* row = data + order[i] * width;
-    candidates.set(i, corners_of(row + o.coord, o.center_in), o.id >= 0 ? row[o.id] : T(0));
-  }
+  for (int64_t i = 0; i < some; ++i) order[i] = rows[order[i]];
+  candidates.fill(
+      some, [=](int64_t i) { return corners_of(data + order[i] * width + o.coord, o.center_in); },
+      [=](int64_t i) { return data[order[i] * width + o.id]; });
   int32_t* kept = rows;
   const int64_t found = suppress(candidates, some, some, static_cast<T>(o.overlap), false, kept);
   for (int64_t i = 0; i < found; ++i) {

@@ -92,52 +92,77 @@ inline void order_by_score(const T* scores, I* order, int64_t n, int64_t most, b
 }
 
 // Candidates of a suppression, in the order of their scores: one array a number, as loops want it.
+// Where kinds count, those of a kind lie side by side.
 template <typename T>
 struct Candidates {
   T *left, *top, *right, *bottom, *area, *dropped;
-  T* kind;  // NULL: all are of one kind
-  T more;   // see `length`
+  T *kind, *gone;   // of a place; NULL, and `dropped`: all are of one kind
+  int32_t* places;  // in the order of the arrays before; NULL: their own
+  T more;           // see `length`
 
-  static int64_t bytes(int64_t n) { return 7 * piece_bytes<T>(n); }
+  static int64_t bytes(int64_t n) { return 8 * piece_bytes<T>(n) + piece_bytes<int32_t>(n); }
 
   Candidates(Pieces* from, int64_t n, bool kinds, T more_length) : more(more_length) {
     left = from->take<T>(n), top = from->take<T>(n);
     right = from->take<T>(n), bottom = from->take<T>(n);
     area = from->take<T>(n), dropped = from->take<T>(n);
-    T* last = from->take<T>(n);
-    kind = kinds ? last : nullptr;
+    kind = kinds ? from->take<T>(n) : nullptr;
+    gone = kinds ? from->take<T>(n) : dropped;
+    places = kinds ? from->take<int32_t>(n) : nullptr;
   }
 
-  void set(int64_t i, const Corners<T>& box, T of_kind) {
-    left[i] = box.left, top[i] = box.top, right[i] = box.right, bottom[i] = box.bottom;
-    area[i] = length(box.left, box.right, more) * length(box.top, box.bottom, more);
-    dropped[i] = 0;
-    if (kind) kind[i] = of_kind;
+  // n candidates: box(i) gives the corners of the i-th best, kind(i) its kind.
+  template <typename Box, typename Kind>
+  void fill(int64_t n, const Box& box, const Kind& kind_of) {
+    for (int64_t i = 0; kind && i < n; ++i) kind[i] = kind_of(i);
+    if (kind) order_by_score(kind, places, n, n, true);
+    for (int64_t i = 0; i < n; ++i) {
+      const Corners<T> b = box(kind ? places[i] : i);
+      left[i] = b.left, top[i] = b.top, right[i] = b.right, bottom[i] = b.bottom;
+      area[i] = length(b.left, b.right, more) * length(b.top, b.bottom, more);
+      dropped[i] = 0;
+    }
+  }
+
+  // Where the candidates of the kind of candidate `begin` end.
+  int64_t end_of_kind(int64_t begin, int64_t n) const {
+    if (!kind) return n;
+    int64_t end = begin + 1;
+    while (end < n && kind[places[end]] == kind[places[begin]]) ++end;
+    return end;
   }
 };
 
 // Drops every candidate that overlaps a better one, of its kind, which is kept: by more than
-// `threshold`, or (`reached`) as much. The first `most` are kept at most; where they are found it
-// ends. Their places go to `kept`; the result is how many.
+// `threshold`, or (`reached`) as much. The first `most` are kept at most. Their places, in order,
+// go to `kept`; the result is how many.
 template <typename T, typename I>
 inline int64_t suppress(const Candidates<T>& c, int64_t n, int64_t most, T threshold, bool reached,
                         I* kept) {
   int64_t found = 0;
-  for (int64_t i = 0; i < n && found < most; ++i) {
-    if (c.dropped[i] != 0) continue;
-    kept[found++] = static_cast<I>(i);
-    const T l = c.left[i], t = c.top[i], r = c.right[i], b = c.bottom[i], area = c.area[i];
-    const T kind = c.kind ? c.kind[i] : T(0);
-    for (int64_t j = i + 1; j < n; ++j) {  // no branch: the compiler makes vectors of it
-      const T w = length(std::max(l, c.left[j]), std::min(r, c.right[j]), c.more);
-      const T h = length(std::max(t, c.top[j]), std::min(b, c.bottom[j]), c.more);
-      const T both = w * h, whole = area + c.area[j] - both;
-      const T share = whole > 0 ? both / whole : T(0);
-      const bool hit = reached ? share >= threshold : share > threshold;
-      const bool same = c.kind ? c.kind[j] == kind : true;
-      c.dropped[j] = hit && same ? T(1) : c.dropped[j];
+  for (int64_t begin = 0, end; begin < n; begin = end) {
+    end = c.end_of_kind(begin, n);
+    for (int64_t i = begin; i < end; ++i) {
+      if (c.dropped[i] != 0) continue;
+      if (!c.kind) {
+        if (found == most) break;
+        kept[found++] = static_cast<I>(i);
+      }
+      const T l = c.left[i], t = c.top[i], r = c.right[i], b = c.bottom[i], area = c.area[i];
+      for (int64_t j = i + 1; j < end; ++j) {  // no branch: the compiler makes vectors of it
+        const T w = length(std::max(l, c.left[j]), std::min(r, c.right[j]), c.more);
+        const T h = length(std::max(t, c.top[j]), std::min(b, c.bottom[j]), c.more);
+        const T both = w * h, whole = area + c.area[j] - both;
+        const T share = whole > 0 ? both / whole : T(0);
+        const bool hit = reached ? share >= threshold : share > threshold;
+        c.dropped[j] = hit ? T(1) : c.dropped[j];
+      }
     }
   }
+  if (!c.kind) return found;
+  for (int64_t i = 0; i < n; ++i) c.gone[c.places[i]] = c.dropped[i];
+  for (int64_t i = 0; i < n && found < most; ++i)
+    if (c.gone[i] == 0) kept[found++] = static_cast<I>(i);
   return found;
 }
 

@@ -192,12 +192,21 @@ inline int64_t detection_bytes(int64_t n) {
 inline void multibox_detection(const DetectionOptions& o, const float* scores, int64_t classes,
                                const float* codes, const float* anchors, int64_t n, float* out,
                                void* space) {
+  Pieces pieces(space);
+  float* best = pieces.take<float>(n);
+  int32_t* best_kind = pieces.take<int32_t>(n);
+  std::fill(best, best + n, -1.0f);
+  std::fill(best_kind, best_kind + n, 0);
+  for (int64_t k = 1; k < classes; ++k)  // a row of scores at a time
+    for (int64_t i = 0; i < n; ++i) {
+      const bool more = scores[k * n + i] > best[i];
+      best[i] = more ? scores[k * n + i] : best[i];
+      best_kind[i] = more ? static_cast<int32_t>(k) : best_kind[i];
+    }
   int64_t valid = 0;
   for (int64_t i = 0; i < n; ++i) {
-    float score = -1;
-    int64_t kind = 0;
-    for (int64_t k = 1; k < classes; ++k)
-      if (scores[k * n + i] > score) score = scores[k * n + i], kind = k;
+    const float score = best[i];
+    const int32_t kind = best_kind[i];
     if (kind == 0 || score < o.threshold) continue;
     float* row = out + 6 * valid++;
     row[0] = static_cast<float>(kind - 1);
@@ -216,24 +225,23 @@ inline void multibox_detection(const DetectionOptions& o, const float* scores, i
   std::fill(out + 6 * valid, out + 6 * n, -1.0f);
   if (valid == 0 || !(o.overlap > 0 && o.overlap <= 1)) return;
 
-  Pieces pieces(space);
   float* rows = pieces.take<float>(6 * valid);
-  float* score = pieces.take<float>(valid);
-  int32_t* order = pieces.take<int32_t>(valid);
+  float* score = best;  // no longer needed, as best_kind
+  int32_t* order = best_kind;
   int32_t* kept = pieces.take<int32_t>(valid);
   std::memcpy(rows, out, 6 * valid * sizeof(float));
   for (int64_t i = 0; i < valid; ++i) score[i] = rows[6 * i + 1];
   const int64_t some = o.topk > 0 && o.topk < valid ? o.topk : valid;
   order_by_score(score, order, valid, some, false);
   Candidates<float> candidates(&pieces, some, !o.force, 0);
-  for (int64_t i = 0; i < some; ++i) {
-    const float* row = rows + 6 * order[i];
-    std::memcpy(out + 6 * i, row, 6 * sizeof(float));
-    candidates.set(i, corners_of(row + 2, false), row[0]);
-  }
+  for (int64_t i = 0; i < some; ++i)
+    std::memcpy(out + 6 * i, rows + 6 * order[i], 6 * sizeof(float));
+  candidates.fill(
+      some, [=](int64_t i) { return corners_of(out + 6 * i + 2, false); },
+      [=](int64_t i) { return out[6 * i]; });
   suppress(candidates, some, some, o.overlap, true, kept);
   for (int64_t i = 0; i < valid; ++i)  // what is dropped keeps score and box, as in MXNet
-    if (i >= some || candidates.dropped[i] != 0) out[6 * i] = -1;
+    if (i >= some || candidates.gone[i] != 0) out[6 * i] = -1;
 }
 
 }  // namespace cynet

@@ -74,7 +74,7 @@ inline int proposals(const ProposalOptions& o, const float* scores, const float*
   const int64_t some = o.before > 0 ? std::min(o.before, n) : n;
   order_by_score(score, order, n, some, false);
   Candidates<float> candidates(&pieces, some, false, 1.0f);
-  for (int64_t i = 0; i < some; ++i) candidates.set(i, boxes[order[i]], 0);
+  candidates.fill(some, [=](int64_t i) { return boxes[order[i]]; }, [](int64_t) { return 0.0f; });
   const int64_t found =
       suppress(candidates, some, std::min(o.after, some), o.threshold, false, kept);
   for (int64_t i = 0; i < o.after; ++i) {

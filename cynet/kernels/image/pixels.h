@@ -57,6 +57,20 @@ inline void normalize_plane(const T* data, int64_t n, float mean, float std, T* 
     put_pixel(out + i, (computed_from(data[i]) - C(mean)) / C(std), add);
 }
 
+// One row, backwards, of pixels of C channels; C 0: of `channels`.
+template <int C, typename T>
+inline void mirror_row(const T* x, int64_t width, int64_t channels, T* y, bool add) {
+  const int64_t each = C ? C : channels;
+  for (int64_t i = 0; i < width; ++i) {
+    const T* from = x + (width - 1 - i) * each;
+    T* to = y + i * each;
+    for (int64_t c = 0; c < each; ++c) {
+      if (add) add_element(to + c, from[c]);
+      else to[c] = from[c];
+    }
+  }
+}
+
 // One image, mirrored left to right or top to bottom, or as it is: out (+)= data
 template <typename T>
 inline void mirror(const T* data, int64_t height, int64_t width, int64_t channels, bool sideways,
@@ -64,16 +78,14 @@ inline void mirror(const T* data, int64_t height, int64_t width, int64_t channel
   for (int64_t row = 0; row < height; ++row) {
     const T* x = data + (mirrored && !sideways ? height - 1 - row : row) * width * channels;
     T* y = out + row * width * channels;
-    if (!add && !(mirrored && sideways)) {
+    if (mirrored && sideways) {
+      if (channels == 3) mirror_row<3>(x, width, channels, y, add);
+      else if (channels == 1) mirror_row<1>(x, width, channels, y, add);
+      else mirror_row<0>(x, width, channels, y, add);
+    } else if (add) {
+      for (int64_t i = 0; i < width * channels; ++i) add_element(y + i, x[i]);
+    } else {
       std::memcpy(y, x, width * channels * sizeof(T));
-      continue;
-    }
-    for (int64_t i = 0; i < width; ++i) {
-      const T* pixel = x + (mirrored && sideways ? width - 1 - i : i) * channels;
-      for (int64_t c = 0; c < channels; ++c) {
-        if (add) add_element(y + i * channels + c, pixel[c]);
-        else y[i * channels + c] = pixel[c];
-      }
     }
   }
 }
