@@ -1,83 +1,298 @@
-"""Helpers of data-parallel training under the names that MXNet scripts import."""
+"""mx.executor_manager: data-parallel training as it was before Module, on Module's executors."""
 
-from collections import Counter
+from __future__ import annotations
 
-from .base.errors import ArgumentError, shown
-from .ndarray import NDArray
+import logging
+from typing import TYPE_CHECKING, Any
+
+from .base.errors import ArgumentError, CynetError, shown
+from .base.guard import guarded
+from .io import DataDesc
+from .metric import create
+from .module.executor_group import DataParallelExecutorGroup as _ModuleGroup
+from .module.slicing import (
+    _check_arguments,
+    _load_data,
+    _load_general,
+    _load_label,
+    _split_input_slice,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .base.typing import (
+        Context,
+        DataBatch,
+        DataIter,
+        Logger,
+        MetricLike,
+        Monitor,
+        NamedArrays,
+        NDArray,
+        Symbol,
+    )
+
+__all__ = [
+    "DataParallelExecutorGroup",
+    "DataParallelExecutorManager",
+    "_check_arguments",
+    "_load_data",
+    "_load_general",
+    "_load_label",
+    "_split_input_slice",
+]
+_BEFORE_DATA = "no batch was loaded; call load_data_batch first"
 
 
-def _split_input_slice(batch_size, work_load_list):
-    """Slices of a batch, in proportion to the work loads.
+def _descriptions(rows):
+    return [row if isinstance(row, DataDesc) else DataDesc(*row[:2]) for row in rows or ()]
+
+
+@guarded(but=("forward", "backward", "load_data_batch", "update_metric"))
+class DataParallelExecutorGroup:
+    """Executors of one symbol, each with a slice of the batch.
 
     Parameters
     ----------
-    batch_size : int
-    work_load_list : list of number
-        One a device.
+    sym : Symbol
+    arg_names : list of str
+        All arguments of `sym`.
+    param_names : list of str
+        Those that are trained.
+    ctx : list of Context
+    slices : list of slice
+        Of the batch, one a device; `_split_input_slice` makes them.
+    train_data : DataIter
+        What shapes and names come from; a DataBatch that has them does, too.
+    shared_group : DataParallelExecutorGroup, optional
+        Whose parameters and gradients it has.
 
-    Returns
-    -------
-    list of slice
+    Attributes
+    ----------
+    train_execs : list of Executor
+    data_arrays, label_arrays : list of list of (slice, NDArray)
+        For each input the arrays of all devices.
+    param_arrays, grad_arrays, aux_arrays : list of list of NDArray
+        For each parameter or state the arrays of all devices.
+    """
 
-    Raises
-    ------
-    ArgumentError
-        When a device would get nothing.
+    def __init__(
+        self,
+        sym: Symbol,
+        arg_names: Sequence[str],
+        param_names: Sequence[str],
+        ctx: Sequence[Context],
+        slices: Sequence[slice],
+        train_data: DataIter | DataBatch,
+        shared_group: DataParallelExecutorGroup | None = None,
+    ) -> None:
+        _check_arguments(sym)
+        unknown = [name for name in param_names if name not in sym.list_arguments()]
+        if unknown:
+            raise ArgumentError(f"DataParallelExecutorGroup: the symbol has no {unknown[0]}")
+        self._group = _ModuleGroup(
+            sym,
+            list(ctx),
+            [part.stop - part.start for part in slices],
+            _descriptions(train_data.provide_data),
+            _descriptions(train_data.provide_label),
+            list(param_names),
+            True,
+            False,
+            None if shared_group is None else shared_group._group,
+        )
+        self.slices = list(slices)
+        self.data_names = [row[0] for row in train_data.provide_data]
+        self.label_names = [row[0] for row in train_data.provide_label or ()]
+        self.aux_names = sym.list_auxiliary_states()
+        self.param_idx = [i for i, name in enumerate(arg_names) if name in set(param_names)]
+        self.param_names = [arg_names[i] for i in self.param_idx]
+        self.train_execs = self._group.execs
+        self.data_arrays = self._inputs(self.data_names)
+        self.label_arrays = self._inputs(self.label_names)
+        self.param_arrays = self._by_name(self.param_names, "arg_dict")
+        self.grad_arrays = self._by_name(self.param_names, "grad_dict")
+        self.aux_arrays = self._by_name(self.aux_names, "aux_dict")
+
+    def _inputs(self, names):
+        pairs = list(zip(self.slices, self.train_execs))
+        return [
+            [(part, exe.arg_dict[n]) for part, exe in pairs if n in exe.arg_dict] for n in names
+        ]
+
+    def _by_name(self, names, table):
+        return [[getattr(exe, table)[name] for exe in self.train_execs] for name in names]
+
+    def load_data_batch(self, data_batch: DataBatch) -> None:
+        """Copy a batch in."""
+        self._group.load(data_batch)
+
+    def forward(self, is_train: bool = False) -> None:
+        """Compute the outputs of all devices."""
+        for executor in self.train_execs:
+            executor.forward(is_train)
+
+    def backward(self) -> None:
+        """Compute the gradients of all devices."""
+        self._group.backward()
+
+    def update_metric(
+        self, metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
+    ) -> None:
+        """Give labels and outputs to a metric."""
+        self._group.update_metric(create(metric), labels, pre_sliced)
+
+
+@guarded(but=("forward", "backward", "load_data_batch", "update_metric"))
+class DataParallelExecutorManager:
+    """Executors on several devices, and for each bucket where there is a `sym_gen`.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    ctx : list of Context
+    train_data : DataIter
+    arg_names, param_names, aux_names : list of str, optional
+        By default those of `symbol`; parameters are its arguments that the data do not name.
+    work_load_list : list of number, optional
+    logger : optional
+    sym_gen : callable, optional
+        From a batch's ``bucket_key`` to its Symbol.
 
     Examples
     --------
-    >>> _split_input_slice(6, [1, 2])
-    [slice(0, 2, None), slice(2, 6, None)]
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 4)), mx.nd.zeros(8), 4)
+    >>> manager = mx.executor_manager.DataParallelExecutorManager(
+    ...     mx.sym.SoftmaxOutput(net, name="softmax"), [mx.cpu(0), mx.cpu(1)], data
+    ... )
+    >>> weights = {"fc_weight": mx.nd.ones((3, 4)), "fc_bias": mx.nd.zeros(3)}
+    >>> manager.set_params(weights, {})
+    >>> manager.load_data_batch(next(data))
+    >>> manager.forward(is_train=True)
+    >>> manager.backward()
+    >>> [grad.shape for grad in manager.grad_arrays[0]]
+    [(3, 4), (3, 4)]
     """
-    total = sum(work_load_list)
-    if total <= 0:
-        raise ArgumentError(f"work loads must add up to more than 0, got {work_load_list}")
-    counts = [round(load * batch_size / total) for load in work_load_list]
-    counts[-1] += max(batch_size - sum(counts), 0)
-    slices, end = [], 0
-    for count in counts:
-        begin, end = min(end, batch_size), min(end + count, batch_size)
-        if begin >= end:
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        ctx: Sequence[Context],
+        train_data: DataIter,
+        arg_names: Sequence[str] | None = None,
+        param_names: Sequence[str] | None = None,
+        aux_names: Sequence[str] | None = None,
+        work_load_list: Sequence[float] | None = None,
+        logger: Logger | None = None,
+        sym_gen: Callable[[Any], Symbol] | None = None,
+    ) -> None:
+        logger = logging if logger is None else logger
+        work_load_list = [1] * len(ctx) if work_load_list is None else list(work_load_list)
+        if len(work_load_list) != len(ctx):
             raise ArgumentError(
-                f"Too many slices: a batch of {batch_size} cannot be split over"
-                f" work loads {work_load_list}"
+                f"DataParallelExecutorManager: work_load_list has {len(work_load_list)} numbers for"
+                f" {len(ctx)} devices"
             )
-        slices.append(slice(begin, end))
-    return slices
+        inputs = {row[0] for row in [*train_data.provide_data, *(train_data.provide_label or ())]}
+        self.ctx = list(ctx)
+        self.arg_names = symbol.list_arguments() if arg_names is None else list(arg_names)
+        self.param_names = (
+            [name for name in self.arg_names if name not in inputs]
+            if param_names is None
+            else list(param_names)
+        )
+        self.aux_names = symbol.list_auxiliary_states() if aux_names is None else list(aux_names)
+        self.slices = _split_input_slice(train_data.batch_size, work_load_list)
+        logger.info("Start training with %s", str(self.ctx))
+        self.symbol, self.sym_gen = symbol, sym_gen
+        self.execgrp = DataParallelExecutorGroup(
+            symbol, self.arg_names, self.param_names, self.ctx, self.slices, train_data
+        )
+        self.curr_execgrp = None  # of the batch that was loaded last
+        self.execgrp_bucket = {}
+        if sym_gen is not None:
+            self.execgrp_bucket[train_data.default_bucket_key] = self.execgrp
 
+    def _current(self):
+        if self.curr_execgrp is None:
+            raise CynetError(f"DataParallelExecutorManager: {_BEFORE_DATA}")
+        return self.curr_execgrp
 
-def _check_arguments(symbol):
-    """Refuse a symbol that has two arguments or auxiliary states of one name."""
-    for kind, names in (
-        ("argument", symbol.list_arguments()),
-        ("auxiliary state", symbol.list_auxiliary_states()),
-    ):
-        twice = sorted(name for name, count in Counter(names).items() if count > 1)
-        if twice:
-            raise ArgumentError(
-                f"{kind} {shown(twice[0])} comes twice; give each its own name. All: {names}"
-            )
+    def install_monitor(self, monitor: Monitor) -> None:
+        """Have a Monitor watch all executors; refused where there are buckets."""
+        if self.sym_gen is not None:
+            raise ArgumentError("DataParallelExecutorManager: a Monitor goes with one symbol only")
+        for executor in self.execgrp.train_execs:
+            monitor.install(executor)
 
+    def set_params(self, arg_params: NamedArrays, aux_params: NamedArrays) -> None:
+        """Copy parameters to all devices."""
+        for executor in self.execgrp.train_execs:
+            executor.copy_params_from(arg_params, aux_params)
 
-def _load_general(data, targets, major_axis=None):
-    """Copy each source into its target: an NDArray, a list of them (from a list), or pairs of the
-    slice of the first axis and the NDArray it goes to."""
-    for source, target in zip(data, targets):
-        if isinstance(target, NDArray):
-            source.copyto(target)
-        elif isinstance(source, (list, tuple)):
-            for each, (_, array) in zip(source, target):
-                each.copyto(array)
-        else:
-            for part, array in target:
-                source[part].copyto(array)
+    def copy_to(self, arg_params: NamedArrays, aux_params: NamedArrays) -> None:
+        """Copy parameters, averaged over devices, into the given arrays."""
+        for names, blocks, table in (
+            (self.param_names, self.param_arrays, arg_params),
+            (self.aux_names, self.aux_arrays, aux_params),
+        ):
+            for name, block in zip(names, blocks):
+                if name not in table:
+                    raise ArgumentError(f"DataParallelExecutorManager.copy_to: no {shown(name)}")
+                context = table[name].context
+                total = block[0].as_in_context(context)
+                for each in block[1:]:
+                    total = total + each.as_in_context(context)
+                table[name][:] = total / len(block)
 
+    @property
+    def param_arrays(self) -> list[list[NDArray]]:
+        """For each parameter the arrays of all devices."""
+        return self.execgrp.param_arrays
 
-def _load_data(batch, targets, major_axis=None):
-    """Copy a batch's data into arrays; see `_load_general`."""
-    _load_general(batch.data, targets, major_axis)
+    @property
+    def grad_arrays(self) -> list[list[NDArray]]:
+        """For each parameter the gradients of all devices."""
+        return self.execgrp.grad_arrays
 
+    @property
+    def aux_arrays(self) -> list[list[NDArray]]:
+        """For each auxiliary state the arrays of all devices."""
+        return self.execgrp.aux_arrays
 
-def _load_label(batch, targets, major_axis=None):
-    """Copy a batch's labels into arrays; see `_load_general`."""
-    _load_general(batch.label, targets, major_axis)
+    def load_data_batch(self, data_batch: DataBatch) -> None:
+        """Copy a batch in; where there is a `sym_gen`, for the executors of its bucket."""
+        group = self.execgrp
+        if self.sym_gen is not None:
+            group = self.execgrp_bucket.get(data_batch.bucket_key)
+            if group is None:
+                symbol = self.sym_gen(data_batch.bucket_key)
+                group = DataParallelExecutorGroup(
+                    symbol,
+                    symbol.list_arguments(),
+                    self.param_names,
+                    self.ctx,
+                    self.slices,
+                    data_batch,
+                    self.execgrp,
+                )
+                self.execgrp_bucket[data_batch.bucket_key] = group
+        self.curr_execgrp = group
+        group.load_data_batch(data_batch)
+
+    def forward(self, is_train: bool = False) -> None:
+        """Compute the outputs of the batch that was loaded."""
+        self._current().forward(is_train)
+
+    def backward(self) -> None:
+        """Compute its gradients."""
+        self._current().backward()
+
+    def update_metric(
+        self, metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
+    ) -> None:
+        """Give labels and its outputs to a metric."""
+        self._current().update_metric(metric, labels, pre_sliced)

@@ -12,7 +12,6 @@ from .base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeErro
 from .base.guard import guarded
 from .callback import BatchEndParam, LogValidationMetricsCallback
 from .context import cpu
-from .executor_manager import _check_arguments
 from .io import DataIter, NDArrayIter
 from .io.checkpoint import find_checkpoint, load_checkpoint, load_params, save_checkpoint
 from .module.base_module import DEFAULT_INITIALIZER
@@ -24,6 +23,7 @@ from .module.parameter_update import (
     _update_params,
     _update_params_on_kvstore,
 )
+from .module.slicing import _check_arguments
 from .symbol import Symbol
 
 if TYPE_CHECKING:

@@ -45,8 +45,9 @@ class Trainer:
         For an optimizer by name.
     kvstore : str, KVStore or None
         What sums gradients over several contexts; one context needs none.
-    compression_params : None
-        There is no compression of gradients.
+    compression_params : dict, optional
+        ``{'type': '2bit', 'threshold': 0.5}``: on several contexts gradients are summed as
+        ``KVStore.set_gradient_compression`` rounds them.
     update_on_kvstore : bool, optional
         Whether the weights are updated in the KVStore; by default they are where one is used.
     groups : list of dict, optional
@@ -89,11 +90,12 @@ class Trainer:
             )
         self._clip = clip_global_norm
         self._param2idx = {each.name: i for i, each in enumerate(self._params)}
-        if compression_params is not None:
-            raise ArgumentError("Trainer: there is no compression of gradients")
+        self._compression = compression_params
         if isinstance(kvstore, str):
-            kvs.create(kvstore)  # refuses a kind that does not exist, needed or not
-        elif kvstore is not None and not isinstance(kvstore, kvs.KVStore):
+            made = kvs.create(kvstore)  # refuses a kind that does not exist, needed or not
+            if compression_params is not None:
+                made.set_gradient_compression(compression_params)
+        elif kvstore is not None and not isinstance(kvstore, kvs.KVStoreBase):
             raise ArgumentTypeError(
                 f"Trainer: kvstore must be a KVStore, a name or None, got {shown(kvstore)}"
             )
@@ -169,13 +171,25 @@ class Trainer:
         del self._updaters[max(1, len(self._contexts)) :]
         kvstore, on_kvstore = self._wished
         several = len(self._contexts) > 1
-        if kvstore is None or not several:
+        if isinstance(kvstore, str):
+            kvstore = kvs.create(kvstore)
+        own = kvstore is not None and not isinstance(kvstore, kvs.KVStore)
+        if kvstore is None or not (several or own):
             if on_kvstore and not several and kvstore is None:
                 raise ArgumentError("Trainer: update_on_kvstore=True needs a kvstore")
             self._kvstore = self._update_on_kvstore = None
         else:
-            self._kvstore = kvs.create(kvstore) if isinstance(kvstore, str) else kvstore
-            on_kvstore = self._clip is None if on_kvstore is None else bool(on_kvstore)
+            self._kvstore = kvstore
+            if self._compression is not None:
+                self._kvstore.set_gradient_compression(self._compression)
+            if own and on_kvstore:
+                raise ArgumentError(
+                    f"Trainer: {type(self._kvstore).__name__} is a store of your own, which sums"
+                    " gradients; update_on_kvstore=True goes with those of cynet"
+                )
+            if on_kvstore is None:
+                on_kvstore = not own and self._clip is None
+            on_kvstore = bool(on_kvstore)
             if on_kvstore and self._clip is not None:
                 raise ArgumentError(
                     "Trainer: clip_global_norm needs update_on_kvstore=False on several contexts"
@@ -196,8 +210,7 @@ class Trainer:
                 waiting.append(each)
             elif self._kvstore is not None:
                 arrays = each.list_data()
-                self._kvstore.init(name, arrays[0])
-                self._kvstore.pull(name, arrays)
+                self._kvstore.broadcast(name, arrays[0], arrays)
         self._params_to_init = waiting
 
     def _forget_copies_of(self, param):
@@ -264,7 +277,7 @@ class Trainer:
                 "allreduce_grads: the KVStore updates the weights; make the Trainer with"
                 " update_on_kvstore=False"
             )
-        if len(self._contexts) > 1:
+        if self._kvstore is not None or len(self._contexts) > 1:
             self._sum_gradients()
 
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
@@ -309,9 +322,10 @@ class Trainer:
                 for grad in grads:
                     grad[:] = total
                 continue
-            self._kvstore.push(name, grads, priority=-i)
-            if not self._update_on_kvstore:
-                self._kvstore.pull(name, grads, priority=-i)
+            if self._update_on_kvstore:
+                self._kvstore.push(name, grads, priority=-i)
+            else:
+                self._kvstore.pushpull(name, grads, grads, priority=-i)
 
     def _update(self, ignore_stale_grad):
         if self._update_on_kvstore:

@@ -10,6 +10,8 @@ from ..base.guard import guarded
 from ..context import cpu
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, get_updater
+from .base import KVStoreBase
+from .compression import compression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +24,7 @@ _ON_DEVICE = ("device", "local_allreduce_device")
 
 
 @guarded
-class KVStore:
+class KVStore(KVStoreBase):
     """Values by key, shared by the devices of one process. `create` makes one.
 
     A key is a str or an int, all of one store of the same kind. Methods take one key with its array
@@ -46,6 +48,7 @@ class KVStore:
         self._values = {}
         self._key_type = None
         self._updater = None
+        self._compress = None
 
     # --- what it is ------------------------------------------------------------------------------
     @property
@@ -112,6 +115,8 @@ class KVStore:
             self._check("push", each, arrays)
         for each, arrays in grouped.items():
             stored = self._values[each]
+            if self._compress is not None:
+                arrays = self._compress(each, arrays)
             merged = self._sum(arrays, stored)
             if self._updater is None:
                 merged.copyto(stored)
@@ -219,10 +224,21 @@ class KVStore:
         updater.set_states(read_file(fname))
 
     def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
-        """Refused: compression saves traffic between machines, and this store is in one process."""
-        raise ArgumentError(
-            f"kvstore '{self._type}' does not compress gradients, got {shown(compression_params)}"
-        )
+        """Push gradients in two bits an entry; what is cut off is added to the next push.
+
+        In one process it saves nothing: it shows what training does with it.
+
+        Parameters
+        ----------
+        compression_params : dict
+            ``{'type': '2bit', 'threshold': 0.5}``.
+
+        Raises
+        ------
+        ArgumentError
+            Another type or threshold; a store that sums on the CPU, as in MXNet.
+        """
+        self._compress = compression(compression_params, self._type)
 
     def barrier(self) -> None:
         """Wait for all workers; there is one, so this returns at once."""
@@ -296,8 +312,8 @@ class KVStore:
 
 
 @guarded
-def create(name: str = "local") -> KVStore:
-    """A KVStore of a kind.
+def create(name: str = "local") -> KVStoreBase:
+    """A KVStore of a kind, or a store that ``KVStoreBase.register`` knows by this name.
 
     Parameters
     ----------
@@ -324,12 +340,15 @@ def create(name: str = "local") -> KVStore:
     if not isinstance(name, str):
         raise ArgumentTypeError(f"kvstore create: the type must be a str, got {shown(name)}")
     kind = name.lower()
+    if kind in KVStoreBase.kv_registry:
+        return KVStoreBase.kv_registry[kind]()
     if kind in (*_ON_CPU, *_ON_DEVICE):
         return KVStore(kind)
     known = ", ".join(map(repr, (*_ON_CPU, *_ON_DEVICE)))
-    if "dist" in kind or kind in ("horovod", "byteps", "p3"):
+    if "dist" in kind or kind in ("horovod", "byteps", "p3", "nccl"):
         raise ArgumentError(
-            f"kvstore {shown(name)} trains on several machines, which is not supported; "
-            f"kinds: {known}"
+            f"kvstore {shown(name)} trains in several processes, which is not supported; 'device'"
+            f" trains on all devices of this one, KVStoreBase.register takes a store of your own;"
+            f" kinds: {known}"
         )
     raise ArgumentError(f"kvstore {shown(name)} is not known; kinds: {known}")

@@ -8,11 +8,11 @@ from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeErr
 from ..base.kinds import check_flag
 from ..context import Context, cpu
 from ..engine.trace import Span
-from ..executor_manager import _load_data as _load_data  # scripts import these from here, too
-from ..executor_manager import _load_general as _load_general
-from ..executor_manager import _load_label as _load_label
-from ..executor_manager import _split_input_slice
 from ..io import DataDesc
+from .slicing import _load_data as _load_data  # scripts import these from here, too
+from .slicing import _load_general as _load_general
+from .slicing import _load_label as _load_label
+from .slicing import _split_input_slice
 
 _FORWARD, _BACKWARD = Span("forward", "training"), Span("backward", "training")
 _STEP, _METRIC = Span("step", "training"), Span("metric", "training")

@@ -16,8 +16,8 @@ def _create_kvstore(kvstore, num_device, arg_params):
 
     Parameters
     ----------
-    kvstore : KVStore, str or None
-        One device needs none unless it is distributed.
+    kvstore : KVStoreBase, str or None
+        One device needs none unless it is distributed or one's own.
     num_device : int
     arg_params : dict of str to NDArray
 
@@ -28,11 +28,11 @@ def _create_kvstore(kvstore, num_device, arg_params):
     update_on_kvstore = True
     if kvstore is None:
         kv = None
-    elif isinstance(kvstore, kvs.KVStore):
+    elif isinstance(kvstore, kvs.KVStoreBase):
         kv = kvstore
     elif isinstance(kvstore, str):
         kv = kvs.create(kvstore)  # refuses a kind that does not exist, needed or not
-        if num_device == 1 and "dist" not in kvstore:
+        if isinstance(kv, kvs.KVStore) and num_device == 1 and "dist" not in kvstore:
             kv = None
         else:
             if kvstore == "local":
@@ -40,12 +40,17 @@ def _create_kvstore(kvstore, num_device, arg_params):
                 update_on_kvstore = largest <= _LARGE
     else:
         raise ArgumentTypeError(f"kvstore must be a KVStore, a name or None, got {shown(kvstore)}")
+    if kv is not None and not isinstance(kv, kvs.KVStore):
+        update_on_kvstore = bool(kv.is_capable(kvs.KVStoreBase.OPTIMIZER))
     return kv, kv is not None and update_on_kvstore
 
 
 def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_on_kvstore):
     """Put the weights into the KVStore; where it updates them, hand them to all devices."""
     for index, (name, arrays) in enumerate(zip(param_names, param_arrays)):
+        if not isinstance(kvstore, kvs.KVStore):
+            kvstore.broadcast(name, arg_params[name], out=arrays, priority=-index)
+            continue
         kvstore.init(name, arg_params[name])
         if update_on_kvstore:
             kvstore.pull(name, arrays, priority=-index)
@@ -58,8 +63,7 @@ def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
     """
     for index, (name, weights, grads) in enumerate(zip(param_names, param_arrays, grad_arrays)):
         if grads[0] is not None:
-            kvstore.push(name, grads, priority=-index)
-            kvstore.pull(name, weights, priority=-index)
+            kvstore.pushpull(name, grads, out=weights, priority=-index)
 
 
 def _update_params(param_arrays, grad_arrays, updater, num_device, kvstore=None, param_names=None):
@@ -70,8 +74,7 @@ def _update_params(param_arrays, grad_arrays, updater, num_device, kvstore=None,
             continue
         if kvstore is not None:
             name = param_names[index]
-            kvstore.push(name, grads, priority=-index)
-            kvstore.pull(name, grads, priority=-index)
+            kvstore.pushpull(name, grads, out=grads, priority=-index)
         for device, (weight, grad) in enumerate(zip(weights, grads)):
             indices, all_grads, all_weights = updates[device]
             # a state for each device: the updater tells them apart by index

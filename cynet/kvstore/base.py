@@ -1,0 +1,93 @@
+"""KVStoreBase: what a store of one's own defines, and the stores by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import ArgumentTypeError, UndefinedError, shown
+
+if TYPE_CHECKING:
+    from ..base.typing import FileName, Keys, Optimizer, Values
+
+
+class KVStoreBase:
+    """A store of one's own, for ``fit(kvstore=...)`` and ``gluon.Trainer(kvstore=...)``.
+
+    A subclass defines `broadcast`, `pushpull`, `is_capable`, `type`, `rank` and `num_workers`; one
+    that is capable of ``'optimizer'`` also `set_optimizer`, `save_optimizer_states` and
+    `load_optimizer_states`. `register` gives it a name for `create`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> @mx.kv.KVStoreBase.register
+    ... class SumStore(mx.kv.KVStoreBase):
+    ...     type, rank, num_workers = "sumstore", 0, 1
+    ...     def broadcast(self, key, value, out, priority=0):
+    ...         for each in out if isinstance(out, list) else [out]:
+    ...             if each is not value:
+    ...                 value.copyto(each)
+    ...     def pushpull(self, key, value, out=None, priority=0):
+    ...         total = mx.nd.add_n(*value)
+    ...         for each in value if out is None else out:
+    ...             total.copyto(each)
+    ...     def is_capable(self, capability):
+    ...         return False
+    >>> mx.kv.create("sumstore").type
+    'sumstore'
+    """
+
+    OPTIMIZER = "optimizer"
+    kv_registry: dict[str, type[KVStoreBase]] = {}
+
+    @staticmethod
+    def register(klass: type[KVStoreBase]) -> type[KVStoreBase]:
+        """Let `create` make this class by its name in small letters; a later one replaces it."""
+        if not isinstance(klass, type):
+            raise ArgumentTypeError(f"KVStoreBase.register takes a class, got {shown(klass)}")
+        KVStoreBase.kv_registry[klass.__name__.lower()] = klass
+        return klass
+
+    def _undefined(self, name):
+        return UndefinedError(f"{type(self).__name__} defines no {name}")
+
+    def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
+        """Give `out` of every worker and device the first worker's `value`."""
+        raise self._undefined("broadcast")
+
+    def pushpull(
+        self, key: Keys, value: Values, out: Values | None = None, priority: int = 0
+    ) -> None:
+        """Put the sum of `value` over workers and devices into `out`, or into `value`."""
+        raise self._undefined("pushpull")
+
+    def set_optimizer(self, optimizer: Optimizer) -> None:
+        """Have `pushpull` give weights that this optimizer has updated."""
+        raise self._undefined("set_optimizer")
+
+    def is_capable(self, capability: str) -> bool:
+        """Whether it can do ``'optimizer'``."""
+        raise self._undefined("is_capable")
+
+    def save_optimizer_states(self, fname: FileName, dump_optimizer: bool = False) -> None:
+        """Write the states of its optimizer."""
+        raise self._undefined("save_optimizer_states")
+
+    def load_optimizer_states(self, fname: FileName) -> None:
+        """Read what `save_optimizer_states` wrote."""
+        raise self._undefined("load_optimizer_states")
+
+    @property
+    def type(self) -> Any:
+        """What `create` makes it by."""
+        raise self._undefined("type")
+
+    @property
+    def rank(self) -> Any:
+        """The number of this worker."""
+        raise self._undefined("rank")
+
+    @property
+    def num_workers(self) -> Any:
+        """How many workers there are."""
+        raise self._undefined("num_workers")

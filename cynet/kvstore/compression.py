@@ -1,0 +1,60 @@
+"""Gradients in two bits: what is pushed is a threshold, its negative or 0; the rest is kept."""
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, shown
+
+
+class TwoBit:
+    """Each entry, added to what earlier pushes have left of it, becomes `threshold` where it is at
+    least that, ``-threshold`` where it is at most that, else 0; the difference is left for the
+    next push.
+
+    Parameters
+    ----------
+    threshold : float
+        Greater than 0.
+    """
+
+    def __init__(self, threshold):
+        self.threshold = threshold
+        self._left = {}  # (key, number of the device) -> what is not pushed yet
+
+    def __call__(self, key, arrays):
+        """The arrays that a key's are pushed as."""
+        return [self._one((key, i), array) for i, array in enumerate(arrays)]
+
+    def _one(self, place, array):
+        left = self._left.get(place)
+        if left is None or left.shape != array.shape:
+            left = nd.zeros(array.shape, ctx=array.context, dtype=array.dtype)
+        left = left + array
+        sent = ((left >= self.threshold) - (left <= -self.threshold)) * self.threshold
+        self._left[place] = left - sent
+        return sent
+
+
+def compression(params, kind):
+    """What ``set_gradient_compression(params)`` asks of a store of this kind."""
+    if kind == "local" or kind.startswith("local"):
+        raise ArgumentError(
+            f"kvstore '{kind}' does not compress gradients, got {shown(params)}; 'device' does"
+        )
+    if not isinstance(params, dict) or params.get("type") != "2bit":
+        raise ArgumentError(
+            "kvstore set_gradient_compression: expected {'type': '2bit', 'threshold': a number},"
+            f" got {shown(params)}"
+        )
+    extra = params.keys() - {"type", "threshold"}
+    threshold = params.get("threshold", 0.5)
+    if extra:
+        raise ArgumentError(f"kvstore set_gradient_compression: unknown {', '.join(sorted(extra))}")
+    try:
+        threshold = float(threshold)
+    except (TypeError, ValueError):
+        threshold = 0.0
+    if not 0 < threshold < float("inf"):
+        raise ArgumentError(
+            "kvstore set_gradient_compression: threshold must be a number greater than 0, got"
+            f" {shown(params['threshold'])}"
+        )
+    return TwoBit(threshold)

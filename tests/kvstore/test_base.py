@@ -1,0 +1,122 @@
+"""KVStoreBase: stores of one's own, by name and as objects, in Module and Trainer."""
+
+import numpy as np
+import pytest
+
+import cynet as mx
+
+
+@mx.kv.KVStoreBase.register
+class Counting(mx.kv.KVStoreBase):
+    """Sums gradients and says what it was asked for."""
+
+    def __init__(self):
+        self.calls = []
+
+    type = "counting"
+    rank, num_workers = 0, 1
+
+    def is_capable(self, capability):
+        return False
+
+    def broadcast(self, key, value, out, priority=0):
+        self.calls.append(("broadcast", key))
+        for each in out if isinstance(out, (list, tuple)) else [out]:
+            if each is not value:
+                value.copyto(each)
+
+    def pushpull(self, key, value, out=None, priority=0):
+        self.calls.append(("pushpull", key))
+        value = value if isinstance(value, (list, tuple)) else [value]
+        total = value[0].copyto(mx.cpu(0))
+        for each in value[1:]:
+            total += each.as_in_context(mx.cpu(0))
+        for each in value if out is None else out:
+            total.copyto(each)
+
+
+class Updating(Counting):
+    """Also updates the weights that it keeps."""
+
+    def is_capable(self, capability):
+        return capability == mx.kv.KVStoreBase.OPTIMIZER
+
+    def set_optimizer(self, optimizer):
+        self.updater, self.weights = mx.optimizer.get_updater(optimizer), {}
+
+    def broadcast(self, key, value, out, priority=0):
+        self.weights[key] = value.copyto(mx.cpu(0))
+        super().broadcast(key, value, out)
+
+    def pushpull(self, key, value, out=None, priority=0):
+        grad = mx.nd.add_n(*[each.as_in_context(mx.cpu(0)) for each in value])
+        self.updater(key, grad, self.weights[key])
+        for each in out:
+            self.weights[key].copyto(each)
+
+
+def trained(kvstore, devices=2, **options):
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    net = mx.sym.SoftmaxOutput(net, name="softmax")
+    random = np.random.RandomState(2)
+    data = mx.io.NDArrayIter(random.randn(24, 4), np.arange(24) % 3, 8)
+    module = mx.mod.Module(net, context=[mx.cpu(i) for i in range(devices)])
+    options = {"optimizer": "adam", "optimizer_params": {"learning_rate": 0.1}, **options}
+    module.fit(data, num_epoch=2, kvstore=kvstore, initializer=mx.init.One(), **options)
+    return module.get_params()[0]["fc_weight"].asnumpy()
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_module(devices):
+    wanted = trained("local", devices)
+    for make in (lambda: "counting", Counting, Updating):
+        np.testing.assert_allclose(trained(make(), devices), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_an_object_is_used_on_one_device_too():
+    store = Counting()
+    trained(store, 1)
+    assert store.calls[:2] == [("broadcast", "fc_weight"), ("broadcast", "fc_bias")]
+    assert store.calls.count(("pushpull", "fc_weight")) == 6
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_trainer(count):
+    def run(kvstore):
+        contexts = [mx.cpu(i) for i in range(count)]
+        layer = mx.gluon.nn.Dense(1, in_units=3)
+        layer.initialize(mx.init.One(), ctx=contexts)
+        settings = {"learning_rate": 0.1}
+        trainer = mx.gluon.Trainer(layer.collect_params(), "adam", settings, kvstore=kvstore)
+        for _ in range(3):
+            with mx.autograd.record():
+                losses = [(layer(mx.nd.ones((2, 3), ctx=c) * (i + 1)) ** 2).sum()
+                          for i, c in enumerate(contexts)]  # fmt: skip
+            mx.autograd.backward(losses)
+            trainer.step(2)
+        return layer.weight.data(contexts[-1]).asnumpy()
+
+    store = Counting()
+    np.testing.assert_allclose(run(store), run("device"), rtol=1e-5)
+    assert sum(call == "pushpull" for call, _ in store.calls) == 6
+    with pytest.raises(ValueError, match="Updating is a store of your own, which sums gradients"):
+        mx.gluon.Trainer(
+            layer_params(), "sgd", kvstore=Updating(), update_on_kvstore=True
+        ).step(1)  # fmt: skip
+
+
+def layer_params():
+    layer = mx.gluon.nn.Dense(1, in_units=3)
+    layer.initialize()
+    return layer.collect_params()
+
+
+def test_names():
+    assert isinstance(mx.kv.create("Counting"), Counting)
+    assert issubclass(mx.kv.KVStore, mx.kv.KVStoreBase)
+    with pytest.raises(TypeError, match="takes a class, got 3"):
+        mx.kv.KVStoreBase.register(3)
+    with pytest.raises(NotImplementedError, match="KVStoreBase defines no pushpull"):
+        mx.kv.KVStoreBase().pushpull("a", mx.nd.ones(1))
+    with pytest.raises(ValueError, match="several processes.*'device' trains on all devices"):
+        mx.kv.create("dist_sync")

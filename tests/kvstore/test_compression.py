@@ -1,0 +1,76 @@
+"""Gradients in two bits: MXNet 1.9.1's values, what is left for the next push, what is refused."""
+
+import numpy as np
+import pytest
+
+import cynet as mx
+
+GRAD = [0.3, 0.6, -0.7, 2.0, -0.2, 0]
+# MXNet 1.9.1's device store, threshold 0.5: three pushes from two devices, then two from one
+TWO = [[0, 1, -1, 1, 0, 0], [1, 1, -1, 1, 0, 0], [0, 1, -1, 1, -1, 0]]
+ONE = [[0.5, 0.5, -0.5, 0.5, 0, 0], [0.5, 0.5, -0.5, 0.5, -0.5, 0]]
+
+
+def test_values_of_mxnet():
+    store = mx.kv.create("device")
+    store.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+    store.init("w", mx.nd.zeros(6))
+    grad = mx.nd.array(GRAD)
+    for wanted, devices in [*((row, 2) for row in TWO), *((row, 1) for row in ONE)]:
+        store.push("w", [grad] * devices)
+        out = mx.nd.zeros(6)
+        store.pull("w", out)
+        np.testing.assert_allclose(out.asnumpy(), wanted, atol=1e-6)
+    np.testing.assert_allclose(grad.asnumpy(), GRAD, rtol=1e-6)  # is left as it was
+
+
+def test_nothing_is_lost():
+    """What many pushes have sent differs from the sum of the gradients by less than a threshold."""
+    store = mx.kv.create("device")
+    store.set_gradient_compression({"type": "2bit", "threshold": 0.25})
+    store.init(3, mx.nd.zeros(50))
+    sent, random = np.zeros(50), np.random.RandomState(5)
+    grads = random.uniform(-0.2, 0.2, (40, 50)).astype("float32")
+    for grad in grads:
+        out = mx.nd.zeros(50)
+        store.pushpull(3, mx.nd.array(grad), out=out)
+        assert set(np.round(out.asnumpy(), 6)) <= {-0.25, 0.0, 0.25}
+        sent += out.asnumpy()
+    assert np.abs(sent - grads.sum(0)).max() < 0.26
+
+
+@pytest.mark.parametrize(
+    "params, text",
+    [
+        ({"type": "1bit"}, "expected {'type': '2bit'"),
+        ({}, "expected {'type': '2bit'"),
+        ("2bit", "expected {'type': '2bit'"),
+        ({"type": "2bit", "threshold": 0}, "threshold must be a number greater than 0, got 0"),
+        ({"type": "2bit", "threshold": "x"}, "threshold must be a number"),
+        ({"type": "2bit", "foo": 1}, "unknown foo"),
+    ],
+)
+def test_refused(params, text):
+    with pytest.raises(ValueError, match=text):
+        mx.kv.create("device").set_gradient_compression(params)
+
+
+def test_module_and_trainer_take_it():
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    net = mx.sym.SoftmaxOutput(net, name="softmax")
+    x = np.random.RandomState(1).randn(32, 3).astype("float32")
+    module = mx.mod.Module(
+        net, context=[mx.cpu(0), mx.cpu(1)], compression_params={"type": "2bit", "threshold": 0.1}
+    )
+    module.fit(mx.io.NDArrayIter(x, (x[:, 0] > 0), 8), num_epoch=1, kvstore="device")
+    assert module._kvstore._compress.threshold == 0.1
+    layer = mx.gluon.nn.Dense(1, in_units=3)
+    layer.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
+    options = {"compression_params": {"type": "2bit", "threshold": 0.5}}
+    trainer = mx.gluon.Trainer(layer.collect_params(), "sgd", {"learning_rate": 1}, **options)
+    before = layer.weight.data(mx.cpu(0)).asnumpy()
+    with mx.autograd.record():
+        losses = [layer(mx.nd.full((1, 3), 0.6, ctx=mx.cpu(i))) for i in (0, 1)]
+    mx.autograd.backward(losses)
+    trainer.step(1)
+    np.testing.assert_allclose(layer.weight.data(mx.cpu(1)).asnumpy(), before - 1, rtol=1e-5)
