@@ -1,58 +1,10 @@
-"""Compressed images to NumPy arrays and back, and their sizes, by OpenCV."""
-
-import struct
+"""Compressed images to NumPy arrays and back, by OpenCV."""
 
 import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, shown
 from ..base.opencv import cv, reason
-
-# What may be unpacked of a compressed image: so many pixels, or so many times its bytes.
-_MOST_FREE = 1 << 23
-_MOST_TIMES = 1100  # what deflate can do at most
-
-
-def _jpeg_size(content):
-    """(width, height) of a JPEG file, or None."""
-    at = 2
-    while at + 9 <= len(content):
-        if content[at] != 0xFF:
-            return None
-        kind = content[at + 1]
-        if kind == 0xFF:  # filling
-            at += 1
-        elif 0xD0 <= kind <= 0xD9 or kind == 0x01:
-            at += 2
-        elif 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):
-            height, width = struct.unpack_from(">HH", content, at + 5)
-            return width, height
-        else:
-            at += 2 + struct.unpack_from(">H", content, at + 2)[0]
-    return None
-
-
-def _said_size(content):
-    """(width, height) that a file's head says; None where it says none or is of another kind."""
-    if content[:2] == b"\xff\xd8":
-        return _jpeg_size(content)
-    if content[:8] == b"\x89PNG\r\n\x1a\n" and len(content) >= 24:
-        return struct.unpack_from(">II", content, 16)
-    if content[:2] == b"BM" and len(content) >= 26:
-        width, height = struct.unpack_from("<ii", content, 18)
-        return abs(width), abs(height)
-    if content[:4] == b"GIF8" and len(content) >= 10:
-        return struct.unpack_from("<HH", content, 6)
-    return None
-
-
-def _check_size(content):
-    """Refuse what unpacks to much more than it is, before memory is taken for it."""
-    size = _said_size(content)
-    if size is not None and size[0] * size[1] > max(_MOST_FREE, _MOST_TIMES * len(content)):
-        raise FormatError(
-            f"an image of {len(content)} bytes says that it has {size[0]} x {size[1]} pixels: more"
-            f" than {_MOST_FREE} and more than {_MOST_TIMES} a byte"
-        )
+from .heads import check_head
 
 
 def content_of(buffer):
@@ -84,7 +36,7 @@ def decoded(buffer, flag, name=None):
     """
     content, module = content_of(buffer), cv()
     if content:
-        _check_size(content)
+        check_head(content)
         try:
             image = module.imdecode(np.frombuffer(content, np.uint8), flag)
         except module.error as error:

@@ -8,6 +8,7 @@ from ..base.errors import ArgumentError, FormatError, shown
 from ..base.opencv import INTERPOLATIONS, cv, resized
 from ..ndarray import load
 from .augment import _EIGENVALUES, _EIGENVECTORS, _GREY
+from .into_batch import put_normalized, put_plain
 
 _ATTEMPTS = 10  # at a crop of a random area
 _HUES = 180  # of OpenCV's uint8
@@ -232,28 +233,30 @@ class Normalizer:
                     f" {tuple(data_shape)}"
                 )
             self.mean = self.mean + found.astype(np.float32)
-        self.changes = bool(self.mean.any() or (self.factor != 1).any())
+        self.zero, self.one = (np.full(channels, each, np.float32) for each in (0, 1))
+        self.by_pixel = self.mean.shape[1] > 1
 
     def __call__(self, image, out, rng):
         o = self.o
-        if o["mirror"] or (o["rand_mirror"] and rng.integers(2)):
-            image = image[:, ::-1]
-        image = image.transpose(2, 0, 1)
-        if out.dtype == np.int8:
-            np.minimum(image, 127, out=out, casting="unsafe")
-            return
-        out[...] = image
+        mirrored = bool(o["mirror"] or (o["rand_mirror"] and rng.integers(2)))
+        step, channels = image.strides[1], image.shape[2]
+        if channels > 1 and (abs(step) != channels or image.strides[2] != 1):
+            image = np.ascontiguousarray(image)
         if out.dtype != np.float32:
+            most = 127 if out.dtype == np.int8 else 255
+            put_plain(image, mirrored, most, out.view(np.uint8))
             return
-        mean, factor, more = self.mean, self.factor, 0.0
+        factor, more = self.factor, None
         if o["max_random_contrast"] > 0 or o["max_random_illumination"] > 0:
             by = o["max_random_contrast"]
             factor = factor * np.float32(1 + rng.uniform(-by, by))
             by = o["max_random_illumination"]
             more = np.float32(rng.uniform(-by, by)) * self.factor
-        elif not self.changes:
-            return
-        out -= mean
-        out *= factor
+        if self.by_pixel:
+            put_normalized(image, mirrored, self.zero, self.one, out)
+            out -= self.mean
+            out *= factor
+        else:
+            put_normalized(image, mirrored, self.mean.ravel(), factor.ravel(), out)
         if o["max_random_illumination"] > 0:
             out += more

@@ -5,9 +5,12 @@ import threading
 
 import numpy as np
 
+from .. import ndarray as nd
 from ..base.errors import ArgumentError, CynetError, FormatError, reworded, shown
+from ..base.opencv import cv
 from ..engine.trace import Span
 from .codec import decoded_rgb
+from .into_batch import writable
 from .record_augment import Normalizer, RecordAugmenter
 from .record_options import NORMALIZING
 from .source import RecordSource, read_list
@@ -21,7 +24,10 @@ class Batch:
     def __init__(self, numbers, pad, epoch, at, data_shape, label_width, dtype):
         count = len(numbers)
         self.numbers, self.pad, self.epoch, self.at = numbers, pad, epoch, at
-        self.data = np.empty((count, *data_shape), dtype)
+        # memory of the pool, which the batch before last has left: new pages cost as much as
+        # normalizing
+        self.array = nd.empty((count, *data_shape), dtype=dtype)
+        self.data = writable(self.array)
         self.labels = np.empty((count, label_width), np.float32)
         self.index = np.empty(count, np.uint64)
 
@@ -120,7 +126,6 @@ class RecordBatches:
                 self._replace(batch, place, good)
 
     def _fill_one(self, batch, place, number):
-        name = self._source.name(number)
         seed = self._o["seed_aug"] if self._o["seed_aug"] is not None else self._o["seed"]
         rng = np.random.default_rng([abs(seed), batch.epoch, batch.at + place])
         try:
@@ -130,9 +135,10 @@ class RecordBatches:
             if image.shape[2] != channels:
                 raise FormatError(f"an image of {image.shape[2]} channels, not {channels}")
             if channels == 4:
-                image = image[..., [2, 1, 0, 3]]
+                image = cv().cvtColor(image, cv().COLOR_BGRA2RGBA)
             self._put(batch, place, image, np.asarray(label, np.float32).reshape(-1), rng)
         except CynetError as error:
+            name = self._source.name(number)
             if name in str(error):
                 raise
             raise reworded(error, f"{name}: {error}") from error

@@ -140,7 +140,7 @@ class ImageRecordIter(MXDataIter):
 
     def getdata(self) -> NDArray:
         """The current batch's images."""
-        return nd.from_numpy(self._here().data)
+        return self._here().array
 
     def getlabel(self) -> NDArray:
         """The current batch's labels."""

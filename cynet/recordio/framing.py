@@ -9,8 +9,15 @@ out there.
 import os
 import struct
 
-from ..base.errors import ArgumentError, BoundsError, FormatError, StateError, shown
-from ..base.files import file_name, naming, opened
+from ..base.errors import (
+    ArgumentError,
+    BoundsError,
+    FormatError,
+    StateError,
+    file_error,
+    shown,
+)
+from ..base.files import file_name, opened
 
 MAGIC = 0xCED7230A
 _MAGIC = struct.pack("<I", MAGIC)
@@ -86,13 +93,15 @@ class RecordFile:
         if self._number is None:
             raise StateError(f"{shown(self.name)} is closed")
         wanted, pieces = max(size, min(ahead, self.size - offset)), []
-        with naming("read", self.name):
+        try:
             while wanted > 0:
                 piece = os.pread(self._number, wanted, offset + sum(map(len, pieces)))
                 if not piece:
                     break
                 pieces.append(piece)
                 wanted -= len(piece)
+        except OSError as error:
+            raise file_error(error, "read", self.name) from None
         got = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if ahead:
             self._block = offset, got

@@ -321,3 +321,33 @@ def test_mean_image_and_list(path, tmp_path):
     batch = next(iterator)
     assert batch.label[0].asnumpy().tolist() == [[i, -i] for i in range(5)]
     assert batch.index.tolist() == [10, 11, 12, 13, 14]
+
+
+def test_four_channels(tmp_path):
+    """Red, green, blue and the one behind them."""
+    pixels = np.random.default_rng(0).integers(0, 256, (9, 11, 4), dtype=np.uint8)
+    content = mx.recordio.pack_img(mx.recordio.IRHeader(0, 1.0, 0, 0), pixels, 3, ".png")
+    record = mx.recordio.MXRecordIO(str(tmp_path / "a.rec"), "w")
+    record.write(content)
+    record.close()
+    options = {"path_imgrec": tmp_path / "a.rec", "batch_size": 1, "data_shape": (4, 9, 11)}
+    found = next(mx.io.ImageRecordIter(mean_a=3, std_a=2, mirror=True, **options))
+    wanted = pixels[:, ::-1, [2, 1, 0, 3]].transpose(2, 0, 1).astype(np.float32)
+    wanted[3] = (wanted[3] - 3) / 2
+    assert np.array_equal(found.data[0].asnumpy()[0], wanted)
+    plain = next(mx.io.ImageRecordUInt8Iter(**options))
+    assert np.array_equal(plain.data[0].asnumpy()[0], pixels[:, :, [2, 1, 0, 3]].transpose(2, 0, 1))
+
+
+def test_batches_stay_as_they_are(path):
+    """Memory of a batch is used again only when nobody has that batch."""
+    options = {"path_imgrec": path, "batch_size": 2, "data_shape": (3, 8, 8), "shuffle": True}
+    iterator = mx.io.ImageRecordIter(**options)
+    kept = []
+    for _ in range(6):
+        kept += [(b.data[0], b.data[0].asnumpy()) for b in iterator]
+        iterator.reset()
+    for array, content in kept:
+        assert np.array_equal(array.asnumpy(), content)
+    pointers = {id(array) for array, _ in kept}
+    assert len(pointers) == len(kept)

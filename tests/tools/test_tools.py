@@ -42,6 +42,7 @@ def test_lists(classes, capsys):
         "0\t0.000000\ta/z.png\n1\t1.000000\ta/deep/w.png\n2\t2.000000\tb/x.png\n"
         "3\t2.000000\tb/y.png\n"
     )
+    assert (classes / "out_synset.txt").read_text() == "a\na/deep\nb\n"
     im2rec.main([prefix, str(classes / "classes"), "--list", "--recursive", "--train-ratio", "0.5",
                  "--test-ratio", "0.25"])  # fmt: skip
     parts = [(classes / f"out_{part}.lst").read_text() for part in ("test", "train", "val")]

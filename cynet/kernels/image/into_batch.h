@@ -1,0 +1,59 @@
+// Pixels (H, W, C) of bytes into a batch: mirrored, with the channels first, normalized; one pass.
+#ifndef CYNET_IMAGE_INTO_BATCH_H
+#define CYNET_IMAGE_INTO_BATCH_H
+
+#include <cstdint>
+
+namespace cynet {
+
+constexpr int PIXELS = 128;  // of a row at once
+
+}  // namespace cynet
+
+#define CYNET_LOOPS "image/into_batch_loops.h"
+#include "isa/for_each_isa.h"
+
+namespace cynet {
+
+typedef void (*NormalizedRow)(const uint8_t*, int64_t, const float*, const float*, float*, int64_t);
+typedef void (*PlainRow)(const uint8_t*, int64_t, uint8_t, uint8_t*, int64_t);
+
+template <int C>
+inline NormalizedRow normalized_row_at(int level, bool mirrored) {
+  static const NormalizedRow straight[] = CYNET_AT_LEVELS(normalized_row<C, false>);
+  static const NormalizedRow turned[] = CYNET_AT_LEVELS(normalized_row<C, true>);
+  return mirrored ? turned[level] : straight[level];
+}
+
+template <int C>
+inline PlainRow plain_row_at(int level, bool mirrored) {
+  static const PlainRow straight[] = CYNET_AT_LEVELS(plain_row<C, false>);
+  static const PlainRow turned[] = CYNET_AT_LEVELS(plain_row<C, true>);
+  return mirrored ? turned[level] : straight[level];
+}
+
+// out (channels, height, width) = (in - mean) * factor of rows `stride` bytes apart; channels is 1,
+// 3 or 4.
+inline void normalized_into(int level, const uint8_t* in, int64_t stride, int64_t height,
+                            int64_t width, int channels, bool mirrored, const float* mean,
+                            const float* factor, float* out) {
+  const NormalizedRow row = channels == 1   ? normalized_row_at<1>(level, mirrored)
+                            : channels == 3 ? normalized_row_at<3>(level, mirrored)
+                                            : normalized_row_at<4>(level, mirrored);
+  for (int64_t y = 0; y < height; ++y)
+    row(in + y * stride, width, mean, factor, out + y * width, height * width);
+}
+
+// out (channels, height, width) = the bytes, at most `most`
+inline void plain_into(int level, const uint8_t* in, int64_t stride, int64_t height, int64_t width,
+                       int channels, bool mirrored, uint8_t most, uint8_t* out) {
+  const PlainRow row = channels == 1   ? plain_row_at<1>(level, mirrored)
+                       : channels == 3 ? plain_row_at<3>(level, mirrored)
+                                       : plain_row_at<4>(level, mirrored);
+  for (int64_t y = 0; y < height; ++y)
+    row(in + y * stride, width, most, out + y * width, height * width);
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,36 @@
+// The loops of into_batch.h, compiled for each level (levels.h).
+
+// A row of n pixels of C bytes as C rows of floats, `plane` apart: (pixel - mean) * factor.
+template <int C, bool MIRRORED>
+static void normalized_row(const uint8_t* in, int64_t n, const float* mean, const float* factor,
+                           float* out, int64_t plane) {
+  uint8_t part[C][PIXELS];  // sorted by channel first, which the compiler does with shuffles
+  for (int64_t at = 0; at < n; at += PIXELS) {
+    const int count = static_cast<int>(n - at < PIXELS ? n - at : PIXELS);
+    const uint8_t* from = in + C * (MIRRORED ? n - at - count : at);
+    for (int x = 0; x < count; ++x)
+      for (int c = 0; c < C; ++c) part[c][x] = from[C * x + c];
+    for (int c = 0; c < C; ++c) {
+      const float less = mean[c], by = factor[c];
+      float* to = out + c * plane + at;
+      for (int x = 0; x < count; ++x)
+        to[x] = (static_cast<float>(part[c][MIRRORED ? count - 1 - x : x]) - less) * by;
+    }
+  }
+}
+
+// The same with bytes that are at most `most`.
+template <int C, bool MIRRORED>
+static void plain_row(const uint8_t* in, int64_t n, uint8_t most, uint8_t* out, int64_t plane) {
+  for (int64_t at = 0; at < n; at += PIXELS) {
+    const int count = static_cast<int>(n - at < PIXELS ? n - at : PIXELS);
+    uint8_t part[C][PIXELS];
+    const uint8_t* from = in + C * (MIRRORED ? n - at - count : at);
+    for (int x = 0; x < count; ++x)
+      for (int c = 0; c < C; ++c) part[c][x] = from[C * x + c] < most ? from[C * x + c] : most;
+    for (int c = 0; c < C; ++c) {
+      uint8_t* to = out + c * plane + at;
+      for (int x = 0; x < count; ++x) to[x] = part[c][MIRRORED ? count - 1 - x : x];
+    }
+  }
+}
