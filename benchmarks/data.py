@@ -1,5 +1,7 @@
-"""Images of a file of records, decoded by two threads (``--mxnet PYTHON``: beside MXNet 1.x)."""
+"""Images of a file of records, decoded by two threads (``--mxnet PYTHON``: beside MXNet 1.x;
+``--torch PYTHON``: beside torchvision's transforms in a DataLoader of two processes)."""
 
+import io
 import os
 import tempfile
 import time
@@ -41,8 +43,54 @@ def epoch(iterator):
     return best
 
 
+class Pictures:
+    """The images as PyTorch's users have them: Pillow and torchvision's transforms."""
+
+    def __init__(self, normalized):
+        from torchvision import transforms
+
+        with open(PATH, "rb") as file:
+            content, at, self.images = file.read(), 0, []
+        while at < len(content):
+            length = int.from_bytes(content[at + 4 : at + 8], "little")
+            self.images.append(content[at + 32 : at + 8 + length])
+            at += 8 + -(-length // 4) * 4
+        steps = [transforms.RandomCrop(224), transforms.RandomHorizontalFlip()]
+        mean, std = ([NORMALIZED[f"{what}_{c}"] / 255 for c in "rgb"] for what in ("mean", "std"))
+        if normalized:
+            steps += [transforms.ToTensor(), transforms.Normalize(mean, std)]
+        else:
+            steps = [transforms.CenterCrop(224), transforms.PILToTensor()]
+        self.transform = transforms.Compose(steps)
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, number):
+        from PIL import Image
+
+        return self.transform(Image.open(io.BytesIO(self.images[number])).convert("RGB")), number
+
+
+def torch_rows():
+    from torch.utils.data import DataLoader
+
+    for name, normalized in (("float32, normalized", True), ("uint8", False)):
+        loader = DataLoader(Pictures(normalized), 64, num_workers=THREADS, persistent_workers=True)
+        best = float("inf")
+        for _ in range(4):
+            start, count = time.perf_counter(), 0
+            for images, _ in loader:
+                count += len(images)
+            best = min(best, (time.perf_counter() - start) / count)
+        yield Row(f"an image, {name}", best)
+
+
 def rows(mx):
     """Decoded, cropped and, for the first, mirrored and normalized; and records as they are."""
+    if mx.__name__ == "torch":
+        yield from torch_rows()
+        return
     if not os.path.exists(PATH):
         write(mx)
     options = {

@@ -25,6 +25,7 @@ _MOST = (1 << 29) - 1  # bytes of a part
 _WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
 _HEAD = struct.Struct("<II")
 _AHEAD = 1 << 18  # bytes read at once when records are read one after another
+_LARGE = _AHEAD // 4  # records of more are read by themselves: of blocks much would be read twice
 _PADDING = (b"", b"\0\0\0", b"\0\0", b"\0")
 
 
@@ -69,6 +70,7 @@ class RecordFile:
             self._number = os.dup(file.fileno())
         self.size = os.fstat(self._number).st_size
         self._block = 0, b""
+        self._large = False  # whether the last record was
 
     def close(self):
         number, self._number = self._number, None
@@ -163,8 +165,10 @@ class RecordFile:
             When there is no whole record at the offset.
         """
         pieces, behind = [], offset
+        ahead = 0 if self._large else ahead
         for at, length, behind in self._parts(offset, ahead):  # noqa: B007
-            piece = self._get(at, length, ahead)
+            self._large = length > _LARGE
+            piece = self._get(at, length, 0 if self._large else ahead)
             if len(piece) < length:
                 raise self._damage(offset, f"the file ends after {len(piece)} of {length} bytes")
             pieces.append(piece)
