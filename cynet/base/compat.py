@@ -8,6 +8,7 @@ from .errors import CynetError
 _EXTRA = {
     "Cython": "cython",
     "cv2": "image",
+    "grandalf": "viz",
     "graphviz": "viz",
     "matplotlib": "viz",
     "onnx": "onnx",

@@ -1,0 +1,234 @@
+"""A picture of boxes and arrows as SVG, laid out by grandalf; used as graphviz's Digraph."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
+
+from ..base.compat import optional
+from ..base.errors import ArgumentError, shown, warn_user
+from ..base.files import write_atomically
+from ..base.guard import guarded
+
+if TYPE_CHECKING:
+    from ..base.typing import FileName
+
+_INCH = 72  # points, the unit of sizes in SVG
+_FONT = 12
+_MARGIN = 12
+_ROUND = ("oval", "ellipse", "circle")
+
+
+@guarded
+class Drawing:
+    """Boxes and arrows; `plot_network` makes one.
+
+    Parameters
+    ----------
+    name : str
+        The file's name without its ending.
+    format : str
+        What was asked for: there is only SVG.
+
+    Examples
+    --------
+    >>> picture = Drawing("two")
+    >>> picture.node("a", label="first")
+    >>> picture.node("b")
+    >>> picture.edge("a", "b", label="3x3")
+    >>> picture.source.splitlines()[1]
+    '\\t"a" [label="first"]'
+    """
+
+    def __init__(self, name: str = "plot", format: str = "svg") -> None:
+        self.name, self.format = name, format
+        self._nodes: dict[str, dict[str, str]] = {}
+        self._edges: list[tuple[str, str, dict[str, str]]] = []
+
+    # --- what is in it ----------------------------------------------------------------------------
+    def node(self, name: str, label: str | None = None, **attrs: str) -> None:
+        """Add a box; of graphviz's attributes label, shape, width, height, fillcolor and fontcolor
+        count."""
+        self._nodes[name] = {**attrs, "label": name if label is None else label}
+
+    def edge(self, tail: str, head: str, label: str = "", **attrs: str) -> None:
+        """Add an arrow; ``dir="back"`` points at its tail."""
+        for each in (tail, head):
+            if each not in self._nodes:
+                raise ArgumentError(f"Drawing.edge: there is no node {shown(each)}")
+        self._edges.append((tail, head, {**attrs, "label": label}))
+
+    @property
+    def source(self) -> str:
+        """The picture in graphviz's language, for its programs."""
+        lines = [f"digraph {_quoted(self.name)} {{"]
+        lines += [f"\t{_quoted(n)} [{_listed(attrs)}]" for n, attrs in self._nodes.items()]
+        lines += [f"\t{_quoted(a)} -> {_quoted(b)} [{_listed(w)}]" for a, b, w in self._edges]
+        return "\n".join([*lines, "}", ""])
+
+    # --- where it goes ----------------------------------------------------------------------------
+    def svg(self) -> str:
+        """The picture as SVG."""
+        boxes, lines = self._layout()
+        parts = [_line(points, attrs) for points, attrs in lines]
+        parts += [_box(*boxes[name], attrs) for name, attrs in self._nodes.items()]
+        xs = [x + d * w / 2 for x, _, w, _ in boxes.values() for d in (-1, 1)] or [0]
+        ys = [y + d * h / 2 for _, y, _, h in boxes.values() for d in (-1, 1)] or [0]
+        xs += [x for points, _ in lines for x, _ in points]
+        ys += [y for points, _ in lines for _, y in points]
+        left, top = min(xs) - _MARGIN, min(ys) - _MARGIN
+        width, height = max(xs) - left + _MARGIN, max(ys) - top + _MARGIN
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}pt"'
+                f' height="{height:.0f}pt" viewBox="{left:.1f} {top:.1f} {width:.1f} {height:.1f}"'
+                f' font-family="Helvetica, Arial, sans-serif" font-size="{_FONT}">',
+                f"<title>{escape(self.name)}</title>",
+                '<defs><marker id="arrow" viewBox="0 0 10 10" refX="10" refY="5" markerWidth="8"'
+                ' markerHeight="8" orient="auto-start-reverse">'
+                '<path d="M 0 0 L 10 5 L 0 10" fill="none" stroke="black"/></marker></defs>',
+                *parts,
+                "</svg>",
+                "",
+            ]
+        )
+
+    def _repr_svg_(self) -> str:
+        """What notebooks show."""
+        return self.svg()
+
+    def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> dict[str, str]:
+        """The same, for those that ask so."""
+        return {"image/svg+xml": self.svg()}
+
+    def render(
+        self,
+        filename: FileName | None = None,
+        directory: FileName | None = None,
+        view: bool = False,
+        cleanup: bool = False,
+        format: str | None = None,
+        **kwargs: Any,
+    ) -> str:
+        """Write the picture to ``FILENAME.svg`` and its source to ``FILENAME``.
+
+        Parameters
+        ----------
+        filename : str, optional
+            Without ending; by default the name and ``.gv``, as graphviz has it.
+        directory : str, optional
+        view : bool
+            Show it, too.
+        cleanup : bool
+            Leave out the source.
+        format : str, optional
+            There is only SVG; another one is warned of.
+
+        Returns
+        -------
+        str
+            The file with the picture.
+        """
+        wanted = self.format if format is None else format
+        if wanted != "svg":
+            warn_user(f"plot_network: without graphviz's program dot there is no {wanted}, but SVG")
+        base = Path(directory or ".") / (filename or f"{self.name}.gv")
+        base.parent.mkdir(parents=True, exist_ok=True)
+        if not cleanup:
+            write_atomically(base, self.source.encode())
+        picture = base.with_name(f"{base.name}.svg")
+        write_atomically(picture, self.svg().encode())
+        if view:
+            webbrowser.open(picture.resolve().as_uri())
+        return str(picture)
+
+    def view(self, filename: FileName | None = None, directory: FileName | None = None) -> str:
+        """`render`, and show it."""
+        return self.render(filename, directory, view=True)
+
+    # --- layout -----------------------------------------------------------------------------------
+    def _layout(self):
+        """({name: (x, y, width, height)}, [(points, attributes)]): centres of boxes, and lines."""
+        graphs = optional("grandalf.graphs", "plot_network")
+        layouts = optional("grandalf.layouts", "plot_network")
+        routing = optional("grandalf.routing", "plot_network")
+        vertices = {name: graphs.Vertex(name) for name in self._nodes}
+        for name, vertex in vertices.items():
+            attrs = self._nodes[name]
+            vertex.view = layouts.VertexViewer(*_size(attrs))
+        edges = [graphs.Edge(vertices[a], vertices[b], data=w) for a, b, w in self._edges if a != b]
+        for edge in edges:
+            edge.view = routing.EdgeViewer()
+        graph, right, boxes = graphs.Graph(list(vertices.values()), edges), 0.0, {}
+        for part in graph.C:
+            layout = layouts.SugiyamaLayout(part)
+            layout.yspace = 3 * _MARGIN
+            layout.route_edge = routing.route_with_lines
+            layout.init_all()
+            layout.draw(3)
+            left = min(v.view.xy[0] - v.view.w / 2 for v in part.sV)
+            shift, widest = right - left, 0.0
+            for vertex in part.sV:
+                x, y = vertex.view.xy
+                boxes[vertex.data] = (x + shift, y, vertex.view.w, vertex.view.h)
+                widest = max(widest, x + shift + vertex.view.w / 2)
+            for edge in part.sE:
+                edge.view._pts = [(x + shift, y) for x, y in edge.view._pts]
+            right = widest + 4 * _MARGIN
+        return boxes, [(edge.view._pts, edge.data) for edge in edges]
+
+
+def _size(attrs):
+    """Width and height of a box in points: those asked for, or more where its text is longer."""
+    lines = attrs["label"].split("\n")
+    width = float(attrs.get("width", 1.3)) * _INCH
+    height = float(attrs.get("height", 0.8034)) * _INCH
+    return max(width, max(map(len, lines)) * _FONT * 0.62 + 10), max(
+        height, len(lines) * _FONT * 1.3 + 8
+    )
+
+
+def _box(x, y, width, height, attrs):
+    fill = quoteattr(attrs.get("fillcolor", "white"))
+    if attrs.get("shape") in _ROUND:
+        shape = f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{width / 2:.1f}" ry="{height / 2:.1f}"'
+    else:
+        shape = (
+            f'<rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" width="{width:.1f}"'
+            f' height="{height:.1f}"'
+        )
+    return f'{shape} fill={fill} stroke="black"/>\n' + _text(
+        x, y, attrs["label"].split("\n"), attrs.get("fontcolor", "black")
+    )
+
+
+def _text(x, y, lines, color="black"):
+    rows = []
+    for i, line in enumerate(lines):
+        down = y + (i - (len(lines) - 1) / 2) * _FONT * 1.3 + _FONT * 0.35
+        rows.append(
+            f'<text x="{x:.1f}" y="{down:.1f}" text-anchor="middle" fill={quoteattr(color)}>'
+            f"{escape(line)}</text>"
+        )
+    return "\n".join(rows)
+
+
+def _line(points, attrs):
+    end = "marker-start" if attrs.get("dir") == "back" else "marker-end"
+    path = " L ".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    drawn = f'<path d="M {path}" fill="none" stroke="black" {end}="url(#arrow)"/>'
+    if not attrs.get("label"):
+        return drawn
+    (x, y), (to_x, to_y) = points[len(points) // 2 - 1], points[len(points) // 2]
+    return drawn + "\n" + _text((x + to_x) / 2, (y + to_y) / 2, [attrs["label"]])
+
+
+def _quoted(text):
+    text = str(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{text}"'
+
+
+def _listed(attrs):
+    return " ".join(f"{key}={_quoted(value)}" for key, value in sorted(attrs.items()) if value)

@@ -1,0 +1,40 @@
+"""What is a layer of a network, and what only belongs to one."""
+
+from ..base.errors import ArgumentError, ArgumentTypeError
+from ..graph.infer import infer_shapes
+from ..symbol import Symbol
+
+WEIGHTS = {"weight", "bias", "gamma", "beta", "parameters"}  # an operator's own names for them
+ASIDE = WEIGHTS | {"label"}  # inputs that are no layer before this one
+
+
+def checked_shapes(symbol, shape):
+    """The shapes of all entries, or an empty dict when `shape` is None."""
+    if not isinstance(symbol, Symbol):
+        raise ArgumentTypeError(f"symbol must be a Symbol, got {type(symbol).__name__}")
+    if shape is None:
+        return {}
+    names = dict.fromkeys(symbol.list_inputs())
+    for name in shape:
+        if name not in names:
+            raise ArgumentError(f"shape: no argument '{name}'; arguments: {', '.join(names)}")
+    found = infer_shapes(symbol.entries, shape)
+    unknown = [node.name for (node, _), value in found.items() if value is None or not all(value)]
+    if unknown:
+        raise ArgumentError(f"shape: input shapes are incomplete, '{unknown[0]}' stays unknown")
+    return found
+
+
+def layers_before(node):
+    """The inputs of an operator that are layers: (node, output), without weights and labels."""
+    return [
+        (source, i)
+        for key, (source, i) in list(zip(node.input_names(), node.inputs))[: node.num_args]
+        if source.op is not None or key not in ASIDE
+    ]
+
+
+def aside_of(order):
+    """Ids of variables that are only weights, labels or states."""
+    shown = {id(source) for node in order if node.op for source, _ in layers_before(node)}
+    return {id(node) for node in order if node.op is None and id(node) not in shown}

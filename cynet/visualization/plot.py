@@ -1,0 +1,156 @@
+"""plot_network: a picture of a network."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from ..base.compat import optional
+from ..base.errors import CynetError
+from ..base.guard import guarded
+from ..symbol.node import topological_order
+from .drawing import Drawing
+from .layers import aside_of, checked_shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..base.typing import DTypeLike, Shape, Symbol
+
+_COLORS = {
+    "variable": "#8dd3c7",
+    "weighted": "#fb8072",
+    "norm": "#bebada",
+    "activation": "#ffffb3",
+    "pooling": "#80b1d3",
+    "shape": "#fdb462",
+    "loss": "#fccde5",
+    "other": "#b3de69",
+}
+_KINDS = {
+    "weighted": "Convolution Deconvolution FullyConnected Embedding RNN",
+    "norm": "BatchNorm InstanceNorm LayerNorm GroupNorm L2Normalization LRN Dropout",
+    "activation": "Activation LeakyReLU relu sigmoid tanh softsign",
+    "pooling": "Pooling ROIPooling UpSampling",
+    "shape": "Concat Flatten Reshape SliceChannel transpose SwapAxis expand_dims slice slice_axis",
+    "loss": "SoftmaxOutput softmax log_softmax SoftmaxActivation MakeLoss make_loss "
+    "LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput",
+}
+_KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names.split()}
+
+
+def _label(node):
+    """What stands in a node's box."""
+    if node.op is None:
+        return node.name
+    name, prop = node.op.name, node.prop
+
+    def extent(values):
+        return "x".join(map(str, values or (1,)))
+
+    if name in ("Convolution", "Deconvolution"):
+        return f"{name}\n{extent(prop.kernel)}/{extent(prop.stride)}, {prop.num_filter}"
+    if name == "FullyConnected":
+        return f"{name}\n{prop.num_hidden}"
+    if name in ("Activation", "LeakyReLU"):
+        return f"{name}\n{prop.act_type}"
+    if name == "Pooling":
+        where = "global" if prop.global_pool else f"{extent(prop.kernel)}/{extent(prop.stride)}"
+        return f"{name}\n{prop.pool_type}, {where}"
+    return node.name
+
+
+@guarded
+def plot_network(
+    symbol: Symbol,
+    title: str = "plot",
+    save_format: str = "pdf",
+    shape: Mapping[str, Shape] | None = None,
+    dtype: Mapping[str, DTypeLike] | None = None,
+    node_attrs: dict[str, str] | None = None,
+    hide_weights: bool = True,
+) -> Any:
+    """Draw the network: by graphviz where its package and its program ``dot`` are there, else as
+    SVG, laid out by the package grandalf. ``pip install 'cynet-mx[viz]'`` brings both packages.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    title : str
+        Name of the graph and of the file it renders to.
+    save_format : str
+        ``'pdf'``, ``'png'``, ``'svg'``, ...; without graphviz always SVG.
+    shape : dict of str to tuple, optional
+        Shapes of inputs; edges are then labelled with shapes.
+    dtype : dict of str to dtype, optional
+        Types of inputs, checked against the network.
+    node_attrs : dict of str to str, optional
+        Graphviz attributes of all nodes, over the default ones.
+    hide_weights : bool
+        Leave out weights, biases and auxiliary states.
+
+    Returns
+    -------
+    graphviz.Digraph or Drawing
+        Call its ``render()`` or ``view()``; notebooks show it.
+
+    Raises
+    ------
+    CynetError
+        When neither can be had.
+    """
+    shapes = checked_shapes(symbol, shape)
+    if dtype is not None:
+        symbol.infer_type_partial(**dtype)
+    style = {
+        "shape": "box",
+        "fixedsize": "true",
+        "width": "1.3",
+        "height": "0.8034",
+        "style": "filled",
+        **(node_attrs or {}),
+    }
+    order = topological_order(symbol.entries)
+    aside = aside_of(order)
+    labels = {
+        id(source)
+        for node in order
+        if node.op
+        for key, (source, _) in zip(node.input_names(), node.inputs)
+        if key == "label"
+    }
+    hidden = aside - labels if hide_weights else set()
+    numbers = {id(node): f"n{i}" for i, node in enumerate(order)}
+    dot = _new_picture(title, save_format)
+    for node in order:
+        if id(node) in hidden:
+            continue
+        kind = _KIND_OF.get(node.op.name, "other") if node.op else "variable"
+        attrs = {**style, "fillcolor": _COLORS[kind]}
+        if node.op is None:
+            attrs["shape"] = "oval"
+        dot.node(numbers[id(node)], label=_label(node), **attrs)
+    for node in order:
+        for source in node.inputs:
+            if id(source[0]) in hidden:
+                continue
+            extent = "x".join(map(str, shapes[source][1:])) if shapes else ""
+            dot.edge(
+                numbers[id(node)],
+                numbers[id(source[0])],
+                label=extent,
+                dir="back",
+                arrowtail="open",
+            )
+    return dot
+
+
+def _new_picture(title, save_format):
+    """graphviz's, or one of our own."""
+    if shutil.which("dot"):
+        try:
+            return optional("graphviz", "plot_network").Digraph(name=title, format=save_format)
+        except CynetError:
+            pass  # grandalf may be there
+    optional("grandalf", "plot_network without graphviz and its program dot")
+    return Drawing(name=title, format=save_format)
