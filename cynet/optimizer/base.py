@@ -88,6 +88,8 @@ class Optimizer:
         "begin_num_update": count(), "multi_precision": FLAG, "clip_gradient": number().or_none(),
     }  # fmt: skip
 
+    _decayed = ("_weight", "_gamma")  # ends of the names of weights that decay
+
     def __new__(cls, *args, **kwargs):
         check_settings(cls, args, kwargs)
         return super().__new__(cls)
@@ -205,9 +207,7 @@ class Optimizer:
 
     def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
         """Set factors of the weight decay by name or index, over those of the symbol."""
-        spared = {
-            name: 0.0 for name in self.idx2name.values() if not name.endswith(("_weight", "_gamma"))
-        }
+        spared = {name: 0.0 for name in self.idx2name.values() if not name.endswith(self._decayed)}
         given = _factors("wd", args_wd_mult)
         self.wd_mult = {**spared, **self._symbol_mult("__wd_mult__"), **given}
 

@@ -111,7 +111,8 @@ class LARS(Optimizer):
     """SGD whose learning rate for each weight, biases, gammas and betas apart, is in proportion to
     the norm of the weight over that of its gradient.
 
-    You et al., https://arxiv.org/abs/1708.03888.
+    Names that end with ``_gamma`` do not decay, either. You et al.,
+    https://arxiv.org/abs/1708.03888.
 
     Parameters
     ----------
@@ -138,6 +139,7 @@ class LARS(Optimizer):
         "rate_before": _BOUND,
         "rate_step": count(),
     }
+    _decayed = ("_weight",)
 
     def __init__(
         self,

@@ -1,0 +1,33 @@
+"""Losses of 20 batches, for each network and optimizer, against MXNet 1.9.1's.
+
+tests/fixtures/make_histories.py has the networks and wrote the losses.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from tests.fixtures.make_histories import IMAGES, OPTIMIZERS, TEXTS, losses
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "histories.json"
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return json.loads(FIXTURE.read_text())
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("network", [*IMAGES, *TEXTS])
+def test_history(network, optimizer, expected):
+    found = losses(mx, network, optimizer)
+    np.testing.assert_allclose(found, expected[f"{network}/{optimizer}"], 1e-4)
+
+
+def test_they_learn(expected):
+    """A history that stands still would agree with anything."""
+    for name, history in expected.items():
+        assert max(history) - min(history) > 0.01, name
