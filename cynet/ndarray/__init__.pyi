@@ -58,6 +58,8 @@ def BatchNorm(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray
     """Normalize each channel to mean 0 and variance 1 over all other axes, then scale and shift it."""
 def BatchNorm_v1(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Normalize each channel to mean 0 and variance 1 over all other axes, then scale and shift it."""
+def BilinearSampler(data: NDArray, grid: NDArray, cudnn_off: bool | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Read data at the points of a grid, by bilinear interpolation."""
 def BlockGrad(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The input as it is; no gradient flows back through it."""
 def CTCLoss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -70,6 +72,8 @@ def Convolution(data: NDArray, weight: NDArray, bias: NDArray | None = None, ker
     """Convolution (as a cross-correlation) over one, two or three spatial axes."""
 def Convolution_v1(data: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: ShapeLike = ..., stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), num_filter: int = ..., num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCW', 'NCHW', 'NCDHW', 'NHWC', 'NDHWC'] | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Convolution (as a cross-correlation) over one, two or three spatial axes."""
+def Correlation(data1: NDArray, data2: NDArray, kernel_size: int = 1, max_displacement: int = 1, stride1: int = 1, stride2: int = 1, pad_size: int = 0, is_multiply: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Compare patches of data1 with shifted patches of data2."""
 def Crop(*data: NDArray | Sequence[NDArray], offset: ShapeLike = (0, 0), h_w: ShapeLike = (0, 0), center_crop: bool = False, num_args: int = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The window of images (N, C, H, W) that starts at `offset`, or that lies in their middle."""
 def Custom(*data: NDArray | Sequence[NDArray], op_type: str = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None, **kwargs: Any) -> Any:
@@ -86,8 +90,10 @@ def Flatten(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name:
     """Collapse all axes but the first: (N, d1, d2, ...) becomes (N, d1*d2*...)."""
 def FullyConnected(data: NDArray, weight: NDArray, bias: NDArray | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Linear map of the last axis (or of all axes but the first): ``out = data . weight^T + bias``."""
-def GroupNorm(data: NDArray, gamma: NDArray, beta: NDArray, num_groups: int = 1, eps: float = 1e-05, output_mean_var: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Normalize each group of channels of each sample, then scale and shift it."""
+    """Points at which BilinearSampler reads, from affine maps or from a flow."""
+def GridGenerator(data: NDArray, transform_type: Literal['affine', 'warp'], target_shape: ShapeLike = (0, 0), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def GroupNorm(data: NDArray, gamma: NDArray, beta: NDArray, num_groups: int = 1, eps: float = 1e-05, output_mean_var: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
 def InstanceNorm(data: NDArray, gamma: NDArray, beta: NDArray, eps: float = 0.001, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Normalize each channel of each sample over its positions, then scale and shift it."""
 def L2Normalization(data: NDArray, eps: float = 1e-10, mode: Literal['channel', 'instance', 'spatial'] = 'instance', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -112,6 +118,8 @@ def Pooling(data: NDArray, kernel: ShapeLike = (), pool_type: Literal['max', 'av
     """Reduce every window over the spatial axes of (N, C, *size) to one number, by `pool_type`."""
 def RNN(data: NDArray, parameters: NDArray, state: NDArray, state_cell: NDArray | None = None, sequence_length: NDArray | None = None, state_size: int = ..., num_layers: int = ..., bidirectional: bool = False, mode: Literal['rnn_relu', 'rnn_tanh', 'lstm', 'gru'] = ..., p: float = 0.0, state_outputs: bool = False, projection_size: int | None = None, lstm_state_clip_min: float | None = None, lstm_state_clip_max: float | None = None, lstm_state_clip_nan: bool = False, use_sequence_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Recurrent layers, of one direction or two, over sequences (steps, batch, input size)."""
+def ROIPooling(data: NDArray, rois: NDArray, pooled_size: ShapeLike, spatial_scale: float, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Cut regions into bins and take the maximum of each."""
 def Reshape(data: NDArray, shape: ShapeLike = (), reverse: bool = False, target_shape: ShapeLike = (), keep_highest: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The input under another shape."""
 def SVMOutput(data: NDArray, label: NDArray, margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -130,6 +138,8 @@ def SoftmaxActivation(data: NDArray, mode: Literal['channel', 'instance'] = 'ins
     """Softmax along the last axis ('instance') or along axis 1 ('channel')."""
 def SoftmaxOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, ignore_label: float = -1.0, multi_output: bool = False, use_ignore: bool = False, preserve_shape: bool = False, normalization: Literal['null', 'batch', 'valid'] = 'null', out_grad: bool = False, smooth_alpha: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Softmax whose gradient is that of the cross-entropy with `label`."""
+def SpatialTransformer(data: NDArray, loc: NDArray, target_shape: ShapeLike = (0, 0), transform_type: Literal['affine'] = ..., sampler_type: Literal['bilinear'] = ..., cudnn_off: bool | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Read data at the points to which affine maps move a grid of target_shape."""
 def SwapAxis(data: NDArray, dim1: int = 0, dim2: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The input with two axes exchanged."""
 def UpSampling(*data: NDArray | Sequence[NDArray], scale: int = ..., num_filter: int = 0, sample_type: Literal['bilinear', 'nearest'] = ..., multi_input_mode: Literal['concat', 'sum'] = 'concat', workspace: int = 512, num_args: int = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

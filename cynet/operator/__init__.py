@@ -9,7 +9,7 @@ from .graph_hooks import GraphHooks
 from .parameters import Bool, DType, Enum, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, OpReq, ResourceRequest
 from .custom.legacy import NDArrayOp, NumpyOp, PythonOp
-from . import linalg, tensor, update
+from . import linalg, tensor, update, vision
 
 __all__ = [
     "OPERATORS",
@@ -47,4 +47,5 @@ __all__ = [
     "simple",
     "tensor",
     "update",
+    "vision",
 ]

@@ -33,6 +33,8 @@ def BatchNorm(data: Symbol | None = None, gamma: Symbol | None = None, beta: Sym
     """Normalize each channel to mean 0 and variance 1 over all other axes, then scale and shift it."""
 def BatchNorm_v1(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, moving_mean: Symbol | None = None, moving_var: Symbol | None = None, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Normalize each channel to mean 0 and variance 1 over all other axes, then scale and shift it."""
+def BilinearSampler(data: Symbol | None = None, grid: Symbol | None = None, cudnn_off: bool | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Read data at the points of a grid, by bilinear interpolation."""
 def BlockGrad(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The input as it is; no gradient flows back through it."""
 def CTCLoss(data: Symbol | None = None, label: Symbol | None = None, data_lengths: Symbol | None = None, label_lengths: Symbol | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -45,6 +47,8 @@ def Convolution(data: Symbol | None = None, weight: Symbol | None = None, bias: 
     """Convolution (as a cross-correlation) over one, two or three spatial axes."""
 def Convolution_v1(data: Symbol | None = None, weight: Symbol | None = None, bias: Symbol | None = None, kernel: ShapeLike = ..., stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), num_filter: int = ..., num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCW', 'NCHW', 'NCDHW', 'NHWC', 'NDHWC'] | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Convolution (as a cross-correlation) over one, two or three spatial axes."""
+def Correlation(data1: Symbol | None = None, data2: Symbol | None = None, kernel_size: int = 1, max_displacement: int = 1, stride1: int = 1, stride2: int = 1, pad_size: int = 0, is_multiply: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Compare patches of data1 with shifted patches of data2."""
 def Crop(*data: Symbol | Sequence[Symbol], offset: ShapeLike = (0, 0), h_w: ShapeLike = (0, 0), center_crop: bool = False, num_args: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The window of images (N, C, H, W) that starts at `offset`, or that lies in their middle."""
 def Custom(*data: Symbol | Sequence[Symbol], op_type: str = ..., name: str | None = None, attr: dict[str, str] | None = None, **kwargs: Any) -> Symbol:
@@ -61,8 +65,10 @@ def Flatten(data: Symbol | None = None, name: str | None = None, attr: dict[str,
     """Collapse all axes but the first: (N, d1, d2, ...) becomes (N, d1*d2*...)."""
 def FullyConnected(data: Symbol | None = None, weight: Symbol | None = None, bias: Symbol | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Linear map of the last axis (or of all axes but the first): ``out = data . weight^T + bias``."""
-def GroupNorm(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, num_groups: int = 1, eps: float = 1e-05, output_mean_var: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Normalize each group of channels of each sample, then scale and shift it."""
+    """Points at which BilinearSampler reads, from affine maps or from a flow."""
+def GridGenerator(data: Symbol | None = None, transform_type: Literal['affine', 'warp'] = ..., target_shape: ShapeLike = (0, 0), name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def GroupNorm(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, num_groups: int = 1, eps: float = 1e-05, output_mean_var: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
 def InstanceNorm(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, eps: float = 0.001, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Normalize each channel of each sample over its positions, then scale and shift it."""
 def L2Normalization(data: Symbol | None = None, eps: float = 1e-10, mode: Literal['channel', 'instance', 'spatial'] = 'instance', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -87,6 +93,8 @@ def Pooling(data: Symbol | None = None, kernel: ShapeLike = (), pool_type: Liter
     """Reduce every window over the spatial axes of (N, C, *size) to one number, by `pool_type`."""
 def RNN(data: Symbol | None = None, parameters: Symbol | None = None, state: Symbol | None = None, state_cell: Symbol | None = None, sequence_length: Symbol | None = None, state_size: int = ..., num_layers: int = ..., bidirectional: bool = False, mode: Literal['rnn_relu', 'rnn_tanh', 'lstm', 'gru'] = ..., p: float = 0.0, state_outputs: bool = False, projection_size: int | None = None, lstm_state_clip_min: float | None = None, lstm_state_clip_max: float | None = None, lstm_state_clip_nan: bool = False, use_sequence_length: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Recurrent layers, of one direction or two, over sequences (steps, batch, input size)."""
+def ROIPooling(data: Symbol | None = None, rois: Symbol | None = None, pooled_size: ShapeLike = ..., spatial_scale: float = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Cut regions into bins and take the maximum of each."""
 def Reshape(data: Symbol | None = None, shape: ShapeLike = (), reverse: bool = False, target_shape: ShapeLike = (), keep_highest: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The input under another shape."""
 def SVMOutput(data: Symbol | None = None, label: Symbol | None = None, margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -105,6 +113,8 @@ def SoftmaxActivation(data: Symbol | None = None, mode: Literal['channel', 'inst
     """Softmax along the last axis ('instance') or along axis 1 ('channel')."""
 def SoftmaxOutput(data: Symbol | None = None, label: Symbol | None = None, grad_scale: float = 1.0, ignore_label: float = -1.0, multi_output: bool = False, use_ignore: bool = False, preserve_shape: bool = False, normalization: Literal['null', 'batch', 'valid'] = 'null', out_grad: bool = False, smooth_alpha: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Softmax whose gradient is that of the cross-entropy with `label`."""
+def SpatialTransformer(data: Symbol | None = None, loc: Symbol | None = None, target_shape: ShapeLike = (0, 0), transform_type: Literal['affine'] = ..., sampler_type: Literal['bilinear'] = ..., cudnn_off: bool | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Read data at the points to which affine maps move a grid of target_shape."""
 def SwapAxis(data: Symbol | None = None, dim1: int = 0, dim2: int = 0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The input with two axes exchanged."""
 def UpSampling(*data: Symbol | Sequence[Symbol], scale: int = ..., num_filter: int = 0, sample_type: Literal['bilinear', 'nearest'] = ..., multi_input_mode: Literal['concat', 'sum'] = 'concat', workspace: int = 512, num_args: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

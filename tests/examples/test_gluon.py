@@ -122,3 +122,16 @@ def test_word_language_model(run, tmp_path):
 def test_dcgan(run, tmp_path):
     assert 0.1 < run("dcgan", "--epochs", "1", "--width", "8") < 20
     assert (tmp_path / "digits.pgm").read_bytes().startswith(b"P5 80 80 255\n")
+
+
+def test_spatial_transformer(run, tmp_path):
+    """It reads what the same classifier does not, that sees the whole image."""
+    assert run("spatial_transformer") > 0.85 > run("spatial_transformer", "--plain", "--eager")
+    check_plot(tmp_path / "spatial_transformer.svg")
+    assert (tmp_path / "seen.pgm").read_bytes().startswith(b"P5 192 48 255\n")
+    net = mx.gluon.SymbolBlock.imports(
+        tmp_path / "spatial_transformer-symbol.json",
+        "data",
+        tmp_path / "spatial_transformer-0000.params",
+    )
+    assert net(mx.nd.zeros((2, 1, 24, 24))).shape == (2, 10)

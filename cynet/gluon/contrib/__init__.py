@@ -1,5 +1,5 @@
 """mx.gluon.contrib: more layers, cells and samplers, and Estimator."""
 
-from . import data, estimator, nn, rnn
+from . import cnn, data, estimator, nn, rnn
 
-__all__ = ["data", "estimator", "nn", "rnn"]
+__all__ = ["cnn", "data", "estimator", "nn", "rnn"]

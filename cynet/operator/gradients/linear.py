@@ -8,10 +8,14 @@ _JOINT = """
     SwapAxis reverse tile repeat slice slice_axis slice_like reshape_like diag depth_to_space
     space_to_depth Pad Crop _np_cumsum _slice_assign _slice_assign_scalar _image_crop
     _image_flip_left_right _image_flip_top_bottom _image_to_tensor _image_normalize
+    GridGenerator _contrib_AdaptiveAvgPooling2D
 """
 _LINALG = "_linalg_extractdiag _linalg_makediag _linalg_extracttrian _linalg_maketrian"
 # In the first input alone; the others choose.
-_FIRST = "SequenceLast SequenceMask SequenceReverse take batch_take pick gather_nd scatter_nd"
+_FIRST = """
+    SequenceLast SequenceMask SequenceReverse take batch_take pick gather_nd scatter_nd
+    _contrib_BilinearResize2D _contrib_ROIAlign _contrib_RROIAlign _contrib_PSROIPooling
+"""
 # Operator -> for each input that it is linear in those that it is multiplied with; the other ones
 # are added. Empty: linear in all inputs together.
 LINEAR = {
@@ -30,7 +34,9 @@ LINEAR = {
     "Deconvolution": {0: (1,), 1: (0,), 2: ()},
 }
 # Linear but for a constant.
-AFFINE = frozenset(["Pad", "SequenceMask", "_slice_assign_scalar", "_image_normalize"])
+AFFINE = frozenset(
+    ["GridGenerator", "Pad", "SequenceMask", "_slice_assign_scalar", "_image_normalize"]
+)
 # Elementwise, with a gradient whose factor is constant almost everywhere.
 _FLAT = """
     relu abs clip hard_sigmoid Dropout _plus_scalar _minus_scalar _rminus_scalar _maximum_scalar

@@ -4,6 +4,7 @@ from .formulas import FORMULAS
 from .linalg import LINALG
 from .linear import AFFINE, FLAT, LINEAR
 from .rewritten import REWRITTEN
+from .sampled import SAMPLED
 
 # The operator is linear in its inputs, so that what goes back is its transpose, and the transpose
 # of that the operator itself; or its gradient has a factor that is constant almost everywhere; or
@@ -23,11 +24,14 @@ def way_of(prop):
         return LINEARLY, {}
     if name == "UpSampling" and prop.sample_type == "nearest":
         return LINEARLY, {}
+    if name == "Correlation" and prop.is_multiply:
+        return LINEARLY, {0: (1,), 1: (0,)}
     for way, table in (
         (LINEARLY, LINEAR),
         (BY_FORMULA, FORMULAS),
         (BY_FORMULA, LINALG),
         (BY_REWRITING, REWRITTEN),
+        (BY_REWRITING, SAMPLED),
     ):
         if name in table:
             return way, table[name]

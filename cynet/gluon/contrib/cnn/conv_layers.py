@@ -1,0 +1,272 @@
+"""Deformable convolutions: a convolution makes offsets, by which another one reads its input."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....base.errors import shown
+from ....base.guard import guarded
+from ...block import HybridBlock
+from ...errors import MismatchError
+from ...nn.activations import Activation
+from ...nn.conv_layers import sizes_of
+
+if TYPE_CHECKING:
+    from ....base.typing import InitializerLike, ShapeLike
+
+
+class _DeformableConv(HybridBlock):
+    """What both layers are; `_each` is the number of channels that each point of a window takes."""
+
+    _each = 2
+
+    def __init__(
+        self,
+        channels,
+        kernel_size,
+        strides,
+        padding,
+        dilation,
+        groups,
+        num_deformable_group,
+        layout,
+        use_bias,
+        in_channels,
+        activation,
+        weight_initializer,
+        bias_initializer,
+        offset_weight_initializer,
+        offset_bias_initializer,
+        offset_use_bias,
+        op_name,
+        adj,
+        prefix,
+        params,
+    ):
+        if layout != "NCHW":
+            raise MismatchError(f"layout is 'NCHW' for {op_name}, got {shown(layout)}")
+        if op_name != type(self).__name__ or adj is not None:
+            raise MismatchError(
+                f"{type(self).__name__}: op_name is its own name and adj None, got "
+                f"{shown(op_name)} and {shown(adj)}"
+            )
+        sizes = {
+            "kernel": sizes_of("kernel_size", kernel_size, 2),
+            "stride": sizes_of("strides", strides, 2),
+            "pad": sizes_of("padding", padding, 2),
+            "dilate": sizes_of("dilation", dilation, 2),
+        }
+        super().__init__(prefix=prefix, params=params)
+        self._channels, self._in_channels = channels, in_channels
+        self._taps = sizes["kernel"][0] * sizes["kernel"][1] * num_deformable_group
+        shared = {**sizes, "num_group": groups, "layout": layout}
+        moving = self._each * self._taps
+        self._kwargs = {
+            **shared,
+            "num_filter": channels,
+            "no_bias": not use_bias,
+            "num_deformable_group": num_deformable_group,
+        }
+        self._offset_kwargs = {
+            **shared,
+            "num_filter": moving,
+            "no_bias": not offset_use_bias,
+            "cudnn_off": True,
+        }
+        kernel = (in_channels // groups, *sizes["kernel"])
+        with self.name_scope():
+            for name, count, bias, weights, biases in self._ordered(
+                ("offset", moving, offset_use_bias, offset_weight_initializer,
+                 offset_bias_initializer),
+                ("deformable_conv", channels, use_bias, weight_initializer, bias_initializer),
+            ):  # fmt: skip
+                weight = self.params.get(
+                    f"{name}_weight", shape=(count, *kernel), init=weights, allow_deferred_init=True
+                )
+                setattr(self, f"{name}_weight", weight)
+                if bias:
+                    bias = self.params.get(
+                        f"{name}_bias", shape=(count,), init=biases, allow_deferred_init=True
+                    )
+                setattr(self, f"{name}_bias", bias or None)
+            self.act = None if not activation else Activation(activation, prefix=f"{activation}_")
+
+    def _ordered(self, offset, own):
+        """The two convolutions in the order of their parameters."""
+        return offset, own
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        x: Any,
+        offset_weight: Any,
+        deformable_conv_weight: Any,
+        offset_bias: Any = None,
+        deformable_conv_bias: Any = None,
+    ) -> Any:
+        """The layer's output."""
+        offset = F.Convolution(x, offset_weight, offset_bias, **self._offset_kwargs)
+        out = self._deformed(F, x, offset, deformable_conv_weight, deformable_conv_bias)
+        return out if self.act is None else self.act(out)
+
+    def _deformed(self, F, x, offset, weight, bias):
+        return F.contrib.DeformableConvolution(x, offset, weight, bias, name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        k = self._kwargs
+        text = f"kernel_size={k['kernel']}, stride={k['stride']}"
+        for what, key, plain in (("padding", "pad", (0, 0)), ("dilation", "dilate", (1, 1))):
+            if k[key] != plain:
+                text += f", {what}={k[key]}"
+        if k["num_group"] != 1:
+            text += f", groups={k['num_group']}"
+        if self.deformable_conv_bias is None:
+            text += ", bias=False"
+        if self.act:
+            text += f", {self.act}"
+        shape = self.deformable_conv_weight.shape
+        return f"{type(self).__name__}({shape[1] or None} -> {shape[0]}, {text})"
+
+
+@guarded(but=("hybrid_forward",))
+class DeformableConvolution(_DeformableConv):
+    """A convolution whose windows are moved, point by point, by offsets that another one computes.
+
+    Dai et al., "Deformable convolutional networks", 2017. With offsets of zero, as they are at
+    first, it is an ordinary convolution.
+
+    Parameters
+    ----------
+    channels : int
+        Of the output.
+    kernel_size, strides, padding, dilation : int or tuple of int
+        Of both convolutions.
+    groups : int
+        Groups of channels that are convolved apart.
+    num_deformable_group : int
+        Groups of channels that have offsets of their own.
+    layout : str
+        ``'NCHW'``.
+    use_bias, offset_use_bias : bool
+    in_channels : int
+        Of the input; 0 leaves it to the first forward pass.
+    activation : str, optional
+        See :class:`~cynet.gluon.nn.Activation`.
+    weight_initializer, bias_initializer : Initializer or str, optional
+    offset_weight_initializer, offset_bias_initializer : Initializer or str
+    op_name, adj
+        Accepted at their defaults.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.contrib.cnn.DeformableConvolution(4, kernel_size=3, padding=1)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((1, 2, 5, 5))).shape
+    (1, 4, 5, 5)
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: ShapeLike = (1, 1),
+        strides: ShapeLike = (1, 1),
+        padding: ShapeLike = (0, 0),
+        dilation: ShapeLike = (1, 1),
+        groups: int = 1,
+        num_deformable_group: int = 1,
+        layout: str = "NCHW",
+        use_bias: bool = True,
+        in_channels: int = 0,
+        activation: str | None = None,
+        weight_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike = "zeros",
+        offset_weight_initializer: InitializerLike = "zeros",
+        offset_bias_initializer: InitializerLike = "zeros",
+        offset_use_bias: bool = True,
+        op_name: str = "DeformableConvolution",
+        adj: Any = None,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(
+            channels, kernel_size, strides, padding, dilation, groups, num_deformable_group, layout,
+            use_bias, in_channels, activation, weight_initializer, bias_initializer,
+            offset_weight_initializer, offset_bias_initializer, offset_use_bias, op_name, adj,
+            prefix, params,
+        )  # fmt: skip
+
+    def _alias(self):
+        return "deformable_conv"
+
+
+@guarded(but=("hybrid_forward",))
+class ModulatedDeformableConvolution(_DeformableConv):
+    """DeformableConvolution whose samples are multiplied by factors between 0 and 2.
+
+    Zhu et al., "Deformable ConvNets v2", 2019. The convolution that computes the offsets computes
+    the factors, too: twice the sigmoid of its last channels.
+
+    Parameters
+    ----------
+    channels : int
+        Of the output.
+    kernel_size, strides, padding, dilation, groups, num_deformable_group, layout, use_bias, \
+in_channels, activation, weight_initializer, bias_initializer, offset_weight_initializer, \
+offset_bias_initializer, offset_use_bias, op_name, adj
+        See :class:`DeformableConvolution`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.contrib.cnn.ModulatedDeformableConvolution(4, kernel_size=3, padding=1)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((1, 2, 5, 5))).shape
+    (1, 4, 5, 5)
+    """
+
+    _each = 3
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: ShapeLike = (1, 1),
+        strides: ShapeLike = (1, 1),
+        padding: ShapeLike = (0, 0),
+        dilation: ShapeLike = (1, 1),
+        groups: int = 1,
+        num_deformable_group: int = 1,
+        layout: str = "NCHW",
+        use_bias: bool = True,
+        in_channels: int = 0,
+        activation: str | None = None,
+        weight_initializer: InitializerLike | None = None,
+        bias_initializer: InitializerLike = "zeros",
+        offset_weight_initializer: InitializerLike = "zeros",
+        offset_bias_initializer: InitializerLike = "zeros",
+        offset_use_bias: bool = True,
+        op_name: str = "ModulatedDeformableConvolution",
+        adj: Any = None,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(
+            channels, kernel_size, strides, padding, dilation, groups, num_deformable_group, layout,
+            use_bias, in_channels, activation, weight_initializer, bias_initializer,
+            offset_weight_initializer, offset_bias_initializer, offset_use_bias, op_name, adj,
+            prefix, params,
+        )  # fmt: skip
+
+    def _alias(self):
+        return "modulated_deformable_conv"
+
+    def _ordered(self, offset, own):
+        return own, offset
+
+    def _deformed(self, F, x, offset, weight, bias):
+        shifts = F.slice_axis(offset, axis=1, begin=0, end=2 * self._taps)
+        mask = F.slice_axis(offset, axis=1, begin=2 * self._taps, end=None)
+        mask = F.sigmoid(mask) * 2
+        return F.contrib.ModulatedDeformableConvolution(
+            x, shifts, mask, weight, bias, name="fwd", **self._kwargs
+        )

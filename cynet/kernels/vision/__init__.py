@@ -1,0 +1,1 @@
+"""Loops of operators of computer vision: sampling, regions of interest, deformable windows."""

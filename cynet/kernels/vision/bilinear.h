@@ -1,0 +1,128 @@
+// Bilinear interpolation in a plane, for blocks of points: where the four neighbours lie, their
+// weights, and the derivatives by the position. Included by the headers of this folder.
+#ifndef CYNET_VISION_BILINEAR_H
+#define CYNET_VISION_BILINEAR_H
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "common/half.h"
+#include "isa/kernel_table.h"
+#include "isa/levels.h"
+#include "parallel.h"
+
+namespace cynet {
+
+enum { POINTS = 256 };  // of a block: about 20 KB of doubles
+
+// What lies outside the plane: zeros, so that a value fades over one pixel (FADES), or zeros below
+// 0 and from `size` on, and the last pixel beyond size - 1 (HOLDS).
+enum { FADES, HOLDS };
+
+// Of each point the neighbours' rows (times the width) and columns, their weights along each axis
+// and the derivatives of these; a neighbour outside has weight 0 and a place inside.
+template <typename T>
+struct Points {
+  int32_t row0[POINTS], row1[POINTS], col0[POINTS], col1[POINTS];
+  T wy0[POINTS], wy1[POINTS], wx0[POINTS], wx1[POINTS];
+  T dy0[POINTS], dy1[POINTS], dx0[POINTS], dx1[POINTS];
+};
+
+// One axis of one point; not a number gives weights that are none, too. `step` is the distance of
+// neighbours.
+template <typename T, int OUTSIDE>
+CYNET_XINLINE void place(T at, int32_t size, int32_t step, int32_t* i0, int32_t* i1, T* w0, T* w1,
+                         T* d0, T* d1) {
+  const T most = static_cast<T>(size) + T(1);
+  const bool none = at != at;
+  const T near = none || at < T(-2) ? T(-2) : (at > most ? most : at);
+  int32_t low = static_cast<int32_t>(near);
+  low -= static_cast<T>(low) > near;
+  const T part = near - static_cast<T>(low);
+  const bool in0 = low >= 0 && low < size, in1 = low >= -1 && low < size - 1;
+  const bool held = OUTSIDE == HOLDS && low == size - 1;
+  const bool out = OUTSIDE == HOLDS && low < 0;
+  *w0 = none ? at : (in0 ? (held ? T(1) : T(1) - part) : T(0));
+  *w1 = none ? at : (in1 && !out ? part : T(0));
+  *d0 = in0 && !held ? T(-1) : T(0);
+  *d1 = in1 && !out ? T(1) : T(0);
+  *i0 = (in0 ? low : 0) * step;
+  *i1 = (in1 ? low + 1 : 0) * step;
+}
+
+// Point i of a block at (y, x) of a plane.
+template <typename T, int OUTSIDE>
+CYNET_XINLINE void place_point(Points<T>* p, int64_t i, T y, T x, int32_t height, int32_t width) {
+  place<T, OUTSIDE>(y, height, width, p->row0 + i, p->row1 + i, p->wy0 + i, p->wy1 + i, p->dy0 + i,
+                    p->dy1 + i);
+  place<T, OUTSIDE>(x, width, 1, p->col0 + i, p->col1 + i, p->wx0 + i, p->wx1 + i, p->dx0 + i,
+                    p->dx1 + i);
+}
+
+// A weight of 0 takes nothing, whatever is there.
+template <typename T>
+CYNET_XINLINE T times(T weight, T value) {
+  return weight == T(0) ? T(0) : weight * value;
+}
+
+// The value at point i with weights (a0, a1) by rows and (b0, b1) by columns.
+template <typename T>
+CYNET_XINLINE T mixed(const Points<T>& p, int64_t i, const T* plane, T a0, T a1, T b0, T b1) {
+  const T upper = times(b0, plane[p.row0[i] + p.col0[i]]) + times(b1, plane[p.row0[i] + p.col1[i]]);
+  const T lower = times(b0, plane[p.row1[i] + p.col0[i]]) + times(b1, plane[p.row1[i] + p.col1[i]]);
+  return times(a0, upper) + times(a1, lower);
+}
+
+template <typename T>
+CYNET_XINLINE T value_at(const Points<T>& p, int64_t i, const T* plane) {
+  return mixed(p, i, plane, p.wy0[i], p.wy1[i], p.wx0[i], p.wx1[i]);
+}
+
+// Its derivatives by the position.
+template <typename T>
+CYNET_XINLINE T slope_y(const Points<T>& p, int64_t i, const T* plane) {
+  return mixed(p, i, plane, p.dy0[i], p.dy1[i], p.wx0[i], p.wx1[i]);
+}
+template <typename T>
+CYNET_XINLINE T slope_x(const Points<T>& p, int64_t i, const T* plane) {
+  return mixed(p, i, plane, p.wy0[i], p.wy1[i], p.dx0[i], p.dx1[i]);
+}
+
+// plane += the gradient `g` of the value at point i.
+template <typename T>
+CYNET_XINLINE void spread(const Points<T>& p, int64_t i, T g, T* plane) {
+  const T w00 = p.wy0[i] * p.wx0[i], w01 = p.wy0[i] * p.wx1[i];
+  const T w10 = p.wy1[i] * p.wx0[i], w11 = p.wy1[i] * p.wx1[i];
+  if (w00 > T(0)) plane[p.row0[i] + p.col0[i]] += w00 * g;
+  if (w01 > T(0)) plane[p.row0[i] + p.col1[i]] += w01 * g;
+  if (w10 > T(0)) plane[p.row1[i] + p.col0[i]] += w10 * g;
+  if (w11 > T(0)) plane[p.row1[i] + p.col1[i]] += w11 * g;
+}
+
+template <typename T>
+CYNET_XINLINE void put(T* out, T value, bool add) {
+  *out = add ? *out + value : value;
+}
+
+// F::run<T>(args...) for float or double.
+template <class F, typename... Args>
+inline void by_float(int dtype, Args... args) {
+  if (dtype == F64) F::template run<double>(args...);
+  else F::template run<float>(args...);
+}
+
+// body(image, first, last) for the images of `each` planes that planes [begin, end) belong to.
+template <typename Body>
+inline void by_image(int64_t begin, int64_t end, int64_t each, const Body& body) {
+  while (begin < end) {
+    const int64_t image = begin / each, last = std::min(end, (image + 1) * each);
+    body(image, begin - image * each, last - image * each);
+    begin = last;
+  }
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,138 @@
+// Loops of Correlation, compiled for each CPU level (levels.h). Included by correlation.h.
+
+// Rows or columns [*first, *last) of `size` in which a pixel and the one `shift` further both lie.
+CYNET_XINLINE void overlap(int64_t size, int64_t shift, int64_t* first, int64_t* last) {
+  *first = shift < 0 ? (-shift < size ? -shift : size) : 0;
+  *last = shift > 0 ? (size - shift > 0 ? size - shift : 0) : size;
+}
+
+// Pixels outside are zeros, so of a difference the other one is left there.
+template <typename T>
+CYNET_XINLINE T padded(const T* plane, int64_t h, int64_t w, int64_t height, int64_t width) {
+  return h >= 0 && h < height && w >= 0 && w < width ? plane[h * width + w] : T(0);
+}
+
+// The first pixel of window `at` along an axis, without padding.
+CYNET_XINLINE int64_t window_start(const CorrelationShape& s, int64_t at) {
+  return s.displacement + at * s.stride1 - s.pad;
+}
+
+// One shift of one image: a plane of the output. sums (height, width) is of products.
+template <typename T>
+void correlate_shift(const CorrelationShape& s, const T* a, const T* b, T* out, bool add, int64_t k,
+                     T* sums) {
+  const int64_t grid = 2 * s.reach + 1, image = k / (grid * grid), plane = s.height * s.width;
+  const int64_t down = (k / grid % grid - s.reach) * s.stride2;
+  const int64_t right = (k % grid - s.reach) * s.stride2;
+  const T count = static_cast<T>(s.kernel * s.kernel * s.channels);
+  a += image * s.channels * plane;
+  b += image * s.channels * plane;
+  T* y = out + k * s.out_height * s.out_width;
+  if (!s.multiply) {
+    for (int64_t i = 0; i < s.out_height; ++i)
+      for (int64_t j = 0; j < s.out_width; ++j) {
+        const int64_t h0 = window_start(s, i), w0 = window_start(s, j);
+        T total = T(0);
+        for (int64_t h = h0; h < h0 + s.kernel; ++h)
+          for (int64_t w = w0; w < w0 + s.kernel; ++w)
+            for (int64_t c = 0; c < s.channels; ++c) {
+              const T gap = padded(a + c * plane, h, w, s.height, s.width) -
+                            padded(b + c * plane, h + down, w + right, s.height, s.width);
+              total += gap < T(0) ? -gap : gap;
+            }
+        put(y++, total / count, add);
+      }
+    return;
+  }
+  int64_t h0, h1, w0, w1;
+  overlap(s.height, down, &h0, &h1);
+  overlap(s.width, right, &w0, &w1);
+  for (int64_t h = h0; h < h1; ++h) {
+    T* row = sums + h * s.width;
+    for (int64_t w = w0; w < w1; ++w) row[w] = T(0);
+    for (int64_t c = 0; c < s.channels; ++c) {
+      const T* x = a + c * plane + h * s.width;
+      const T* z = b + c * plane + (h + down) * s.width + right;
+      CYNET_IVDEP
+      for (int64_t w = w0; w < w1; ++w) row[w] += x[w] * z[w];
+    }
+  }
+  for (int64_t i = 0; i < s.out_height; ++i)
+    for (int64_t j = 0; j < s.out_width; ++j) {
+      const int64_t top = window_start(s, i), left = window_start(s, j);
+      T total = T(0);
+      for (int64_t h = top < h0 ? h0 : top; h < (top + s.kernel < h1 ? top + s.kernel : h1); ++h)
+        for (int64_t w = left < w0 ? w0 : left; w < (left + s.kernel < w1 ? left + s.kernel : w1);
+             ++w)
+          total += sums[h * s.width + w];
+      put(y++, total / count, add);
+    }
+}
+
+// grads (height, width) of a pixel's products with the one `shift` further: of all windows that
+// have it, `dy` being the plane of that shift.
+template <typename T>
+CYNET_XINLINE void product_grads(const CorrelationShape& s, const T* dy, T* grads) {
+  const T count = static_cast<T>(s.kernel * s.kernel * s.channels);
+  for (int64_t i = 0; i < s.height * s.width; ++i) grads[i] = T(0);
+  for (int64_t i = 0; i < s.out_height; ++i)
+    for (int64_t h = window_start(s, i); h < window_start(s, i) + s.kernel; ++h) {
+      if (h < 0 || h >= s.height) continue;
+      T* row = grads + h * s.width;
+      const T* g = dy + i * s.out_width;
+      for (int64_t j = 0; j < s.out_width; ++j) {
+        const int64_t left = window_start(s, j);
+        for (int64_t w = left < 0 ? 0 : left; w < left + s.kernel && w < s.width; ++w)
+          row[w] += g[j] / count;
+      }
+    }
+}
+
+// dx of channels [c0, c1) of an image. Shifts one after another.
+template <typename T>
+void correlate_back(const CorrelationShape& s, bool second, const T* own, const T* other,
+                    const T* dy, T* dx, bool add, int64_t image, int64_t c0, int64_t c1, T* grads) {
+  const int64_t grid = 2 * s.reach + 1, plane = s.height * s.width;
+  own += image * s.channels * plane;
+  other += image * s.channels * plane;
+  dx += image * s.channels * plane;
+  if (!add)
+    for (int64_t i = c0 * plane; i < c1 * plane; ++i) dx[i] = T(0);
+  const T count = static_cast<T>(s.kernel * s.kernel * s.channels);
+  for (int64_t k = 0; k < grid * grid; ++k) {
+    const int64_t down = (k / grid - s.reach) * s.stride2, right = (k % grid - s.reach) * s.stride2;
+    const T* g = dy + (image * grid * grid + k) * s.out_height * s.out_width;
+    if (!s.multiply) {
+      for (int64_t c = c0; c < c1; ++c)
+        for (int64_t i = 0; i < s.out_height; ++i)
+          for (int64_t j = 0; j < s.out_width; ++j) {
+            const int64_t top = window_start(s, i), left = window_start(s, j);
+            const T each = g[i * s.out_width + j] / count;
+            for (int64_t h = top; h < top + s.kernel; ++h)
+              for (int64_t w = left; w < left + s.kernel; ++w) {
+                const int64_t y = second ? h + down : h, x = second ? w + right : w;
+                if (y < 0 || y >= s.height || x < 0 || x >= s.width) continue;
+                const T gap = own[c * plane + y * s.width + x] -
+                              padded(other + c * plane, second ? h : h + down,
+                                     second ? w : w + right, s.height, s.width);
+                const bool rises = second ? gap > T(0) : gap >= T(0);
+                dx[c * plane + y * s.width + x] += rises ? each : -each;
+              }
+          }
+      continue;
+    }
+    product_grads(s, g, grads);
+    int64_t h0, h1, w0, w1;
+    overlap(s.height, down, &h0, &h1);
+    overlap(s.width, right, &w0, &w1);
+    for (int64_t c = c0; c < c1; ++c)
+      for (int64_t h = h0; h < h1; ++h) {
+        const T* weight = grads + h * s.width;
+        const int64_t here = c * plane + h * s.width, there = here + down * s.width + right;
+        const T* x = other + (second ? here : there);
+        T* to = dx + (second ? there : here);
+        CYNET_IVDEP
+        for (int64_t w = w0; w < w1; ++w) to[w] += weight[w] * x[w];
+      }
+  }
+}

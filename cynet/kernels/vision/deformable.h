@@ -1,0 +1,89 @@
+// Deformable convolution: windows read at shifted places, unrolled for a matrix product, and what
+// goes back from the unrolled gradient. Included by deformable.pyx; deformable.pxd says what the
+// parameters are.
+#ifndef CYNET_VISION_DEFORMABLE_H
+#define CYNET_VISION_DEFORMABLE_H
+
+#include "vision/bilinear.h"
+
+namespace cynet {
+
+struct DeformShape {
+  int64_t batch, channels, filters, groups, offset_groups;
+  int64_t in_size[2], out_size[2], kernel[2], stride[2], pad[2], dilate[2];
+  bool holds;  // outside: HOLDS, else FADES
+  int64_t in_space, out_space, taps, tile;
+};
+
+// A tile of one image: positions [first, first + n) of the output.
+template <typename T>
+struct DeformTile {
+  const T* data;    // of the image: (channels, in_size)
+  const T* offset;  // (offset_groups, taps, 2, out_space)
+  const T* mask;    // (offset_groups, taps, out_space), or NULL
+  T* columns;       // (channels, taps, n)
+  int64_t first, n;
+};
+
+}  // namespace cynet
+
+#define CYNET_LOOPS "vision/deformable_loops.h"
+#include "isa/for_each_isa.h"
+
+namespace cynet {
+
+inline int64_t deform_blocks(int64_t n) { return (n + POINTS - 1) / POINTS; }
+
+// columns = the samples of all channels, times the mask
+template <typename T>
+void deform_unroll(int threads, int level, const DeformShape* s, const T* data, const T* offset,
+                   const T* mask, T* columns, int64_t first, int64_t n) {
+  typedef void (*Loop)(const DeformShape&, const DeformTile<T>&, int64_t, int64_t);
+  static const Loop fading[] = CYNET_AT_LEVELS(unroll_block<T, FADES>);
+  static const Loop holding[] = CYNET_AT_LEVELS(unroll_block<T, HOLDS>);
+  const DeformTile<T> tile = {data, offset, mask, columns, first, n};
+  const Loop loop = (s->holds ? holding : fading)[level];
+  const int64_t blocks = deform_blocks(n);
+  parallel_for(threads, s->offset_groups * s->taps * blocks, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) loop(*s, tile, k / blocks, k % blocks * POINTS);
+  });
+}
+
+// dx (channels, in_size) += the gradient of the columns, `tile.columns`
+template <typename T>
+void deform_data(int threads, int level, const DeformShape* s, const T* offset, const T* mask,
+                 const T* columns, int64_t first, int64_t n, T* dx) {
+  typedef void (*Loop)(const DeformShape&, const DeformTile<T>&, T*, int64_t, int64_t);
+  static const Loop fading[] = CYNET_AT_LEVELS(spread_channels<T, FADES>);
+  static const Loop holding[] = CYNET_AT_LEVELS(spread_channels<T, HOLDS>);
+  const DeformTile<T> tile = {nullptr, offset, mask, const_cast<T*>(columns), first, n};
+  const Loop loop = (s->holds ? holding : fading)[level];
+  const int64_t each = s->channels / s->offset_groups;
+  parallel_for(threads, s->channels, [&](int64_t begin, int64_t end) {
+    by_image(begin, end, each, [&](int64_t group, int64_t c0, int64_t c1) {
+      loop(*s, tile, dx, group * each + c0, group * each + c1);
+    });
+  });
+}
+
+// doffset and dmask (or NULL) (+)= the gradients of where samples lie, and of their factors
+template <typename T>
+void deform_offset(int threads, int level, const DeformShape* s, const T* data, const T* offset,
+                   const T* mask, const T* columns, int64_t first, int64_t n, T* doffset,
+                   T* dmask, bool add_offset, bool add_mask) {
+  typedef void (*Loop)(const DeformShape&, const DeformTile<T>&, T*, T*, bool, bool, int64_t,
+                       int64_t);
+  static const Loop fading[] = CYNET_AT_LEVELS(offset_block<T, FADES>);
+  static const Loop holding[] = CYNET_AT_LEVELS(offset_block<T, HOLDS>);
+  const DeformTile<T> tile = {data, offset, mask, const_cast<T*>(columns), first, n};
+  const Loop loop = (s->holds ? holding : fading)[level];
+  const int64_t blocks = deform_blocks(n);
+  parallel_for(threads, s->offset_groups * s->taps * blocks, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k)
+      loop(*s, tile, doffset, dmask, add_offset, add_mask, k / blocks, k % blocks * POINTS);
+  });
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,43 @@
+"""Deformable convolution: each point of each window reads the data beside its place, by an offset
+of its own (Dai et al., "Deformable convolutional networks", 2017), times a factor of its own (Zhu
+et al., "Deformable ConvNets v2", 2019)."""
+
+from cython cimport floating
+from libc.stdint cimport int64_t
+
+cdef extern from "vision/deformable.h" namespace "cynet" nogil:
+    # x (batch, channels, in_size), w (filters, channels / groups, kernel), offset (batch,
+    # offset_groups, kernel, 2, out_size) of y and x, mask (batch, offset_groups, kernel, out_size),
+    # y (batch, filters, out_size). A plane has fewer than 2^31 elements.
+    struct DeformShape:
+        int64_t batch, channels, filters, groups, offset_groups
+        int64_t in_size[2]
+        int64_t out_size[2]
+        int64_t kernel[2]
+        int64_t stride[2]
+        int64_t pad[2]
+        int64_t dilate[2]
+        bint holds  # samples in the last pixel are its value, those below 0 are 0; else they fade
+        # derived by `deform_complete`
+        int64_t in_space, out_space, taps
+        int64_t tile  # output positions unrolled at a time
+
+cdef void deform_complete(DeformShape* shape) noexcept nogil
+# Elements of temporary space.
+cdef int64_t deform_space(const DeformShape* shape) noexcept nogil
+# y = w * samples of x (+ bias) (+ y); bias and mask may be NULL
+cdef void deform_forward(const DeformShape* shape, const floating* x, const floating* offset,
+                         const floating* mask, const floating* w, const floating* bias,
+                         floating* y, bint add, floating* space) noexcept nogil
+
+cdef struct DeformGrads:
+    # what is NULL is not computed; `add` to what is there, in this order
+    void* data
+    void* offset
+    void* mask
+    void* weight
+    bint add[4]
+
+cdef void deform_backward(const DeformShape* shape, const floating* x, const floating* offset,
+                          const floating* mask, const floating* w, const floating* dy,
+                          const DeformGrads* grads, floating* space) noexcept nogil

@@ -1,0 +1,57 @@
+"""AdaptiveAvgPooling2D: means of windows that cover the planes of data (N, C, H, W) evenly.
+
+Row i of H' covers rows ``i * H // H'`` to ``ceil((i + 1) * H / H')``, and columns alike.
+"""
+
+from ...base.errors import ArgumentError
+from .._base import register_operator
+from ..checks.dtypes import require_float_cpu
+from ..graph_hooks import GraphHooks
+from ..parameters import Shape
+from ..property import OperatorProperty, ResourceRequest
+from .planes import merged
+from .planes_resized import ResizeOperator
+
+
+class AdaptiveAvgPooling2DProperty(OperatorProperty):
+    """Pool the planes of (N, C, H, W) to output_size by means, whatever their size.
+
+    Output row i is the mean of the rows from ``floor(i * H / H')`` to ``ceil((i + 1) * H / H')``,
+    that one excluded, and columns alike.
+    """
+
+    output_size = Shape((), doc="(H', W'), or one number for both; 1 by default.", low=1)
+
+    graph = GraphHooks(float32_beside_half=())
+    inputs_doc = {"data": "Input (N, C, H, W)."}
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if len(self.output_size) > 2:
+            raise ArgumentError(
+                f"operator {self.op_name}: output_size {self.output_size} must have one or two "
+                "numbers"
+            )
+
+    def infer_shape(self, in_shapes, out_shapes):
+        sizes = {0: (1, 1), 1: self.output_size * 2, 2: self.output_size}[len(self.output_size)]
+        data = merged("data", in_shapes[0], (0, 0, 0, 0))
+        out = merged("output", out_shapes[0], (*data[:2], *sizes))
+        return [merged("data", data, (*out[:2], 0, 0))], [out], []
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def backward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [out_grad[0]]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        (out,) = self.output_shapes(in_shapes)
+        return ResizeOperator(in_shapes[0], out, True)
+
+
+register_operator("_contrib_AdaptiveAvgPooling2D", AdaptiveAvgPooling2DProperty)

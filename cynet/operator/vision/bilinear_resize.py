@@ -1,0 +1,117 @@
+"""BilinearResize2D: the planes of data (N, C, H, W) at another size, by bilinear interpolation."""
+
+from ...base.errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..checks.dtypes import require_float_cpu
+from ..graph_hooks import GraphHooks
+from ..parameters import Bool, Enum, Float, Int
+from ..property import OperatorProperty, ResourceRequest
+from .planes import MOST_PIXELS, merged, zero_length
+from .planes_resized import ResizeOperator
+
+# What a mode makes of a length
+_ROUNDED = {
+    "to_even_down": lambda n: n - n % 2,
+    "to_even_up": lambda n: n + n % 2,
+    "to_odd_down": lambda n: n - 1 + n % 2,
+    "to_odd_up": lambda n: n + 1 - n % 2,
+}
+
+
+class BilinearResize2DProperty(OperatorProperty):
+    """Resize the planes of (N, C, H, W) by bilinear interpolation.
+
+    ``mode='size'``: to (height, width), or, where both scales are given, to H and W times them,
+    rounded down. ``'odd_scale'``: the same, but an odd length n becomes ``(n - 1) * scale + 1``.
+    ``'like'``: to the size of a second input. ``'to_even_down'``, ``'to_even_up'``,
+    ``'to_odd_down'``, ``'to_odd_up'``: to the next even or odd lengths.
+    """
+
+    height = Int(1, doc="Height of the output, for 'size'.", low=1, high=MOST_PIXELS)
+    width = Int(1, doc="Width of the output, for 'size'.", low=1, high=MOST_PIXELS)
+    scale_height = Float(None, doc="Factor of the height, in place of height.", low=0)
+    scale_width = Float(None, doc="Factor of the width, in place of width.", low=0)
+    mode = Enum(
+        ("like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"),
+        "size",
+        doc="Where the output's size comes from.",
+    )
+    align_corners = Bool(
+        True, doc="Whether the centres of the outer pixels stay in place; else their edges do."
+    )
+
+    graph = GraphHooks(float32_beside_half=(), shape_only=(1,))
+    inputs_doc = {"data": "Input (N, C, H, W).", "like": "Input whose last two axes give the size."}
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        scales = (self.scale_height, self.scale_width)
+        if self.mode == "odd_scale" and None in scales:
+            raise ArgumentError(
+                f"operator {self.op_name}: mode 'odd_scale' needs scale_height and scale_width"
+            )
+        if (scales[0] is None) != (scales[1] is None):
+            raise ArgumentError(
+                f"operator {self.op_name}: scale_height and scale_width are given together, got "
+                f"{scales[0]} and {scales[1]}"
+            )
+
+    def list_arguments(self):
+        return ["data", "like"] if self.mode == "like" else ["data"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data = merged("data", in_shapes[0], (0, 0, 0, 0))
+        out = out_shapes[0]
+        if self.mode == "like":
+            like = merged("like", in_shapes[1], (0, 0, 0, 0))
+            out = merged("output", out, (*data[:2], *like[2:]))
+            data = merged("data", data, (*out[:2], 0, 0))
+            return [data, merged("like", like, (0, 0, *out[2:]))], [out], []
+        sizes = (self.output_size(data[2], 0), self.output_size(data[3], 1))
+        out = merged("output", out, (*data[:2], *sizes))
+        return [merged("data", data, (*out[:2], 0, 0))], [out], []
+
+    def output_size(self, n, axis):
+        """The length that `n` becomes along the height (0) or the width (1); 0: unknown."""
+        scale = (
+            (self.scale_width if axis else self.scale_height)
+            if self.mode
+            in (
+                "size",
+                "odd_scale",
+            )
+            else None
+        )
+        if scale is None and self.mode == "size":
+            return self.width if axis else self.height
+        if n == 0 or zero_length(n):
+            return n
+        if self.mode in _ROUNDED:
+            size = _ROUNDED[self.mode](n)
+        elif self.mode == "odd_scale" and n % 2:
+            size = (n - 1) * scale + 1
+        else:
+            size = n * scale
+        if not 1 <= size <= MOST_PIXELS:
+            raise ShapeError(
+                f"an axis of length {n} becomes one of {size:g} by mode '{self.mode}', expected 1 "
+                f"to {MOST_PIXELS}"
+            )
+        return int(size)
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def backward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [out_grad[0]]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        (out,) = self.output_shapes(in_shapes)
+        return ResizeOperator(in_shapes[0], out, False, self.align_corners, self.mode == "like")
+
+
+register_operator("_contrib_BilinearResize2D", BilinearResize2DProperty)

@@ -1,0 +1,30 @@
+"""What operators on planes (N, C, H, W) ask of shapes."""
+
+from ...base.errors import ShapeError, SizeError
+from ..checks.shapes import EMPTY, agree
+
+MOST_PIXELS = (1 << 31) - 1  # of a plane, so that places in it fit 32 bits
+
+
+def four_axes(name, shape):
+    """`shape`, four unknown lengths where it is None; raises ShapeError unless it has four axes,
+    SizeError where a plane has too many pixels."""
+    if shape is None:
+        return (0, 0, 0, 0)
+    if len(shape) != 4:
+        raise ShapeError(f"{name} has shape {tuple(shape)}, expected four axes (N, C, H, W)")
+    if shape[2] * shape[3] > MOST_PIXELS:
+        raise SizeError(
+            f"{name} has planes of {shape[2]} x {shape[3]} pixels, the most is {MOST_PIXELS}"
+        )
+    return shape
+
+
+def zero_length(*lengths):
+    """Whether a length is known to be 0."""
+    return any(n is EMPTY for n in lengths)
+
+
+def merged(name, given, wanted):
+    """The shape that `given`, of four axes or None, and `wanted` describe."""
+    return agree(name, None if given is None else four_axes(name, given), wanted)
