@@ -2,7 +2,8 @@
 
 ``python benchmarks/peers/operators.py --torch PYTHON --mxnet PYTHON [NAME ...]`` prints a table of
 times and ratios (the peer's time / cynet's) and keeps them in ``build/peers/operators.json``;
-``--write`` makes benchmarks/operators.md of what was kept. A NAME is a row's or a part of it.
+``--write`` makes benchmarks/imperative_calls.md of what was kept. A NAME is a row's or a part of
+it.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import operator_cases as cases
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parents[1] / "build" / "peers" / "operators.json"
-PAGE = HERE.parent / "operators.md"
+PAGE = HERE.parent / "imperative_calls.md"
 
 
 def names():
@@ -78,7 +79,7 @@ def cell(times):
 
 
 def page(results):
-    """The lines of benchmarks/operators.md."""
+    """The lines of benchmarks/imperative_calls.md."""
     yield "# Imperative calls beside PyTorch and MXNet"
     yield ""
     yield (
