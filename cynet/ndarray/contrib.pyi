@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Literal
-from ..base.typing import ContextLike
+from ..base.typing import ContextLike, ShapeLike
 from .ndarray import NDArray
 
 from .updates import adamw_update as adamw_update
@@ -11,10 +11,20 @@ from .updates import multi_adamw_update as multi_adamw_update
 from .updates import multi_lamb_update as multi_lamb_update
 from .updates import multi_mp_adamw_update as multi_mp_adamw_update
 from .updates import multi_mp_lamb_update as multi_mp_lamb_update
+def AdaptiveAvgPooling2D(data: NDArray, output_size: ShapeLike = (), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Pool the planes of (N, C, H, W) to output_size by means, whatever their size."""
 def BatchNormWithReLU(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """BatchNorm, and relu of its output."""
+def BilinearResize2D(data: NDArray, like: NDArray | None = None, height: int = 1, width: int = 1, scale_height: float | None = None, scale_width: float | None = None, mode: Literal['like', 'odd_scale', 'size', 'to_even_down', 'to_even_up', 'to_odd_down', 'to_odd_up'] = 'size', align_corners: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Resize the planes of (N, C, H, W) by bilinear interpolation."""
 def CTCLoss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Connectionist temporal classification (Graves et al., 2006)."""
+def DeformableConvolution(data: NDArray, offset: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: ShapeLike = ..., stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), num_filter: int = ..., num_group: int = 1, num_deformable_group: int = 1, workspace: int = 1024, no_bias: bool = False, layout: Literal['NCW', 'NCHW', 'NCDHW'] | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Convolution whose windows read the data beside their points, by offsets that are an input."""
+def DeformablePSROIPooling(data: NDArray, rois: NDArray, trans: NDArray | None = None, spatial_scale: float = ..., output_dim: int = ..., group_size: int = ..., pooled_size: int = ..., part_size: int = 0, sample_per_part: int = 1, trans_std: float = 0.0, no_trans: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Move each bin of a region by an offset of its own, then take the mean of samples of it."""
+def ModulatedDeformableConvolution(data: NDArray, offset: NDArray, mask: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: ShapeLike = ..., stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), num_filter: int = ..., num_group: int = 1, num_deformable_group: int = 1, workspace: int = 1024, no_bias: bool = False, layout: Literal['NCW', 'NCHW', 'NCDHW'] | None = None, im2col_step: int = 64, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """DeformableConvolution whose samples are multiplied by factors that are an input, too."""
 def MultiBoxDetection(cls_prob: NDArray, loc_pred: NDArray, anchor: NDArray, clip: bool = True, threshold: float = 0.01, background_id: int = 0, nms_threshold: float = 0.5, force_suppress: bool = False, variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2), nms_topk: int = -1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The box of each anchor whose best class is not the background, without those that overlap a better one (non-maximum suppression)."""
 def MultiBoxPrior(data: NDArray, sizes: float | Sequence[float] = (1.0,), ratios: float | Sequence[float] = (1.0,), clip: bool = False, steps: float | Sequence[float] = (-1.0, -1.0), offsets: float | Sequence[float] = (0.5, 0.5), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -23,8 +33,14 @@ def MultiBoxTarget(anchor: NDArray, label: NDArray, cls_pred: NDArray, overlap_t
     """Matches anchors with the boxes of labels: each box has the anchor that it overlaps most, and all anchors that it overlaps enough. The rest is background, or the part of it that is hardest."""
 def MultiProposal(cls_prob: NDArray, bbox_pred: NDArray, im_info: NDArray, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, threshold: float = 0.7, rpn_min_size: int = 16, scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0), ratios: float | Sequence[float] = (0.5, 1.0, 2.0), feature_stride: int = 16, output_score: bool = False, iou_loss: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Regions of each image of a batch: see Proposal."""
+def PSROIPooling(data: NDArray, rois: NDArray, spatial_scale: float, output_dim: int, pooled_size: int, group_size: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Cut regions into bins and take the mean of each, from channels that the bin has alone."""
 def Proposal(cls_prob: NDArray, bbox_pred: NDArray, im_info: NDArray, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, threshold: float = 0.7, rpn_min_size: int = 16, scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0), ratios: float | Sequence[float] = (0.5, 1.0, 2.0), feature_stride: int = 16, output_score: bool = False, iou_loss: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Regions of an image from the scores and deltas of anchors, the best score first, without those that overlap a better one; where there are fewer than asked for, from the first on again."""
+def ROIAlign(data: NDArray, rois: NDArray, pooled_size: ShapeLike, spatial_scale: float, sample_ratio: int = -1, position_sensitive: bool = False, aligned: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Cut regions into bins, without rounding, and take the mean of samples of each."""
+def RROIAlign(data: NDArray, rois: NDArray, pooled_size: ShapeLike, spatial_scale: float, sampling_ratio: int = -1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Cut rotated regions into bins and take the mean of bilinear samples of each."""
 def SyncBatchNorm(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, ndev: int = 1, key: str = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """BatchNorm whose statistics are those of the whole batch, over all devices."""
 def arange_like(data: NDArray, start: float = 0.0, step: float = 1.0, repeat: int = 1, ctx: ContextLike = '', axis: int | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

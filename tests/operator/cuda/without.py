@@ -27,7 +27,16 @@ _ATTENTION = """
     _contrib_interleaved_matmul_encdec_qk _contrib_interleaved_matmul_encdec_valatt
 """
 
+_POINTS = "gradients that points and regions share want kernels that keep their order, not written"
+_VISION = """
+    BilinearSampler GridGenerator SpatialTransformer Correlation ROIPooling _contrib_ROIAlign
+    _contrib_RROIAlign _contrib_PSROIPooling _contrib_DeformablePSROIPooling
+    _contrib_DeformableConvolution _contrib_ModulatedDeformableConvolution
+    _contrib_AdaptiveAvgPooling2D _contrib_BilinearResize2D
+"""
+
 WITHOUT = {
+    **dict.fromkeys(_VISION.split(), _POINTS),
     **{f"_image_{name}": _IMAGES for name in _CHANGES.split()},
     **dict.fromkeys(_UPDATES.split(), _MANY),
     **dict.fromkeys(_ATTENTION.split(), "stacks of products with strides, not written yet"),
