@@ -90,10 +90,10 @@ def Flatten(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name:
     """Collapse all axes but the first: (N, d1, d2, ...) becomes (N, d1*d2*...)."""
 def FullyConnected(data: NDArray, weight: NDArray, bias: NDArray | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Linear map of the last axis (or of all axes but the first): ``out = data . weight^T + bias``."""
-    """Normalize each group of channels of each sample, then scale and shift it."""
-    """Points at which BilinearSampler reads, from affine maps or from a flow."""
 def GridGenerator(data: NDArray, transform_type: Literal['affine', 'warp'], target_shape: ShapeLike = (0, 0), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Points at which BilinearSampler reads, from affine maps or from a flow."""
 def GroupNorm(data: NDArray, gamma: NDArray, beta: NDArray, num_groups: int = 1, eps: float = 1e-05, output_mean_var: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Normalize each group of channels of each sample, then scale and shift it."""
 def InstanceNorm(data: NDArray, gamma: NDArray, beta: NDArray, eps: float = 0.001, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Normalize each channel of each sample over its positions, then scale and shift it."""
 def L2Normalization(data: NDArray, eps: float = 1e-10, mode: Literal['channel', 'instance', 'spatial'] = 'instance', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

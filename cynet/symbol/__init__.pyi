@@ -65,10 +65,10 @@ def Flatten(data: Symbol | None = None, name: str | None = None, attr: dict[str,
     """Collapse all axes but the first: (N, d1, d2, ...) becomes (N, d1*d2*...)."""
 def FullyConnected(data: Symbol | None = None, weight: Symbol | None = None, bias: Symbol | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Linear map of the last axis (or of all axes but the first): ``out = data . weight^T + bias``."""
-    """Normalize each group of channels of each sample, then scale and shift it."""
-    """Points at which BilinearSampler reads, from affine maps or from a flow."""
 def GridGenerator(data: Symbol | None = None, transform_type: Literal['affine', 'warp'] = ..., target_shape: ShapeLike = (0, 0), name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Points at which BilinearSampler reads, from affine maps or from a flow."""
 def GroupNorm(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, num_groups: int = 1, eps: float = 1e-05, output_mean_var: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Normalize each group of channels of each sample, then scale and shift it."""
 def InstanceNorm(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, eps: float = 0.001, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Normalize each channel of each sample over its positions, then scale and shift it."""
 def L2Normalization(data: Symbol | None = None, eps: float = 1e-10, mode: Literal['channel', 'instance', 'spatial'] = 'instance', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
