@@ -160,7 +160,7 @@ def main(argv=None):
     parser.add_argument("--torch", metavar="PYTHON")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--budget", type=float, default=0.03, help="seconds of a turn")
-    parser.add_argument("--sizes", nargs="*", choices=SIZES, default=SIZES)
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=SIZES)
     parser.add_argument("--again", action="store_true", help="measure what was measured, too")
     parser.add_argument("--worst", action="store_true", help="list the slow ones, measure nothing")
     parser.add_argument("--write", action="store_true", help="write the page, measure nothing")

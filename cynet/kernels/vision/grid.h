@@ -6,10 +6,14 @@
 
 namespace cynet {
 
-// Place i of n from -1 to 1; the middle where there is one alone.
+// The distance of n places from -1 to 1, and the first of them: the middle where there is one alone.
+template <typename T>
+CYNET_XINLINE T spacing(int64_t n) {
+  return n > 1 ? T(2) / static_cast<T>(n - 1) : T(0);
+}
 template <typename T>
 CYNET_XINLINE T spaced(int64_t i, int64_t n) {
-  return n > 1 ? T(-1) + static_cast<T>(i) * (T(2) / static_cast<T>(n - 1)) : T(0);
+  return n > 1 ? T(-1) + static_cast<T>(i) * spacing<T>(n) : T(0);
 }
 
 // grid (batch, 2, height, width) = theta (batch, 2, 3) times (x, y, 1)
@@ -24,8 +28,15 @@ struct AffineGrid {
         const T* map = theta + r / height * 3;
         const T base = map[1] * spaced<T>(r % height, height) + map[2];
         T* row = grid + r * width;
-        for (int64_t j = 0; j < width; ++j)
-          put(row + j, map[0] * spaced<T>(j, width) + base, add);
+        const T first = spaced<T>(0, width), step = spacing<T>(width), by_x = map[0];
+        const int32_t n = static_cast<int32_t>(width);  // which is fast to convert
+        if (add) {
+          for (int32_t j = 0; j < n; ++j)
+            row[j] += by_x * (first + static_cast<T>(j) * step) + base;
+        } else {
+          for (int32_t j = 0; j < n; ++j)
+            row[j] = by_x * (first + static_cast<T>(j) * step) + base;
+        }
       }
     });
   }
@@ -42,10 +53,11 @@ struct AffineGridBackward {
         double by_x = 0, by_y = 0, by_one = 0;
         for (int64_t i = 0; i < height; ++i) {
           const T* row = dgrid + (r * height + i) * width;
+          const T first = spaced<T>(0, width), step = spacing<T>(width);
           double line = 0, along = 0;
-          for (int64_t j = 0; j < width; ++j) {
+          for (int32_t j = 0; j < static_cast<int32_t>(width); ++j) {
             line += row[j];
-            along += static_cast<double>(row[j]) * spaced<T>(j, width);
+            along += static_cast<double>(row[j]) * (first + static_cast<T>(j) * step);
           }
           by_x += along;
           by_y += line * spaced<T>(i, height);

@@ -23,7 +23,8 @@ struct Samples {
   T mean(const T* plane, T count) const {
     T total = T(0);
     for (int64_t i = 0; i < n; ++i)
-      for (int k = 0; k < 4; ++k) total += times(weight[k][i], plane[at[k][i]]);
+      total += weight[0][i] * plane[at[0][i]] + weight[1][i] * plane[at[1][i]] +
+               weight[2][i] * plane[at[2][i]] + weight[3][i] * plane[at[3][i]];
     return total / count;
   }
   void spread(T* plane, T g) const {
@@ -79,8 +80,13 @@ struct RotatedRoi {
     const T y0 = static_cast<T>(i) * each[0] - length[0] / T(2);
     const T x0 = static_cast<T>(j) * each[1] - length[1] / T(2);
     int64_t first[2], last[2], low[2], high[2];
-    range(s, 0, y0, first, last);
-    range(s, 1, x0, first + 1, last + 1);
+    if (samples[0] <= 8 && samples[1] <= 8) {  // few, whether they lie in the data or not
+      first[0] = first[1] = 0;
+      last[0] = samples[0], last[1] = samples[1];
+    } else {
+      range(s, 0, y0, first, last);
+      range(s, 1, x0, first + 1, last + 1);
+    }
     for (int64_t iy = first[0]; iy < last[0]; ++iy)
       for (int64_t ix = first[1]; ix < last[1]; ++ix) {
         const T yy = y0 + (static_cast<T>(iy) + T(.5)) * each[0] / static_cast<T>(samples[0]);
