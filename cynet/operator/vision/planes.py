@@ -27,4 +27,4 @@ def zero_length(*lengths):
 
 def merged(name, given, wanted):
     """The shape that `given`, of four axes or None, and `wanted` describe."""
-    return agree(name, None if given is None else four_axes(name, given), wanted)
+    return four_axes(name, agree(name, None if given is None else four_axes(name, given), wanted))
