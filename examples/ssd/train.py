@@ -93,6 +93,22 @@ def check(args):
     return args.class_names.split(",") if args.class_names else list(CLASSES)
 
 
+def pretrained(path, network, images):
+    """Weights and auxiliary states of a file that fit by name and shape, two dicts."""
+    given = {each.name: each.shape for each in [*images.provide_data, *images.provide_label]}
+    args, _, states = network.infer_shape(**given)
+    loaded, found = mx.nd.load(path), []
+    for kind, names, shapes in (
+        ("arg", network.list_arguments(), args),
+        ("aux", network.list_auxiliary_states(), states),
+    ):
+        arrays = {name: loaded.get(f"{kind}:{name}", loaded.get(name)) for name in names}
+        wanted = dict(zip(names, shapes))
+        found.append({n: a for n, a in arrays.items() if a is not None and a.shape == wanted[n]})
+    logging.info("%d of %d arrays of %s fit", sum(map(len, found)), len(loaded), path)
+    return found
+
+
 def train(args, names, images, val):
     """Train as `args` say; returns (module, what each epoch reported)."""
     network = get_symbol_train(args.network, len(names))
@@ -112,15 +128,7 @@ def train(args, names, images, val):
     def eval_end(param):
         history[-1].update(param.eval_metric.get_name_value())
 
-    params = None
-    if args.pretrained:
-        loaded = mx.nd.load(args.pretrained)
-        params = {name.partition(":")[2] or name: array for name, array in loaded.items()}
-        shapes = dict(
-            zip(network.list_arguments(), network.infer_shape_partial(**images_shape(images))[0])
-        )
-        params = {n: a for n, a in params.items() if shapes.get(n) == a.shape}
-        logging.info("%d arrays of %s fit", len(params), args.pretrained)
+    params = pretrained(args.pretrained, network, images) if args.pretrained else (None, None)
     schedule = mx.lr_scheduler.CosineScheduler(args.num_epochs * batches, base_lr=args.lr)
     with logging_redirect_tqdm():
         module.fit(
@@ -132,7 +140,8 @@ def train(args, names, images, val):
             optimizer=args.optimizer,
             optimizer_params={"learning_rate": args.lr, "wd": args.wd, "lr_scheduler": schedule},
             initializer=mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2),
-            arg_params=params,
+            arg_params=params[0],
+            aux_params=params[1],
             allow_missing=True,
             batch_end_callback=batch_end,
             epoch_end_callback=[
@@ -143,11 +152,6 @@ def train(args, names, images, val):
         )
     bar.close()
     return module, history
-
-
-def images_shape(images):
-    """Shapes of what an iterator gives, by name."""
-    return {each.name: each.shape for each in [*images.provide_data, *images.provide_label]}
 
 
 def main(argv=None):

@@ -79,6 +79,9 @@ def test_train(trained):
     assert losses[-1] < 0.5 * losses[0]
     assert float(re.search(r"^mAP after epoch 8: ([\d.]+)", said, re.M)[1]) > 0.3
     assert (folder / "ssd-0008.params").is_file()
+    again = run("train.py", "--pretrained", "ssd-0008.params", "--num-epochs", 1, "--lr", 1e-5,
+                "--prefix", "again", cwd=folder)  # fmt: skip
+    assert "56 of 56 arrays of ssd-0008.params fit" in again
     assert not plot or (folder / "curves.png").stat().st_size > 5000
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .... import ndarray as nd
+from .... import symbol
 from ....base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ....base.guard import guarded
 from ....base.opencv import INTERPOLATIONS, short_size
@@ -47,6 +48,10 @@ def _check_array(transform, x):
         raise ArgumentTypeError(f"{type(transform).__name__} takes an NDArray, got {shown(x)}")
 
 
+def _face(x):
+    return symbol if isinstance(x, Symbol) else nd
+
+
 class _OfPixels(Block):
     """A function of the pixels of an image (H, W, C), or of each of a batch (N, H, W, C)."""
 
@@ -72,11 +77,11 @@ def _resize(x, size, keep_ratio, interpolation):
     chance."""
     if interpolation == 10:
         interpolation = int(sample_generator().integers(INTERPOLATIONS))
-    elif interpolation == 9 and len(x.shape) in (3, 4):
+    elif interpolation == 9 and not isinstance(x, Symbol) and len(x.shape) in (3, 4):
         old = x.shape[-3:-1]
         new = short_size(*old, size[0]) if keep_ratio else (size[-1], size[0])
         interpolation = chosen(interpolation, (*old, *new))
-    return nd.image.resize(x, size=size, keep_ratio=keep_ratio, interp=interpolation)
+    return _face(x).image.resize(x, size=size, keep_ratio=keep_ratio, interp=interpolation)
 
 
 @guarded(but=("forward",))
@@ -193,7 +198,7 @@ class CropResize(HybridBlock):
         """That part of the image (H, W, C), or of the images (N, H, W, C)."""
         _check_array(self, x)
         left, top, width, height = self._box
-        out = nd.image.crop(x, x=left, y=top, width=width, height=height)
+        out = _face(x).image.crop(x, x=left, y=top, width=width, height=height)
         return out if self._size is None else _resize(out, self._size, False, self._interpolation)
 
 

@@ -43,6 +43,10 @@ def test_hybridized(make):
 def test_symbol():
     net = transforms.Compose([transforms.ToTensor(), transforms.Normalize(0.5, 0.25)])
     x = images(2)
+    for change in (transforms.Resize(4), transforms.CropResize(1, 1, 5, 4, (3, 3), 0)):
+        made = change(mx.sym.var("data")).bind(mx.cpu(), {"data": mx.nd.array(x, dtype="uint8")})
+        wanted = change(mx.nd.array(x, dtype="uint8")).asnumpy()
+        np.testing.assert_array_equal(made.forward()[0].asnumpy(), wanted)
     wanted = (x.transpose(0, 3, 1, 2) / 255 - 0.5) / 0.25
     made = net(mx.nd.array(x, dtype="uint8"))
     np.testing.assert_allclose(made.asnumpy(), wanted, 1e-5, 1e-6)
