@@ -65,7 +65,7 @@ READING = {
     "shuffle_chunk_size": Option(0, int, "taken, and not needed: all records are shuffled"),
     "shuffle_chunk_seed": Option(0, int, "added to `seed` for the order"),
     "verbose": Option(True, _flag, "log how many images there are"),
-    "dtype": Option(None, str, "of the batches: float32, uint8 or int8; None: the iterator's"),
+    "dtype": Option(None, str, "float32, uint8 or int8; None: the iterator's"),
     "ctx": Option("gpu", str, "taken, and not needed"),
     "device_id": Option(0, int, "taken, and not needed: batches are on the CPU"),
     "data_name": Option("data", str, "name of the images"),

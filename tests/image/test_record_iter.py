@@ -351,3 +351,24 @@ def test_batches_stay_as_they_are(path):
         assert np.array_equal(array.asnumpy(), content)
     pointers = {id(array) for array, _ in kept}
     assert len(pointers) == len(kept)
+
+
+def test_int8_without_the_mean(tmp_path):
+    """Values that MXNet 1.9.1 gives: rounded to even, cut at the ends; std and scale count for
+    nothing."""
+    image = np.zeros((4, 180, 3), np.uint8)
+    image[:, :, 2] = np.arange(5, 185)  # red
+    content = mx.recordio.pack_img(mx.recordio.IRHeader(0, 1.0, 0, 0), image, 3, ".png")
+    record = mx.recordio.MXRecordIO(str(tmp_path / "a.rec"), "w")
+    record.write(content)
+    record.close()
+    options = {"path_imgrec": tmp_path / "a.rec", "batch_size": 1, "data_shape": (3, 4, 180)}
+    for more, wanted in (
+        ({}, [5, 17, 113, 125, 127]),
+        ({"mean_r": 0.4}, [5, 17, 113, 125, 127]),
+        ({"mean_r": 0.6, "scale": 0.5}, [4, 16, 112, 124, 127]),
+        ({"mean_r": 100.5, "std_r": 0.3}, [-96, -84, 12, 24, 36]),
+    ):
+        iterator = mx.io.ImageRecordIter(dtype="int8", **options, **more)
+        row = next(iterator).data[0].asnumpy()[0, 0, 0]
+        assert row.dtype == np.int8 and row[[0, 12, 108, 120, 132]].tolist() == wanted
