@@ -23,7 +23,7 @@ _LATER = {
     )
 }
 _LATER["img"] = "image"
-for _each in ("autograd", "io", "onnx", "text"):
+for _each in ("autograd", "io", "onnx", "tensorboard", "text"):
     _LATER[f"contrib.{_each}"] = f"contrib.{_each}"
 _LATER["compile"] = "gluon.block:compile"
 for _each in ("", "UInt8", "Int8"):

@@ -15,6 +15,7 @@ _EXTRA = {
     "pycuda": "cuda",
     "safetensors": "safetensors",
     "setuptools": "cython",
+    "tensorboardX": "viz",
 }
 _CALLED = {"cv2": "opencv-python-headless"}  # where the package has another name than its module
 

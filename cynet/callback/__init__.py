@@ -20,6 +20,8 @@ from .loop import (
     module_checkpoint,
 )
 
+from .tensorboard import TensorBoard
+
 __all__ = [
     "BatchEndParam",
     "BestCheckpoint",
@@ -32,6 +34,7 @@ __all__ = [
     "ReduceOnPlateau",
     "Speedometer",
     "StopTraining",
+    "TensorBoard",
     "TimeLeft",
     "do_checkpoint",
     "log_train_metric",

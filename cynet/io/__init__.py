@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from .array_iter import NDArrayIter
+from .array_iter import _init_data as _init_data  # scripts take it here
 from .base import DataBatch, DataDesc, DataIter
 from .csv_iter import CSVIter
 from .libsvm_iter import LibSVMIter
