@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ... import ndarray, symbol
-from ...base.errors import ArgumentError, UndefinedError, shown
+from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
+from ...base.kinds import to_index
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..block import HybridBlock
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ...base.typing import DTypeLike, InitializerLike
 
 _KEY = re.compile(r"(l|r)(\d+)_(i2h|h2h|h2r)_(weight|bias)")
-_PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias")
+_PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
 
 
 class _RNNLayer(HybridBlock):
@@ -42,6 +43,7 @@ class _RNNLayer(HybridBlock):
         initializers,
         mode,
         dtype="float32",
+        projection_size=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -51,17 +53,21 @@ class _RNNLayer(HybridBlock):
         self._mode, self._dropout, self._dtype = mode, dropout, dtype
         self._input_size = input_size
         self._dir = 2 if bidirectional else 1
+        self._projection_size = projection_size
+        self._out_size = hidden_size if projection_size is None else projection_size
         rows, inputs = self._gates * hidden_size, input_size
         for i in range(num_layers):
             for side in "lr"[: self._dir]:
-                shapes = ((rows, inputs), (rows, hidden_size), (rows,), (rows,))
+                shapes = [(rows, inputs), (rows, self._out_size), (rows,), (rows,)]
+                if projection_size is not None:
+                    shapes.append((projection_size, hidden_size))
                 for name, shape, init in zip(_PARTS, shapes, initializers):
                     name = f"{side}{i}_{name}"
                     param = self.params.get(
                         name, shape=shape, init=init, allow_deferred_init=True, dtype=dtype
                     )
                     setattr(self, name, param)
-            inputs = hidden_size * self._dir
+            inputs = self._out_size * self._dir
 
     def __repr__(self) -> str:
         inputs = self.l0_i2h_weight.shape[1] or None
@@ -95,13 +101,14 @@ class _RNNLayer(HybridBlock):
             for side in "lr"[: self._dir]:
                 param = getattr(self, f"{side}{i}_i2h_weight")
                 param.shape = (param.shape[0], size)
-            size = self._hidden_size * self._dir
+            size = self._out_size * self._dir
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shape, ``__layout__`` and dtype of each state."""
-        shape = (self._num_layers * self._dir, batch_size, self._hidden_size)
-        info = {"shape": shape, "__layout__": "LNC", "dtype": self._dtype}
-        return [dict(info) for _ in range(2 if self._mode == "lstm" else 1)]
+        sizes = [self._out_size, self._hidden_size][: 2 if self._mode == "lstm" else 1]
+        info = {"__layout__": "LNC", "dtype": self._dtype}
+        rows = self._num_layers * self._dir
+        return [{"shape": (rows, batch_size, size), **info} for size in sizes]
 
     def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of the parameters and of states."""
@@ -111,7 +118,7 @@ class _RNNLayer(HybridBlock):
     def begin_state(
         self, batch_size: int = 0, func: Callable[..., Any] | None = None, **kwargs: Any
     ) -> list[Any]:
-        """States to begin with, (layers * directions, batch, hidden size) each.
+        """States to begin with, (layers * directions, batch, hidden or projection size) each.
 
         Parameters
         ----------
@@ -134,6 +141,10 @@ class _RNNLayer(HybridBlock):
 
     def _cells(self):
         """A function that makes the cell of this mode."""
+        if self._projection_size is not None:
+            from ..contrib.rnn import LSTMPCell
+
+            return lambda **kw: LSTMPCell(self._hidden_size, self._projection_size, **kw)
         return {
             "rnn_relu": lambda **kw: RNNCell(self._hidden_size, activation="relu", **kw),
             "rnn_tanh": lambda **kw: RNNCell(self._hidden_size, activation="tanh", **kw),
@@ -153,7 +164,7 @@ class _RNNLayer(HybridBlock):
                 stack.add(sides[0] if self._dir == 1 else BidirectionalCell(*sides))
                 if self._dropout > 0 and i != self._num_layers - 1:
                     stack.add(DropoutCell(self._dropout))
-                inputs = self._hidden_size * self._dir
+                inputs = self._out_size * self._dir
         return stack
 
     def __call__(self, inputs: Any, states: Any = None, **kwargs: Any) -> Any:
@@ -195,11 +206,14 @@ class _RNNLayer(HybridBlock):
             for kind in ("weight", "bias")
             for i in range(self._num_layers)
             for side in "lr"[: self._dir]
-            for part in ("i2h", "h2h")
+            for part in ("i2h", "h2h", "h2r")
+            if f"{side}{i}_{part}_{kind}" in params
         ]
         settings = {}
+        if self._projection_size is not None:
+            settings["projection_size"] = self._projection_size
         if sequence_length is not None:
-            settings = {"sequence_length": sequence_length, "use_sequence_length": True}
+            settings.update(sequence_length=sequence_length, use_sequence_length=True)
         out = F.RNN(
             inputs,
             F.concat(*flat, dim=0),
@@ -308,9 +322,10 @@ class LSTM(_RNNLayer):
         0 leaves it to the first forward pass.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-    projection_size : None
-        Projections of the state are not provided yet.
-    h2r_weight_initializer : None
+    projection_size : int, optional
+        Length of the state, which is then the product of a weight by what it would be without it.
+    h2r_weight_initializer : Initializer or str, optional
+        Of that weight.
     state_clip_min, state_clip_max : float, optional
         Bounds of cells.
     state_clip_nan : bool
@@ -349,9 +364,9 @@ class LSTM(_RNNLayer):
         **kwargs: Any,
     ) -> None:
         if projection_size is not None:
-            raise UndefinedError(
-                "LSTM: projection_size is not provided yet; contrib.rnn.LSTMPCell projects"
-            )
+            projection_size = to_index("LSTM: projection_size", projection_size)
+            if projection_size < 1:
+                raise ArgumentError(f"LSTM: projection_size is {projection_size}, expected >= 1")
         super().__init__(
             hidden_size,
             num_layers,
@@ -364,9 +379,11 @@ class LSTM(_RNNLayer):
                 h2h_weight_initializer,
                 i2h_bias_initializer,
                 h2h_bias_initializer,
+                h2r_weight_initializer,
             ),
             "lstm",
             dtype,
+            projection_size,
             **kwargs,
         )
         self._clip = (state_clip_min, state_clip_max, state_clip_nan)

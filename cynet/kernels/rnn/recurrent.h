@@ -30,28 +30,35 @@ struct PackedProducts {
 
 // One direction of one layer; arrays are of float, or of double where `wide`. `h` and `c` have one
 // step more than there are: the first in the layer's direction is the initial state.
+//
+// With `projection`, of an LSTM, h is the product of `full` (what h is without it) by it, of length
+// `state`; else `state` is `hidden`.
 struct Recurrence {
-  int64_t steps, batch, hidden;
+  int64_t steps, batch, hidden, state;
   int mode;
   bool wide, reverse;
   const int64_t* lengths;  // of `batch` sequences, 0 .. steps; NULL: all full
   bool clip, clip_nan;     // of an LSTM's cells
   double clip_min, clip_max;
   Dgemm gemm;
-  const void* weight;  // (gates * hidden, hidden)
+  const void* weight;  // (gates * hidden, state)
   const void* packed;  // as recurrent_pack made it
+  const void* projection;  // (state, hidden), or NULL
+  void* full;       // (steps, batch, hidden)
+  void* dfull;      // (batch, hidden): scratch of backward
+  void* dprojected;  // (steps, batch, state): gradient of the products
   const PackedProducts* products;  // NULL: the level's own
   void* gates;         // (steps, batch, gates, hidden): forward turns sums into gates
-  void* h;             // (steps + 1, batch, hidden)
-  void* c;             // the same; LSTM
+  void* h;             // (steps + 1, batch, state)
+  void* c;             // (steps + 1, batch, hidden); LSTM
   void* n;             // (steps, batch, hidden): W_n h + b_n of forward; GRU
   const void* bias_n;  // (hidden,): b_n; GRU
   void* y;             // h of each step once more, y_row from one sequence to the next, or NULL
   int64_t y_row;
   bool y_add;
   const void* dy;  // gradient of y, or NULL
-  void* dh;        // (batch, hidden): gradient of the last state, then of the first if `wants_dh`
-  void* dc;        // the same; LSTM
+  void* dh;        // (batch, state): gradient of the last state, then of the first if `wants_dh`
+  void* dc;        // (batch, hidden), the same of cells; LSTM
   void* dgates;    // as gates: gradient of the sums
   void* dgates_h;  // the same for the recurrent products; GRU, else as dgates
   bool wants_dh;

@@ -20,7 +20,7 @@ cdef extern from "rnn/recurrent.h" namespace "cynet" nogil:
         pass
 
     struct Recurrence:
-        int64_t steps, batch, hidden
+        int64_t steps, batch, hidden, state
         int mode          # a RecurrentMode
         bint wide         # float64
         bint reverse
@@ -30,6 +30,10 @@ cdef extern from "rnn/recurrent.h" namespace "cynet" nogil:
         Dgemm gemm        # set by recurrent.pyx
         const void* weight
         const void* packed  # both set by recurrent_pack
+        const void* projection
+        void* full
+        void* dfull
+        void* dprojected
         const PackedProducts* products
         void* gates
         void* h
@@ -48,7 +52,7 @@ cdef extern from "rnn/recurrent.h" namespace "cynet" nogil:
 
 # How many numbers the packed weights have; they are to lie at a multiple of 64 bytes.
 cdef int64_t recurrent_packed(Recurrence* r) noexcept nogil
-# `to` = the recurrent weights (gates * hidden, hidden), packed for forward, or for backward.
+# `to` = the recurrent weights and the projection, packed for forward, or for backward.
 cdef void recurrent_pack(Recurrence* r, bint backward, void* to) noexcept nogil
 cdef void recurrent_forward(Recurrence* r) noexcept nogil
 cdef void recurrent_backward(Recurrence* r) noexcept nogil

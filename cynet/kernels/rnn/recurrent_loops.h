@@ -59,26 +59,29 @@ inline int64_t part_size(const Recurrence& r, int64_t k, int64_t n) {
 }
 
 inline int64_t packed_size(const Recurrence& r, bool backward) {
-  const int64_t hidden = r.hidden, n = gates_of(r.mode) * hidden;
-  if (backward) return part_size(r, n, hidden);
-  return r.mode == GRU ? part_size(r, hidden, 2 * hidden) + part_size(r, hidden, hidden)
-                       : part_size(r, hidden, n);
+  const int64_t hidden = r.hidden, n = gates_of(r.mode) * hidden, state = r.state;
+  if (backward) return part_size(r, n, state) + (r.projection ? part_size(r, state, hidden) : 0);
+  if (r.mode == GRU) return part_size(r, hidden, 2 * hidden) + part_size(r, hidden, hidden);
+  return part_size(r, state, n) + (r.projection ? part_size(r, hidden, state) : 0);
 }
 
 inline void pack_weights(const Recurrence& r, bool backward, void* to) {
   if (r.wide) return;
   const auto pack = r.products ? r.products->pack : &pack_matrix;
-  const int64_t hidden = r.hidden, n = gates_of(r.mode) * hidden;
+  const int64_t hidden = r.hidden, n = gates_of(r.mode) * hidden, state = r.state;
   const float* b = static_cast<const float*>(r.weight);
+  const float* projection = static_cast<const float*>(r.projection);
   float* packed = static_cast<float*>(to);
   if (backward) {
-    pack(b, hidden, false, n, hidden, packed);
+    pack(b, state, false, n, state, packed);
+    if (projection) pack(projection, hidden, false, state, hidden, packed + part_size(r, n, state));
   } else if (r.mode == GRU) {
     pack(b, hidden, true, hidden, 2 * hidden, packed);
     pack(b + 2 * hidden * hidden, hidden, true, hidden, hidden,
          packed + part_size(r, hidden, 2 * hidden));
   } else {
-    pack(b, hidden, true, hidden, n, packed);
+    pack(b, state, true, state, n, packed);
+    if (projection) pack(projection, hidden, true, hidden, state, packed + part_size(r, state, n));
   }
 }
 
@@ -99,7 +102,7 @@ inline auto greatest_bits(const T* x, int64_t n) {
 // Whether all products of the initial state by n numbers y are zero.
 template <typename T>
 inline bool first_vanishes(const Recurrence& r, const T* y, int64_t n) {
-  const int64_t first = r.before(r.reverse ? r.steps - 1 : 0), size = r.batch * r.hidden;
+  const int64_t first = r.before(r.reverse ? r.steps - 1 : 0), size = r.batch * r.state;
   return !greatest_bits(static_cast<const T*>(r.h) + first * size, size) &&
          greatest_bits(y, n) < magnitude(std::numeric_limits<T>::infinity());
 }
@@ -198,42 +201,51 @@ inline void give(const T* h, T* y, int64_t n, bool add) {
 // Runs the sequences begin .. end through all steps.
 template <typename T>
 inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
-  const int64_t n = r.hidden, width = gates_of(r.mode) * n, rows = end - begin;
+  const int64_t n = r.hidden, m = r.state, width = gates_of(r.mode) * n, rows = end - begin;
   const T *weight = static_cast<const T*>(r.weight), *packed = static_cast<const T*>(r.packed);
+  const T* projection = static_cast<const T*>(r.projection);
   T *all_h = static_cast<T*>(r.h), *all_c = static_cast<T*>(r.c);
   for (int64_t step = 0; step < r.steps; ++step) {
     const int64_t t = r.reverse ? r.steps - 1 - step : step, first = t * r.batch + begin;
-    const int64_t from = (r.before(t) * r.batch + begin) * n;
-    const int64_t to = (r.slot(t) * r.batch + begin) * n;
+    const int64_t from = r.before(t) * r.batch + begin, to = r.slot(t) * r.batch + begin;
     T* gates = static_cast<T*>(r.gates) + first * width;
     T* product = r.mode == GRU ? static_cast<T*>(r.n) + first * n : nullptr;
+    T* full = projection ? static_cast<T*>(r.full) + first * n : nullptr;
     const int64_t added = r.mode == GRU ? 2 * n : width;
-    const bool vanishes = step == 0 && first_vanishes(r, weight, width * n);
+    const bool vanishes = step == 0 && first_vanishes(r, weight, width * m);
     if (!vanishes)
-      times(r, true, all_h + from, n, rows, packed, weight, n, added, gates, width, true);
+      times(r, true, all_h + from * m, m, rows, packed, weight, m, added, gates, width, true);
     if (vanishes && r.mode == GRU)
       std::memset(product, 0, rows * n * sizeof(T));
     else if (r.mode == GRU)
-      times(r, true, all_h + from, n, rows, packed + part_size(r, n, added), weight + added * n, n,
-            n, product, n, false);
+      times(r, true, all_h + from * m, n, rows, packed + part_size(r, n, added),
+            weight + added * n, n, n, product, n, false);
+    auto finish = [&](int64_t i, bool active) {
+      T* h = all_h + (to + i) * m;
+      if (!active) std::memcpy(h, all_h + (from + i) * m, m * sizeof(T));
+      if (r.y)
+        give(active ? h : nullptr, static_cast<T*>(r.y) + (first + i) * r.y_row, m, r.y_add);
+    };
     for (int64_t i = 0; i < rows; ++i) {
-      const T* before = all_h + from + i * n;
-      T* h = all_h + to + i * n;
+      T* h = projection ? full + i * n : all_h + (to + i) * m;
       const bool active = r.active(t, begin + i);
       if (!active) {
-        std::memcpy(h, before, n * sizeof(T));
+        if (projection) std::memset(h, 0, n * sizeof(T));
         if (r.mode == LSTM)
-          std::memcpy(all_c + to + i * n, all_c + from + i * n, n * sizeof(T));
+          std::memcpy(all_c + (to + i) * n, all_c + (from + i) * n, n * sizeof(T));
       } else if (r.mode == LSTM) {
-        lstm_gates(r, gates + i * width, all_c + from + i * n, all_c + to + i * n, h);
+        lstm_gates(r, gates + i * width, all_c + (from + i) * n, all_c + (to + i) * n, h);
       } else if (r.mode == GRU) {
-        gru_gates(r, gates + i * width, product + i * n, before, h);
+        gru_gates(r, gates + i * width, product + i * n, all_h + (from + i) * m, h);
       } else {
         plain_gates(r, gates + i * width, h);
       }
-      if (r.y)
-        give(active ? h : nullptr, static_cast<T*>(r.y) + (first + i) * r.y_row, n, r.y_add);
+      if (!projection) finish(i, active);
     }
+    if (!projection) continue;
+    times(r, true, full, n, rows, packed + part_size(r, m, width), projection, n, m,
+          all_h + to * m, m, false);
+    for (int64_t i = 0; i < rows; ++i) finish(i, r.active(t, begin + i));
   }
 }
 
@@ -298,21 +310,38 @@ inline void fetch_all(const T* p, int64_t n) {
 
 template <typename T>
 inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
-  const int64_t n = r.hidden, width = gates_of(r.mode) * n, rows = end - begin;
+  const int64_t n = r.hidden, m = r.state, width = gates_of(r.mode) * n, rows = end - begin;
   const T *weight = static_cast<const T*>(r.weight), *packed = static_cast<const T*>(r.packed);
+  const T* projection = static_cast<const T*>(r.projection);
   const T *all_h = static_cast<const T*>(r.h), *all_c = static_cast<const T*>(r.c);
-  T* all_dh = static_cast<T*>(r.dh) + begin * n;
+  T* all_dh = static_cast<T*>(r.dh) + begin * m;
+  T* all_dfull = projection ? static_cast<T*>(r.dfull) + begin * n : all_dh;
   // What stays in dh beside the product: of a GRU, and of sequences that have ended.
   const bool add = r.mode == GRU || r.lengths;
   for (int64_t step = 0; step < r.steps; ++step) {
     const int64_t t = r.reverse ? step : r.steps - 1 - step, first = t * r.batch + begin;
-    const int64_t from = (r.before(t) * r.batch + begin) * n;
-    const int64_t to = (r.slot(t) * r.batch + begin) * n;
+    const int64_t from = r.before(t) * r.batch + begin, to = r.slot(t) * r.batch + begin;
     const T* gates = static_cast<const T*>(r.gates) + first * width;
     T* sums = static_cast<T*>(r.dgates) + first * width;
     T* sums_h = static_cast<T*>(r.dgates_h) + first * width;
+    auto begin_row = [&](int64_t i) {
+      T* dh = all_dh + i * m;
+      if (!r.dy) return;
+      const T* dy = static_cast<const T*>(r.dy) + (first + i) * r.y_row;
+      for (int64_t j = 0; j < m; ++j) dh[j] += dy[j];
+    };
+    if (projection) {
+      T* dprojected = static_cast<T*>(r.dprojected) + first * m;
+      for (int64_t i = 0; i < rows; ++i) {
+        const bool active = r.active(t, begin + i);
+        if (active) begin_row(i);
+        give(active ? all_dh + i * m : nullptr, dprojected + i * m, m, false);
+      }
+      times(r, false, dprojected, m, rows, packed + part_size(r, width, m), projection, m, n,
+            all_dfull, n, false);
+    }
     for (int64_t i = 0; i < rows; ++i) {
-      T* dh = all_dh + i * n;
+      T* dh = all_dfull + i * n;
       if (i + 1 < rows) {  // prefetch the next sequence's data
         fetch_all<false>(gates + (i + 1) * width, width);
         fetch_all<true>(sums + (i + 1) * width, width);
@@ -322,21 +351,18 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
         if (r.mode == GRU) std::memset(sums_h + i * width, 0, width * sizeof(T));
         continue;
       }
-      if (r.dy) {
-        const T* dy = static_cast<const T*>(r.dy) + (first + i) * r.y_row;
-        for (int64_t j = 0; j < n; ++j) dh[j] += dy[j];
-      }
+      if (!projection) begin_row(i);
       if (r.mode == LSTM)
-        lstm_gradient(r, gates + i * width, all_c + from + i * n, all_c + to + i * n, dh,
+        lstm_gradient(r, gates + i * width, all_c + (from + i) * n, all_c + (to + i) * n, dh,
                       static_cast<T*>(r.dc) + (begin + i) * n, sums + i * width);
       else if (r.mode == GRU)
         gru_gradient(r, gates + i * width, static_cast<const T*>(r.n) + (first + i) * n,
-                     all_h + from + i * n, dh, sums + i * width, sums_h + i * width);
+                     all_h + (from + i) * m, dh, sums + i * width, sums_h + i * width);
       else
-        plain_gradient(r, all_h + to + i * n, dh, sums + i * width);
-      if (add && r.mode != GRU) std::memset(dh, 0, n * sizeof(T));
+        plain_gradient(r, all_h + (to + i) * m, dh, sums + i * width);
+      if (add && r.mode != GRU) std::memset(all_dh + i * m, 0, m * sizeof(T));
     }
     if (step + 1 < r.steps || r.wants_dh)
-      times(r, false, sums_h, width, rows, packed, weight, width, n, all_dh, n, add);
+      times(r, false, sums_h, width, rows, packed, weight, width, m, all_dh, m, add);
   }
 }

@@ -411,6 +411,9 @@ def rnn(prop, in_shapes, in_types, device):
     """One stack of all layers; with dropout a stack of each."""
     n = 4 if prop.mode == "lstm" else 3
     require_floats(prop, prop.list_arguments()[:n], in_types[:n], GPU_FLOATS)
+    if prop.projection_size is not None:
+        raise ArgumentError(
+            f"operator {prop.op_name}: projection_size={prop.projection_size} has no form for GPUs")
     open_door()
     data, dtype = in_shapes[0], in_types[0]
     directions, hidden = prop.directions, prop.state_size

@@ -30,11 +30,11 @@ MODES = {"rnn_relu": RNN_RELU, "rnn_tanh": RNN_TANH, "lstm": LSTM, "gru": GRU}
 
 cdef struct Offsets:  # in bytes; a Pass of layout.py
     int64_t inputs  # a number
-    int64_t i2h_weight, h2h_weight, i2h_bias, h2h_bias
-    int64_t gates, h, c, n
-    # How the products of all steps are computed, forward and the gradients of both weights and of
-    # the inputs: a ProductWay, or -1 for BLAS.
-    int forward, i2h_gradient, h2h_gradient, inputs_gradient
+    int64_t i2h_weight, h2h_weight, i2h_bias, h2h_bias, projection
+    int64_t gates, h, c, n, full
+    # How the products of all steps are computed, forward and the gradients of both weights,
+    # of the inputs and of the projection: a ProductWay, or -1 for BLAS.
+    int forward, i2h_gradient, h2h_gradient, inputs_gradient, projection_gradient
 
 cdef struct Matrix:
     const void* data
@@ -51,6 +51,8 @@ cdef struct Space:  # parts of the temporary space
     char* dc
     char* sums
     char* sums_h
+    char* dfull
+    char* dprojected
     char* gradient[2]  # of the inputs of layers, in turn
 
 
@@ -66,8 +68,8 @@ cdef class LayersOperator(Operator):
     cdef vector[int64_t] inputs  # where a layer's input lies in what is kept, or -1
     cdef vector[int64_t] masks
     cdef int dtype
-    cdef int64_t item, layers, directions, width, kept_size, state_size
-    cdef bint has_lengths, state_outputs, drops
+    cdef int64_t item, layers, directions, width, kept_size, state_size, cell_size
+    cdef bint projects, has_lengths, state_outputs, drops
     cdef double p
     cdef Kernel write, add, multiply
     cdef object name
@@ -78,6 +80,9 @@ cdef class LayersOperator(Operator):
         memset(&self.shape, 0, sizeof(Recurrence))
         self.shape.steps, self.shape.batch, _ = data
         self.shape.hidden, self.shape.mode = prop.state_size, MODES[prop.mode]
+        self.shape.state, self.projects = prop.out_size, prop.projection_size is not None
+        if self.projects:  # so that room is made for it; where it lies each pass knows
+            self.shape.projection = &self.shape
         self.shape.wide = dtype == "float64"
         self.shape.clip = prop.lstm_state_clip_min is not None
         if self.shape.clip:
@@ -87,7 +92,8 @@ cdef class LayersOperator(Operator):
         self.dtype, self.item = kFloat64 if self.shape.wide else kFloat32, item
         self.layers, self.directions = prop.num_layers, prop.directions
         self.width = GATES[prop.mode] * prop.state_size
-        self.state_size = self.shape.batch * self.shape.hidden
+        self.state_size = self.shape.batch * self.shape.state
+        self.cell_size = self.shape.batch * self.shape.hidden
         self.has_lengths, self.state_outputs = prop.use_sequence_length, prop.state_outputs
         self.p, self.drops, self.name = prop.p, prop.drops, prop.op_name
         passes, inputs, masks, self.kept_size = lay_out(prop, data)
@@ -96,9 +102,10 @@ cdef class LayersOperator(Operator):
             at.i2h_weight, at.h2h_weight = one.i2h_weight * item, one.h2h_weight * item
             at.i2h_bias, at.h2h_bias = one.i2h_bias * item, one.h2h_bias * item
             at.gates, at.h = one.gates * item, one.h * item
-            at.c, at.n = one.c * item, one.n * item
-            at.forward, at.i2h_gradient, at.h2h_gradient, at.inputs_gradient = self._ways(
-                one.inputs, dtype)
+            at.c, at.n, at.full = one.c * item, one.n * item, one.full * item
+            at.projection = one.projection * item
+            (at.forward, at.i2h_gradient, at.h2h_gradient, at.inputs_gradient,
+             at.projection_gradient) = self._ways(one.inputs, dtype)
             self.passes.push_back(at)
         self.inputs = [offset * item for offset in inputs]
         self.masks = [offset * item for offset in masks]
@@ -107,13 +114,15 @@ cdef class LayersOperator(Operator):
         self.multiply = find_binary(b"mul", self.dtype, False)
 
     def _ways(self, int64_t inputs, dtype):
-        """How the four products of a pass over so many inputs are computed."""
+        """How the products of a pass over so many inputs are computed."""
         cdef int64_t rows = self.shape.steps * self.shape.batch, width = self.width
         products = [
             ProductDesc(rows, width, inputs, dtype, b_transposed=True, weight=True),
             ProductDesc(width, inputs, rows, dtype, a_transposed=True, weight=True),
-            ProductDesc(width, self.shape.hidden, rows, dtype, a_transposed=True, weight=True),
+            ProductDesc(width, self.shape.state, rows, dtype, a_transposed=True, weight=True),
             ProductDesc(rows, inputs, width, dtype, weight=True),
+            ProductDesc(self.shape.state, self.shape.hidden, rows, dtype, a_transposed=True,
+                        weight=True),
         ]
         return [way_of(PRODUCTS.choose(product)) for product in products]
 
@@ -143,7 +152,8 @@ cdef class LayersOperator(Operator):
                             const int* req, TBlob* out_data, char* kept,
                             Space* space) noexcept nogil:
         cdef int64_t number = layer * self.directions + direction
-        cdef int64_t states = self.state_size * self.item, bias_n = 0
+        cdef int64_t states = self.state_size * self.item, cells = self.cell_size * self.item
+        cdef int64_t bias_n = 0
         cdef const Offsets* at = &self.passes[number]
         cdef const char* parameters = <const char*>in_data[1].data
         cdef Recurrence r = self._pass(number, direction, kept, space)
@@ -159,25 +169,28 @@ cdef class LayersOperator(Operator):
                     Matrix(x, at.inputs, False),
                     Matrix(parameters + at.i2h_weight, at.inputs, True), r.gates, False,
                     space.bias, NULL, space.scratch)
-        memcpy(<char*>r.h + self._first(direction), <char*>in_data[2].data + number * states,
-               states)
+        memcpy(<char*>r.h + self._first(direction, states),
+               <char*>in_data[2].data + number * states, states)
         if r.mode == LSTM:
-            memcpy(<char*>r.c + self._first(direction), <char*>in_data[3].data + number * states,
-                   states)
+            memcpy(<char*>r.c + self._first(direction, cells),
+                   <char*>in_data[3].data + number * cells, cells)
         r.weight = parameters + at.h2h_weight
+        r.projection = parameters + at.projection if self.projects else NULL
         recurrent_pack(&r, False, space.weight)
-        r.y_row = self.directions * r.hidden
+        r.y_row = self.directions * r.state
         if top and req[0] != kNullOp:
             r.y, r.y_add = out_data[0].data, req[0] == kAddTo
         elif not top and self.inputs[layer + 1] >= 0:
             r.y = kept + self.inputs[layer + 1]
         if r.y != NULL:
-            r.y = <char*>r.y + direction * r.hidden * self.item
+            r.y = <char*>r.y + direction * r.state * self.item
         recurrent_forward(&r)
         if self.state_outputs:
-            self._give(req[1], <char*>r.h + self._last(direction), &out_data[1], number)
+            self._give(req[1], <char*>r.h + self._last(direction, states), &out_data[1], number,
+                       self.state_size)
             if r.mode == LSTM:
-                self._give(req[2], <char*>r.c + self._last(direction), &out_data[2], number)
+                self._give(req[2], <char*>r.c + self._last(direction, cells), &out_data[2], number,
+                           self.cell_size)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
@@ -222,12 +235,13 @@ cdef class LayersOperator(Operator):
         cdef const char* h
         cdef bint sums = req[1] == kAddTo
         if dy != NULL:
-            r.dy, r.y_row = dy + direction * r.hidden * self.item, self.directions * r.hidden
+            r.dy, r.y_row = dy + direction * r.state * self.item, self.directions * r.state
         r.wants_dh = req[2] != kNullOp
-        self._last_gradient(1, number, out_grad, space.dh)
+        self._last_gradient(1, number, out_grad, space.dh, self.state_size)
         if r.mode == LSTM:
-            self._last_gradient(2, number, out_grad, space.dc)
+            self._last_gradient(2, number, out_grad, space.dc, self.cell_size)
         r.weight = parameters + at.h2h_weight
+        r.projection = parameters + at.projection if self.projects else NULL
         recurrent_pack(&r, True, space.weight)
         recurrent_backward(&r)
         if req[1] != kNullOp:
@@ -237,10 +251,14 @@ cdef class LayersOperator(Operator):
             h = <char*>r.h + (self.state_size * self.item if r.reverse else 0)
             if r.steps > 1 and first_gives_nothing(&r):
                 left, skipped = rows - r.batch, 0 if r.reverse else r.batch * self.item
-            self._times(at.h2h_gradient, self.width, r.hidden, left,
+            self._times(at.h2h_gradient, self.width, r.state, left,
                         Matrix(<char*>r.dgates_h + skipped * self.width, self.width, True),
-                        Matrix(h + skipped * r.hidden, r.hidden, False),
+                        Matrix(h + skipped * r.state, r.state, False),
                         gradient + at.h2h_weight, sums, NULL, NULL, space.scratch)
+            if self.projects:
+                self._times(at.projection_gradient, r.state, r.hidden, rows,
+                            Matrix(r.dprojected, r.state, True), Matrix(r.full, r.hidden, False),
+                            gradient + at.projection, sums, NULL, NULL, space.scratch)
             self._assign(sums, space.bias, gradient + at.i2h_bias, self.width)
             if r.mode == GRU:
                 self._sum(r.dgates_h, rows, space.bias)
@@ -250,9 +268,9 @@ cdef class LayersOperator(Operator):
                         Matrix(r.dgates, self.width, False),
                         Matrix(parameters + at.i2h_weight, at.inputs, False), dx, add, NULL, NULL,
                         space.scratch)
-        self._give(req[2], space.dh, &in_grad[2], number)
+        self._give(req[2], space.dh, &in_grad[2], number, self.state_size)
         if r.mode == LSTM:
-            self._give(req[3], space.dc, &in_grad[3], number)
+            self._give(req[3], space.dc, &in_grad[3], number, self.cell_size)
 
     # ----- where things are
 
@@ -262,8 +280,8 @@ cdef class LayersOperator(Operator):
         cdef int64_t cells = self.shape.steps * self.state_size, i
         cdef int64_t each = self.directions * cells if self.layers > 1 else 0
         cdef int64_t sums = self.shape.steps * self.shape.batch * self.width
-        cdef int64_t sizes[10]  # in the order of Space, in bytes
-        cdef char** parts[10]
+        cdef int64_t sizes[12]  # in the order of Space, in bytes
+        cdef char** parts[12]
         cdef char* base
         memset(sizes, 0, sizeof(sizes))
         sizes[0] = self.shape.batch * sizeof(int64_t) if self.has_lengths else 0
@@ -271,22 +289,24 @@ cdef class LayersOperator(Operator):
         sizes[2] = self.item * recurrent_packed(&self.shape)
         sizes[3] = product_space(threads_for(1 << 40)) if self.dtype == kFloat32 else 0
         if backward:
-            sizes[5] = sizes[6] = self.state_size * self.item
+            sizes[5], sizes[6] = self.state_size * self.item, self.cell_size * self.item
             sizes[7] = sums * self.item
             sizes[8] = sizes[7] if self.shape.mode == GRU else 0
-            sizes[9] = 2 * each * self.item
+            sizes[9] = self.cell_size * self.item if self.projects else 0
+            sizes[10] = cells * self.item if self.projects else 0
+            sizes[11] = 2 * each * self.item
         elif not keeps:
             sizes[4] = self.kept_size * self.item
         cdef int64_t total = 0
-        for i in range(10):
+        for i in range(12):
             sizes[i] = (sizes[i] + 63) // 64 * 64
             total += sizes[i]
         base = <char*>get_space(&ctx.requested[0], total)
         parts[0], parts[1], parts[2] = <char**>&space.lengths, &space.bias, &space.weight
         parts[3], parts[4], parts[5] = &space.scratch, &space.kept, &space.dh
         parts[6], parts[7], parts[8] = &space.dc, &space.sums, &space.sums_h
-        parts[9] = &space.gradient[0]
-        for i in range(10):
+        parts[9], parts[10], parts[11] = &space.dfull, &space.dprojected, &space.gradient[0]
+        for i in range(12):
             parts[i][0] = base
             base += sizes[i]
         space.gradient[1] = space.gradient[0] + each * self.item
@@ -301,17 +321,18 @@ cdef class LayersOperator(Operator):
         r.gates, r.h, r.c, r.n = kept + at.gates, kept + at.h, kept + at.c, kept + at.n
         r.dh, r.dc, r.dgates = space.dh, space.dc, space.sums
         r.dgates_h = space.sums_h if r.mode == GRU else space.sums
+        r.full, r.dfull, r.dprojected = kept + at.full, space.dfull, space.dprojected
         return r
 
-    cdef int64_t _first(self, int direction) noexcept nogil:
-        """Where the initial state lies among the states, in bytes."""
-        return self.shape.steps * self.state_size * self.item if direction else 0
+    cdef int64_t _first(self, int direction, int64_t each) noexcept nogil:
+        """Where the initial state lies among the states, or cells, of `each` bytes."""
+        return self.shape.steps * each if direction else 0
 
-    cdef int64_t _last(self, int direction) noexcept nogil:
-        return 0 if direction else self.shape.steps * self.state_size * self.item
+    cdef int64_t _last(self, int direction, int64_t each) noexcept nogil:
+        return 0 if direction else self.shape.steps * each
 
     cdef char* _layer_input(self, int64_t layer, char* kept) noexcept nogil:
-        """What layer 1 or a higher one reads, (steps, batch, directions * hidden)."""
+        """What layer 1 or a higher one reads, (steps, batch, directions * state)."""
         if self.inputs[layer] >= 0:
             return kept + self.inputs[layer]
         return kept + self.passes[layer - 1].h + self.state_size * self.item
@@ -345,19 +366,19 @@ cdef class LayersOperator(Operator):
             dropout_factors(ctx.requested[1].seed, ctx.requested[1].stream, first, p,
                             <double*>factor, <double*>x, size)
 
-    cdef void _give(self, int req, const char* state, TBlob* to, int64_t number) noexcept nogil:
+    cdef void _give(self, int req, const char* state, TBlob* to, int64_t number,
+                    int64_t size) noexcept nogil:
         """Write states, or their gradients, of one direction of one layer."""
         if req != kNullOp:
-            self._assign(req == kAddTo, state,
-                         <char*>to.data + number * self.state_size * self.item, self.state_size)
+            self._assign(req == kAddTo, state, <char*>to.data + number * size * self.item, size)
 
     cdef void _assign(self, bint add, const void* x, void* y, int64_t n) noexcept nogil:
         run_unary(&self.add if add else &self.write, x, y, n)
 
-    cdef void _last_gradient(self, int output, int64_t number, const TBlob* out_grad,
-                             char* to) noexcept nogil:
+    cdef void _last_gradient(self, int output, int64_t number, const TBlob* out_grad, char* to,
+                             int64_t count) noexcept nogil:
         """The gradient of the last state: the output's, or zeros where it is none."""
-        cdef int64_t size = self.state_size * self.item
+        cdef int64_t size = count * self.item
         if self.state_outputs and out_grad[output].data != NULL:
             memcpy(to, <const char*>out_grad[output].data + number * size, size)
         else:

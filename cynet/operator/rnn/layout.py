@@ -11,12 +11,15 @@ class Pass(NamedTuple):
     inputs : int
         Size of a step of what it reads.
     i2h_weight, h2h_weight : int
-        (gates * state_size, inputs) and (gates * state_size, state_size) among the parameters.
+        (gates * state_size, inputs) and (gates * state_size, out_size) among the parameters.
     i2h_bias, h2h_bias : int
         (gates * state_size,) each among the parameters.
-    gates, h, c, n : int
-        What forward keeps: gates (steps, batch, gates, state_size); states and, for an LSTM, cells
-        (steps + 1, batch, state_size); for a GRU the recurrent product of its third gate (steps,
+    projection : int
+        (out_size, state_size) among the parameters, if there is one.
+    gates, h, c, n, full : int
+        What forward keeps: gates (steps, batch, gates, state_size); states (steps + 1, batch,
+        out_size) and, for an LSTM, cells (steps + 1, batch, state_size); for a GRU the recurrent
+        product of its third gate (steps, batch, state_size); states before their projection (steps,
         batch, state_size).
     """
 
@@ -25,35 +28,38 @@ class Pass(NamedTuple):
     h2h_weight: int
     i2h_bias: int
     h2h_bias: int
+    projection: int = 0
     gates: int = 0
     h: int = 0
     c: int = 0
     n: int = 0
+    full: int = 0
 
 
 def parameters(prop, input_size):
     """(passes, size): a `Pass` of each layer and direction, whose parameters lie in MXNet's order,
     and the size of the vector.
 
-    First all weights, layer by layer, each direction's i2h and h2h weight, then all biases in the
-    same order. Gates stand in the order i, f, g, o (lstm) and r, z, n (gru).
+    First all weights, layer by layer, each direction's i2h and h2h weight and its projection, then
+    all biases in the same order. Gates stand in the order i, f, g, o (lstm) and r, z, n (gru).
 
     >>> from cynet.operator import get_operator
     >>> prop = get_operator("RNN").prop(mode="gru", state_size=2, num_layers=1)
     >>> parameters(prop, 3)
-    ([Pass(inputs=3, i2h_weight=0, h2h_weight=18, i2h_bias=30, h2h_bias=36, gates=0, h=0, c=0, \
-n=0)], 42)
+    ([Pass(inputs=3, i2h_weight=0, h2h_weight=18, i2h_bias=30, h2h_bias=36, projection=0, gates=0, \
+h=0, c=0, n=0, full=0)], 42)
     """
-    directions, hidden = prop.directions, prop.state_size
+    directions, hidden, out = prop.directions, prop.state_size, prop.out_size
     rows = GATES[prop.mode] * hidden
     weights, at = [], 0
     for number in range(prop.num_layers * directions):
-        inputs = input_size if number < directions else directions * hidden
-        weights.append((inputs, at, at + rows * inputs))
-        at += rows * (inputs + hidden)
+        inputs = input_size if number < directions else directions * out
+        projection = at + rows * (inputs + out)
+        weights.append((inputs, at, at + rows * inputs, projection))
+        at = projection + (out * hidden if prop.projection_size else 0)
     passes = [
-        Pass(inputs, i2h, h2h, at + 2 * number * rows, at + (2 * number + 1) * rows)
-        for number, (inputs, i2h, h2h) in enumerate(weights)
+        Pass(inputs, i2h, h2h, at + 2 * number * rows, at + (2 * number + 1) * rows, projection)
+        for number, (inputs, i2h, h2h, projection) in enumerate(weights)
     ]
     return passes, at + 2 * len(weights) * rows
 
@@ -61,15 +67,18 @@ n=0)], 42)
 def kept(prop, data):
     """(passes, inputs, masks, size) for data of that shape: `parameters` with the offsets of what
     forward keeps; for each layer those of its input and of its dropout's factors, both (steps,
-    batch, directions * state_size), or -1 where there are none; and the size of all.
+    batch, directions * out_size), or -1 where there are none; and the size of all.
     """
     steps, batch, input_size = data
     cells = batch * prop.state_size
-    sizes = {"gates": GATES[prop.mode] * steps * cells, "h": (steps + 1) * cells}
+    states = batch * prop.out_size
+    sizes = {"gates": GATES[prop.mode] * steps * cells, "h": (steps + 1) * states}
     if prop.mode == "lstm":
         sizes["c"] = (steps + 1) * cells
     if prop.mode == "gru":
         sizes["n"] = steps * cells
+    if prop.projection_size:
+        sizes["full"] = steps * cells
     passes, at = [], 0
     for one in parameters(prop, input_size)[0]:
         offsets = {}
@@ -78,7 +87,7 @@ def kept(prop, data):
             at += size
         passes.append(one._replace(**offsets))
     inputs, masks = [-1] * prop.num_layers, [-1] * prop.num_layers
-    each = steps * cells * prop.directions
+    each = steps * states * prop.directions
     for layer in range(1, prop.num_layers):
         if prop.directions == 2 or prop.p > 0:  # else it is the states of the layer below
             inputs[layer] = at

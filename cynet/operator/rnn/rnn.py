@@ -24,9 +24,10 @@ class RNNProperty(OperatorProperty):
       ``h = (1 - z) * n + z * h``
 
     `parameters` is one vector, in the order that MXNet and cuDNN have: of each layer and direction
-    W and R of all gates (in the order i, f, g, o, or r, z, n), then of each b and d. The output is
-    (steps, batch, state_size), of two directions (steps, batch, 2 * state_size); with
-    `state_outputs` the states (and cells) behind each sequence's last step follow.
+    W and R of all gates (in the order i, f, g, o, or r, z, n) and the matrix of `projection_size`,
+    then of each b and d. The output is (steps, batch, out_size), of two directions (steps, batch, 2
+    * out_size), where out_size is state_size or projection_size; with `state_outputs` the states
+    (and cells) behind each sequence's last step follow.
 
     With `use_sequence_length`, steps behind a sequence's length give 0 and change no state, and the
     second direction begins at a sequence's own last step. (MXNet does so on GPUs, and computes all
@@ -47,7 +48,12 @@ class RNNProperty(OperatorProperty):
         high=1.0,
     )
     state_outputs = Bool(False, doc="Whether the last states are outputs, too.")
-    projection_size = Int(None, doc="Not supported: only None is taken.")
+    projection_size = Int(
+        None,
+        doc="Length of an LSTM's states, each the product of a matrix by ``o * tanh(c)``; None "
+        "leaves that out.",
+        low=1,
+    )
     lstm_state_clip_min = Double(
         None, doc="Least value of an LSTM's cells; only together with lstm_state_clip_max."
     )
@@ -58,8 +64,8 @@ class RNNProperty(OperatorProperty):
     inputs_doc = {
         "data": "Sequences, (steps, batch, input size).",
         "parameters": "All weights and biases, a vector.",
-        "state": "States before the first step, (num_layers * directions, batch, state_size).",
-        "state_cell": "An LSTM's cells before the first step, of the same shape.",
+        "state": "States before the first step, (num_layers * directions, batch, out_size).",
+        "state_cell": "An LSTM's cells before the first step, (..., state_size).",
         "sequence_length": "Length of each sequence, 0 to steps, (batch,), any number; only "
         "with use_sequence_length. It has no gradient.",
     }
@@ -70,10 +76,10 @@ class RNNProperty(OperatorProperty):
         super().__init__(**kwargs)
         low, high = self.lstm_state_clip_min, self.lstm_state_clip_max
         where = f"operator {self.op_name}"
-        if self.projection_size is not None:
+        if self.projection_size is not None and self.mode != "lstm":
             raise ArgumentError(
-                f"{where}: projections of the state are not supported; projection_size takes None, "
-                f"got {self.projection_size}"
+                f"{where}: projection_size={self.projection_size} takes mode='lstm', got "
+                f"'{self.mode}'"
             )
         if (low is None) != (high is None):
             raise ArgumentError(
@@ -94,6 +100,11 @@ class RNNProperty(OperatorProperty):
     def directions(self):
         """1, or 2 where it is bidirectional."""
         return 2 if self.bidirectional else 1
+
+    @property
+    def out_size(self):
+        """Length of a state of one layer and direction, after its projection if there is one."""
+        return self.projection_size or self.state_size
 
     @property
     def drops(self):
@@ -120,7 +131,7 @@ class RNNProperty(OperatorProperty):
         return 2 if self.mode == "lstm" else 1
 
     def infer_shape(self, in_shapes, out_shapes):
-        n, hidden, both = self._states(), self.state_size, self.directions
+        n, hidden, both = self._states(), self.out_size, self.directions
         rows = self.num_layers * both
         for name, shape in zip(self.list_arguments(), in_shapes[:3]):
             wanted = 1 if name == "parameters" else 3
@@ -128,19 +139,24 @@ class RNNProperty(OperatorProperty):
                 raise ShapeError(f"{name} must have {wanted} axes, got shape {tuple(shape)}")
         data = merge_shapes((0, 0, 0), in_shapes[0])
         out = merge_shapes((data[0], data[1], both * hidden), out_shapes[0])
-        state = merge_shapes((rows, out[1], hidden), *in_shapes[2 : 2 + n], *out_shapes[1:-1])
-        batch = state[1]
+        state = merge_shapes((rows, out[1], hidden), in_shapes[2], *out_shapes[1:-1][:1])
+        states = [state]
+        if n == 2:
+            cell = (rows, state[1], self.state_size)
+            states.append(merge_shapes(cell, in_shapes[3], *out_shapes[2:-1]))
+        batch = states[-1][1]
         if self.use_sequence_length and in_shapes[-1] is not None:
             batch = merge_shapes((batch,), in_shapes[-1])[0]
         data = (out[0], batch, data[2] or self._input_size(in_shapes[1]))
         weights = in_shapes[1]
         if data[2]:
             weights = merge_shapes((parameters(self, data[2])[1],), weights)
-        ins = [data, weights, *[(rows, batch, hidden)] * n]
+        states = [(rows, batch, shape[2]) for shape in states]
+        ins = [data, weights, *states]
         if self.use_sequence_length:
             ins.append((batch,))
         memory = (max(kept(self, data)[3], 1),) if is_known(data) else None
-        outs = [(data[0], batch, both * hidden), *[(rows, batch, hidden)] * (len(out_shapes) - 2)]
+        outs = [(data[0], batch, both * hidden), *states[: len(out_shapes) - 2]]
         return ins, [*outs, memory], []
 
     def _input_size(self, shape):

@@ -195,7 +195,14 @@ def test_lstm_bias():
 @pytest.mark.parametrize("both", [False, True])
 @pytest.mark.parametrize("layers", [1, 3])
 @pytest.mark.parametrize(
-    "kind", [rnn.LSTM, rnn.GRU, rnn.RNN, lambda *a, **kw: rnn.RNN(*a, activation="tanh", **kw)]
+    "kind",
+    [
+        rnn.LSTM,
+        rnn.GRU,
+        rnn.RNN,
+        lambda *a, **kw: rnn.RNN(*a, activation="tanh", **kw),
+        lambda *a, **kw: rnn.LSTM(5, *a[1:], projection_size=3, **kw),
+    ],
 )
 def test_layers_and_cells_agree(kind, layers, both, rng):
     layer = kind(3, layers, bidirectional=both, input_size=4)
@@ -212,6 +219,24 @@ def test_layers_and_cells_agree(kind, layers, both, rng):
         found.append([out.asnumpy(), *grads])
     for a, b in zip(*found):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_projection():
+    """Names, shapes and the order of parameters of MXNet 1.9.1."""
+    layer = rnn.LSTM(5, 2, input_size=4, projection_size=3, prefix="l_")
+    assert [(name, each.shape) for name, each in layer.collect_params().items()][:5] == [
+        ("l_l0_i2h_weight", (20, 4)),
+        ("l_l0_h2h_weight", (20, 3)),
+        ("l_l0_i2h_bias", (20,)),
+        ("l_l0_h2h_bias", (20,)),
+        ("l_l0_h2r_weight", (3, 5)),
+    ]
+    assert [each["shape"] for each in layer.state_info(2)] == [(2, 2, 3), (2, 2, 5)]
+    layer.initialize()
+    out, states = layer(nd.ones((6, 2, 4)), layer.begin_state(2))
+    assert [each.shape for each in (out, *states)] == [(6, 2, 3), (2, 2, 3), (2, 2, 5)]
+    with pytest.raises(mx.MXNetError, match="projection_size is 0, expected >= 1"):
+        rnn.LSTM(5, projection_size=0)
 
 
 def test_dropout_between_layers():

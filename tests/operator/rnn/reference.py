@@ -9,9 +9,10 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def split(flat, mode, layers, directions, inputs, hidden):
-    """[(W, R, b, d)] of each layer and direction."""
+def split(flat, mode, layers, directions, inputs, hidden, projection=None):
+    """[(W, R, P or None, b, d)] of each layer and direction."""
     rows, at, weights, biases = GATES[mode] * hidden, 0, [], []
+    out = projection or hidden
 
     def take(*shape):
         nonlocal at
@@ -19,15 +20,17 @@ def split(flat, mode, layers, directions, inputs, hidden):
         return flat[at - int(np.prod(shape)) : at].reshape(shape)
 
     for layer in range(layers):
-        size = inputs if layer == 0 else directions * hidden
-        weights += [(take(rows, size), take(rows, hidden)) for _ in range(directions)]
+        size = inputs if layer == 0 else directions * out
+        for _ in range(directions):
+            pair = take(rows, size), take(rows, out)
+            weights.append((*pair, take(out, hidden) if projection else None))
     biases = [(take(rows), take(rows)) for _ in weights]
     assert at == flat.size
     return [(*w, *b) for w, b in zip(weights, biases)]
 
 
 def step(mode, parts, x, h, c, clip):
-    w, r, b, d = parts
+    w, r, p, b, d = parts
     a, e = w @ x + b, r @ h + d
     if mode == "rnn_relu":
         return np.maximum(a + e, 0), c
@@ -37,11 +40,12 @@ def step(mode, parts, x, h, c, clip):
     if mode == "gru":
         reset, z = sigmoid(a[0] + e[0]), sigmoid(a[1] + e[1])
         return (1 - z) * np.tanh(a[2] + reset * e[2]) + z * h, c
-    i, f, g, o = (p + q for p, q in zip(a, e))
+    i, f, g, o = (left + right for left, right in zip(a, e))
     c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
     if clip is not None:
         c = np.clip(c, *clip)
-    return sigmoid(o) * np.tanh(c), c
+    h = sigmoid(o) * np.tanh(c)
+    return h if p is None else p @ h, c
 
 
 def rnn(
@@ -60,6 +64,7 @@ def rnn(
     p=0.0,
     lstm_state_clip_nan=False,
     factors=None,
+    projection_size=None,
 ):
     """The visible outputs; `factors` multiply the inputs of the layers from the second on."""
     steps, batch, inputs = data.shape
@@ -67,15 +72,16 @@ def rnn(
     cells = rest[0] if mode == "lstm" else np.zeros_like(state)
     lengths = rest[-1].astype(int) if use_sequence_length else [steps] * batch
     clip = None if lstm_state_clip_min is None else (lstm_state_clip_min, lstm_state_clip_max)
-    parts = split(parameters, mode, num_layers, directions, inputs, state_size)
+    parts = split(parameters, mode, num_layers, directions, inputs, state_size, projection_size)
+    out_size = projection_size or state_size
     last_h, last_c, x = np.array(state), np.array(cells), data
     for layer in range(num_layers):
         if layer and factors is not None:
             x = x * factors[layer - 1]
-        y = np.zeros((steps, batch, directions * state_size), data.dtype)
+        y = np.zeros((steps, batch, directions * out_size), data.dtype)
         for direction in range(directions):
             number = layer * directions + direction
-            columns = slice(direction * state_size, (direction + 1) * state_size)
+            columns = slice(direction * out_size, (direction + 1) * out_size)
             for n in range(batch):
                 h, c = state[number, n], cells[number, n]
                 order = range(lengths[n])

@@ -232,7 +232,8 @@ def test_wide_states():
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"projection_size": 2}, "projections of the state are not supported"),
+        ({"projection_size": 0}, "'projection_size' takes an int >= 1"),
+        ({"mode": "gru", "projection_size": 2}, "projection_size=2 takes mode='lstm', got 'gru'"),
         ({"lstm_state_clip_min": -1}, "go together, got -1.0 and None"),
         ({"lstm_state_clip_min": 1, "lstm_state_clip_max": 0}, "the least value first"),
         (
