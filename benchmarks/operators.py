@@ -106,8 +106,8 @@ def worst(results, peer="mxnet", below=0.5):
     return sorted(found)
 
 
-def page(results, families):
-    """The lines of benchmarks/operators.md."""
+def page(results, families, note=""):
+    """The lines of benchmarks/operators.md; `note` says of what machine and day."""
     yield "# Every operator beside MXNet and PyTorch"
     yield ""
     yield (
@@ -116,6 +116,9 @@ def page(results, families):
         "float32, imperative, the wait for the result included; backward is a recorded call and "
         "its backward. Small are the tests' cases, large what `peers/sweep_settings.py` has."
     )
+    if note:
+        yield ""
+        yield note
     yield ""
     yield "| geometric mean of | MXNet | PyTorch |"
     yield "|---|---|---|"
@@ -164,13 +167,14 @@ def main(argv=None):
     parser.add_argument("--again", action="store_true", help="measure what was measured, too")
     parser.add_argument("--worst", action="store_true", help="list the slow ones, measure nothing")
     parser.add_argument("--write", action="store_true", help="write the page, measure nothing")
+    parser.add_argument("--note", default="", help="a line on the page: the machine, the day")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args(argv)
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     families = sweep_settings.operators()
     names = chosen_names(families, args.names)
     if args.write:
-        PAGE.write_text("\n".join([*page(results, families), ""]))
+        PAGE.write_text("\n".join([*page(results, families, args.note), ""]))
         return
     if args.worst:
         for value, name, column in worst({n: results[n] for n in names if n in results}):
