@@ -11,7 +11,6 @@ from tests.fixtures.networks import faster_rcnn, weights
 FIXTURE = Path(faster_rcnn.__file__).parent / "faster_rcnn.npz"
 
 
-@pytest.mark.skipif("ROIPooling" not in dir(mx.nd), reason="ROIPooling is not there")
 @pytest.mark.parametrize(("kind", "images"), [("one", 1), ("two", 2)])
 def test_as_mxnet(kind, images):
     """Names, shapes, outputs and gradients; two images by MultiProposal."""
@@ -28,7 +27,6 @@ def test_as_mxnet(kind, images):
         np.testing.assert_allclose(found[name], value, 0, 1e-4 * np.abs(value).max(), err_msg=name)
 
 
-@pytest.mark.skipif("ROIPooling" not in dir(mx.nd), reason="ROIPooling is not there")
 def test_prediction():
     """The same regions as in training, and probabilities."""
     arrays = faster_rcnn.inputs(np)
