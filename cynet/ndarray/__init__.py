@@ -22,6 +22,7 @@ from .binary import (
     subtract,
     true_divide,
 )
+from .composed import histogram
 from .creation import (
     arange,
     array,

@@ -29,6 +29,7 @@ from .binary import not_equal as not_equal
 from .binary import power as power
 from .binary import subtract as subtract
 from .binary import true_divide as true_divide
+from .composed import histogram as histogram
 from .creation import arange as arange
 from .creation import array as array
 from .creation import concatenate as concatenate
@@ -94,6 +95,8 @@ def GridGenerator(data: NDArray, transform_type: Literal['affine', 'warp'], targ
     """Points at which BilinearSampler reads, from affine maps or from a flow."""
 def GroupNorm(data: NDArray, gamma: NDArray, beta: NDArray, num_groups: int = 1, eps: float = 1e-05, output_mean_var: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Normalize each group of channels of each sample, then scale and shift it."""
+def IdentityAttachKLSparseReg(data: NDArray, moving_avg: NDArray, sparseness_target: float = 0.1, penalty: float = 0.001, momentum: float = 0.9, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """The input itself; backward adds the gradient of a divergence from sparse activations."""
 def InstanceNorm(data: NDArray, gamma: NDArray, beta: NDArray, eps: float = 0.001, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Normalize each channel of each sample over its positions, then scale and shift it."""
 def L2Normalization(data: NDArray, eps: float = 1e-10, mode: Literal['channel', 'instance', 'spatial'] = 'instance', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -238,6 +241,8 @@ def choose_element_0index(data: NDArray, index: NDArray, axis: int = -1, keepdim
     """One element of each row along an axis, by index."""
 def clip(data: NDArray, a_min: float, a_max: float, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Each element limited to [a_min, a_max]."""
+def col2im(data: NDArray, kernel: ShapeLike, stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), output_size: ShapeLike = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Columns summed into images, where windows overlap: what im2col's gradient does."""
 def concat(*data: NDArray | Sequence[NDArray], dim: int = 1, num_args: int = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The inputs joined along an existing axis; their other lengths must agree."""
 def cos(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -276,6 +281,8 @@ def expand_dims(data: NDArray, axis: int, out: NDArray | Sequence[NDArray] | Non
     """The input with an axis of length 1 inserted."""
 def expm1(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """``e ** data - 1``, precise near 0."""
+def fill_element_0index(lhs: NDArray, mhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """`lhs` with one element of each row replaced: ``out[i, rhs[i]] = mhs[i]``."""
 def fix(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Nearest integer towards zero of each element."""
 def flatten(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -298,6 +305,10 @@ def hard_sigmoid(data: NDArray, alpha: float = 0.2, beta: float = 0.5, out: NDAr
     """``output = alpha * data + beta``, limited to [0, 1]."""
 def identity(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The input itself: ``output = data``."""
+def im2col(data: NDArray, kernel: ShapeLike, stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Windows that slide over images, each a column: (N, C, *size) gives (N, C * prod(kernel), L)."""
+def khatri_rao(*data: NDArray | Sequence[NDArray], num_args: int = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Khatri-Rao product: Kronecker products of the matrices' columns, one beside the other."""
 def lamb_update_phase1(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, bias_correction: bool = True, rescale_grad: float = 1.0, clip_gradient: float = -1.0, t: int = ..., wd: float = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The first phase of LAMB: Adam's step with weight decay, ``mean' / (sqrt(var') + epsilon) + wd * weight``."""
 def lamb_update_phase2(weight: NDArray, g: NDArray, r1: NDArray, r2: NDArray, lr: float, lower_bound: float = -1.0, upper_bound: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -310,7 +321,7 @@ def linalg_extracttrian(A: NDArray, offset: int = 0, lower: bool = True, out: ND
     """One triangle of each square matrix as a vector."""
 def linalg_gelqf(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """LQ factorizations ``A = L Q``: the outputs are Q and L."""
-def linalg_gemm(A: NDArray, B: NDArray, C: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, beta: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def linalg_gemm(A: NDArray, B: NDArray, C: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Products of matrices, with a sum: ``alpha op(A) op(B) + beta C``."""
 def linalg_gemm2(A: NDArray, B: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Products of matrices: ``alpha op(A) op(B)``; op transposes where asked to."""
@@ -360,6 +371,8 @@ def min(data: NDArray, axis: ShapeLike | None = None, keepdims: bool = False, ex
     """Smallest element over axes; NaN if one is."""
 def min_axis(data: NDArray, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Smallest element over axes; NaN if one is."""
+def moments(data: NDArray, axes: ShapeLike | None = None, keepdims: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Mean and variance over `axes`: two outputs, each as of `mean`."""
 def mp_lamb_update_phase1(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, weight32: NDArray, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, bias_correction: bool = True, rescale_grad: float = 1.0, clip_gradient: float = -1.0, t: int = ..., wd: float = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The first phase of LAMB for float16 weights, computed on `weight32`, their float32 masters; the step is float32."""
 def mp_lamb_update_phase2(weight: NDArray, g: NDArray, r1: NDArray, r2: NDArray, weight32: NDArray, lr: float, lower_bound: float = -1.0, upper_bound: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -424,12 +437,30 @@ def random_negative_binomial(k: int = 1, p: float = 1.0, shape: ShapeLike | None
     """An array of counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p."""
 def random_normal(loc: float = 0.0, scale: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of normally distributed numbers, given by mean and standard deviation."""
+def random_pdf_dirichlet(sample: NDArray, alpha: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under Dirichlet distributions, whose `alpha` is in the last axis."""
+def random_pdf_exponential(sample: NDArray, lam: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under exponential distributions, 0 outside of what can be drawn."""
+def random_pdf_gamma(sample: NDArray, alpha: NDArray, beta: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under gamma distributions, 0 outside of what can be drawn."""
+def random_pdf_generalized_negative_binomial(sample: NDArray, mu: NDArray, alpha: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under negative binomial distributions given by mean and dispersion, 0 outside of what can be drawn."""
+def random_pdf_negative_binomial(sample: NDArray, k: NDArray, p: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under negative binomial distributions, 0 outside of what can be drawn."""
+def random_pdf_normal(sample: NDArray, mu: NDArray, sigma: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under normal distributions, 0 outside of what can be drawn."""
+def random_pdf_poisson(sample: NDArray, lam: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under Poisson distributions, 0 outside of what can be drawn."""
+def random_pdf_uniform(sample: NDArray, low: NDArray, high: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under uniform distributions over [low, high], 0 outside of what can be drawn."""
 def random_poisson(lam: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of Poisson distributed counts (in a float type) of mean lam."""
 def random_randint(low: int, high: int, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of integers, each of [low, high) equally likely."""
 def random_uniform(low: float = 0.0, high: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of uniform numbers from [low, high)."""
+def ravel_multi_index(data: NDArray, shape: ShapeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Row-major places from places along axes: (ndim, ...) gives (...)."""
 def rcbrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Reciprocal cube root of each element: ``1 / cbrt(data)``."""
 def reciprocal(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -550,5 +581,7 @@ def trunc(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: s
     """Each element without its fraction."""
 def uniform(low: float = 0.0, high: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of uniform numbers from [low, high)."""
+def unravel_index(data: NDArray, shape: ShapeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Places along axes from row-major places: (...) gives (ndim, ...)."""
 def where(condition: NDArray, x: NDArray, y: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Elements of x where the condition is nonzero, of y elsewhere."""

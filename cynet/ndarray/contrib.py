@@ -1,5 +1,6 @@
 """mx.nd.contrib: the operators whose names start with _contrib_, and functions in Python."""
 
+from .composed import boolean_mask, isfinite, isinf, isnan, rand_zipfian
 from .functions import namespace
 from .updates import (
     adamw_update,
@@ -12,10 +13,15 @@ from .updates import (
 
 __all__ = [
     "adamw_update",
+    "boolean_mask",
+    "isfinite",
+    "isinf",
+    "isnan",
     "mp_adamw_update",
     "multi_adamw_update",
     "multi_lamb_update",
     "multi_mp_adamw_update",
     "multi_mp_lamb_update",
+    "rand_zipfian",
 ]
 __getattr__, __dir__ = namespace(__name__, "_contrib_")

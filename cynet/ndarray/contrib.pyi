@@ -5,6 +5,11 @@ from typing import Literal
 from ..base.typing import ContextLike, ShapeLike
 from .ndarray import NDArray
 
+from .composed import boolean_mask as boolean_mask
+from .composed import isfinite as isfinite
+from .composed import isinf as isinf
+from .composed import isnan as isnan
+from .composed import rand_zipfian as rand_zipfian
 from .updates import adamw_update as adamw_update
 from .updates import mp_adamw_update as mp_adamw_update
 from .updates import multi_adamw_update as multi_adamw_update
@@ -43,6 +48,8 @@ def RROIAlign(data: NDArray, rois: NDArray, pooled_size: ShapeLike, spatial_scal
     """Cut rotated regions into bins and take the mean of bilinear samples of each."""
 def SyncBatchNorm(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, ndev: int = 1, key: str = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """BatchNorm whose statistics are those of the whole batch, over all devices."""
+def allclose(a: NDArray, b: NDArray, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Whether ``|a - b| <= atol + rtol |b|`` for all elements: an array of one uint8, 1 or 0."""
 def arange_like(data: NDArray, start: float = 0.0, step: float = 1.0, repeat: int = 1, ctx: ContextLike = '', axis: int | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Values from `start` by `step`, as many as the input or one of its axes has elements."""
 def bipartite_matching(data: NDArray, is_ascend: bool = False, threshold: float = ..., topk: int = -1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
@@ -57,12 +64,26 @@ def box_nms(data: NDArray, overlap_thresh: float = 0.5, valid_thresh: float = 0.
     """Boxes sorted by score, without those that overlap a better one (non-maximum suppression)."""
 def box_non_maximum_suppression(data: NDArray, overlap_thresh: float = 0.5, valid_thresh: float = 0.0, topk: int = -1, coord_start: int = 2, score_index: int = 1, id_index: int = -1, background_id: int = -1, force_suppress: bool = False, in_format: Literal['center', 'corner'] = 'corner', out_format: Literal['center', 'corner'] = 'corner', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Boxes sorted by score, without those that overlap a better one (non-maximum suppression)."""
+def count_sketch(data: NDArray, h: NDArray, s: NDArray, out_dim: int, processing_batch_size: int = 32, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Count sketches: each number of a line is added, with a sign, to one of `out_dim` sums."""
 def ctc_loss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Connectionist temporal classification (Graves et al., 2006)."""
+def div_sqrt_dim(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """``data / sqrt(d)`` with d the length of the last axis: attention's scale."""
+def fft(data: NDArray, compute_size: int = 128, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Fourier transforms along the last axis: (..., d) real gives (..., 2 d)."""
+def gradientmultiplier(data: NDArray, scalar: float = 1.0, is_int: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """The input itself; its gradient is multiplied by `scalar` (negative: gradient reversal)."""
 def group_adagrad_update(weight: NDArray, grad: NDArray, history: NDArray, lr: float, rescale_grad: float = 1.0, clip_gradient: float = -1.0, epsilon: float = 1e-05, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """AdaGrad with one number for each row: ``history += mean(g ** 2)`` over a row, ``output = weight - lr * g / sqrt(history + epsilon)`` with ``g = rescale_grad * grad``, clipped."""
 def hawkesll(lda: NDArray, alpha: NDArray, beta: NDArray, state: NDArray, lags: NDArray, marks: NDArray, valid_length: NDArray, max_time: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """Log likelihood of marked Hawkes processes with exponential decay, and states at the end."""
+def ifft(data: NDArray, compute_size: int = 128, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Inverse Fourier transforms along the last axis, unscaled: (..., 2 d) gives (..., d)."""
+def index_array(data: NDArray, axes: ShapeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """The place of each element of `data`: int64, of data's shape with one axis more."""
+def index_copy(old_tensor: NDArray, index_vector: NDArray, new_tensor: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """`old_tensor` with rows replaced: ``out[index_vector[i]] = new_tensor[i]``."""
 def interleaved_matmul_encdec_qk(queries: NDArray, keys_values: NDArray, heads: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Products of queries (query length, batch, heads * dim) and the keys of each head, over the root of their length: (batch * heads, query length, key length)."""
 def interleaved_matmul_encdec_valatt(keys_values: NDArray, attention: NDArray, heads: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -71,3 +92,9 @@ def interleaved_matmul_selfatt_qk(queries_keys_values: NDArray, heads: int, out:
     """Products of queries and keys of each head, over the root of their length."""
 def interleaved_matmul_selfatt_valatt(queries_keys_values: NDArray, attention: NDArray, heads: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Products of attention (batch * heads, length, length) and the values of each head: (length, batch, heads * dim)."""
+def quadratic(data: NDArray, a: float = 0.0, b: float = 0.0, c: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """``a * data ** 2 + b * data + c``, element by element."""
+def round_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Nearest integer of each element, whose gradient is that of the input: straight through."""
+def sign_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Sign of each element, whose gradient is that of the input: straight through."""

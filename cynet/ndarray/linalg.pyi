@@ -11,7 +11,7 @@ def extracttrian(A: NDArray, offset: int = 0, lower: bool = True, out: NDArray |
     """One triangle of each square matrix as a vector."""
 def gelqf(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """LQ factorizations ``A = L Q``: the outputs are Q and L."""
-def gemm(A: NDArray, B: NDArray, C: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, beta: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def gemm(A: NDArray, B: NDArray, C: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Products of matrices, with a sum: ``alpha op(A) op(B) + beta C``."""
 def gemm2(A: NDArray, B: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Products of matrices: ``alpha op(A) op(B)``; op transposes where asked to."""

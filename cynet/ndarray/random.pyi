@@ -37,6 +37,22 @@ def negative_binomial_like(data: NDArray, k: int = 1, p: float = 1.0, out: NDArr
     """An array of counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p, of the shape and type of `data`."""
 def normal_like(data: NDArray, loc: float = 0.0, scale: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of normally distributed numbers, given by mean and standard deviation, of the shape and type of `data`."""
+def pdf_dirichlet(sample: NDArray, alpha: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under Dirichlet distributions, whose `alpha` is in the last axis."""
+def pdf_exponential(sample: NDArray, lam: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under exponential distributions, 0 outside of what can be drawn."""
+def pdf_gamma(sample: NDArray, alpha: NDArray, beta: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under gamma distributions, 0 outside of what can be drawn."""
+def pdf_generalized_negative_binomial(sample: NDArray, mu: NDArray, alpha: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under negative binomial distributions given by mean and dispersion, 0 outside of what can be drawn."""
+def pdf_negative_binomial(sample: NDArray, k: NDArray, p: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under negative binomial distributions, 0 outside of what can be drawn."""
+def pdf_normal(sample: NDArray, mu: NDArray, sigma: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under normal distributions, 0 outside of what can be drawn."""
+def pdf_poisson(sample: NDArray, lam: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under Poisson distributions, 0 outside of what can be drawn."""
+def pdf_uniform(sample: NDArray, low: NDArray, high: NDArray, is_log: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Densities of samples under uniform distributions over [low, high], 0 outside of what can be drawn."""
 def poisson_like(data: NDArray, lam: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of Poisson distributed counts (in a float type) of mean lam, of the shape and type of `data`."""
 def uniform_like(data: NDArray, low: float = 0.0, high: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -9,7 +9,7 @@ from .graph_hooks import GraphHooks
 from .parameters import Bool, DType, Enum, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, OpReq, ResourceRequest
 from .custom.legacy import NDArrayOp, NumpyOp, PythonOp
-from . import linalg, tensor, update, vision
+from . import contrib, linalg, tensor, update, vision
 
 __all__ = [
     "OPERATORS",
@@ -32,6 +32,7 @@ __all__ = [
     "Shape",
     "Str",
     "compile_pyx",
+    "contrib",
     "detection",
     "extension",
     "get_all_registered_operators",

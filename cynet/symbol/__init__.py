@@ -1,6 +1,7 @@
 """mx.sym: Symbol, and a function for every registered operator."""
 
 from . import _internal, contrib, image, linalg, random
+from .composed import histogram
 from .creation import (
     arange,
     eye,

@@ -9,6 +9,7 @@ from . import contrib as contrib
 from . import image as image
 from . import linalg as linalg
 from . import random as random
+from .composed import histogram as histogram
 from .creation import arange as arange
 from .creation import eye as eye
 from .creation import full as full
@@ -69,6 +70,8 @@ def GridGenerator(data: Symbol | None = None, transform_type: Literal['affine', 
     """Points at which BilinearSampler reads, from affine maps or from a flow."""
 def GroupNorm(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, num_groups: int = 1, eps: float = 1e-05, output_mean_var: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Normalize each group of channels of each sample, then scale and shift it."""
+def IdentityAttachKLSparseReg(data: Symbol | None = None, moving_avg: Symbol | None = None, sparseness_target: float = 0.1, penalty: float = 0.001, momentum: float = 0.9, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """The input itself; backward adds the gradient of a divergence from sparse activations."""
 def InstanceNorm(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, eps: float = 0.001, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Normalize each channel of each sample over its positions, then scale and shift it."""
 def L2Normalization(data: Symbol | None = None, eps: float = 1e-10, mode: Literal['channel', 'instance', 'spatial'] = 'instance', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -213,6 +216,8 @@ def choose_element_0index(data: Symbol | None = None, index: Symbol | None = Non
     """One element of each row along an axis, by index."""
 def clip(data: Symbol | None = None, a_min: float = ..., a_max: float = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Each element limited to [a_min, a_max]."""
+def col2im(data: Symbol | None = None, kernel: ShapeLike = ..., stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), output_size: ShapeLike = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Columns summed into images, where windows overlap: what im2col's gradient does."""
 def concat(*data: Symbol | Sequence[Symbol], dim: int = 1, num_args: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The inputs joined along an existing axis; their other lengths must agree."""
 def cos(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -251,6 +256,8 @@ def expand_dims(data: Symbol | None = None, axis: int = ..., name: str | None = 
     """The input with an axis of length 1 inserted."""
 def expm1(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """``e ** data - 1``, precise near 0."""
+def fill_element_0index(lhs: Symbol | None = None, mhs: Symbol | None = None, rhs: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """`lhs` with one element of each row replaced: ``out[i, rhs[i]] = mhs[i]``."""
 def fix(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Nearest integer towards zero of each element."""
 def flatten(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -273,6 +280,10 @@ def hard_sigmoid(data: Symbol | None = None, alpha: float = 0.2, beta: float = 0
     """``output = alpha * data + beta``, limited to [0, 1]."""
 def identity(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The input itself: ``output = data``."""
+def im2col(data: Symbol | None = None, kernel: ShapeLike = ..., stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Windows that slide over images, each a column: (N, C, *size) gives (N, C * prod(kernel), L)."""
+def khatri_rao(*data: Symbol | Sequence[Symbol], num_args: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Khatri-Rao product: Kronecker products of the matrices' columns, one beside the other."""
 def lamb_update_phase1(weight: Symbol | None = None, grad: Symbol | None = None, mean: Symbol | None = None, var: Symbol | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, bias_correction: bool = True, rescale_grad: float = 1.0, clip_gradient: float = -1.0, t: int = ..., wd: float = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The first phase of LAMB: Adam's step with weight decay, ``mean' / (sqrt(var') + epsilon) + wd * weight``."""
 def lamb_update_phase2(weight: Symbol | None = None, g: Symbol | None = None, r1: Symbol | None = None, r2: Symbol | None = None, lr: float = ..., lower_bound: float = -1.0, upper_bound: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -285,7 +296,7 @@ def linalg_extracttrian(A: Symbol | None = None, offset: int = 0, lower: bool = 
     """One triangle of each square matrix as a vector."""
 def linalg_gelqf(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """LQ factorizations ``A = L Q``: the outputs are Q and L."""
-def linalg_gemm(A: Symbol | None = None, B: Symbol | None = None, C: Symbol | None = None, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, beta: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def linalg_gemm(A: Symbol | None = None, B: Symbol | None = None, C: Symbol | None = None, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Products of matrices, with a sum: ``alpha op(A) op(B) + beta C``."""
 def linalg_gemm2(A: Symbol | None = None, B: Symbol | None = None, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Products of matrices: ``alpha op(A) op(B)``; op transposes where asked to."""
@@ -335,6 +346,8 @@ def min(data: Symbol | None = None, axis: ShapeLike | None = None, keepdims: boo
     """Smallest element over axes; NaN if one is."""
 def min_axis(data: Symbol | None = None, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Smallest element over axes; NaN if one is."""
+def moments(data: Symbol | None = None, axes: ShapeLike | None = None, keepdims: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Mean and variance over `axes`: two outputs, each as of `mean`."""
 def mp_lamb_update_phase1(weight: Symbol | None = None, grad: Symbol | None = None, mean: Symbol | None = None, var: Symbol | None = None, weight32: Symbol | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, bias_correction: bool = True, rescale_grad: float = 1.0, clip_gradient: float = -1.0, t: int = ..., wd: float = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The first phase of LAMB for float16 weights, computed on `weight32`, their float32 masters; the step is float32."""
 def mp_lamb_update_phase2(weight: Symbol | None = None, g: Symbol | None = None, r1: Symbol | None = None, r2: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., lower_bound: float = -1.0, upper_bound: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -401,12 +414,30 @@ def random_negative_binomial(k: int = 1, p: float = 1.0, shape: ShapeLike | None
     """An array of counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p."""
 def random_normal(loc: float = 0.0, scale: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of normally distributed numbers, given by mean and standard deviation."""
+def random_pdf_dirichlet(sample: Symbol | None = None, alpha: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under Dirichlet distributions, whose `alpha` is in the last axis."""
+def random_pdf_exponential(sample: Symbol | None = None, lam: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under exponential distributions, 0 outside of what can be drawn."""
+def random_pdf_gamma(sample: Symbol | None = None, alpha: Symbol | None = None, beta: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under gamma distributions, 0 outside of what can be drawn."""
+def random_pdf_generalized_negative_binomial(sample: Symbol | None = None, mu: Symbol | None = None, alpha: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under negative binomial distributions given by mean and dispersion, 0 outside of what can be drawn."""
+def random_pdf_negative_binomial(sample: Symbol | None = None, k: Symbol | None = None, p: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under negative binomial distributions, 0 outside of what can be drawn."""
+def random_pdf_normal(sample: Symbol | None = None, mu: Symbol | None = None, sigma: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under normal distributions, 0 outside of what can be drawn."""
+def random_pdf_poisson(sample: Symbol | None = None, lam: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under Poisson distributions, 0 outside of what can be drawn."""
+def random_pdf_uniform(sample: Symbol | None = None, low: Symbol | None = None, high: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under uniform distributions over [low, high], 0 outside of what can be drawn."""
 def random_poisson(lam: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of Poisson distributed counts (in a float type) of mean lam."""
 def random_randint(low: int, high: int, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of integers, each of [low, high) equally likely."""
 def random_uniform(low: float = 0.0, high: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of uniform numbers from [low, high)."""
+def ravel_multi_index(data: Symbol | None = None, shape: ShapeLike | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Row-major places from places along axes: (ndim, ...) gives (...)."""
 def rcbrt(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Reciprocal cube root of each element: ``1 / cbrt(data)``."""
 def reciprocal(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -527,6 +558,8 @@ def trunc(data: Symbol | None = None, name: str | None = None, attr: dict[str, s
     """Each element without its fraction."""
 def uniform(low: float = 0.0, high: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of uniform numbers from [low, high)."""
+def unravel_index(data: Symbol | None = None, shape: ShapeLike | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Places along axes from row-major places: (...) gives (ndim, ...)."""
 def where(condition: Symbol | None = None, x: Symbol | None = None, y: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Elements of x where the condition is nonzero, of y elsewhere."""
 def zeros_like(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

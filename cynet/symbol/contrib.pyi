@@ -5,6 +5,8 @@ from typing import Literal
 from ..base.typing import ContextLike, ShapeLike
 from .symbol import Symbol
 
+from .composed import boolean_mask as boolean_mask
+from .composed import rand_zipfian as rand_zipfian
 from .updates import adamw_update as adamw_update
 from .updates import mp_adamw_update as mp_adamw_update
 def AdaptiveAvgPooling2D(data: Symbol | None = None, output_size: ShapeLike = (), name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -39,6 +41,8 @@ def RROIAlign(data: Symbol | None = None, rois: Symbol | None = None, pooled_siz
     """Cut rotated regions into bins and take the mean of bilinear samples of each."""
 def SyncBatchNorm(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, moving_mean: Symbol | None = None, moving_var: Symbol | None = None, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, ndev: int = 1, key: str = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """BatchNorm whose statistics are those of the whole batch, over all devices."""
+def allclose(a: Symbol | None = None, b: Symbol | None = None, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Whether ``|a - b| <= atol + rtol |b|`` for all elements: an array of one uint8, 1 or 0."""
 def arange_like(data: Symbol | None = None, start: float = 0.0, step: float = 1.0, repeat: int = 1, ctx: ContextLike = '', axis: int | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Values from `start` by `step`, as many as the input or one of its axes has elements."""
 def bipartite_matching(data: Symbol | None = None, is_ascend: bool = False, threshold: float = ..., topk: int = -1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -53,12 +57,26 @@ def box_nms(data: Symbol | None = None, overlap_thresh: float = 0.5, valid_thres
     """Boxes sorted by score, without those that overlap a better one (non-maximum suppression)."""
 def box_non_maximum_suppression(data: Symbol | None = None, overlap_thresh: float = 0.5, valid_thresh: float = 0.0, topk: int = -1, coord_start: int = 2, score_index: int = 1, id_index: int = -1, background_id: int = -1, force_suppress: bool = False, in_format: Literal['center', 'corner'] = 'corner', out_format: Literal['center', 'corner'] = 'corner', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Boxes sorted by score, without those that overlap a better one (non-maximum suppression)."""
+def count_sketch(data: Symbol | None = None, h: Symbol | None = None, s: Symbol | None = None, out_dim: int = ..., processing_batch_size: int = 32, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Count sketches: each number of a line is added, with a sign, to one of `out_dim` sums."""
 def ctc_loss(data: Symbol | None = None, label: Symbol | None = None, data_lengths: Symbol | None = None, label_lengths: Symbol | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Connectionist temporal classification (Graves et al., 2006)."""
+def div_sqrt_dim(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """``data / sqrt(d)`` with d the length of the last axis: attention's scale."""
+def fft(data: Symbol | None = None, compute_size: int = 128, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Fourier transforms along the last axis: (..., d) real gives (..., 2 d)."""
+def gradientmultiplier(data: Symbol | None = None, scalar: float = 1.0, is_int: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """The input itself; its gradient is multiplied by `scalar` (negative: gradient reversal)."""
 def group_adagrad_update(weight: Symbol | None = None, grad: Symbol | None = None, history: Symbol | None = None, lr: float = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, epsilon: float = 1e-05, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """AdaGrad with one number for each row: ``history += mean(g ** 2)`` over a row, ``output = weight - lr * g / sqrt(history + epsilon)`` with ``g = rescale_grad * grad``, clipped."""
 def hawkesll(lda: Symbol | None = None, alpha: Symbol | None = None, beta: Symbol | None = None, state: Symbol | None = None, lags: Symbol | None = None, marks: Symbol | None = None, valid_length: Symbol | None = None, max_time: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Log likelihood of marked Hawkes processes with exponential decay, and states at the end."""
+def ifft(data: Symbol | None = None, compute_size: int = 128, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Inverse Fourier transforms along the last axis, unscaled: (..., 2 d) gives (..., d)."""
+def index_array(data: Symbol | None = None, axes: ShapeLike | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """The place of each element of `data`: int64, of data's shape with one axis more."""
+def index_copy(old_tensor: Symbol | None = None, index_vector: Symbol | None = None, new_tensor: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """`old_tensor` with rows replaced: ``out[index_vector[i]] = new_tensor[i]``."""
 def interleaved_matmul_encdec_qk(queries: Symbol | None = None, keys_values: Symbol | None = None, heads: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Products of queries (query length, batch, heads * dim) and the keys of each head, over the root of their length: (batch * heads, query length, key length)."""
 def interleaved_matmul_encdec_valatt(keys_values: Symbol | None = None, attention: Symbol | None = None, heads: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -67,3 +85,9 @@ def interleaved_matmul_selfatt_qk(queries_keys_values: Symbol | None = None, hea
     """Products of queries and keys of each head, over the root of their length."""
 def interleaved_matmul_selfatt_valatt(queries_keys_values: Symbol | None = None, attention: Symbol | None = None, heads: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Products of attention (batch * heads, length, length) and the values of each head: (length, batch, heads * dim)."""
+def quadratic(data: Symbol | None = None, a: float = 0.0, b: float = 0.0, c: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """``a * data ** 2 + b * data + c``, element by element."""
+def round_ste(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Nearest integer of each element, whose gradient is that of the input: straight through."""
+def sign_ste(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Sign of each element, whose gradient is that of the input: straight through."""

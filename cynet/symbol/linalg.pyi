@@ -10,7 +10,7 @@ def extracttrian(A: Symbol | None = None, offset: int = 0, lower: bool = True, n
     """One triangle of each square matrix as a vector."""
 def gelqf(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """LQ factorizations ``A = L Q``: the outputs are Q and L."""
-def gemm(A: Symbol | None = None, B: Symbol | None = None, C: Symbol | None = None, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, beta: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def gemm(A: Symbol | None = None, B: Symbol | None = None, C: Symbol | None = None, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Products of matrices, with a sum: ``alpha op(A) op(B) + beta C``."""
 def gemm2(A: Symbol | None = None, B: Symbol | None = None, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Products of matrices: ``alpha op(A) op(B)``; op transposes where asked to."""

@@ -36,6 +36,22 @@ def negative_binomial_like(data: Symbol | None = None, k: int = 1, p: float = 1.
     """An array of counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p, of the shape and type of `data`."""
 def normal_like(data: Symbol | None = None, loc: float = 0.0, scale: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of normally distributed numbers, given by mean and standard deviation, of the shape and type of `data`."""
+def pdf_dirichlet(sample: Symbol | None = None, alpha: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under Dirichlet distributions, whose `alpha` is in the last axis."""
+def pdf_exponential(sample: Symbol | None = None, lam: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under exponential distributions, 0 outside of what can be drawn."""
+def pdf_gamma(sample: Symbol | None = None, alpha: Symbol | None = None, beta: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under gamma distributions, 0 outside of what can be drawn."""
+def pdf_generalized_negative_binomial(sample: Symbol | None = None, mu: Symbol | None = None, alpha: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under negative binomial distributions given by mean and dispersion, 0 outside of what can be drawn."""
+def pdf_negative_binomial(sample: Symbol | None = None, k: Symbol | None = None, p: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under negative binomial distributions, 0 outside of what can be drawn."""
+def pdf_normal(sample: Symbol | None = None, mu: Symbol | None = None, sigma: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under normal distributions, 0 outside of what can be drawn."""
+def pdf_poisson(sample: Symbol | None = None, lam: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under Poisson distributions, 0 outside of what can be drawn."""
+def pdf_uniform(sample: Symbol | None = None, low: Symbol | None = None, high: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Densities of samples under uniform distributions over [low, high], 0 outside of what can be drawn."""
 def poisson_like(data: Symbol | None = None, lam: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of Poisson distributed counts (in a float type) of mean lam, of the shape and type of `data`."""
 def uniform_like(data: Symbol | None = None, low: float = 0.0, high: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

@@ -212,6 +212,7 @@ FORMULAS = {
     "log_softmax": _log_softmax,
     "SoftmaxActivation": _softmax_activation,
     "smooth_l1": _smooth_l1,
+    "_contrib_quadratic": lambda p, F, g, x, y: [lambda: g[0] * (x[0] * (2 * p.a) + p.b)],
 }
 for _name, _pair in _BINARY.items():
     _same, _broadcast = _binary(*_pair)

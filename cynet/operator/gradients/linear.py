@@ -11,18 +11,21 @@ _JOINT = """
     GridGenerator _contrib_AdaptiveAvgPooling2D
 """
 _LINALG = "_linalg_extractdiag _linalg_makediag _linalg_extracttrian _linalg_maketrian"
+_CONTRIB = "_contrib_div_sqrt_dim _contrib_fft _contrib_ifft im2col col2im"
 # In the first input alone; the others choose.
 _FIRST = """
     SequenceLast SequenceMask SequenceReverse take batch_take pick gather_nd scatter_nd
     _contrib_BilinearResize2D _contrib_ROIAlign _contrib_RROIAlign _contrib_PSROIPooling
+    _identity_with_attr_like_rhs _contrib_count_sketch
 """
 # Operator -> for each input that it is linear in those that it is multiplied with; the other ones
 # are added. Empty: linear in all inputs together.
 LINEAR = {
-    **{name: {} for name in f"{_JOINT} {_LINALG}".split()},
+    **{name: {} for name in f"{_JOINT} {_LINALG} {_CONTRIB}".split()},
     **{name: {0: ()} for name in _FIRST.split()},
     "Embedding": {1: ()},
     "where": {1: (), 2: ()},
+    "_contrib_index_copy": {0: (), 2: ()},
     "elemwise_mul": {0: (1,), 1: (0,)},
     "broadcast_mul": {0: (1,), 1: (0,)},
     "dot": {0: (1,), 1: (0,)},
@@ -41,5 +44,6 @@ AFFINE = frozenset(
 _FLAT = """
     relu abs clip hard_sigmoid Dropout _plus_scalar _minus_scalar _rminus_scalar _maximum_scalar
     _minimum_scalar _mod_scalar _maximum _minimum
+    _contrib_gradientmultiplier _contrib_round_ste _contrib_sign_ste
 """
 FLAT = frozenset(_FLAT.split())

@@ -196,7 +196,45 @@ def _attention_values(p, F, x, aux, training):
     return [out.reshape((out.shape[0], x[0].shape[1], -1))]
 
 
+def _moments(p, F, x, aux, training):
+    mean = F.mean(x[0], axis=p.axes, keepdims=True)
+    apart = F.square(F.broadcast_sub(x[0], mean))
+    return [F.mean(each, axis=p.axes, keepdims=p.keepdims) for each in (x[0], apart)]
+
+
+def _khatri_rao(p, F, x, aux, training):
+    out = x[0]
+    for each in x[1:]:
+        out = F.broadcast_mul(out.expand_dims(1), each.expand_dims(0))
+        out = out.reshape((-1, each.shape[1]))
+    return [out]
+
+
+def _density(log):
+    """From ``log(F, x, *parameters)``, of arrays that broadcast."""
+
+    def rewritten(p, F, x, aux, training):
+        sample = x[0]
+        wide = [a.reshape(a.shape + (1,) * (sample.ndim - a.ndim)) for a in x[1:]]
+        value = log(F, sample, *[F.broadcast_to(a, shape=sample.shape) for a in wide])
+        return [value if p.is_log else F.exp(value)]
+
+    return rewritten
+
+
+_DENSITIES = {
+    "uniform": lambda F, x, low, high: -F.log(high - low),
+    "normal": lambda F, x, mu, sigma: (
+        F.square((x - mu) / sigma) * -0.5 - F.log(sigma) - 0.5 * np.log(2 * np.pi)
+    ),
+    "exponential": lambda F, x, lam: F.log(lam) - lam * x,
+    "poisson": lambda F, x, lam: F.log(lam) * x.detach() - lam - F.gammaln(x.detach() + 1),
+}
+
 REWRITTEN = {
+    "moments": _moments,
+    "khatri_rao": _khatri_rao,
+    **{f"_random_pdf_{name}": _density(log) for name, log in _DENSITIES.items()},
     "BatchNorm": _batch_norm,
     "_contrib_BatchNormWithReLU": _batch_norm_relu,
     "_contrib_SyncBatchNorm": _batch_norm,

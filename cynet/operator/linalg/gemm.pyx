@@ -29,16 +29,16 @@ class GemmHooks(GraphHooks):
         return 2 * k * prod(out_shapes[0])
 
 
-class Gemm2Property(OperatorProperty):
-    """Products of matrices: ``alpha op(A) op(B)``; op transposes where asked to."""
+_AXIS = "Axis of the matrices' rows; their columns are in the last axis."
+
+
+class _ProductsProperty(OperatorProperty):
+    """Base: products of the matrices A and B."""
 
     inputs_doc = {"A": "The left matrices.", "B": "The right matrices."}
     transpose_a = Bool(False, doc="Take A transposed.")
     transpose_b = Bool(False, doc="Take B transposed.")
     alpha = Double(1.0, doc="A factor of the product.")
-    axis = Int(-2, doc="Axis of the matrices' rows; their columns are in the last axis.")
-
-    graph = GemmHooks(of_nothing=0.0)  # the sum over an axis of length 0
 
     def list_arguments(self):
         return ["A", "B"]
@@ -96,11 +96,20 @@ class Gemm2Property(OperatorProperty):
                             out[axis], out[last], k)
 
 
-class GemmProperty(Gemm2Property):
+class Gemm2Property(_ProductsProperty):
+    """Products of matrices: ``alpha op(A) op(B)``; op transposes where asked to."""
+
+    axis = Int(-2, doc=_AXIS)
+
+    graph = GemmHooks(of_nothing=0.0)  # the sum over an axis of length 0
+
+
+class GemmProperty(_ProductsProperty):
     """Products of matrices, with a sum: ``alpha op(A) op(B) + beta C``."""
 
-    inputs_doc = {**Gemm2Property.inputs_doc, "C": "What is added, of the output's shape."}
+    inputs_doc = {**_ProductsProperty.inputs_doc, "C": "What is added, of the output's shape."}
     beta = Double(1.0, doc="A factor of C.")
+    axis = Int(-2, doc=_AXIS)
 
     graph = GemmHooks(takes_empty=True)
 
@@ -109,9 +118,6 @@ class GemmProperty(Gemm2Property):
 
     def forward_inplace_option(self, in_data, out_data):
         return [(in_data[2], out_data[0])]
-
-    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        return []
 
 
 cdef struct Products:

@@ -3,6 +3,7 @@
 from . import (
     ctc_loss,
     hawkesll,
+    kl_sparse_reg,
     make_loss,
     regression_output,
     softmax_cross_entropy,

@@ -11,6 +11,7 @@ from . import (
     flatten,
     fully_connected,
     group_norm,
+    im2col,
     instance_norm,
     interleaved_attention,
     l2_normalization,

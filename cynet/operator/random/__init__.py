@@ -1,3 +1,3 @@
 """Random operators: distributions, multinomial draws, shuffling."""
 
-from . import choice, distributions
+from . import choice, density, distributions, zipfian

@@ -257,6 +257,33 @@ class ReshapeLikeProperty(OperatorProperty):
         return PiecesOperator(in_types[0], [PieceOf(whole, whole)])
 
 
+class IdentityLikeProperty(OperatorProperty):
+    """The first input itself; the second one has its shape, and no gradient."""
+
+    graph = GraphHooks(shape_only=(1,))
+    inputs_doc = {"lhs": "The array that is given back.", "rhs": "An array of its shape."}
+
+    def list_arguments(self):
+        return ["lhs", "rhs"]
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0] or out_types[0]
+        return [kind, in_types[1] or kind], [kind], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return out_grad
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(in_data[0], out_data[0])]
+
+    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+        return [(out_grad[0], in_grad[0])]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        whole = contiguous((_size(in_shapes[0]),))
+        return PiecesOperator(in_types[0], [PieceOf(whole, whole)])
+
+
 def _range(begin, end, ndim):
     begin = 0 if begin is None else begin + ndim if begin < 0 else begin
     end = ndim if end is None else end + ndim if end < 0 else end
@@ -269,3 +296,4 @@ register_operator("Reshape", ReshapeProperty, aliases=("reshape",))
 register_operator("expand_dims", ExpandDimsProperty)
 register_operator("squeeze", SqueezeProperty)
 register_operator("reshape_like", ReshapeLikeProperty)
+register_operator("_identity_with_attr_like_rhs", IdentityLikeProperty)

@@ -1,0 +1,1 @@
+"""Loops of single operators: Fourier transforms, count sketches, Khatri-Rao products."""

@@ -1,0 +1,198 @@
+"""Functions of mx.nd and mx.nd.contrib that are made of several operators."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ..base.guard import guarded
+from ..operator.tensor.axes import axis_of
+from .creation import array
+from .functions import function_of
+from .ndarray import NDArray
+from .random import uniform
+
+if TYPE_CHECKING:
+    from ..base.typing import ContextLike
+
+
+@guarded
+def histogram(
+    a: NDArray, bins: int | NDArray = 10, range: tuple[float, float] | None = None
+) -> list[NDArray]:
+    """How many numbers lie in each of some intervals.
+
+    Parameters
+    ----------
+    a : NDArray
+        The numbers, any shape.
+    bins : int or NDArray
+        Number of intervals of one width, or their edges, which must not fall.
+    range : tuple of float, optional
+        Lower end of the first and upper end of the last interval; by default the least and the
+        largest number. Not with edges.
+
+    Returns
+    -------
+    list of NDArray
+        Counts, int64, and edges, of a's dtype. Each interval holds its lower edge, the last one its
+        upper edge, too.
+
+    Raises
+    ------
+    ArgumentError
+        When `bins` is less than 1, or `range` is given with edges or falls.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> counts, edges = mx.nd.histogram(mx.nd.array([1, 2, 2, 5, 7]), bins=3)
+    >>> counts.asnumpy().tolist(), edges.asnumpy().tolist()
+    ([3, 0, 2], [1.0, 3.0, 5.0, 7.0])
+    """
+    count = function_of("_histogram")
+    if isinstance(bins, NDArray):
+        if range is not None:
+            raise ArgumentError("histogram: range has no meaning beside edges in bins")
+        return count(a, bins)
+    if not hasattr(bins, "__index__"):
+        raise ArgumentTypeError(f"histogram: bins must be an int or an NDArray, got {shown(bins)}")
+    if bins < 1:
+        raise ArgumentError(f"histogram: bins must be at least 1, got {bins}")
+    if range is None:
+        if not a.size:
+            raise ShapeError("histogram: an array without elements has no range; give one")
+        range = (a.min().asscalar().item(), a.max().asscalar().item())
+    return count(a, bin_cnt=bins, range=range)
+
+
+def boolean_mask(data: NDArray, index: NDArray, axis: int = 0) -> NDArray:
+    """The parts of `data` along an axis where `index` is not 0.
+
+    The output's shape depends on the values of `index`, which are waited for; so there is no such
+    operator in a graph. Gradients flow to `data`.
+
+    Parameters
+    ----------
+    data : NDArray
+    index : NDArray
+        One number for each part along `axis`.
+    axis : int
+
+    Returns
+    -------
+    NDArray
+        Without elements where all of `index` is 0.
+
+    Raises
+    ------
+    ShapeError
+        When `index` has not one axis of data's length.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> data = mx.nd.array([[1, 2], [3, 4], [5, 6]])
+    >>> mx.nd.contrib.boolean_mask(data, mx.nd.array([1, 0, 1])).asnumpy().tolist()
+    [[1.0, 2.0], [5.0, 6.0]]
+    """
+    for name, value in (("data", data), ("index", index)):
+        if not isinstance(value, NDArray):
+            raise ArgumentTypeError(
+                f"boolean_mask: {name} must be an NDArray, got {type(value).__name__}; the shape "
+                "of its output depends on values, so a graph cannot hold it"
+            )
+    axis = axis_of(axis, data.ndim, "boolean_mask: axis")
+    if index.shape != (data.shape[axis],):
+        raise ShapeError(
+            f"boolean_mask: index has shape {index.shape}, expected ({data.shape[axis]},), the "
+            f"length of axis {axis} of data {data.shape}"
+        )
+    rows = np.flatnonzero(index.asnumpy())
+    return function_of("take")(data, array(rows, ctx=data.ctx, dtype="int64"), axis=axis)
+
+
+def isfinite(data: NDArray) -> NDArray:
+    """1 where an element is neither infinite nor NaN, else 0; data's dtype.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.contrib.isfinite(mx.nd.array([1, float("nan"), float("inf")])).asnumpy().tolist()
+    [1.0, 0.0, 0.0]
+    """
+    return 1 - isnan(data) - isinf(data)
+
+
+def isinf(data: NDArray) -> NDArray:
+    """1 where an element is infinite, else 0; data's dtype.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.contrib.isinf(mx.nd.array([1, float("nan"), -float("inf")])).asnumpy().tolist()
+    [0.0, 0.0, 1.0]
+    """
+    return function_of("abs")(data) == np.inf
+
+
+def isnan(data: NDArray) -> NDArray:
+    """1 where an element is NaN, else 0; data's dtype.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.contrib.isnan(mx.nd.array([1, float("nan"), float("inf")])).asnumpy().tolist()
+    [0.0, 1.0, 0.0]
+    """
+    return data != data
+
+
+def rand_zipfian(
+    true_classes: NDArray, num_sampled: int, range_max: int, ctx: ContextLike | None = None
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Candidates drawn from a Zipfian distribution, and how often classes are expected in them.
+
+    Of classes sorted by falling frequency, class c has probability
+    ``log((c + 2) / (c + 1)) / log(range_max + 1)``.
+
+    Parameters
+    ----------
+    true_classes : NDArray
+        Classes, any shape.
+    num_sampled : int
+        How many candidates are drawn, with repetition.
+    range_max : int
+        Classes are below it.
+    ctx : Context, optional
+
+    Returns
+    -------
+    tuple of NDArray
+        Candidates (num_sampled), int64; expected counts of the true classes and of the candidates,
+        float64.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> drawn, of_true, of_drawn = mx.nd.contrib.rand_zipfian(mx.nd.array([3]), 4, 5)
+    >>> drawn.shape, round(of_true.asscalar().item(), 4), of_drawn.shape
+    ((4,), 0.4981, (4,))
+    """
+    for name, value in (("num_sampled", num_sampled), ("range_max", range_max)):
+        if not hasattr(value, "__index__") or value < 1:
+            raise ArgumentError(f"rand_zipfian: {name} must be an int >= 1, got {shown(value)}")
+    width = math.log(range_max + 1)
+    if isinstance(true_classes, NDArray):
+        ctx = true_classes.ctx if ctx is None else ctx
+    drawn = uniform(0, width, shape=(num_sampled,), dtype="float64", ctx=ctx)
+    drawn = (function_of("exp")(drawn) - 1).astype("int64") % range_max
+
+    def expected(classes):
+        c = classes.astype("float64")
+        return function_of("log")((c + 2) / (c + 1)) * (num_sampled / width)
+
+    return drawn, expected(true_classes), expected(drawn)

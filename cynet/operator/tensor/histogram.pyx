@@ -1,0 +1,127 @@
+"""_histogram: counts of numbers in intervals, and the intervals' edges."""
+
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
+from ..._typedefs cimport TBlob, dtype_size, kAddTo
+from ...kernels.reduce.histogram cimport count_into_bins, even_edges, falling_edge
+from .._base cimport Operator, OpContext
+from ..results cimport deliver, room_for
+
+from ...base.errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..graph_hooks import GraphHooks
+from ..parameters import FloatTuple, IntOrNone
+from ..property import OperatorProperty, ResourceRequest, merge_shapes
+
+
+class HistogramProperty(OperatorProperty):
+    """How many numbers of `data` lie in each interval; int64 counts, and the edges.
+
+    The intervals are `bin_cnt` ones of one width over `range`, or those between the numbers of
+    `bins`, which must not fall. Each holds its lower edge, the last one its upper edge, too.
+    Numbers outside and NaN are not counted.
+    """
+
+    differentiable = False
+    graph = GraphHooks(takes_empty=True)
+    inputs_doc = {"data": "The numbers, any shape.", "bins": "Edges; not with `bin_cnt`."}
+    bin_cnt = IntOrNone(None, doc="Number of intervals; None takes `bins`.")
+    range = FloatTuple(None, doc="Lower end of the first and upper end of the last interval.")
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        where = f"operator {self.op_name}: parameter"
+        if (self.bin_cnt is None) != (self.range is None):
+            raise ArgumentError(f"{where}s 'bin_cnt' and 'range' are given both or none, got "
+                                f"{self.bin_cnt} and {self.range}")
+        if self.bin_cnt is None:
+            return
+        if self.bin_cnt < 1:
+            raise ArgumentError(f"{where} 'bin_cnt' must be at least 1, got {self.bin_cnt}")
+        if len(self.range) != 2 or not -INF < self.range[0] <= self.range[1] < INF:
+            raise ArgumentError(f"{where} 'range' takes two finite numbers, the lower one first, "
+                                f"got {self.range}")
+
+    def list_arguments(self):
+        return ["data", "bins"] if self.bin_cnt is None else ["data"]
+
+    def list_outputs(self):
+        return ["output0", "output1"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        if self.bin_cnt is not None:
+            counts = merge_shapes((self.bin_cnt,), out_shapes[0])
+            return list(in_shapes), [counts, merge_shapes((self.bin_cnt + 1,), out_shapes[1])], []
+        bins = merge_shapes(in_shapes[1], out_shapes[1])
+        if bins is None:
+            return list(in_shapes), list(out_shapes), []
+        if len(bins) != 1 or bins[0] == 1:
+            raise ShapeError(f"operator {self.op_name}: 'bins' has shape {tuple(bins)}, expected "
+                             "one axis of at least two edges")
+        counts = merge_shapes((bins[0] - 1 if bins[0] else 0,), out_shapes[0])
+        return [in_shapes[0], bins], [counts, bins], []
+
+    def infer_type(self, in_types, out_types):
+        kind = next((t for t in (*in_types, out_types[1]) if t is not None), None)
+        if any(t not in (None, kind) for t in in_types):
+            raise ArgumentError(f"operator {self.op_name}: 'data' is {in_types[0]} but 'bins' is "
+                                f"{in_types[1]}")
+        return [kind] * len(in_types), ["int64", kind], []
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space, ResourceRequest.temp_space]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        if in_types[0] == "bool":
+            raise ArgumentError(f"operator {self.op_name} does not take arrays of bool")
+        low, high = self.range or (0.0, 0.0)
+        if low == high:  # as NumPy
+            low, high = low - 0.5, high + 0.5
+        return HistogramOperator(self.bin_cnt or 0, low, high)
+
+
+INF = float("inf")
+
+
+cdef int _falls(int64_t which) except -1 with gil:
+    raise ArgumentError(f"operator _histogram: 'bins' must not fall; edge {which} is below the one "
+                        "before it, or NaN")
+
+
+cdef class HistogramOperator(Operator):
+    """`bins` intervals over [low, high]; 0: those of the second input."""
+
+    cdef int64_t bins
+    cdef double low, high
+
+    def __init__(self, bins, low, high):
+        self.bins, self.low, self.high = bins, low, high
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef int64_t bins = out_data[0].size, bad
+        cdef int dtype = in_data[0].dtype
+        cdef int wanted[2]
+        cdef void* edges
+        cdef int64_t* counts
+        # edges are needed also where nobody asks for them
+        wanted[0], wanted[1] = kAddTo if req[0] == 0 else req[0], kAddTo if req[1] == 0 else req[1]
+        counts = <int64_t*>room_for(ctx, out_data, wanted, 0)
+        edges = room_for(ctx, out_data, wanted, 1)
+        if self.bins:
+            even_edges(dtype, bins, self.low, self.high, edges)
+        else:
+            bad = falling_edge(dtype, in_data[1].data, bins + 1)
+            if bad >= 0:
+                _falls(bad)
+            memcpy(edges, in_data[1].data, (bins + 1) * dtype_size(dtype))
+        memset(counts, 0, bins * sizeof(int64_t))
+        count_into_bins(dtype, in_data[0].data, in_data[0].size, self.bins != 0, edges, bins,
+                        counts)
+        deliver(out_data, req, 0, counts)
+        deliver(out_data, req, 1, edges)
+        return 0
+
+
+register_operator("_histogram", HistogramProperty)

@@ -1,0 +1,63 @@
+"""Functions of mx.sym and mx.sym.contrib that are made of several operators."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..base.guard import guarded
+from .creation import _call
+from .random import uniform
+from .symbol import Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@guarded
+def histogram(
+    a: Symbol, bins: int | Symbol = 10, range: Sequence[float] | None = None, **kwargs: Any
+) -> Symbol:
+    """How many numbers lie in each of some intervals, see ``mx.nd.histogram``.
+
+    A number of intervals needs a `range`: a graph does not know the values.
+    """
+    if isinstance(bins, Symbol):
+        if range is not None:
+            raise ArgumentError("histogram: range has no meaning beside edges in bins")
+        return _call("_histogram", a, bins, **kwargs)
+    if not hasattr(bins, "__index__"):
+        raise ArgumentTypeError(f"histogram: bins must be an int or a Symbol, got {shown(bins)}")
+    if range is None:
+        raise ArgumentError("histogram: in a graph, whose values are not known, give a range")
+    return _call("_histogram", a, bin_cnt=bins, range=range, **kwargs)
+
+
+def boolean_mask(data: Symbol, index: Symbol, axis: int = 0) -> Symbol:
+    """Refused: the output's shape would depend on values, which a graph does not know.
+
+    ``mx.nd.contrib.boolean_mask`` computes it of arrays.
+    """
+    raise ArgumentError(
+        "boolean_mask: its output's shape depends on values, which a graph cannot hold; use "
+        "mx.nd.contrib.boolean_mask outside of the graph, or where() with zeros"
+    )
+
+
+def rand_zipfian(
+    true_classes: Symbol, num_sampled: int, range_max: int
+) -> tuple[Symbol, Symbol, Symbol]:
+    """Candidates drawn from a Zipfian distribution, see ``mx.nd.contrib.rand_zipfian``."""
+    for name, value in (("num_sampled", num_sampled), ("range_max", range_max)):
+        if not hasattr(value, "__index__") or value < 1:
+            raise ArgumentError(f"rand_zipfian: {name} must be an int >= 1, got {shown(value)}")
+    width = math.log(range_max + 1)
+    drawn = uniform(0, width, shape=(num_sampled,), dtype="float64")
+    drawn = _call("Cast", _call("exp", drawn) - 1, dtype="int64") % range_max
+
+    def expected(classes):
+        c = _call("Cast", classes, dtype="float64")
+        return _call("log", (c + 2) / (c + 1)) * (num_sampled / width)
+
+    return drawn, expected(true_classes), expected(drawn)
