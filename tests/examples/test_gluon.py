@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
+from tests.fixtures import ctc_reader
 
 FOLDER = Path(__file__).parent.parent.parent / "examples" / "gluon"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "common")
@@ -112,6 +113,27 @@ def test_custom_layer(run, tmp_path):
 def test_transformer(run, tmp_path):
     assert run("transformer", "--epochs", "3", "--samples", "3200", "--length", "5") > 0.5
     check_plot(tmp_path / "sorter.svg")
+
+
+def test_ctc_line_reader(run, tmp_path):
+    assert run("ctc_line_reader", "--epochs", "6", "--samples", "1600", "--digits", "3") > 0.5
+    check_plot(tmp_path / "reader.svg")
+    net = mx.gluon.SymbolBlock.imports(
+        tmp_path / "reader-symbol.json", "data", tmp_path / "reader-0000.params"
+    )
+    assert net(mx.nd.zeros((2, 1, 8, 48))).shape == (2, 24, 11)
+
+
+def test_ctc_line_reader_against_mxnet(monkeypatch):
+    """Names, scores, losses and gradients of MXNet 1.9.1 with the same weights."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.delitem(sys.modules, "common", raising=False)
+    found = ctc_reader.arrays(mx, ctc_reader.program())
+    monkeypatch.delitem(sys.modules, "common")
+    with np.load(ctc_reader.HERE / "ctc_reader.npz") as wanted:
+        assert list(found) == list(wanted)
+        for name, array in wanted.items():
+            np.testing.assert_allclose(found[name], array, 1e-4, 1e-5, err_msg=name)
 
 
 def test_word_language_model(run, tmp_path):
