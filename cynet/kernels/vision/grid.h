@@ -6,7 +6,7 @@
 
 namespace cynet {
 
-// The distance of n places from -1 to 1, and the first of them: the middle where there is one alone.
+// The distance of n places from -1 to 1, and place i of them: the middle where there is one alone.
 template <typename T>
 CYNET_XINLINE T spacing(int64_t n) {
   return n > 1 ? T(2) / static_cast<T>(n - 1) : T(0);
