@@ -1,5 +1,34 @@
-"""mx.contrib.amp: no operator changes its dtype by itself; ``mx.gluon.autocast`` does by layer."""
+"""mx.contrib.amp: automatic mixed precision, float16 where networks bear it, else float32."""
 
 from . import amp
+from .amp import init
+from .convert import convert_hybrid_block, convert_model, convert_symbol
+from .lists import (
+    list_conditional_fp32_ops,
+    list_fp32_ops,
+    list_loss_output_functions,
+    list_lp16_fp32_ops,
+    list_lp16_ops,
+    list_lp16_use_fp32_params,
+    list_widest_type_cast,
+)
+from .scaler import LossScaler, init_trainer, scale_loss, unscale
 
-__all__ = ["amp"]
+__all__ = [
+    "LossScaler",
+    "amp",
+    "convert_hybrid_block",
+    "convert_model",
+    "convert_symbol",
+    "init",
+    "init_trainer",
+    "list_conditional_fp32_ops",
+    "list_fp32_ops",
+    "list_loss_output_functions",
+    "list_lp16_fp32_ops",
+    "list_lp16_ops",
+    "list_lp16_use_fp32_params",
+    "list_widest_type_cast",
+    "scale_loss",
+    "unscale",
+]

@@ -1,3 +1,47 @@
-"""Whether automatic mixed precision is on, as packages ask before they compute."""
+"""Whether automatic mixed precision is on, as packages ask before they compute; `init`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ... import symbol as sym
+from ...gluon.block.hybridized import install_conversion
+from .convert import convert_symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _amp_initialized = False
+
+
+def init(
+    target_dtype: str = "float16",
+    target_precision_ops: Sequence[str] | None = None,
+    conditional_fp32_ops: Sequence[tuple[str, str, Sequence[str]]] | None = None,
+    fp32_ops: Sequence[str] | None = None,
+) -> None:
+    """From now on hybridized Blocks compute in mixed precision, as `convert_symbol` says.
+
+    Graphs made before stay as they are, and so do calls that run operator by operator, symbols
+    (`convert_symbol`) and Modules. On the CPU float16 is computed in float32 between two
+    conversions: it shows what float16 does to a network, and is slower than float32.
+
+    Parameters
+    ----------
+    target_dtype : str
+        ``'float16'``.
+    target_precision_ops, fp32_ops : list of str, optional
+        Operators for float16 and for float32, in place of `list_lp16_ops`, `list_fp32_ops`.
+    conditional_fp32_ops : list of (str, str, list of str), optional
+        In place of `list_conditional_fp32_ops`.
+    """
+    global _amp_initialized
+
+    def convert(symbol):
+        return convert_symbol(
+            symbol, target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops
+        )
+
+    convert(sym.identity(sym.var("checked")))  # what does not fit is refused now
+    install_conversion(convert)
+    _amp_initialized = True

@@ -18,6 +18,14 @@ from .structure import Fixed, Table, flatten, regroup
 from .traced import UntraceableError
 from .watch import Watch
 
+_conversions = []  # what changes the graphs that are to run: contrib/amp
+
+
+def install_conversion(function):
+    """Have the graphs made from now on changed by ``function(symbol)``."""
+    _conversions[:] = [function]
+
+
 _MOST_SIGNATURES = 128  # of which it is known which graph serves them
 _TRAINS = 2  # of the thread's flags
 _MOST_GRAPHS = 16  # of one format of arguments
@@ -46,6 +54,8 @@ class _Plan:
         hook = block._op_hook or (watch() and (watch(), False))
         self.watch = None if hook is None else Watch(graph.symbol, *hook)
         symbol = graph.symbol if self.watch is None else self.watch.symbol
+        for convert in _conversions:
+            symbol = convert(symbol)
         self.op = executor.CachedOp(symbol)
         params = graph.params
         places = {name: i for i, name in enumerate(graph.inputs)}

@@ -1,0 +1,271 @@
+"""Graphs in mixed precision: casts put in where operators compute in float16 or in float32."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import gluon
+from ... import symbol as sym
+from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
+from ...context import current_context
+from ...operator import OPERATORS
+from ...symbol import Symbol
+from ...symbol.node import Node, topological_order
+from . import lists
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...base.typing import Context, NDArray
+
+LOW, FULL = "float16", "float32"
+
+
+class _Rules:
+    """What becomes of each operator."""
+
+    def __init__(self, low, full, conditional, excluded):
+        self.low = self._known("target_dtype_ops", lists.LOW if low is None else low)
+        self.full = self._known("fp32_ops", lists.list_fp32_ops() if full is None else full)
+        both = self.low & self.full
+        if both:
+            raise ArgumentError(f"amp: {min(both)} is in target_dtype_ops and in fp32_ops")
+        conditional = lists.CONDITIONAL if conditional is None else conditional
+        self.conditional = {}
+        for operator, parameter, values in conditional:
+            self._known("conditional_fp32_ops", [operator])
+            self.conditional.setdefault(operator, []).append((parameter, list(values)))
+        self.widest = set(lists.WIDEST) - self.low - self.full
+        self.excluded = set(excluded or ())
+
+    @staticmethod
+    def _known(what, names):
+        for name in names:
+            if name not in OPERATORS:
+                raise ArgumentError(f"amp: {what} names {shown(name)}, which is no operator")
+        return {OPERATORS.get(name).name for name in names}
+
+    def dtype_of(self, node):
+        """The dtype that the operator of a node computes in; None: whatever comes in."""
+        name = node.op.name
+        if name in self.low:
+            return FULL if node.name in self.excluded else LOW
+        if name in self.full:
+            return FULL
+        for parameter, values in self.conditional.get(name, ()):
+            if str(getattr(node.prop, parameter)) in values:
+                return FULL
+        return None
+
+
+class _Converter:
+    def __init__(self, rules):
+        self.rules = rules
+        self.new = {}  # id of an old node -> its new one
+        self.kind = {}  # new entry -> the dtype of its values, where that is known
+        self.casts = {}  # (new entry, dtype) -> the entry of its cast
+
+    def entry(self, old):
+        return self.new[id(old[0])], old[1]
+
+    def convert(self, heads):
+        for node in topological_order(heads):
+            if node.op is None:
+                self.new[id(node)] = node
+                self.kind[node, 0] = FULL
+            else:
+                self.new[id(node)] = self._node(node)
+        return [self.entry(each) for each in heads]
+
+    def _node(self, node):
+        inputs = [self.entry(each) for each in node.inputs]
+        n, wanted = node.num_args, self.rules.dtype_of(node)
+        kinds = {self.kind.get(each) for each in inputs[:n]}
+        if wanted is not None:
+            inputs[:n] = [self._cast(each, wanted) for each in inputs[:n]]
+            found = wanted
+        elif node.op.name in self.rules.widest and n > 1 and kinds != {LOW} and kinds != {FULL}:
+            name = f"{node.name}_amp_multicast"
+            operator = OPERATORS.get("amp_multicast")
+            params = {"num_outputs": str(n)}
+            many = Node(operator, name, {}, params, operator.prop(num_outputs=n), inputs[:n])
+            inputs[:n] = [(many, i) for i in range(n)]
+            found = FULL if FULL in kinds else None
+        else:  # that of the first input, which the others follow or are beside
+            found = self.kind.get(inputs[0]) if n else None
+        new = Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
+        for i in range(new.num_outputs):
+            self.kind[new, i] = found
+        return new
+
+    def _cast(self, entry, dtype):
+        if self.kind.get(entry) == dtype:
+            return entry
+        known = self.casts.get((entry, dtype))
+        if known is None:
+            node = entry[0]
+            name = node.name if node.op is None else node.output_name(entry[1])
+            operator = OPERATORS.get("amp_cast")
+            made = Node(operator, f"{name}_amp_cast_{dtype}", {}, {"dtype": dtype},
+                        operator.prop(dtype=dtype), [entry])  # fmt: skip
+            known = self.casts[entry, dtype] = made, 0
+            self.kind[known] = dtype
+        return known
+
+
+def convert_symbol(
+    sym: Symbol,
+    target_dtype: str = "float16",
+    target_dtype_ops: Sequence[str] | None = None,
+    fp32_ops: Sequence[str] | None = None,
+    conditional_fp32_ops: Sequence[tuple[str, str, Sequence[str]]] | None = None,
+    excluded_sym_names: Sequence[str] | None = None,
+    data_names: Sequence[str] | None = None,
+    cast_optional_params: bool = False,
+) -> Symbol:
+    """A symbol whose convolutions and fully connected layers compute in float16.
+
+    Variables stay float32: ``amp_cast`` converts what an operator reads, ``amp_multicast`` brings
+    the inputs of sums and products together.
+
+    Parameters
+    ----------
+    sym : Symbol
+    target_dtype : str
+        ``'float16'``.
+    target_dtype_ops, fp32_ops : list of str, optional
+        Operators for float16 and for float32, in place of `list_lp16_ops`, `list_fp32_ops`.
+    conditional_fp32_ops : list of (str, str, list of str), optional
+        In place of `list_conditional_fp32_ops`.
+    excluded_sym_names : list of str, optional
+        Nodes that stay float32.
+    data_names, cast_optional_params
+        Accepted for MXNet's sake: which variables are data makes no difference here.
+
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentError
+        Another dtype, an unknown operator or node.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    >>> convert_symbol(net).get_internals().list_outputs()[:3]
+    ['data', 'data_amp_cast_float16_output', 'fc_weight']
+    """
+    if not isinstance(sym, Symbol):
+        raise ArgumentTypeError(f"convert_symbol takes a Symbol, got {shown(sym)}")
+    lists.check_dtype(target_dtype)
+    names = {node.name for node in topological_order(sym.entries)}
+    for name in excluded_sym_names or ():
+        if name not in names:
+            raise ArgumentError(f"amp: excluded_sym_names has {shown(name)}, which is no node")
+    rules = _Rules(target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
+    return Symbol(_Converter(rules).convert(sym.entries))
+
+
+def convert_model(
+    sym: Symbol,
+    arg_params: dict[str, NDArray],
+    aux_params: dict[str, NDArray],
+    target_dtype: str = "float16",
+    target_dtype_ops: Sequence[str] | None = None,
+    fp32_ops: Sequence[str] | None = None,
+    conditional_fp32_ops: Sequence[tuple[str, str, Sequence[str]]] | None = None,
+    excluded_sym_names: Sequence[str] | None = None,
+    cast_optional_params: bool = False,
+) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
+    """`convert_symbol`, and the parameters that go with it.
+
+    Parameters
+    ----------
+    sym, target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names
+        See `convert_symbol`.
+    arg_params, aux_params : dict of str to NDArray
+    cast_optional_params : bool
+        Store parameters in float16 that nothing reads but float16 operators.
+
+    Returns
+    -------
+    (Symbol, dict, dict)
+    """
+    new = convert_symbol(
+        sym, target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names
+    )
+    arguments = dict(arg_params)
+    if cast_optional_params:
+        for name in _read_in_float16(new) & arguments.keys():
+            arguments[name] = arguments[name].astype(LOW)
+    return new, arguments, dict(aux_params)
+
+
+def _read_in_float16(symbol):
+    """Names of variables that nothing reads but casts to float16."""
+    readers = {}
+    for node in topological_order(symbol.entries):
+        for source, _ in node.inputs:
+            if source.op is None:
+                low = node.op.name == "amp_cast" and node.prop.dtype == LOW
+                readers.setdefault(source.name, []).append(low)
+    return {name for name, low in readers.items() if all(low)}
+
+
+def convert_hybrid_block(
+    block: Any,
+    target_dtype: str = "float16",
+    target_dtype_ops: Sequence[str] | None = None,
+    fp32_ops: Sequence[str] | None = None,
+    conditional_fp32_ops: Sequence[tuple[str, str, Sequence[str]]] | None = None,
+    excluded_sym_names: Sequence[str] | None = None,
+    ctx: Context | None = None,
+    cast_optional_params: bool = False,
+) -> gluon.SymbolBlock:
+    """A SymbolBlock that computes a hybridized Block in mixed precision, with copies of its
+    parameters.
+
+    Parameters
+    ----------
+    block : HybridBlock
+        Hybridized, and called once.
+    target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names
+        See `convert_symbol`.
+    ctx : Context, optional
+        Where the copies are; the current one when not given.
+    cast_optional_params : bool
+        See `convert_model`.
+
+    Returns
+    -------
+    SymbolBlock
+
+    Raises
+    ------
+    StateError
+        The Block has no graph yet.
+    """
+    if not isinstance(block, gluon.HybridBlock):
+        raise ArgumentTypeError(f"convert_hybrid_block takes a HybridBlock, got {shown(block)}")
+    cached = block._cached
+    graph = None if cached is None else cached.graph_to_export()
+    if graph is None:
+        raise StateError(f"{block.name} has no graph yet: hybridize it and call it once")
+    symbol, params, constants = graph
+    values = {name: each.data().copy() for name, each in params.items()}
+    values.update(constants)
+    new, values, _ = convert_model(
+        symbol, values, {}, target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops,
+        excluded_sym_names, cast_optional_params,
+    )  # fmt: skip
+    inputs = [name for name in new.list_inputs() if name not in values]
+    made = gluon.SymbolBlock(new, [sym.var(name) for name in inputs])
+    for name, parameter in made.collect_params().items():
+        parameter.shape = values[name].shape
+        parameter.cast(values[name].dtype)
+        parameter.initialize(ctx=ctx or current_context())
+        parameter.set_data(values[name])
+    return made

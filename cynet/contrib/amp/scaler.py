@@ -1,0 +1,125 @@
+"""Losses scaled up, so that gradients of float16 do not vanish; the scale follows overflows."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from ... import ndarray as nd
+from ...base.errors import ArgumentTypeError, StateError, shown
+from ...gluon import Trainer
+from ...gluon.errors import MismatchError
+from . import amp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class LossScaler:
+    """A scale that is halved at each overflow, and doubled after 2,000 steps without one.
+
+    Parameters
+    ----------
+    init_scale : float
+    scale_factor : float
+    scale_window : int
+
+    Examples
+    --------
+    >>> scaler = LossScaler(scale_window=2)
+    >>> scaler.move(overflow=True), scaler.move(False), scaler.move(False)
+    (32768.0, 32768.0, 65536.0)
+    """
+
+    MOST = 2.0**24
+
+    def __init__(
+        self, init_scale: float = 2.0**16, scale_factor: float = 2.0, scale_window: int = 2000
+    ) -> None:
+        self.loss_scale = init_scale
+        self._factor, self._window, self._unskipped = scale_factor, scale_window, 0
+
+    def has_overflow(self, params: Any) -> bool:
+        """Whether a gradient of these Parameters is infinite or NaN; waits for them."""
+        finite = []
+        by_kind = {}
+        for each in params:
+            if each.grad_req != "null":
+                for grad in each.list_grad():
+                    by_kind.setdefault((grad.context, grad.dtype), []).append(grad)
+        for grads in by_kind.values():
+            finite.append(nd.multi_all_finite(*grads, num_arrays=len(grads)))
+        return any(each.asscalar() == 0 for each in finite)
+
+    def move(self, overflow: bool) -> float:
+        """The scale after a step with or without an overflow."""
+        if overflow:
+            self.loss_scale = max(1.0, self.loss_scale / self._factor)
+            self._unskipped = 0
+        else:
+            self._unskipped += 1
+        if self._unskipped == self._window:
+            self._unskipped = 0
+            self.loss_scale = min(self.MOST, self.loss_scale * self._factor)
+        return self.loss_scale
+
+
+def init_trainer(trainer: Trainer) -> None:
+    """Let a Trainer leave out steps whose gradients overflow, and scale losses for it.
+
+    Parameters
+    ----------
+    trainer : gluon.Trainer
+        That updates its parameters itself.
+
+    Raises
+    ------
+    StateError
+        Before `init`.
+    """
+    if not isinstance(trainer, Trainer):
+        raise ArgumentTypeError(f"amp: init_trainer takes a gluon Trainer, got {shown(trainer)}")
+    if not amp._amp_initialized:
+        raise StateError("amp: call amp.init() before init_trainer")
+    if trainer._wished[1]:
+        raise MismatchError("amp: make the Trainer with update_on_kvstore=False")
+    trainer._amp_loss_scaler = LossScaler()
+    trainer._amp_original_scale = trainer._scale
+
+
+def _scaler_of(trainer, what):
+    scaler = getattr(trainer, "_amp_loss_scaler", None)
+    if scaler is None:
+        raise StateError(f"amp: call init_trainer before {what}")
+    return scaler
+
+
+@contextlib.contextmanager
+def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
+    """The loss, or list of losses, times the scale; the Trainer divides by it.
+
+    Parameters
+    ----------
+    loss : NDArray or list of NDArray
+    optimizer_or_trainer : gluon.Trainer
+        After `init_trainer`.
+    """
+    scaler = _scaler_of(optimizer_or_trainer, "scale_loss")
+    scale = scaler.loss_scale
+    optimizer_or_trainer._scale = optimizer_or_trainer._amp_original_scale / scale
+    if isinstance(loss, (list, tuple)):
+        yield [each * scale for each in loss]
+    else:
+        yield loss * scale
+
+
+def unscale(optimizer_or_trainer: Trainer) -> None:
+    """Divide the gradients by the scale now, to clip them before the step, for example."""
+    trainer = optimizer_or_trainer
+    _scaler_of(trainer, "unscale")
+    factor = trainer._scale / trainer._amp_original_scale
+    for each in trainer._params:
+        if each.grad_req != "null":
+            for grad in each.list_grad():
+                grad[:] = grad * factor
+    trainer._scale = trainer._amp_original_scale
