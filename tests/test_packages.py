@@ -1,8 +1,8 @@
 """Packages written for MXNet, unmodified, against what MXNet 1.9.1 computed with them.
 
-They are there where CYNET_PACKAGES names the folder that ``packages/setup.sh`` filled. The fixtures
+They are there where CYNET_PACKAGES names the folder that ``tests/fixtures/packages/setup.sh`` filled. The fixtures
 were written by the same scripts: ``PYTHONPATH=DIR/nlp DIR_OF_MXNET/bin/python
-tests/compat/packages/nlp_models.py tests/fixtures/nlp_models.npz``, and so for ts_models (whose
+tests/fixtures/packages/nlp_models.py tests/fixtures/nlp_models.npz``, and so for ts_models (whose
 environment's packages but NumPy have to be on the path, too).
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parent
 PACKAGES = Path(os.environ.get("CYNET_PACKAGES") or "no such folder").absolute()
 
 
@@ -23,7 +23,7 @@ def run(script, python, path, tmp_path):
     """What the script writes, run by ``python -m cynet``."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(path), str(ROOT)])}
     out = tmp_path / "found.npz"
-    command = [str(python), "-m", "cynet", str(HERE / "packages" / script), str(out)]
+    command = [str(python), "-m", "cynet", str(HERE / "fixtures" / "packages" / script), str(out)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     with np.load(out) as found:
