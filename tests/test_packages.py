@@ -1,7 +1,7 @@
 """Packages written for MXNet, unmodified, against what MXNet 1.9.1 computed with them.
 
-They are there where CYNET_PACKAGES names the folder that ``tests/fixtures/packages/setup.sh`` filled. The fixtures
-were written by the same scripts: ``PYTHONPATH=DIR/nlp DIR_OF_MXNET/bin/python
+They are there where CYNET_PACKAGES names the folder that ``tests/fixtures/packages/setup.sh``
+filled. The fixtures were written by the same scripts: ``PYTHONPATH=DIR/nlp DIR_OF_MXNET/bin/python
 tests/fixtures/packages/nlp_models.py tests/fixtures/nlp_models.npz``, and so for ts_models (whose
 environment's packages but NumPy have to be on the path, too).
 """
