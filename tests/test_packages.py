@@ -1,6 +1,6 @@
 """Packages written for MXNet, unmodified, against what MXNet 1.9.1 computed with them.
 
-They are there where CYNET_PACKAGES names the folder that ``tests/fixtures/packages/setup.sh``
+They are there where PACKAGES_FOR_MXNET names the folder that ``tests/fixtures/packages/setup.sh``
 filled. The fixtures were written by the same scripts: ``PYTHONPATH=DIR/nlp DIR_OF_MXNET/bin/python
 tests/fixtures/packages/nlp_models.py tests/fixtures/nlp_models.npz``, and so for ts_models (whose
 environment's packages but NumPy have to be on the path, too).
@@ -16,7 +16,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-PACKAGES = Path(os.environ.get("CYNET_PACKAGES") or "no such folder").absolute()
+PACKAGES = Path(os.environ.get("PACKAGES_FOR_MXNET") or "no such folder").absolute()
 
 
 def run(script, python, path, tmp_path):
@@ -36,7 +36,7 @@ def wanted(name):
 
 
 @pytest.mark.skipif(
-    not (PACKAGES / "nlp" / "gluonnlp").exists(), reason="no gluonnlp 0.10.0 in CYNET_PACKAGES"
+    not (PACKAGES / "nlp" / "gluonnlp").exists(), reason="no gluonnlp 0.10.0 in PACKAGES_FOR_MXNET"
 )
 def test_gluonnlp(tmp_path):
     """BERT-base and AWD-LSTM: outputs, losses, gradients, and a step of gluonnlp's BERTAdam."""
@@ -50,7 +50,7 @@ def test_gluonnlp(tmp_path):
 
 
 @pytest.mark.skipif(
-    not (PACKAGES / "ts" / "gluonts").exists(), reason="no gluonts 0.5.2 in CYNET_PACKAGES"
+    not (PACKAGES / "ts" / "gluonts").exists(), reason="no gluonts 0.5.2 in PACKAGES_FOR_MXNET"
 )
 def test_gluonts(tmp_path):
     """Blocks, distributions, and that DeepAR learns a wave (the script says if not)."""
