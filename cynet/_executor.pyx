@@ -31,6 +31,7 @@ from .graph.accesses import meet, touched
 cdef enum:
     LABELS = 0
     ORIGINS = 1
+    OPERATORS = 2
 
 
 cdef bint _is_fresh(const CachedGroup* kept) noexcept nogil:
@@ -52,8 +53,7 @@ cdef void _complete(CachedGroup* kept) noexcept nogil:
     kept.valid = True
 
 
-cdef int _run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:
-    """Run one step; -1 with an exception pending when it fails."""
+cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:
     cdef NativeStep* step = &tables.steps[index]
     cdef TBlob* blobs = tables.blobs.data()
     cdef OpContext* context = &step.context
@@ -135,7 +135,7 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
             if kept.fresh:
                 continue
         begin = now_ns() if profiled else begun(SYMBOLIC)
-        if _run_step(run.tables, run.current, run, run_ctx) == -1:
+        if run_step(run.tables, run.current, run, run_ctx) == -1:
             _give_up(run)
         if kept != NULL and kept.last == run.current:
             _complete(kept)
@@ -162,17 +162,22 @@ cdef int _raise_dressed(PlanRun* run) except -1:
     """Raise the pending exception, saying which node failed, with which shapes, and who asked
     for the run."""
     cdef list keep = <list>run.tables.keep
-    cdef NativeStep* step = &run.tables.steps[run.current]
     try:
         _pending()
     except BaseException as error:
         filename, line = _where(run, keep[ORIGINS])
-        inputs = ", ".join([_describe(&run.tables.blobs[step.in_data + i])
-                            for i in range(step.context.n_in)])
-        direction = "backward" if step.backward else "forward"
-        raised = dress(error, f"{keep[LABELS][run.current]} failed in {direction} "
-                              f"with inputs {inputs}, run from {filename}:{line}: {told(error)}")
+        raised = dress(error, f"{failed_step(run.tables, run.current)}, "
+                              f"run from {filename}:{line}: {told(error)}")
     raise raised
+
+
+cdef str failed_step(Tables* tables, size_t index):
+    cdef NativeStep* step = &tables.steps[index]
+    cdef list labels = (<list>tables.keep)[LABELS]
+    inputs = ", ".join([_describe(&tables.blobs[step.in_data + i])
+                        for i in range(step.context.n_in)])
+    direction = "backward" if step.backward else "forward"
+    return f"{labels[index]} failed in {direction} with inputs {inputs}"
 
 
 cdef tuple _where(PlanRun* run, list origins):
@@ -435,6 +440,10 @@ cdef class Plan:
             if meet(other, reached):
                 segment.const_vars.push_back(self.tables.segments[i].var)
         return 0
+
+    def operator_of(self, step):
+        """The Operator of a step."""
+        return (<list>self.tables.keep)[OPERATORS][step.origin or step]
 
     # --- profiling --------------------------------------------------------------------------------
     def set_profiled(self, bint on):

@@ -26,6 +26,8 @@ _LATER["img"] = "image"
 for _each in ("autograd", "io", "onnx", "tensorboard", "text"):
     _LATER[f"contrib.{_each}"] = f"contrib.{_each}"
 _LATER["compile"] = "gluon.block:compile"
+for _each in ("is_np_shape", "np_shape", "set_np_shape", "use_np_shape"):
+    _LATER[_each] = f"util:{_each}"
 for _each in ("", "UInt8", "Int8"):
     _LATER[f"io.ImageRecord{_each}Iter"] = f"image.record_iter:ImageRecord{_each}Iter"
 _LATER["io.ImageDetRecordIter"] = "image.record_boxes:ImageDetRecordIter"

@@ -25,7 +25,6 @@ def test_numpy_semantics_are_off():
         assert mx.util.set_np_shape(False) is False
     mx.util.reset_np()
     for refused in (
-        lambda: mx.util.np_shape(),
         lambda: mx.util.np_array(),
         lambda: mx.util.set_np(),
         lambda: mx.util.use_np(int),

@@ -98,6 +98,10 @@ class ShapeError(ArgumentError):
     """Shapes do not fit together; the message names the node, the shapes found and wanted."""
 
 
+class MismatchError(ArgumentError, AssertionError):
+    """Things that must agree do not: names, shapes, contexts; an AssertionError in MXNet."""
+
+
 class BoundsError(CynetError, IndexError):
     """An index is outside of what it counts; the message names the size."""
 

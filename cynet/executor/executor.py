@@ -524,7 +524,7 @@ def create_operators(graph):
     for step in graph.steps:  # a backward step's forward step may be inside a chain
         forward = step.origin or step
         if forward not in operators:
-            operators[forward] = _create_operator(forward)
+            operators[forward] = create_operator(forward)
     return operators
 
 
@@ -538,14 +538,14 @@ def constants(graph):
     made = [value for step in graph.constant_steps for value in step.out_data]
     arrays = {v: empty(v.shape, ctx=v.ctx, dtype=v.dtype) for v in made}
     if arrays:
-        operators = {step: _create_operator(step) for step in graph.constant_steps}
+        operators = {step: create_operator(step) for step in graph.constant_steps}
         alone = Graph(graph.constant_steps, {}, {}, [])
         Plan(alone, operators, arrays, None, False).run_forward(False)
     read = {value.root for step in graph.steps for value in step.read()}
     return {value: made_array for value, made_array in arrays.items() if value in read}
 
 
-def _create_operator(step):
+def create_operator(step):
     """The Operator of a forward step; a failure names the node."""
     shapes = [v.shape for v in step.in_data]
     types = [v.dtype for v in step.in_data]

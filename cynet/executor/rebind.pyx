@@ -17,14 +17,11 @@ from .._ndarray cimport Chunk, NDArrayBase, RowSet, new_array, wrap_foreign
 from .._typedefs cimport RunContext, kCPU, kGPU
 from ..ndarray._call_cache cimport pack
 from ..ndarray._tape cimport flagged, records, wanted_request
+from .placeholders cimport address_of, number_of
 from .tables cimport Segment, Tables
 
 from ..base.dtype import dtype_flag
 from ..base.errors import ArgumentError, OutOfMemoryError
-
-cdef enum:
-    APART = 42  # bits between the addresses of two placeholders
-    FROM = 1 << 20  # the first one's number: behind all addresses that a process can have
 
 
 def placeholder(size_t number, value):
@@ -32,7 +29,7 @@ def placeholder(size_t number, value):
     cdef int64_t shape[8]
     for i, n in enumerate(value.shape):
         shape[i] = n
-    return wrap_foreign(<void*>((number + FROM) << APART), shape, len(value.shape),
+    return wrap_foreign(address_of(number), shape, len(value.shape),
                         dtype_flag(value.dtype), value.ctx.device_typeid, value.ctx.device_id, None)
 
 
@@ -193,13 +190,13 @@ cdef class Slots:
             del self.slots[i]
 
     cdef int _note(self, Kind kind, size_t index, void* data) except -1:
-        cdef size_t number = <size_t>data >> APART
+        cdef size_t number = number_of(data)
         cdef Place place
-        if data == NULL or number < FROM or number - FROM >= self.slots.size():
+        if number >= self.slots.size():
             return 0
         place.kind, place.index, place.position = kind, index, 0
-        place.offset = <char*>data - <char*>self.slots[number - FROM].data
-        self.slots[number - FROM].places.push_back(place)
+        place.offset = <char*>data - <char*>self.slots[number].data
+        self.slots[number].places.push_back(place)
         return 0
 
     cdef int _note_chunk(self, Kind kind, size_t index, size_t position, Chunk* chunk) except -1:

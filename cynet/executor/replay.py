@@ -1,13 +1,15 @@
 """A Symbol computed node by node by imperative calls: what autograd takes for a plan where it needs
 a gradient of a gradient."""
 
+import numpy as np
+
 from ..autograd._adjoint import alias_of
 from ..autograd._walk import gradients_to
 from ..base.errors import GradientError
-from ..ndarray import zeros_like
+from ..ndarray import contrib, zeros, zeros_like
 from ..ndarray._call import invoke
 from ..operator.property import ResourceRequest
-from ..symbol.node import topological_order
+from ..symbol.node import topological_order, variable_nodes
 
 
 def replay(symbol, arrays, where):
@@ -26,12 +28,21 @@ def replay(symbol, arrays, where):
     GradientError
         When an operator draws random numbers: they would not be those of the first time.
     """
+    variables = variable_nodes(symbol.entries)[2]
+    return _compute(symbol.entries, {node: arrays[node.name] for node in variables}, where)
+
+
+def _compute(heads, given, where):
+    """The arrays of `heads`; `given` are those of the variables, by node."""
     values = {}
-    for node in topological_order(symbol.entries):
+    for node in topological_order(heads):
         if node.op is None:
-            values[node, 0] = arrays[node.name]
+            values[node, 0] = given[node]
             continue
         inputs = tuple(values[entry] for entry in node.inputs)
+        if getattr(node.prop, "subgraphs", ()):
+            values.update(((node, i), v) for i, v in enumerate(_run_graphs(node, inputs, where)))
+            continue
         shapes = [array.shape for array in inputs[: node.num_args]]
         if ResourceRequest.random in node.prop.forward_resource(shapes):
             raise GradientError(
@@ -41,7 +52,44 @@ def replay(symbol, arrays, where):
         result = invoke(node.op, inputs, node.prop.params())
         for i, value in enumerate(result if isinstance(result, list) else [result]):
             values[node, i] = value
-    return [values[entry] for entry in symbol.entries]
+    return [values[entry] for entry in heads]
+
+
+def _run_graphs(node, inputs, where):
+    """The outputs of a node that holds graphs, by the functions of ``mx.nd.contrib``."""
+    prop = node.prop
+
+    def run(number, carried):
+        graph, places = prop.subgraphs[number], prop.bindings()[number]
+        given = [carried.get(i, inputs[i]) for i in places]
+        return _compute(graph.heads, dict(zip(graph.variables, given)), where)
+
+    if prop.n_subgraphs == 3:
+        said = run(0, {})[0]
+        return contrib.cond(said, lambda: run(1, {}), lambda: run(2, {}))
+    row_inputs, state_inputs = list(prop.data_inputs()), list(prop.state_inputs())
+    states, n_out = [inputs[i] for i in state_inputs], prop.num_out_data
+
+    def body(rows, states):
+        heads = run(prop.body, dict(zip((*row_inputs, *state_inputs), (*rows, *states))))
+        return heads[:n_out], heads[n_out:]
+
+    if prop.condition is None:
+        outs, states = contrib.foreach(body, [inputs[i] for i in row_inputs], states)
+        return [*outs, *states]
+    outs, states = contrib.while_loop(
+        lambda *states: run(prop.condition, dict(zip(state_inputs, states)))[0],
+        lambda *states: body((), states),
+        states,
+        prop.max_iterations,
+    )
+    if n_out and not outs:  # it never ran
+        shapes = prop.output_shapes([array.shape for array in inputs])[:n_out]
+        types = prop.infer_type(
+            [np.dtype(array.dtype).name for array in inputs], [None] * prop.num_outputs
+        )[1]
+        outs = [zeros(s, ctx=inputs[0].context, dtype=t) for s, t in zip(shapes, types)]
+    return [*outs, *states]
 
 
 def gradients(symbol, arrays, wanted, head_grads, where):

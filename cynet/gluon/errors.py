@@ -1,10 +1,8 @@
 """Errors of Gluon: those of cynet that scripts of MXNet catch by Python's classes, too."""
 
-from ..base.errors import ArgumentError, CynetError
+from ..base.errors import CynetError, MismatchError
 
-
-class MismatchError(ArgumentError, AssertionError):
-    """Things that must agree do not: names, shapes, contexts; an AssertionError in MXNet."""
+__all__ = ["DeferredInitializationError", "MismatchError", "StaleGradientError", "StateError"]
 
 
 class StateError(CynetError, RuntimeError):

@@ -14,6 +14,7 @@ from .gradient import gradient
 from .infer import infer_shapes, infer_types
 from .memory_plan import plan_memory
 from .placement import place
+from .subgraphs import settle
 from .verify import verify, verify_memory
 
 
@@ -70,6 +71,7 @@ def lower(
     graph = pipeline.run(graph, stages, names, ctx.device_type)
     graph = gradient(graph, grad_req, apart)
     checks(graph, "the gradient pass")
+    graph = settle(graph, names, lower)
     due = [*graph.outputs, *_written(graph).intersection(graph.grads.values())]
     graph = pipeline.run(graph, (pipeline.WHOLE,), names, ctx.device_type)
     written = _written(graph)

@@ -1,24 +1,44 @@
 """A Graph in words: its steps, what they write, and the memory it takes."""
 
 from ..operator.property import ResourceRequest
-from .ir import FORWARD, TEMP
+from .ir import FORWARD, SAVED, TEMP
 
 
 def describe(graph):
     """What ``Executor.debug_str`` gives for a Graph whose memory is planned."""
-    lines = []
-    for index, step in enumerate(graph.steps):
-        name = f"{step.prop.op_name} {step.name} @{step.ctx}{chosen(step)}"
-        lines.append(f"{index:4d} {step.direction:8s} {name}")
-        for position, value in step.written():
-            request = ("null", "write", "inplace", "add")[step.req[position]]
-            place = "" if value.root.kind != TEMP else f" arena+{value.root.offset}"
-            lines.append(f"       -> {value.name} {value.shape} {value.dtype} {request}{place}")
+    lines = _steps(graph, "")
     lines.append(f"Total {graph.memory.kept >> 20} MB kept between runs")
     lines.append(f"Total {graph.memory.planned >> 20} MB allocated")
     lines.append(f"Total {graph.memory.unplanned >> 20} MB without in-place and sharing")
     lines.append(f"Total {sum(map(_temporary_spaces, graph.steps))} TempSpace resource requested")
     return "\n".join(lines)
+
+
+def _steps(graph, margin):
+    """The lines of a graph's steps; below a step that runs graphs stand theirs."""
+    lines = []
+    for index, step in enumerate(graph.steps):
+        name = f"{step.prop.op_name} {step.name} @{step.ctx}{chosen(step)}"
+        lines.append(f"{margin}{index:4d} {step.direction:8s} {name}")
+        for position, value in step.written():
+            request = ("null", "write", "inplace", "add")[step.req[position]]
+            place = ""
+            if value.root.kind in (TEMP, SAVED):
+                place = f" {'arena' if value.root.kind == TEMP else 'saved'}+{value.root.offset}"
+            lines.append(
+                f"{margin}       -> {value.name} {value.shape} {value.dtype} {request}{place}"
+            )
+        if step.direction == FORWARD:
+            for word, held in inside(step):
+                lines.append(f"{margin}       {word}, {held.saved} bytes saved by each run:")
+                lines += _steps(held, margin + "       ")
+    return lines
+
+
+def inside(step):
+    """Pairs (word, Graph) of what a step runs."""
+    ask = getattr(step.prop, "graphs_inside", None)
+    return ask() if ask else ()
 
 
 def chosen(step):

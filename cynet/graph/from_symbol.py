@@ -3,6 +3,7 @@
 from ..base.errors import ArgumentError
 from ..operator import get_operator
 from .ir import ARG, AUX, FORWARD, OUTPUT, TEMP, WRITE, Graph, Step, Value
+from .subgraphs import step_of
 
 
 def build(heads, order, shapes, dtypes, contexts):
@@ -55,6 +56,9 @@ def build(heads, order, shapes, dtypes, contexts):
             values[node, index] = value
             outs.append(value)
         inputs = [values[entry] for entry in node.inputs]
+        if getattr(node.prop, "subgraphs", ()):
+            steps.append(step_of(node, inputs, outs, contexts[node]))
+            continue
         steps.append(
             Step(
                 node.name,

@@ -13,14 +13,14 @@ from ..base.errors import (
     shown,
     told,
 )
-from ..operator.checks.shapes import EMPTY
+from ..operator.checks.shapes import EMPTY, understood
 from ..operator.parameters import read_shape
 from ..operator.property import is_known, merge_shapes
 from ..symbol.hooks import install
 from ..symbol.node import topological_order
 
 
-def infer_shapes(heads, known=None):
+def infer_shapes(heads, known=None, outputs=()):
     """Complete the shapes of all entries of a graph.
 
     Parameters
@@ -28,8 +28,10 @@ def infer_shapes(heads, known=None):
     heads : list of (Node, int)
     known : dict of str to tuple, optional
         Shapes of variables by name; 0 or -1 is an unknown dimension, `EMPTY` a length that is
-        known to be 0, () an unknown shape. They replace what a variable says of itself
+        known to be 0, None an unknown shape. They replace what a variable says of itself
         (``Variable('x', shape=...)``).
+    outputs : list of (entry, shape), optional
+        What is known of outputs of nodes.
 
     Returns
     -------
@@ -42,10 +44,12 @@ def infer_shapes(heads, known=None):
     ShapeError
         When shapes contradict each other; the message names the node, the argument and the shapes.
     """
-    return _Shapes(heads, known).run()
+    pass_ = _Shapes(heads, known)
+    pass_.learn_outputs(outputs)
+    return pass_.run()
 
 
-def infer_types(heads, known=None, default=None):
+def infer_types(heads, known=None, default=None, outputs=()):
     """Complete the dtypes of all entries of a graph.
 
     Parameters
@@ -55,6 +59,8 @@ def infer_types(heads, known=None, default=None):
         Dtype names of variables by name.
     default : str, optional
         What variables get of which nothing follows, one after the other in topological order.
+    outputs : list of (entry, dtype), optional
+        What is known of outputs of nodes.
 
     Returns
     -------
@@ -67,6 +73,7 @@ def infer_types(heads, known=None, default=None):
         When types contradict each other; the message names the node and the argument.
     """
     pass_ = _Types(heads, known)
+    pass_.learn_outputs(outputs)
     out = pass_.run()
     if default is not None:
         for node in pass_.order:
@@ -100,6 +107,11 @@ class _Inference:
         self.position = {node: i for i, node in enumerate(self.order)}
         self.stale = {node for node in self.order if node.op is not None}
         self.due, self.sign, self.asked = [], 1, 0  # a heap of positions, negative on the way back
+
+    def learn_outputs(self, outputs):
+        """Take over what is known of entries, pairs (entry, value)."""
+        for entry, value in outputs:
+            self.learn(entry, value, entry[0])
 
     def run(self):
         """Ask until nothing changes; returns the values."""
@@ -222,13 +234,13 @@ class _Shapes(_Inference):
             raise ArgumentError(
                 f"variable {node.name}: attribute __shape__ is {shown(text)}, not a shape"
             )
-        return _Shapes.clean(shape)
+        return understood(shape)
 
     @staticmethod
     def clean(shape):
-        """A tuple with 0 for what is unknown; None when nothing is known."""
+        """A tuple with 0 for what is unknown."""
         shape = (shape,) if isinstance(shape, int) else shape
-        return tuple(n if n is EMPTY else max(int(n), 0) for n in shape) or None
+        return tuple(n if n is EMPTY else max(int(n), 0) for n in shape)
 
     @staticmethod
     def infer(prop, ins, outs):

@@ -11,7 +11,7 @@ NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3  # OpReq, as _typedefs.pxd has it
 
 # Kinds of values: who owns the memory and how long it must last.
 ARG, AUX, GRAD, HEAD, OUTPUT, TEMP = "arg", "aux", "grad", "head", "output", "temp"
-CONST, KEPT = "const", "kept"
+CONST, KEPT, SAVED = "const", "kept", "saved"
 
 
 class Value:
@@ -28,7 +28,8 @@ class Value:
         ``arg``, ``aux``, ``grad``, ``head`` (a head gradient) and ``output`` live in arrays the
         user sees; ``temp`` lives in the executor's arena, where the memory pass puts it; ``const``
         is computed once, when the executor is bound; ``kept`` when what it is computed from was
-        written.
+        written; ``saved`` is a temporary of a body, of which each run has its own until it goes
+        back (`plan_memory`).
     root : Value
         Whose memory this one is: itself, or the value it is a view of or computed in place of.
     channels_last : bool
@@ -194,6 +195,8 @@ class Graph:
         What is run once, before everything else; it makes the values of kind ``const``.
     memory : MemoryReport or None
         What the memory pass found.
+    saved : int
+        Bytes of the values of kind ``saved``.
     """
 
     def __init__(self, steps, args, auxs, outputs):
@@ -206,6 +209,7 @@ class Graph:
         self.heads = [None] * len(outputs)
         self.constant_steps = []
         self.memory = None
+        self.saved = 0
 
     def set_forward(self, steps):
         """Take `steps` for all there are: what a pass before the gradient pass has made."""

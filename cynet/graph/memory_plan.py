@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from ..base.dtype import ITEMSIZES
 from .arena_packing import place
-from .ir import ADD, BACKWARD, FORWARD, INPLACE, NULL, OUTPUT, TEMP, WRITE, Graph
+from .ir import ADD, BACKWARD, FORWARD, INPLACE, NULL, OUTPUT, SAVED, TEMP, WRITE, Graph
 
 ALIGN = 64
 
@@ -71,7 +71,7 @@ def views(graph):
     return graph
 
 
-def plan_memory(graph, inplace=True, share=True, keep=()):
+def plan_memory(graph, inplace=True, share=True, keep=(), saved=False):
     """Give every temporary of `graph` a root and an offset in the arena.
 
     Parameters
@@ -83,18 +83,23 @@ def plan_memory(graph, inplace=True, share=True, keep=()):
     keep : container of Step
         Steps whose values must not share memory with others (Python operators, which may run beside
         them).
+    saved : bool
+        What backward reads of forward becomes of kind ``saved``, with offsets in memory of its own,
+        ``graph.saved`` bytes: the graph runs forward several times before it runs back.
 
     Returns
     -------
     Graph
         The same graph: `memory` is a MemoryReport.
     """
-    unplanned = sum(_aligned(nbytes(v)) for v in _touched(graph.steps) if v.kind == TEMP)
+    unplanned = sum(aligned(nbytes(v)) for v in _touched(graph.steps) if v.kind == TEMP)
     kept = {v for step in keep for v in (*step.read(), *(w for _, w in step.written()))}
     if inplace:
         _place_in_place(graph, _Lives(graph.steps), kept)
     spans = _spans(graph, {v.root for v in kept} if share else None)
-    kept_bytes = sum(_aligned(nbytes(v)) for v in graph.kept_values())
+    if saved:
+        graph.saved = _save(graph, spans)
+    kept_bytes = sum(aligned(nbytes(v)) for v in graph.kept_values())
     live = _most_live(spans)[0]
     graph.memory = MemoryReport(_assign_offsets(spans), unplanned, live, kept_bytes)
     return graph
@@ -124,7 +129,8 @@ def find_peak(graph):
     return most, original[trial.steps[index]], roots
 
 
-def _aligned(size):
+def aligned(size):
+    """`size` bytes, up to where the next value may begin."""
     return (size + ALIGN - 1) // ALIGN * ALIGN
 
 
@@ -334,12 +340,25 @@ def _spans(graph, kept):
     return spans
 
 
+def _save(graph, spans):
+    """Take what lives across the end of forward out of `spans`; the bytes it needs."""
+    size = 0
+    if graph.n_forward == len(graph.steps):
+        return size
+    for root, (first, last) in list(spans.items()):
+        if first < graph.n_forward <= last:
+            del spans[root]
+            root.kind, root.offset = SAVED, size
+            size += aligned(nbytes(root))
+    return size
+
+
 def _most_live(spans):
     """The most bytes that live at one step, and which step that is."""
     change = Counter()
     for root, (first, last) in spans.items():
-        change[first] += _aligned(nbytes(root))
-        change[last + 1] -= _aligned(nbytes(root))
+        change[first] += aligned(nbytes(root))
+        change[last + 1] -= aligned(nbytes(root))
     order = sorted(change)
     live = itertools.accumulate(change[index] for index in order)
     return max(zip(live, order), key=lambda pair: pair[0], default=(0, 0))
@@ -366,7 +385,7 @@ def _assign_offsets(spans):
     for order in _ORDERS:
         chosen = sorted(range(len(lives)), key=lambda i: order(*lives[i]), reverse=True)
         total, offsets = place(
-            [_aligned(lives[i][0]) for i in chosen],
+            [aligned(lives[i][0]) for i in chosen],
             [lives[i][1] for i in chosen],
             [lives[i][2] for i in chosen],
         )

@@ -4,6 +4,7 @@ from ..base.errors import ArgumentError
 from ..base.kinds import to_index
 from ..ndarray import waitall
 from .describe import chosen
+from .ir import FORWARD
 
 
 def step_times(plan, steps, run, n):
@@ -24,22 +25,47 @@ def step_times(plan, steps, run, n):
         raise ArgumentError(f"profile: n is {n}, expected at least 1")
     run()
     waitall()
-    plan.set_profiled(True)
+    plans = [plan, *(inner.plan for inner, _ in _inside(plan, steps))]
+    for each in plans:
+        each.set_profiled(True)
     try:
         for _ in range(n):
             run()
         waitall()
-        measured = plan.profile()
+        return _times(plan, steps, "", None)
     finally:
         try:
             waitall()  # for what a run that failed has pushed
         finally:
-            plan.set_profiled(False)
-    return [
-        (
-            step.direction,
-            f"{step.prop.op_name} {step.name}{chosen(step)}",
-            spent / 1e3 / max(calls, 1),
-        )
-        for step, (spent, calls) in zip(steps, measured)
-    ]
+            for each in plans:
+                each.set_profiled(False)
+
+
+def _inside(plan, steps):
+    """Pairs (BodyPlan, word) of all that steps run, those inside of them, too."""
+    for step in steps:
+        for word, inner in getattr(plan.operator_of(step), "plans", ()):
+            if step.direction == FORWARD:
+                yield inner, word
+                yield from _inside(inner.plan, inner.body.graph.steps)
+
+
+def _times(plan, steps, margin, runs, measured=None):
+    """Rows of the steps; behind a step that runs graphs those of their steps, for one run of it."""
+    rows = []
+    for step, (spent, calls) in zip(steps, measured or plan.profile()):
+        name = f"{margin}{step.prop.op_name} {step.name}{chosen(step)}"
+        rows.append((step.direction, name, spent / 1e3 / max(runs or calls, 1)))
+        for word, inner in getattr(plan.operator_of(step), "plans", ()):
+            graph, found = inner.body.graph, inner.plan.profile()
+            part = (
+                slice(graph.n_forward)
+                if step.direction == FORWARD
+                else slice(graph.n_forward, None)
+            )
+            if found[part]:
+                margin_inside = f"{margin}{step.name} / {word} / "
+                rows += _times(
+                    inner.plan, graph.steps[part], margin_inside, runs or calls, found[part]
+                )
+    return rows

@@ -18,6 +18,7 @@ import numpy as np
 from .._core.copy import last_of_equal
 from ..base.dtype import NUMPY
 from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown
+from ..base.np_shape import is_np_shape
 from ..operator._base import get_operator
 from ._call import invoke
 from ._tape import record_empty
@@ -286,7 +287,7 @@ cdef Region _basic_region(NDArrayBase array, tuple items) except *:
         else:
             out.offset += plain.stride[axis] * _place(item, plain.shape[axis], axis)
         axis += 1
-    if out.ndim == 0:  # MXNet's arrays have at least one axis
+    if out.ndim == 0 and not is_np_shape():  # MXNet's arrays have at least one axis
         out.ndim = 1
         out.shape[0] = out.stride[0] = 1
     return out
@@ -538,7 +539,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         if type(key) is int and self.blob.ndim > 0:
             stride = self.blob.size // self.blob.shape[0] if self.blob.shape[0] else 0
             stride *= _place(key, self.blob.shape[0], 0)
-            if self.blob.ndim > 1:
+            if self.blob.ndim > 1 or is_np_shape():
                 return new_view(self, self.blob.shape + 1, self.blob.ndim - 1, stride)
             one = 1
             return new_view(self, &one, 1, stride)

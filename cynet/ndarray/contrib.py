@@ -1,6 +1,7 @@
 """mx.nd.contrib: the operators whose names start with _contrib_, and functions in Python."""
 
 from .composed import boolean_mask, isfinite, isinf, isnan, rand_zipfian
+from .control_flow import cond, foreach, while_loop
 from .functions import namespace
 from .updates import (
     adamw_update,
@@ -14,6 +15,8 @@ from .updates import (
 __all__ = [
     "adamw_update",
     "boolean_mask",
+    "cond",
+    "foreach",
     "isfinite",
     "isinf",
     "isnan",
@@ -23,5 +26,6 @@ __all__ = [
     "multi_mp_adamw_update",
     "multi_mp_lamb_update",
     "rand_zipfian",
+    "while_loop",
 ]
 __getattr__, __dir__ = namespace(__name__, "_contrib_")

@@ -27,7 +27,7 @@ def function_of(name):
     return function
 
 
-def install_symbols(traces, call, binary):
+def install_symbols(traces, call, binary, control_flow):
     """Have operators build a graph where a thread traces one.
 
     Parameters
@@ -41,8 +41,15 @@ def install_symbols(traces, call, binary):
         ``binary(operators, lhs, rhs)``: the symbol of a function of two operands, where one is a
         symbol, by the operator of arrays of one shape, of arrays that are broadcast, of an array
         and a number, of a number and an array.
+    control_flow : callable
+        ``control_flow(name, *args)``: what that function of ``mx.sym.contrib`` gives.
     """
-    _symbols[:] = [traces, call, binary]
+    _symbols[:] = [traces, call, binary, control_flow]
+
+
+def traced_call(name, *args):
+    """What a function of ``mx.sym.contrib`` gives; None where this thread does not trace."""
+    return _symbols[3](name, *args) if _symbols and _symbols[0]() else None
 
 
 def binary_of_symbols(operators, lhs, rhs):

@@ -10,7 +10,8 @@ The layout, all numbers little-endian::
     shape   uint32 ndim, ndim int64
     context int32 device type, int32 device index
 
-Written is V2, byte for byte what MXNet 1.9.1 writes. Every array is loaded to the CPU, wherever it
+Written is V2 (V3 under ``mx.util.np_shape``, and of an array without axes), byte for byte what
+MXNet 1.9.1 writes. Every array is loaded to the CPU, wherever it
 was saved.
 """
 
@@ -28,6 +29,7 @@ from ..base.dtype import NAMES, dtype_flag, numpy_dtype
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ..base.files import file_name, opened, write_atomically
 from ..base.guard import guarded
+from ..base.np_shape import is_np_shape
 from ..context import cpu
 from ._fill import read_in
 from .creation import array
@@ -130,11 +132,13 @@ class _Record(NamedTuple):
     dtype: np.dtype
 
 
-def _read_shape(reader, ndim, letter, label):
+def _read_shape(reader, ndim, letter, label, least=1):
     at = reader.at
-    if not 1 <= ndim <= _MOST_AXES:
+    if not least <= ndim <= _MOST_AXES:
         found = "an array without a shape" if ndim == 0 else f"{ndim}"
-        reader.fail(f"1 to {_MOST_AXES} axes of {label}", found, at - 4)
+        reader.fail(f"{least} to {_MOST_AXES} axes of {label}", found, at - 4)
+    if ndim == 0:
+        return ()
     shape = reader.numbers(f"{ndim}{letter}", f"shape of {label}")
     if min(shape) < 0:
         reader.fail(f"no negative sizes in the shape of {label}", shape, at)
@@ -156,7 +160,9 @@ def _read_array(reader, label):
                     "cannot be loaded, save it as a dense one (tostype('default'))"
                 )
             reader.fail(f"storage type 0 (dense) of {label}", storage, at + 4)
-    if magic in (_V1, _V2, _V3):
+    if magic == _V3:  # NumPy's shapes: there may be no axes
+        shape = _read_shape(reader, reader.number("I", f"number of axes of {label}"), "q", label, 0)
+    elif magic in (_V1, _V2):
         shape = _read_shape(reader, reader.number("I", f"number of axes of {label}"), "q", label)
     elif 0 < magic <= _MOST_AXES:
         shape = _read_shape(reader, magic, "I", label)
@@ -388,7 +394,7 @@ def _chunks(arrays, names):
         values = each.asnumpy() if copied else np.asarray(memoryview(each))
         yield struct.pack(
             f"<IiI{values.ndim}qiii",
-            _V2,
+            _V3 if is_np_shape() or not values.ndim else _V2,
             0,
             values.ndim,
             *values.shape,
@@ -433,10 +439,6 @@ def _arrays_and_names(data):
         label = shown(names[i]) if names else f"entry {i}"
         if not isinstance(each, NDArray):
             raise ArgumentTypeError(f"save: {label} is no NDArray but {type(each).__name__}")
-        if each.ndim == 0:
-            raise ArgumentError(
-                f"save: {label} has shape {each.shape}; the format cannot store such arrays"
-            )
     return arrays, names
 
 

@@ -9,7 +9,7 @@ from .graph_hooks import GraphHooks
 from .parameters import Bool, DType, Enum, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, OpReq, ResourceRequest
 from .custom.legacy import NDArrayOp, NumpyOp, PythonOp
-from . import contrib, linalg, tensor, update, vision
+from . import contrib, control_flow, linalg, tensor, update, vision
 
 __all__ = [
     "OPERATORS",
@@ -33,6 +33,7 @@ __all__ = [
     "Str",
     "compile_pyx",
     "contrib",
+    "control_flow",
     "detection",
     "extension",
     "get_all_registered_operators",

@@ -1,8 +1,17 @@
 """mx.sym.contrib: the operators whose names start with ``_contrib_``, and functions in Python."""
 
 from .composed import boolean_mask, rand_zipfian
+from .control_flow import cond, foreach, while_loop
 from .register import namespace
 from .updates import adamw_update, mp_adamw_update
 
-__all__ = ["adamw_update", "boolean_mask", "mp_adamw_update", "rand_zipfian"]
+__all__ = [
+    "adamw_update",
+    "boolean_mask",
+    "cond",
+    "foreach",
+    "mp_adamw_update",
+    "rand_zipfian",
+    "while_loop",
+]
 __getattr__, __dir__ = namespace(__name__, "_contrib_")

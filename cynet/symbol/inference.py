@@ -9,6 +9,8 @@ import numpy as np
 from ..base.dtype import dtype_flag, numpy_dtype
 from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
 from ..base.guard import guarded
+from ..base.np_shape import is_np_shape
+from ..operator.checks.shapes import plain, spoken, understood
 from ..operator.property import is_known
 from .hooks import installed
 from .node import variable_nodes
@@ -37,7 +39,7 @@ class Inference:
         *args : tuple or None
             Shapes of the arguments in the order of `list_arguments`; None leaves one out.
         **kwargs : tuple
-            Shapes by name; 0 or -1 is an unknown dimension.
+            Shapes by name; 0 or -1 is an unknown dimension (under ``mx.util.np_shape`` only -1).
 
         Returns
         -------
@@ -58,15 +60,16 @@ class Inference:
         """
         found = self._infer("infer_shapes", self._known_shapes(args, kwargs))
         if all(is_known(shape) for shapes in found for shape in shapes):
-            return found
+            return tuple([plain(shape) for shape in shapes] for shapes in found)
         rows = [
-            f"\n\t{name}: {shape or ()}"
+            f"\n\t{name}: {spoken(shape)}"
             for name, shape in zip(self.list_arguments(), found[0])
             if not is_known(shape)
         ]
+        unknown = -1 if is_np_shape() else 0
         warn_user(
             "Cannot decide shape for the following arguments "
-            "(0s in shape means unknown dimensions). "
+            f"({unknown}s in shape means unknown dimensions). "
             f"Consider providing them as input:{''.join(rows)}"
         )
         return None, None, None
@@ -74,9 +77,10 @@ class Inference:
     def infer_shape_partial(
         self, *args: Shape | None, **kwargs: Shape
     ) -> tuple[list[Shape], list[Shape], list[Shape]]:
-        """As `infer_shape`, but unknown shapes come back as ``()`` and unknown dimensions as 0."""
+        """As `infer_shape`, but unknown shapes come back as ``()`` and unknown dimensions as 0;
+        under ``mx.util.np_shape`` as None and -1."""
         found = self._infer("infer_shapes", self._known_shapes(args, kwargs))
-        return tuple([shape or () for shape in shapes] for shapes in found)
+        return tuple([spoken(shape) for shape in shapes] for shapes in found)
 
     def infer_type(
         self, *args: DTypeLike | None, **kwargs: DTypeLike
@@ -158,7 +162,8 @@ class Inference:
                 )
             return tuple(n.__index__() for n in shape)
 
-        return self._known(args, kwargs, check, "shape")
+        found = self._known(args, kwargs, check, "shape")
+        return {name: understood(shape) for name, shape in found.items()}
 
     def _known_types(self, args, kwargs):
         def check(name, dtype):

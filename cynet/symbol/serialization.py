@@ -6,8 +6,10 @@ from ..attribute import is_attribute_key, split_suffix, stored_key
 from ..base.errors import ArgumentTypeError, CynetError, FormatError, NotFoundError, shown
 from ..operator._base import get_operator
 from .node import Node, topological_order
+from .subgraph import Subgraph, mutable_inputs
 
 _VERSION = 10901  # of the MXNet whose form is written
+MOST_NESTED = 64  # subgraphs inside of one another that are read
 
 
 # --- writing ---
@@ -48,9 +50,9 @@ def state_versions(order):
     current = {}
     out = []
     for node in order:
-        versions = []
+        versions, mutable = [], mutable_inputs(node)
         for k, (source, _) in enumerate(node.inputs):
-            if source.op is None and k >= node.num_args:
+            if source.op is None and (k >= node.num_args or k in mutable):
                 current[id(source)] = current.get(id(source), 0) + 1
             versions.append(current.get(id(source), 0))
         out.append(versions)
@@ -59,9 +61,16 @@ def state_versions(order):
 
 def to_json(heads):
     """The JSON text of the graph under `heads`."""
+    version = f'"attrs": {{"mxnet_version": ["int", {_VERSION}]}}'
+    return _graph_text(heads, 0, version)
+
+
+def _graph_text(heads, indent, *more):
+    """A graph as an object; `more` are lines at its end. What a node holds is indented below it."""
     order = topological_order(heads)
     number = {id(node): i for i, node in enumerate(order)}
     versions, final = state_versions(order)
+    margin = " " * indent
     nodes = []
     rows = [0]
     for node, version in zip(order, versions):
@@ -71,20 +80,27 @@ def to_json(heads):
         ]
         attrs = {**node.params, **node.attrs}
         if attrs:
-            lines.append(f'"attrs": {_dictionary(attrs, 6)}')
+            lines.append(f'"attrs": {_dictionary(attrs, indent + 6)}')
         inputs = [(number[id(source)], i, v) for (source, i), v in zip(node.inputs, version)]
-        lines.append(f'"inputs": {_entries(inputs, 6)}')
-        nodes.append("    {\n      " + ", \n      ".join(lines) + "\n    }")
+        lines.append(f'"inputs": {_entries(inputs, indent + 6)}')
+        held = getattr(node.prop, "subgraphs", ())
+        if held:
+            graphs = f", \n{margin}        ".join(_graph_text(g.heads, indent + 8) for g in held)
+            lines.append(f'"subgraphs": [\n{margin}        {graphs}\n{margin}      ]')
+        between = f", \n{margin}      "
+        nodes.append(f"{margin}    {{\n{margin}      {between.join(lines)}\n{margin}    }}")
         rows.append(rows[-1] + node.num_outputs)
     arguments = [i for i, node in enumerate(order) if node.op is None]
     ends = [(number[id(node)], i, final.get(id(node), 0)) for node, i in heads]
-    return (
-        '{\n  "nodes": [\n' + ", \n".join(nodes) + "\n  ], \n"
-        f'  "arg_nodes": {_numbers(arguments, 2)}, \n'
-        f'  "node_row_ptr": {_numbers(rows, 2)}, \n'
-        f'  "heads": {_entries(ends, 2)}, \n'
-        f'  "attrs": {{"mxnet_version": ["int", {_VERSION}]}}\n}}'
-    )
+    between = ", \n"
+    lines = [
+        f'"nodes": [\n{between.join(nodes)}\n{margin}  ]',
+        f'"arg_nodes": {_numbers(arguments, indent + 2)}',
+        f'"node_row_ptr": {_numbers(rows, indent + 2)}',
+        f'"heads": {_entries(ends, indent + 2)}',
+        *more,
+    ]
+    return "{\n" + ", \n".join(f"{margin}  {line}" for line in lines) + f"\n{margin}}}"
 
 
 # --- reading ---
@@ -104,14 +120,20 @@ def from_json(text, source="symbol JSON"):
         graph = json.loads(text, strict=False)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{source}: not valid JSON: {error}") from None
+    return _read_graph(graph, source, _written_by(graph), 0)
+
+
+def _read_graph(graph, source, version, depth):
+    """The heads of a graph in JSON's terms, `depth` graphs inside of the outermost one."""
     if not isinstance(graph, dict):
         raise FormatError(
             f"{source}: expected an object with 'nodes' and 'heads', got a {_kind(graph)}"
         )
+    if depth > MOST_NESTED:
+        raise FormatError(f"{source}: subgraphs are nested more than {MOST_NESTED} deep")
     nodes = []
-    version = _written_by(graph)
     for number, record in enumerate(_list(graph, "nodes", source)):
-        nodes.append(_read_node(record, nodes, f"{source}: node {number}", version))
+        nodes.append(_read_node(record, nodes, f"{source}: node {number}", version, depth))
     for number in [] if graph.get("arg_nodes") is None else _list(graph, "arg_nodes", source):
         if not _is_index(number, len(nodes)) or nodes[number].op is not None:
             raise FormatError(
@@ -183,7 +205,7 @@ def _strings(record, key, where):
     return values
 
 
-def _read_node(record, nodes, where, version):
+def _read_node(record, nodes, where, version, depth):
     if not isinstance(record, dict):
         raise FormatError(f"{where}: expected an object, got a {_kind(record)}")
     kind, name = record.get("op"), record.get("name")
@@ -192,8 +214,6 @@ def _read_node(record, nodes, where, version):
             f"{where}: 'op' and 'name' must be strings, got {shown(kind)} and {shown(name)}"
         )
     where = f"{where} ({shown(name)})"
-    if record.get("subgraphs"):
-        raise FormatError(f"{where}: subgraphs (control flow) are not supported")
     given = {**_strings(record, "param", where), **_strings(record, "attrs", where)}
     loose = _strings(record, "attr", where)
     if kind == "null":
@@ -215,6 +235,7 @@ def _read_node(record, nodes, where, version):
         raise NotFoundError(f"{where}: {error}") from None
     except CynetError as error:
         raise FormatError(f"{where}: {error}") from error
+    _take_subgraphs(prop, record, where, version, depth)
     node = Node(entry, name, attrs, params, prop, inputs)
     names = node.input_names()
     if len(inputs) not in (len(names), len(prop.list_arguments())):
@@ -228,6 +249,23 @@ def _read_node(record, nodes, where, version):
         if target is not None and target[0].op is None:
             target[0].attrs.setdefault(stored, value)
     return node
+
+
+def _take_subgraphs(prop, record, where, version, depth):
+    """Give an operator that holds graphs those of its record."""
+    held = [] if record.get("subgraphs") is None else _list(record, "subgraphs", where)
+    if not hasattr(prop, "take"):
+        if held:
+            raise FormatError(f"{where}: subgraphs, which operator {prop.op_name} does not hold")
+        return
+    graphs = [
+        Subgraph(_read_graph(graph, f"{where}: subgraph {i}", version, depth + 1))
+        for i, graph in enumerate(held)
+    ]
+    try:
+        prop.take(graphs)
+    except CynetError as error:
+        raise FormatError(f"{where}: {error}") from error
 
 
 def _sort_attributes(entry, given, loose, has_param):

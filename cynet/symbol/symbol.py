@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..attribute import is_attribute_key, stored_key, with_spoken_keys
+from ..attribute import AttrScope, is_attribute_key, stored_key, with_spoken_keys
 from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, FormatError, shown
 from ..base.files import file_name, read_file, write_atomically
 from ..base.guard import guarded
@@ -16,7 +16,7 @@ from .display import Display
 from .hooks import installed
 from .inference import Inference
 from .methods import OperatorMethods
-from .node import topological_order, variable_nodes
+from .node import Node, topological_order, variable_nodes
 from .serialization import debug_text, from_json, to_json
 
 if TYPE_CHECKING:
@@ -108,6 +108,11 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             out.entries[0][0].name = name
         out.entries = substitute(out.entries, replacement)
         return out
+
+    def stand_in(self, name: str, row: bool) -> Symbol:
+        """A variable that stands for this output, or for a row of it, in the body of a loop."""
+        attrs = {stored_key(k): v for k, v in AttrScope.current.get(None).items()}
+        return Symbol([(Node(None, name, attrs), 0)])
 
     # --- outputs ---
     def __len__(self) -> int:

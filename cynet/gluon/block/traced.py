@@ -14,6 +14,7 @@ from ...graph.infer import infer_shapes, infer_types
 from ...ndarray import NDArray
 from ...ndarray.functions import install_symbols
 from ...operator._base import get_operator
+from ...operator.control_flow.subgraphs import row_of
 from ...operator.property import is_known, plain
 from ...symbol import Symbol
 from ...symbol.register import add_symbol_class, function_of
@@ -192,6 +193,17 @@ class Traced(Symbol):
 
     def __iter__(self):
         return (self[i] for i in range(len(self)))
+
+    def stand_in(self, name, row):
+        """See ``Symbol.stand_in``; the trace learns shape and dtype."""
+        made, trace = Traced(Symbol.stand_in(self, name, row).entries), active()
+        try:
+            shape = trace.shape(self)
+        except UntraceableError:
+            return made
+        trace.shapes[name] = row_of(shape) if row else shape
+        trace.types[name] = np.dtype(trace.dtype(self)).name
+        return made
 
     # --- what needs values ------------------------------------------------------------------------
     def _refuse(self, what):
@@ -420,4 +432,18 @@ def _call_on_symbols(entry, name, args, kwargs):
     return Traced(made.entries) if type(made) is Symbol else made
 
 
-install_symbols(has_trace, _call_on_symbols, _call_binary)
+def _control_flow(name, *args):
+    """What ``mx.nd.contrib.foreach`` and its like give while this thread traces; arrays that they
+    are given become constants."""
+
+    def traced(value):
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(traced, value))
+        return _as_traced(value)
+
+    if name == "cond" and not isinstance(args[0], Symbol):
+        return None  # which branch, is known
+    return getattr(sym.contrib, name)(*map(traced, args))
+
+
+install_symbols(has_trace, _call_on_symbols, _call_binary, _control_flow)

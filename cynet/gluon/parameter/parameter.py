@@ -11,6 +11,7 @@ from ... import ndarray as nd
 from ... import symbol as sym
 from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ...base.guard import guarded
+from ...base.np_shape import is_np_shape
 from ...context import Context, cpu, current_context
 from ...initializer import InitDesc
 from ..errors import DeferredInitializationError, MismatchError, StateError
@@ -194,7 +195,9 @@ class Parameter:
 
     @property
     def shape(self) -> Shape | None:
-        """The shape; dimensions of 0 are unknown and may be set."""
+        """The shape; dimensions of 0 (-1 under ``mx.util.np_shape``) are unknown and may be set."""
+        if self._shape is not None and is_np_shape():
+            return tuple([n if n > 0 else -1 for n in self._shape])
         return self._shape
 
     @shape.setter
@@ -467,7 +470,7 @@ class Parameter:
         if self._var is None:
             self._var = sym.var(
                 self.name,
-                shape=self._shape,
+                shape=self.shape,
                 dtype=self._dtype,
                 lr_mult=self.lr_mult,
                 wd_mult=self.wd_mult,

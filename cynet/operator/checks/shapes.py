@@ -2,6 +2,7 @@
 
 from ..._ndarray import MOST_ELEMENTS
 from ...base.errors import ShapeError, SizeError, shown
+from ...base.np_shape import is_np_shape
 
 
 class _Empty(int):
@@ -85,6 +86,29 @@ def plain(shape):
     True
     """
     return tuple([0 if n is EMPTY else n for n in shape])
+
+
+def understood(shape):
+    """A shape that was declared, as inference has it, by the switch of ``mx.util.np_shape``.
+
+    Without it 0 and -1 are unknown (0 in inference) and () is an unknown shape (None), under it 0
+    is a size (`EMPTY`) and -1 unknown.
+
+    >>> understood((-1, 0, 3)), understood(())
+    ((0, 0, 3), None)
+    """
+    if shape is None:
+        return None
+    if is_np_shape():
+        return tuple([n or EMPTY if n >= 0 else 0 for n in shape])
+    return tuple([max(n, 0) for n in shape]) or None
+
+
+def spoken(shape):
+    """A shape that inference has found, in the words of `understood`."""
+    if is_np_shape():
+        return shape if shape is None else tuple([0 if n is EMPTY else n or -1 for n in shape])
+    return () if shape is None else plain(shape)
 
 
 def check_elements(shape, about):

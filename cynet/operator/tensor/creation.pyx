@@ -17,6 +17,7 @@ from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, DType, Int, Shape, Str
+from ..checks.shapes import understood
 from ..property import OperatorProperty, merge_shapes
 from .axes import axis_of
 
@@ -33,7 +34,7 @@ class CreationProperty(OperatorProperty):
 
     def out_shape(self):
         """The output's shape, 0 or None where unknown."""
-        return self.shape or None
+        return understood(self.shape)
 
     def infer_shape(self, in_shapes, out_shapes):
         return [], [merge_shapes(self.out_shape(), out_shapes[0])], []
@@ -102,7 +103,7 @@ cdef void _put(int dtype, const Kernel* add, int req, int source, const void* va
 class ZerosProperty(CreationProperty):
     """An array of zeros."""
 
-    shape = Shape((), doc="Shape of the output.", low=0)
+    shape = Shape((), doc="Shape of the output.", low=-1)
 
     def progression(self):
         return (0.0,)
@@ -111,7 +112,7 @@ class ZerosProperty(CreationProperty):
 class OnesProperty(CreationProperty):
     """An array of ones."""
 
-    shape = Shape((), doc="Shape of the output.", low=0)
+    shape = Shape((), doc="Shape of the output.", low=-1)
 
     def progression(self):
         return (1.0,)
@@ -120,7 +121,7 @@ class OnesProperty(CreationProperty):
 class FullProperty(CreationProperty):
     """An array filled with one value."""
 
-    shape = Shape((), doc="Shape of the output.", low=0)
+    shape = Shape((), doc="Shape of the output.", low=-1)
     value = Double(doc="The value.")
 
     def progression(self):
@@ -130,7 +131,7 @@ class FullProperty(CreationProperty):
 class ZerosWithoutDtypeProperty(OperatorProperty):
     """An array of zeros whose dtype follows from what it is used with."""
 
-    shape = Shape((), doc="Shape of the output.", low=0)
+    shape = Shape((), doc="Shape of the output.", low=-1)
     ctx = Str("", doc="Device of the output; '' for the current one.")
     dtype = Int(-1, doc="MXNet's type flag, or -1: inferred.")
     differentiable = False
@@ -139,7 +140,7 @@ class ZerosWithoutDtypeProperty(OperatorProperty):
         return []
 
     def infer_shape(self, in_shapes, out_shapes):
-        return [], [merge_shapes(self.shape or None, out_shapes[0])], []
+        return [], [merge_shapes(understood(self.shape), out_shapes[0])], []
 
     def infer_type(self, in_types, out_types):
         return [], [out_types[0] or "float32"], []

@@ -1,0 +1,66 @@
+"""Nested lists of arrays or symbols: taken apart, and put together again."""
+
+from .errors import MismatchError, shown
+
+
+def flatten(value, kind, what, parts=None):
+    """(list of `kind`, format) of nested lists and tuples.
+
+    A format is 0 for one of `kind`, None for None, a list (or tuple) of formats.
+
+    Parameters
+    ----------
+    value : object
+    kind : type
+    what : str
+        What the error names.
+    parts : callable, optional
+        The list of several that one of `kind` stands for, else None.
+
+    Raises
+    ------
+    MismatchError
+        When there is anything else inside.
+
+    >>> flatten([1, (2, None)], int, "numbers")
+    ([1, 2], [0, (0, None)])
+    """
+    flat = []
+
+    def take_apart(value):
+        if isinstance(value, kind):
+            several = parts and parts(value)
+            if several:
+                return take_apart(several)
+            flat.append(value)
+            return 0
+        if value is None:
+            return None
+        if isinstance(value, (list, tuple)):
+            forms = [take_apart(each) for each in value]
+            return forms if isinstance(value, list) else tuple(forms)
+        raise MismatchError(
+            f"{what} must be a (nested) list of {kind.__name__}, got {shown(value)}"
+        )
+
+    form = take_apart(value)
+    return flat, form
+
+
+def regroup(flat, form):
+    """The value of format `form`.
+
+    >>> regroup([1, 2], [0, (0, None)])
+    [1, (2, None)]
+    """
+    rest = iter(flat)
+
+    def put_together(form):
+        if form is None:
+            return None
+        if form == 0:
+            return next(rest)
+        values = [put_together(each) for each in form]
+        return values if isinstance(form, list) else tuple(values)
+
+    return put_together(form)

@@ -1,0 +1,30 @@
+"""The switch of shapes: whether 0 is a size and -1 unknown, of each thread.
+
+Without it 0 and -1 are unknown sizes in what is declared of symbols, () is an unknown shape, and an
+index that leaves no axis gives an array of shape (1,). Arrays that exist may have no elements or no
+axes either way.
+"""
+
+import threading
+
+
+class _State(threading.local):
+    on = False
+
+
+_state = _State()
+
+
+def is_np_shape() -> bool:
+    """Whether 0 is a size and -1 unknown in this thread.
+
+    >>> is_np_shape()
+    False
+    """
+    return _state.on
+
+
+def switch(on):
+    """Set the switch of this thread; what it was."""
+    before, _state.on = _state.on, on
+    return before

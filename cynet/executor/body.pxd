@@ -1,0 +1,48 @@
+"""BodyPlan: the plan of a graph that an operator runs, on memory that each run gives it.
+
+Promises:
+- A run calls no Python between native operators and allocates nothing.
+- Whoever runs it sees to it that no two threads do at once.
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+from libcpp.vector cimport vector
+
+from .._executor cimport Plan
+from .._resource cimport Resource
+from ..operator._base cimport OpContext
+from .tables cimport PlanRun, Tables
+
+cdef struct Spot:
+    # Where an address stands in the tables.
+    size_t blob
+    int64_t offset
+
+cdef cppclass Spots:
+    void* at              # the address that is there now
+    vector[Spot] spots
+
+cdef class BodyPlan:
+    cdef readonly Plan plan
+    cdef Tables* tables
+    cdef readonly object body    # the Body (graph/subgraphs.py)
+    cdef readonly bint runs_python
+    cdef list python             # [(positions of steps, an Operator for each run)], Python's
+    cdef size_t n_forward, n_steps, n_variables, n_outputs
+    cdef vector[Spots] slots
+    cdef PlanRun run             # what its steps are told of the run
+
+    # Give what variable, output, head gradient and gradient i is, and where temporaries lie.
+    cdef void put_variable(self, size_t i, void* at) noexcept nogil
+    cdef void put_output(self, size_t i, void* at) noexcept nogil
+    cdef void put_head(self, size_t i, void* at) noexcept nogil
+    cdef void put_grad(self, size_t i, void* at) noexcept nogil
+    cdef void put_arena(self, void* at) noexcept nogil
+    cdef void put_saved(self, void* at) noexcept nogil
+    cdef void _put(self, size_t slot, void* at) noexcept nogil
+    # Say which random numbers the runs take, from what the operator was given, or NULL.
+    cdef void begin(self, OpContext* ctx) noexcept nogil
+    # Run forward or backward for the time number t; `outer` is the Operator that does so.
+    cdef int go(self, OpContext* ctx, bint backward, int64_t t, void* outer) except -1 nogil
+    cdef int _fail(self, int64_t t) except -1
+    cdef int _keep_python(self, graph, dict operators, size_t runs) except -1

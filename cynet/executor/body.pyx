@@ -1,0 +1,168 @@
+"""BodyPlan (contract in body.pxd)."""
+
+from libc.stdint cimport int64_t, uint64_t
+
+from .._executor cimport Plan, failed_step, run_step
+from .._resource cimport kRandom
+from ..operator._base cimport OpContext, Operator
+from .placeholders cimport number_of
+from .tables cimport Tables, nanoseconds
+
+from ..base.errors import dress, told
+from ..context import cpu
+from ..graph.ir import SAVED, Value
+from .._executor import arena_view
+from .executor import constants, create_operator, create_operators
+from .rebind import placeholder
+
+
+cdef class BodyPlan:
+    """The plan of a `Body`; `runs` is how often it runs at most."""
+
+    def __init__(self, body, size_t runs):
+        cdef size_t i, number
+        cdef Spot spot
+        graph = body.graph
+        self.body = body
+        self.n_forward, self.n_steps = graph.n_forward, len(graph.steps)
+        self.n_variables, self.n_outputs = len(body.variables), len(graph.outputs)
+        values = [*body.variables, *graph.outputs, *graph.heads, *body.grads]
+        arrays = {v: placeholder(i, v) for i, v in enumerate(values) if v is not None}
+        count = len(values)
+        arena, saved = [
+            placeholder(count + i, Value(name, (max(size, 1),), "uint8", cpu()))
+            for i, (name, size) in enumerate(
+                (("arena", graph.memory.planned), ("saved", graph.saved)))
+        ]
+        for step in graph.steps:
+            for value in step.touched():
+                root = value.root
+                if root.kind == SAVED and root not in arrays:
+                    arrays[root] = arena_view(saved, root.offset, root.shape, root.dtype)
+        arrays.update(constants(graph))
+        operators = create_operators(graph)
+        self.plan = Plan(graph, operators, arrays, arena, False)
+        self.tables = self.plan.tables
+        for i in range(self.tables.steps.size()):
+            # rows that are known of one array say nothing of the next one given
+            self.tables.steps[i].watched = NULL
+            self.tables.steps[i].context.rows = NULL
+        self.slots.resize(count + 2)
+        for i in range(self.tables.blobs.size()):
+            number = number_of(self.tables.blobs[i].data)
+            if number < self.slots.size():
+                spot.blob, spot.offset = i, (<size_t>self.tables.blobs[i].data) & ((1 << 42) - 1)
+                self.slots[number].spots.push_back(spot)
+        for i in range(self.slots.size()):
+            self.slots[i].at = NULL
+        self._keep_python(graph, operators, runs)
+
+    cdef int _keep_python(self, graph, dict operators, size_t runs) except -1:
+        """Operators that keep something from forward to backward: one for each run."""
+        places = {}
+        for i, step in enumerate(graph.steps):
+            forward = step.origin or step
+            if (<Operator>operators[forward]).stateful:
+                places.setdefault(forward, []).append(i)
+        self.runs_python = bool(places)
+        self.python = []
+        for forward, positions in places.items():
+            several = [operators[forward]]
+            if len(positions) > 1:
+                several += [create_operator(forward) for _ in range(1, runs)]
+            self.python.append((positions, several))
+        return 0
+
+    cdef void _put(self, size_t slot, void* at) noexcept nogil:
+        cdef Spots* spots = &self.slots[slot]
+        cdef size_t i
+        if spots.at == at:
+            return
+        spots.at = at
+        for i in range(spots.spots.size()):
+            self.tables.blobs[spots.spots[i].blob].data = <char*>at + spots.spots[i].offset
+
+    cdef void put_variable(self, size_t i, void* at) noexcept nogil:
+        self._put(i, at)
+
+    cdef void put_output(self, size_t i, void* at) noexcept nogil:
+        self._put(self.n_variables + i, at)
+
+    cdef void put_head(self, size_t i, void* at) noexcept nogil:
+        self._put(self.n_variables + self.n_outputs + i, at)
+
+    cdef void put_grad(self, size_t i, void* at) noexcept nogil:
+        self._put(self.n_variables + 2 * self.n_outputs + i, at)
+
+    cdef void put_arena(self, void* at) noexcept nogil:
+        self._put(2 * (self.n_variables + self.n_outputs), at)
+
+    cdef void put_saved(self, void* at) noexcept nogil:
+        self._put(2 * (self.n_variables + self.n_outputs) + 1, at)
+
+    cdef void begin(self, OpContext* ctx) noexcept nogil:
+        cdef uint64_t key
+        self.run.tables = self.tables
+        self.run.segment = NULL
+        self.run.seed = self.run.stream = 0
+        if ctx.n_requested and ctx.requested[0].type == kRandom:
+            # a stream of its own for each draw of each run, told from those of the outer plan by a
+            # key that the operator's own stream makes (the finalizer of SplitMix64)
+            key = ctx.requested[0].seed + (ctx.requested[0].stream + 1) * 0x9E3779B97F4A7C15UL
+            key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9UL
+            key = (key ^ (key >> 27)) * 0x94D049BB133111EBUL
+            self.run.seed = key ^ (key >> 31)
+
+    cdef int go(self, OpContext* ctx, bint backward, int64_t t, void* outer) except -1 nogil:
+        cdef Tables* tables = self.tables
+        cdef size_t index = self.n_forward if backward else 0
+        cdef size_t last = self.n_steps if backward else self.n_forward
+        cdef bint profiled = tables.profiled.load()
+        cdef int64_t begin = 0
+        if self.runs_python:
+            with gil:
+                self._choose(t, (<Operator>outer).memory_owner)
+        self.run.is_train = ctx.is_train
+        self.run.stream = <uint64_t>t * self.plan.n_random
+        while index < last:
+            if profiled:
+                begin = nanoseconds()
+            self.run.current = index
+            if run_step(tables, index, &self.run, &ctx.run_ctx) == -1:
+                with gil:
+                    self._fail(t)
+            if profiled:
+                tables.spent[index] += nanoseconds() - begin
+                tables.calls[index] += 1
+            index += 1
+        return 0
+
+    cdef int _fail(self, int64_t t) except -1:
+        try:
+            _pending()
+        except BaseException as error:
+            step = failed_step(self.tables, self.run.current)
+            raised = dress(error, f"run {t} of a body: {step}: {told(error)}")
+        raise raised
+
+    def _choose(self, int64_t t, owner):
+        """The operators of run t that are Python's, which keep the memory of the outer run."""
+        for positions, several in self.python:
+            operator = several[t if len(several) > 1 else 0]
+            operator.memory_owner = owner
+            for i in positions:
+                self.tables.steps[<size_t>i].op = <void*>operator
+
+    # --- profiling --------------------------------------------------------------------------------
+    def set_profiled(self, bint on):
+        """See ``Plan.set_profiled``."""
+        self.plan.set_profiled(on)
+
+    def profile(self):
+        """(nanoseconds, calls) of each step."""
+        return self.plan.profile()
+
+
+cdef int _pending() except -1:
+    """Raises the exception that is set already."""
+    return -1

@@ -1,0 +1,411 @@
+"""The operators that run graphs: a loop over runs of one body, and one of two bodies.
+
+Their property (graph/subgraphs.py) says where in their two hidden outputs what lies.
+"""
+
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+from libcpp.vector cimport vector
+
+from .._typedefs cimport (
+    TBlob, dtype_size, kAddTo, kFloat16, kFloat32, kFloat64, kInt32, kInt64, kNullOp)
+from ..operator._base cimport OpContext, Operator
+from .body cimport BodyPlan
+
+from ..base.errors import OperatorError
+from ..graph.subgraphs import HEADER, STATE
+from ..operator import get_operator
+
+cdef enum:
+    kRow = 0  # what feeds a variable: the numbers of graph/subgraphs.py
+    kState = 1
+    kInput = 2
+    kAux = 3
+
+cdef struct Feed:
+    int kind
+    size_t index
+
+cdef inline int64_t bytes_of(const TBlob* blob) noexcept nogil:
+    return blob.size * <int64_t>dtype_size(blob.dtype)
+
+
+cdef inline int64_t row_of(const TBlob* blob) noexcept nogil:
+    return bytes_of(blob) // blob.shape[0] if blob.shape[0] else 0
+
+
+cdef bint holds(const void* at, int dtype) noexcept nogil:
+    """Whether a number of some dtype is not 0."""
+    if dtype == kFloat32:
+        return (<const float*>at)[0] != 0
+    if dtype == kFloat64:
+        return (<const double*>at)[0] != 0
+    if dtype == kFloat16:
+        return ((<const unsigned short*>at)[0] & 0x7FFF) != 0
+    if dtype == kInt32:
+        return (<const int*>at)[0] != 0
+    if dtype == kInt64:
+        return (<const int64_t*>at)[0] != 0
+    return (<const char*>at)[0] != 0
+
+
+cdef int feeds_of(body, vector[Feed]* out) except -1:
+    cdef Feed feed
+    for kind, index in body.feeds:
+        feed.kind, feed.index = kind, index
+        out.push_back(feed)
+    return 0
+
+
+cdef class RunsBodies(Operator):
+    # What both operators have in common.
+    cdef object prop
+    cdef BodyPlan condition
+    cdef vector[Feed] condition_feeds
+    cdef vector[int64_t] arenas
+    cdef size_t n_inputs, n_visible
+    cdef int64_t said, header
+    cdef int said_dtype
+    cdef readonly list plans  # (word, BodyPlan), for those who look inside
+
+    def __init__(self, prop):
+        self.prop = prop
+        self.n_inputs = len(prop.inputs)
+        self.n_visible = prop.num_visible_outputs()
+        self.header = HEADER
+        self.plans = []
+        for offset in prop.arenas:
+            self.arenas.push_back(offset)
+        if prop.condition is not None:
+            self.condition = BodyPlan(prop.condition, prop.runs)
+            feeds_of(prop.condition, &self.condition_feeds)
+            self.said = prop.said
+            self.said_dtype = dtype_code(prop.condition.graph.outputs[0].dtype)
+            self._note("condition", self.condition)
+
+    def _note(self, word, BodyPlan plan):
+        self.plans.append((word, plan))
+        if plan.runs_python:
+            self.runs_python = True
+        # one thread at a time: the plans' tables hold the addresses of a run
+        self.stateful = True
+
+    cdef int check(self, const int* req) except -1 nogil:
+        cdef size_t i
+        for i in range(self.n_visible):
+            if req[i] == kNullOp or req[i] == kAddTo:
+                with gil:
+                    raise OperatorError(f"{self.prop.op_name} writes its outputs; it was asked for "
+                                        f"request {req[i]}")
+        return 0
+
+
+cdef int dtype_code(str name) except -1:
+    from ..base.dtype import dtype_flag
+
+    return dtype_flag(name)
+
+
+cdef class LoopOperator(RunsBodies):
+    """Runs a body on rows, or while a condition holds, and hands states from run to run."""
+
+    cdef BodyPlan body
+    cdef vector[Feed] feeds
+    cdef int64_t runs, saved, stride
+    cdef size_t n_stacked, n_states
+    cdef bint back, blocked
+    cdef vector[size_t] state_inputs
+    cdef vector[int64_t] place, other   # of each state
+    cdef vector[int64_t] grad, other_grad
+    cdef vector[int64_t] dumps
+    cdef vector[char] has_grad          # of each variable
+    cdef vector[char] has_head          # of each output
+    cdef vector[char] flows             # of each state: whether the body computes its gradient
+    cdef list copies                    # an Operator for each state that copies it
+    cdef vector[void*] copy_ops
+
+    def __init__(self, prop):
+        RunsBodies.__init__(self, prop)
+        body, = prop.bodies
+        self.body = BodyPlan(body, prop.runs)
+        self._note("body", self.body)
+        feeds_of(body, &self.feeds)
+        self.runs, self.saved, self.stride = prop.runs, prop.saved, prop.stride
+        self.n_stacked, self.back, self.blocked = prop.n_stacked, prop.back, prop.blocked
+        self.n_states = len(prop.state_inputs)
+        for i in prop.state_inputs:
+            self.state_inputs.push_back(i)
+        for first, second in prop.state_places:
+            self.place.push_back(first)
+            self.other.push_back(second)
+        self.flows.assign(self.n_states, 0)
+        if self.back:
+            for first, second in prop.grad_places:
+                self.grad.push_back(first)
+                self.other_grad.push_back(second)
+            for offset in prop.dumps:
+                self.dumps.push_back(offset)
+        for grad, (kind, index) in zip(body.grads, body.feeds):
+            self.has_grad.push_back(grad is not None)
+            if kind == STATE and grad is not None:
+                self.flows[<size_t>index] = 1
+        for head in body.graph.heads:
+            self.has_head.push_back(head is not None)
+        self.copies = []
+        for output in body.graph.outputs[prop.n_stacked:]:
+            made = get_operator("_copy").prop().operator_on(
+                output.ctx, [output.shape], [output.dtype])
+            self.copies.append(made)
+            self.copy_ops.push_back(<void*>made)
+
+    cdef char* state_at(self, const TBlob* in_data, char* kept, char* space, size_t i,
+                        int64_t t) noexcept nogil:
+        """Where the state lies that run t gives; the one that is given for t = -1."""
+        if t < 0:
+            return <char*>in_data[self.state_inputs[i]].data
+        if self.back:
+            return kept + self.place[i] + t * self.stride
+        return space + (self.other[i] if t & 1 else self.place[i])
+
+    cdef void feed(self, void* plan, const vector[Feed]* feeds, const TBlob* in_data,
+                   const TBlob* aux, char* kept, char* space, int64_t t) noexcept nogil:
+        """Give the variables of a body, or of the condition, what run t reads."""
+        cdef size_t p, index
+        cdef int kind
+        cdef char* at
+        for p in range(feeds.size()):
+            kind, index = feeds[0][p].kind, feeds[0][p].index
+            if kind == kRow:
+                at = <char*>in_data[index].data
+                if at != NULL:
+                    at += t * row_of(&in_data[index])
+            elif kind == kState:
+                at = self.state_at(in_data, kept, space, index, t - 1)
+            elif kind == kInput:
+                at = <char*>in_data[index].data
+            else:
+                at = <char*>aux[index].data
+            (<BodyPlan>plan).put_variable(p, at)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef char* kept = <char*>out_data[self.n_visible].data
+        cdef char* space = <char*>out_data[self.n_visible + 1].data
+        cdef int64_t t = 0, left
+        cdef size_t i
+        cdef char* at
+        self.check(req)
+        self.body.begin(ctx)
+        self.body.put_arena(space + self.arenas[0])
+        if self.condition is not None:
+            self.condition.begin(ctx)
+            self.condition.run.seed ^= 1
+            self.condition.put_arena(space + self.arenas[1])
+            self.condition.put_output(0, space + self.said)
+        while t < self.runs:
+            if self.condition is not None:
+                self.feed(<void*>self.condition, &self.condition_feeds, in_data, aux_states, kept,
+                          space, t)
+                self.condition.go(ctx, False, t, <void*>self)
+                if not holds(space + self.said, self.said_dtype):
+                    break
+            self.feed(<void*>self.body, &self.feeds, in_data, aux_states, kept, space, t)
+            if self.back:
+                self.body.put_saved(kept + self.saved + t * self.stride)
+            for i in range(self.n_stacked):
+                at = <char*>out_data[i].data + t * row_of(&out_data[i])
+                self.body.put_output(i, at)
+            for i in range(self.n_states):
+                at = self.state_at(in_data, kept, space, i, t)
+                self.body.put_output(self.n_stacked + i, at)
+            self.body.go(ctx, False, t, <void*>self)
+            t += 1
+        if self.back:
+            (<int64_t*>kept)[0] = t
+        for i in range(self.n_states):
+            at = self.state_at(in_data, kept, space, i, t - 1)
+            memcpy(out_data[self.n_stacked + i].data, at, bytes_of(&out_data[self.n_stacked + i]))
+        for i in range(self.n_stacked):
+            left = t * row_of(&out_data[i])
+            memset(<char*>out_data[i].data + left, 0, bytes_of(&out_data[i]) - left)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef char* kept = <char*>out_data[self.n_visible].data
+        cdef char* space = <char*>out_data[self.n_visible + 1].data
+        cdef int64_t runs = (<int64_t*>kept)[0], t
+        cdef size_t i
+        cdef TBlob blob
+        cdef char* at
+        self.body.begin(ctx)
+        self.body.put_arena(space + self.arenas[0])
+        self.clear(req, in_grad, runs)
+        for i in range(self.n_states):
+            # what comes to states without a gradient of their own, but from the last run
+            memset(space + self.grad[i], 0, bytes_of(&out_grad[self.n_stacked + i]))
+            memset(space + self.other_grad[i], 0, bytes_of(&out_grad[self.n_stacked + i]))
+        t = runs - 1
+        while t >= 0:
+            self.feed(<void*>self.body, &self.feeds, in_data, aux_states, kept, space, t)
+            self.body.put_saved(kept + self.saved + t * self.stride)
+            for i in range(self.n_stacked):
+                if out_data[i].data != NULL:
+                    at = <char*>out_data[i].data + t * row_of(&out_data[i])
+                    self.body.put_output(i, at)
+                if self.has_head[i]:
+                    at = <char*>out_grad[i].data + t * row_of(&out_grad[i])
+                    self.body.put_head(i, at)
+            for i in range(self.n_states):
+                self.body.put_output(self.n_stacked + i, self.state_at(in_data, kept, space, i, t))
+                if self.has_head[self.n_stacked + i]:
+                    if t == runs - 1:
+                        at = <char*>out_grad[self.n_stacked + i].data
+                    else:
+                        at = self.state_grad(space, i, t + 1)
+                    self.body.put_head(self.n_stacked + i, at)
+            self.put_grads(space, in_grad, t)
+            self.body.go(ctx, True, t, <void*>self)
+            t -= 1
+        for i in range(self.n_states):
+            if in_grad[self.state_inputs[i]].data == NULL or (
+                    req[self.state_inputs[i]] == kNullOp):
+                continue
+            blob = out_grad[self.n_stacked + i]
+            if runs > 0:
+                if not self.flows[i]:
+                    blob.data = space + self.grad[i]
+                    memset(blob.data, 0, bytes_of(&blob))
+                else:
+                    blob.data = self.state_grad(space, i, 0)
+            (<Operator>self.copy_ops[i]).forward(
+                ctx, &blob, &req[self.state_inputs[i]], &in_grad[self.state_inputs[i]], NULL)
+        return 0
+
+    cdef char* state_grad(self, char* space, size_t i, int64_t t) noexcept nogil:
+        """Where the gradient lies of the state that run t was given."""
+        return space + (self.other_grad[i] if t & 1 else self.grad[i])
+
+    cdef void put_grads(self, char* space, TBlob* in_grad, int64_t t) noexcept nogil:
+        cdef size_t p, index
+        cdef int kind
+        cdef char* at
+        for p in range(self.feeds.size()):
+            if not self.has_grad[p]:
+                continue
+            kind, index = self.feeds[p].kind, self.feeds[p].index
+            if kind == kState:
+                at = self.state_grad(space, index, t)
+            elif self.blocked:
+                at = space + self.dumps[p]
+            else:
+                at = <char*>in_grad[index].data
+                if kind == kRow:
+                    at += t * row_of(&in_grad[index])
+            self.body.put_grad(p, at)
+
+    cdef void clear(self, const int* req, TBlob* in_grad, int64_t runs) noexcept nogil:
+        """Zeros for what the runs add to, and for what none of them writes."""
+        cdef size_t i, p
+        cdef int64_t begin
+        cdef bint state
+        for i in range(self.n_inputs):
+            if in_grad[i].data == NULL or req[i] == kNullOp or req[i] == kAddTo:
+                continue
+            begin = 0
+            state = False
+            for p in range(self.n_states):
+                state = state or self.state_inputs[p] == i
+            if state:
+                continue
+            for p in range(self.feeds.size()):
+                if self.feeds[p].kind == kRow and self.feeds[p].index == i and self.has_grad[p]:
+                    begin = runs * row_of(&in_grad[i])  # each row is written
+            memset(<char*>in_grad[i].data + begin, 0, bytes_of(&in_grad[i]) - begin)
+
+
+cdef class BranchOperator(RunsBodies):
+    """Runs one of two bodies, which a condition chooses."""
+
+    cdef BodyPlan then, other
+    cdef vector[Feed] then_feeds, other_feeds
+    cdef vector[int64_t] then_dumps, other_dumps
+    cdef bint back, blocked
+    cdef int64_t saved
+
+    def __init__(self, prop):
+        RunsBodies.__init__(self, prop)
+        first, second = prop.bodies
+        self.then, self.other = BodyPlan(first, 1), BodyPlan(second, 1)
+        self._note("then", self.then)
+        self._note("else", self.other)
+        feeds_of(first, &self.then_feeds)
+        feeds_of(second, &self.other_feeds)
+        self.back, self.blocked, self.saved = prop.back, prop.blocked, prop.saved
+        for offset in prop.dumps[0]:
+            self.then_dumps.push_back(offset)
+        for offset in prop.dumps[1]:
+            self.other_dumps.push_back(offset)
+
+    cdef void feed(self, void* plan, const vector[Feed]* feeds, const TBlob* in_data,
+                   const TBlob* aux) noexcept nogil:
+        cdef size_t p, index
+        cdef void* at
+        for p in range(feeds.size()):
+            index = feeds[0][p].index
+            at = aux[index].data if feeds[0][p].kind == kAux else in_data[index].data
+            (<BodyPlan>plan).put_variable(p, at)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef char* kept = <char*>out_data[self.n_visible].data
+        cdef char* space = <char*>out_data[self.n_visible + 1].data
+        cdef void* plan
+        cdef size_t i
+        cdef bint chosen
+        self.check(req)
+        self.condition.begin(ctx)
+        self.condition.run.seed ^= 1
+        self.condition.put_arena(space + self.arenas[0])
+        self.condition.put_output(0, space + self.said)
+        self.feed(<void*>self.condition, &self.condition_feeds, in_data, aux_states)
+        self.condition.go(ctx, False, 0, <void*>self)
+        chosen = holds(space + self.said, self.said_dtype)
+        (<int64_t*>kept)[0] = chosen
+        plan = <void*>self.then if chosen else <void*>self.other
+        (<BodyPlan>plan).begin(ctx)
+        (<BodyPlan>plan).put_arena(space + self.arenas[1])
+        (<BodyPlan>plan).put_saved(kept + self.saved)
+        self.feed(plan, &self.then_feeds if chosen else &self.other_feeds, in_data, aux_states)
+        for i in range(self.n_visible):
+            (<BodyPlan>plan).put_output(i, out_data[i].data)
+        return (<BodyPlan>plan).go(ctx, False, 0, <void*>self)
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef char* kept = <char*>out_data[self.n_visible].data
+        cdef char* space = <char*>out_data[self.n_visible + 1].data
+        cdef bint chosen = (<int64_t*>kept)[0] != 0
+        cdef void* plan = <void*>self.then if chosen else <void*>self.other
+        cdef vector[Feed]* feeds = &self.then_feeds if chosen else &self.other_feeds
+        cdef vector[int64_t]* dumps = &self.then_dumps if chosen else &self.other_dumps
+        cdef size_t i, p
+        cdef void* at
+        for i in range(self.n_inputs):
+            if in_grad[i].data != NULL and req[i] != kNullOp and req[i] != kAddTo:
+                memset(in_grad[i].data, 0, bytes_of(&in_grad[i]))
+        (<BodyPlan>plan).begin(ctx)
+        (<BodyPlan>plan).put_arena(space + self.arenas[1])
+        (<BodyPlan>plan).put_saved(kept + self.saved)
+        self.feed(plan, feeds, in_data, aux_states)
+        for i in range(self.n_visible):
+            (<BodyPlan>plan).put_output(i, out_data[i].data)
+            (<BodyPlan>plan).put_head(i, out_grad[i].data)
+        for p in range(feeds.size()):
+            if feeds[0][p].kind == kInput:
+                i = feeds[0][p].index
+                at = space + dumps[0][p] if self.blocked else in_grad[i].data
+                (<BodyPlan>plan).put_grad(p, at)
+        return (<BodyPlan>plan).go(ctx, True, 0, <void*>self)

@@ -1,0 +1,13 @@
+"""Addresses that no process has, which a plan is built on where its arrays are given later."""
+
+cdef enum:
+    APART = 42  # bits between the addresses of two placeholders
+    FROM = 1 << 20  # the first one's number: behind all addresses that a process can have
+
+cdef inline void* address_of(size_t number) noexcept nogil:
+    return <void*>((number + FROM) << APART)
+
+cdef inline size_t number_of(const void* address) noexcept nogil:
+    # Of which placeholder this is a byte; a number that none has for any other address.
+    cdef size_t number = <size_t>address >> APART
+    return number - FROM if number >= FROM else <size_t>-1

@@ -1,0 +1,322 @@
+"""Steps that run graphs: what a plan makes of `_foreach`, `_while_loop` and `_cond`.
+
+`build` makes a `RunsGraphs` of such a node: states of operators inside are told from arguments, and
+two hidden outputs hold memory, `kept` what backward reads of each run of a body, `space` what a run
+needs meanwhile. Behind the gradient pass it is known which gradients are wanted; then `settle` puts
+each body through all passes and plans its memory, once, whatever the number of runs.
+"""
+
+from ..base import config
+from ..operator.checks.shapes import check_elements, known
+from ..operator.control_flow.subgraphs import row_of
+from ..operator.graph_hooks import GraphHooks
+from ..operator.property import OperatorProperty, ResourceRequest
+from .cost import FLOPS_PER_SECOND, seconds
+from .ir import ADD, BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, Value
+from .memory_plan import aligned, nbytes, plan_memory
+from .verify import verify_memory
+
+HEADER = 64  # bytes of `kept` before the runs: how many there were, or which graph ran
+# What feeds a variable of a body: a row of an input, a state, an input, an auxiliary state.
+ROW, STATE, INPUT, AUX = 0, 1, 2, 3
+NOT_INSIDE = frozenset({"pack"})  # its results are kept by counts of writes, which rows have not
+
+
+class _Hooks(GraphHooks):
+    """A body's time tells how long the step takes."""
+
+    def flops(self, prop, in_shapes, out_shapes):
+        steps = [s for body in prop.bodies for s in body.graph.steps[: body.graph.n_forward]]
+        return prop.runs * FLOPS_PER_SECOND * sum(map(seconds, steps))
+
+
+class Body:
+    """A graph that a step runs, behind all passes.
+
+    Attributes
+    ----------
+    graph : Graph
+        With its memory planned; values that backward reads of forward are of kind ``saved``.
+    variables : list of Value
+        What it reads, in the subgraph's order.
+    grads : list of Value or None
+        Of the variables.
+    feeds : list of (int, int)
+        What each variable is: a kind, and the number of the row, state, input or auxiliary state.
+    """
+
+    def __init__(self, subgraph, shapes, types, requests, ctx, names, lower, feeds):
+        named = [node.name for node in subgraph.variables]
+        self.graph = graph = lower(
+            subgraph.heads,
+            ctx,
+            {name: known(shape) for name, shape in zip(named, shapes)},
+            dict(zip(named, types)),
+            {name: req for name, req in zip(named, requests) if req is not None},
+            None,
+            names,
+            not any(requests),
+        )
+        plan_memory(graph, "inplace" in names, "reuse" in names, saved=True)
+        if config.get("CYNET_GRAPH_VERIFY"):
+            verify_memory(graph)
+        self.variables = [graph.auxs[n] if n in graph.auxs else graph.args[n] for n in named]
+        self.grads = [graph.grads.get(name) for name in named]
+        self.feeds = feeds
+        self.read_back = {v.root for s in graph.steps[graph.n_forward :] for v in s.read()}
+
+    def reads_back(self, value):
+        """Whether backward reads a variable or an output."""
+        return value in self.read_back
+
+    def asks_random(self, backward):
+        """Whether a step draws random numbers."""
+        n = self.graph.n_forward
+        return any(map(_draws, self.graph.steps[n:] if backward else self.graph.steps[:n]))
+
+
+def _draws(step):
+    ask = step.prop.forward_resource if step.direction == FORWARD else step.prop.backward_resource
+    shapes = [v.shape for v in (step.origin or step).in_data]
+    return ResourceRequest.random in ask(shapes)
+
+
+class _Room:
+    """Offsets in a piece of memory, one behind the other."""
+
+    def __init__(self, size=0):
+        self.size = size
+
+    def take(self, size):
+        """The offset of `size` bytes more."""
+        offset, self.size = self.size, self.size + aligned(size)
+        return offset
+
+
+class RunsGraphs(OperatorProperty):
+    """The property of a step that runs graphs.
+
+    Parameters
+    ----------
+    node : Node
+    """
+
+    pure = False  # it may run Python, and moves states
+
+    def __init__(self, node):
+        self.definition = definition = node.prop
+        self.op_name = definition.op_name
+        states = definition.mutable_inputs()
+        self.states = sorted(states)
+        self.inputs = [i for i in range(node.num_args) if i not in states]
+        self.names = node.input_names()
+        moves = any(graph.moves_in_forward for graph in definition.subgraphs)
+        self.graph = _Hooks(moves_states=moves)
+        self.bodies = ()
+        self.runs = 1
+        self.condition = None
+
+    def list_arguments(self):
+        return [self.names[i] for i in self.inputs]
+
+    def list_auxiliary_states(self):
+        return [self.names[i] for i in self.states]
+
+    def list_outputs(self):
+        return [*self.definition.list_outputs(), "kept", "space"]
+
+    def num_visible_outputs(self):
+        return self.definition.num_outputs
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad[:-2], *in_data, *out_data]
+
+    def forward_resource(self, in_shapes):
+        bodies = [*self.bodies, *([self.condition] if self.condition else [])]
+        return [ResourceRequest.random] if any(b.asks_random(False) for b in bodies) else []
+
+    def backward_resource(self, in_shapes):
+        random = any(body.asks_random(True) for body in self.bodies)
+        return [ResourceRequest.random] if random else []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        # the executor makes plans, and imports this package
+        from ..executor.control_flow import BranchOperator, LoopOperator
+
+        return (LoopOperator if self.definition.n_subgraphs < 3 else BranchOperator)(self)
+
+    def graphs_inside(self):
+        """Pairs (word, Graph) of what it runs, in the order of its operator's plans."""
+        found = [("condition", self.condition)] if self.condition else []
+        words = ("body",) if len(self.bodies) == 1 else ("then", "else")
+        return [(word, body.graph) for word, body in (*found, *zip(words, self.bodies))]
+
+    # --- once the gradients that are wanted are known ---------------------------------------------
+    def settle(self, step, back, names, lower):
+        """Make the bodies; `back` is the backward step, or None."""
+        self.names_inside = names - NOT_INSIDE
+        self.lower, self.ctx, self.back = lower, step.ctx, back is not None
+        values = dict(zip(self.inputs, step.in_data))
+        values.update(zip(self.states, step.aux))
+        self.requests = list(back.req) if back else [NULL] * len(step.in_data)
+        # nothing comes to it from behind, but states inside move in backward
+        self.blocked = self.back and all(req == NULL for req in self.requests)
+        self.space, self.kept = _Room(), _Room(HEADER)
+        if self.definition.n_subgraphs < 3:
+            needed = self._settle_loop(step, values)
+        else:
+            needed = self._settle_branches(step, values)
+        for value, room in zip(step.out_data[-2:], (self.kept, self.space)):
+            value.shape = (max(room.size, 1),)
+            check_elements(value.shape, f"'{value.name}'")
+        if back:
+            read, visible = needed
+            back.in_data = [v if i in read else None for i, v in enumerate(step.in_data)]
+            back.out_data[:-2] = [
+                v if i in visible else None for i, v in enumerate(step.out_data[:-2])
+            ]
+        del self.lower, self.names_inside
+
+    def _body(self, number, values, row, states, requests):
+        """The body of subgraph `number`; `row` and `states` are those of the inputs."""
+        graph = self.definition.subgraphs[number]
+        inputs = self.definition.bindings()[number]
+        place = {i: k for k, i in enumerate(self.inputs)}
+        aux = {i: k for k, i in enumerate(self.states)}
+        feeds, shapes, asked = [], [], []
+        for i in inputs:
+            shape = values[i].shape
+            if i in row:
+                feeds.append((ROW, place[i]))
+                shape = row_of(shape)
+            elif i in states:
+                feeds.append((STATE, states.index(i)))
+            else:
+                feeds.append((AUX, aux[i]) if i in aux else (INPUT, place[i]))
+            shapes.append(shape)
+            real = i in place and "float" in values[i].dtype
+            asked.append(requests(i, place[i]) if real else None)
+        types = [values[i].dtype for i in inputs]
+        return Body(graph, shapes, types, asked, self.ctx, self.names_inside, self.lower, feeds)
+
+    def _settle_loop(self, step, values):
+        definition = self.definition
+        self.runs = definition.steps([v.shape for v in step.in_data])
+        self.n_stacked = definition.num_out_data
+        row, states = list(definition.data_inputs()), list(definition.state_inputs())
+
+        def requests(i, k):
+            if not self.back:
+                return None
+            if self.blocked or i in states:
+                return "write"
+            if self.requests[k] == NULL:
+                return None
+            return "add" if i not in row or self.requests[k] == ADD else "write"
+
+        body = self._body(definition.body, values, row, states, requests)
+        self.bodies = (body,)
+        self.state_inputs = [self.inputs.index(i) for i in states]
+        self.arenas = [self.space.take(body.graph.memory.planned)]
+        if definition.condition is not None:
+            self.condition = self._body(definition.condition, values, (), states, lambda i, k: None)
+            self.arenas.append(self.space.take(self.condition.graph.memory.planned))
+            self.said = self.space.take(8)
+        sizes = [nbytes(values[i]) for i in states]
+        room = self.kept if self.back else self.space
+        first = room.size
+        self.saved = room.take(body.graph.saved) if self.back else 0
+        # a state lies behind what its run saves, or in one of two places that take turns
+        self.state_places = [
+            (room.take(size), 0) if self.back else (room.take(size), room.take(size))
+            for size in sizes
+        ]
+        self.stride = room.size - first
+        if self.back:
+            room.size = first + self.runs * self.stride
+            self._take_gradients(body, sizes)
+        read = {
+            index
+            for value, (kind, index) in zip(body.variables, body.feeds)
+            if kind in (ROW, INPUT) and body.reads_back(value)
+        }
+        read.update(
+            self.state_inputs[index]
+            for value, (kind, index) in zip(body.variables, body.feeds)
+            if kind == STATE and body.reads_back(value)
+        )
+        outputs = body.graph.outputs[: self.n_stacked]
+        return read, {i for i, value in enumerate(outputs) if body.reads_back(value)}
+
+    def _take_gradients(self, body, sizes):
+        """Room for gradients: of states, of what nobody wants but the body computes."""
+        self.grad_places = [(self.space.take(size), self.space.take(size)) for size in sizes]
+        self.dumps = [
+            self.space.take(nbytes(grad)) if self.blocked and grad is not None else 0
+            for grad in body.grads
+        ]
+
+    def _settle_branches(self, step, values):
+        def requests(i, k):
+            if self.blocked:
+                return "write"
+            return "add" if self.back and self.requests[k] != NULL else None
+
+        self.condition = self._body(0, values, (), (), lambda i, k: None)
+        self.arenas = [self.space.take(self.condition.graph.memory.planned)]
+        self.said = self.space.take(8)
+        self.bodies = tuple(self._body(n, values, (), (), requests) for n in (1, 2))
+        most = max(body.graph.memory.planned for body in self.bodies)
+        self.arenas += [self.space.take(most)] * 2
+        self.saved = self.kept.take(max(body.graph.saved for body in self.bodies))
+        read, visible = set(), set()
+        self.dumps = []
+        for body in self.bodies:
+            self.dumps.append(
+                [
+                    self.space.take(nbytes(grad)) if self.blocked and grad is not None else 0
+                    for grad in body.grads
+                ]
+            )
+            pairs = zip(body.variables, body.feeds)
+            read.update(k for v, (kind, k) in pairs if kind == INPUT and body.reads_back(v))
+            outputs = enumerate(body.graph.outputs)
+            visible.update(i for i, v in outputs if body.reads_back(v))
+        return read, visible
+
+
+def step_of(node, inputs, outputs, ctx):
+    """The forward step of a node that holds graphs, on these Values."""
+    step_prop = RunsGraphs(node)
+    hidden = [Value(f"{node.name}_{name}", (1,), "uint8", ctx, TEMP) for name in ("kept", "space")]
+    outs = [*outputs, *hidden]
+    return Step(
+        node.name,
+        step_prop,
+        ctx,
+        FORWARD,
+        [inputs[i] for i in step_prop.inputs],
+        outs,
+        [inputs[i] for i in step_prop.states],
+        [WRITE] * len(outs),
+        attrs=node.attrs,
+    )
+
+
+def settle(graph, names, lower):
+    """Make the bodies of the steps that run graphs.
+
+    Parameters
+    ----------
+    graph : Graph
+        Behind the gradient pass.
+    names : frozenset of str
+        The optional passes that run.
+    lower : callable
+        From a symbol's heads to a Graph (``compile.lower``).
+    """
+    back = {s.origin: s for s in graph.steps if s.direction == BACKWARD}
+    for step in graph.steps:
+        if step.direction == FORWARD and isinstance(step.prop, RunsGraphs):
+            step.prop.settle(step, back.get(step), names, lower)
+    return graph

@@ -1,0 +1,47 @@
+"""`_cond`: one of two bodies, by a condition: ``then_func() if pred else else_func()``."""
+
+from .._base import register_operator
+from ..parameters import Shape
+from ..property import merge_shapes
+from .subgraphs import ControlFlowProperty, merge_types
+from .while_loop import check_predicate
+
+
+class CondProperty(ControlFlowProperty):
+    """Runs one of two graphs, which a third graph chooses by one number."""
+
+    cond_input_locs = Shape(doc="Which inputs the condition reads.")
+    then_input_locs = Shape(doc="Which inputs the graph reads that runs where the condition holds.")
+    else_input_locs = Shape(doc="Which inputs the other graph reads.")
+
+    n_subgraphs = 3
+
+    def bindings(self):
+        return [list(self.cond_input_locs), list(self.then_input_locs), list(self.else_input_locs)]
+
+    def n_heads(self):
+        return [1, self.num_outputs, self.num_outputs]
+
+    def _through(self, what, merge, ins, outs):
+        given, outs, said = list(ins), list(outs), None
+        for number, (inputs, graph) in enumerate(zip(self.bindings(), self.subgraphs)):
+            heads = outs if number else [None]
+            found, heads = getattr(graph, what)([given[i] for i in inputs], heads)
+            for i, value in zip(inputs, found):
+                given[i] = merge(given[i], value)
+            if number:
+                outs = [merge(old, new) for old, new in zip(outs, heads)]
+            else:
+                said = heads[0]
+        return given, outs, said
+
+    def infer_shapes_once(self, ins, outs):
+        given, outs, said = self._through("infer_shapes", merge_shapes, ins, outs)
+        check_predicate(self._where(), said)
+        return given, outs
+
+    def infer_types_once(self, ins, outs):
+        return self._through("infer_types", merge_types, ins, outs)[:2]
+
+
+register_operator("_cond", CondProperty)

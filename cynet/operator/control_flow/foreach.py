@@ -1,0 +1,106 @@
+"""`_foreach`: a body run on each row of some arrays, which hands states from run to run.
+
+    states = init_states
+    for t in range(len(data)): outputs[t], states = body(data[t], states)
+
+Inputs are data, states, then what the body reads besides. Data of one axis have rows of shape (1,).
+"""
+
+from ...base.errors import FormatError
+from .._base import register_operator
+from ..parameters import Int, Shape
+from ..property import merge_shapes
+from .subgraphs import ControlFlowProperty, merge_types, of_rows, row_of
+
+
+class ForeachProperty(ControlFlowProperty):
+    """Runs a graph on each row of some arrays, and hands states from run to run."""
+
+    num_out_data = Int(low=0, doc="How many outputs are stacked; the others are the last states.")
+    in_state_locs = Shape(doc="Which inputs of the body are the states.")
+    in_data_locs = Shape(doc="Which inputs of the body are the rows.")
+    remain_locs = Shape(doc="Which inputs of the body are read besides.")
+
+    n_bodies = 1
+    condition = None  # of a loop: the number of the subgraph that says whether it goes on
+    body = 0
+
+    def bindings(self):
+        locs = (*self.in_data_locs, *self.in_state_locs, *self.remain_locs)
+        if sorted(locs) != list(range(len(locs))):
+            return [[None] * len(self.subgraphs[0].variables)]
+        return [[locs.index(p) for p in range(len(locs))]]
+
+    def n_heads(self):
+        return [self.num_outputs]
+
+    def data_inputs(self):
+        """Inputs of which a run of the body reads a row."""
+        return range(len(self.in_data_locs))
+
+    def state_inputs(self):
+        """Inputs that are the first states."""
+        first = len(self.in_data_locs)
+        return range(first, first + len(self.in_state_locs))
+
+    def carried(self):
+        return [*self.data_inputs(), *self.state_inputs()]
+
+    def steps(self, in_shapes):
+        """How often the body runs at most."""
+        return in_shapes[0][0]
+
+    def take(self, subgraphs):
+        """See the base class; there must be data, and as many states as outputs behind the stacked
+        ones."""
+        if not self.in_data_locs or self.num_outputs - self.num_out_data != len(self.in_state_locs):
+            self._misfit()
+        return super().take(subgraphs)
+
+    def _misfit(self):
+        raise FormatError(
+            f"{self._where()}: {self.num_outputs} outputs of which {self.num_out_data} are stacked "
+            f"do not fit data {self.in_data_locs} and states {self.in_state_locs}"
+        )
+
+    def infer_shapes_once(self, ins, outs):
+        n_data, n_out = len(self.in_data_locs), self.num_out_data
+        lengths = [shape[:1] for shape in (*ins[:n_data], *outs[:n_out]) if shape is not None]
+        length = merge_shapes(*lengths)
+        length = None if length is None else length[0]
+        given = list(ins)
+        given[:n_data] = map(row_of, ins[:n_data])
+        for k, i in enumerate(self.state_inputs()):
+            given[i] = merge_shapes(ins[i], outs[n_out + k])
+        heads = [*map(row_of, outs[:n_out]), *(given[i] for i in self.state_inputs())]
+        given, heads = self._through_body("infer_shapes", given, heads)
+        for j in range(n_data):
+            shape = ins[j]
+            if shape is not None and len(shape) == 1:
+                given[j] = (length,)
+            elif shape is None and given[j] == (1,):
+                given[j] = None  # rows of (T,) and of (T, 1) look alike
+            else:
+                given[j] = of_rows(given[j], length)
+        return given, [*(of_rows(row, length) for row in heads[:n_out]), *heads[n_out:]]
+
+    def infer_types_once(self, ins, outs):
+        given = list(ins)
+        for k, i in enumerate(self.state_inputs()):
+            given[i] = merge_types(ins[i], outs[self.num_out_data + k])
+        heads = [*outs[: self.num_out_data], *(given[i] for i in self.state_inputs())]
+        return self._through_body("infer_types", given, heads)
+
+    def _through_body(self, what, given, heads):
+        """What the body's inference makes of its inputs, in the operator's order, and heads."""
+        inputs, body = self.bindings()[0], self.subgraphs[0]
+        found, heads = getattr(body, what)([given[i] for i in inputs], heads)
+        for i, value in zip(inputs, found):
+            given[i] = value
+        merge = merge_shapes if what == "infer_shapes" else merge_types
+        for k, i in enumerate(self.state_inputs()):
+            given[i] = merge(given[i], heads[self.num_out_data + k])
+        return given, heads
+
+
+register_operator("_foreach", ForeachProperty)

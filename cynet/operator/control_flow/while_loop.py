@@ -1,0 +1,102 @@
+"""`_while_loop`: a body run as long as a condition on its variables holds.
+
+    while steps < max_iterations and cond(*loop_vars): outputs[steps], loop_vars = func(*loop_vars)
+
+Outputs have `max_iterations` rows; those of runs that were not made are zeros.
+"""
+
+from ...base.errors import FormatError, ShapeError
+from .._base import register_operator
+from ..parameters import Int, Shape
+from ..property import is_known, merge_shapes
+from .subgraphs import ControlFlowProperty, merge_types, of_rows, row_of
+
+
+class WhileLoopProperty(ControlFlowProperty):
+    """Runs a graph on loop variables as long as another graph of them holds."""
+
+    num_out_data = Int(low=0, doc="How many outputs are stacked; the others are the last states.")
+    max_iterations = Int(low=1, doc="How often the body runs at most: rows of stacked outputs.")
+    cond_input_locs = Shape(doc="Which inputs the condition reads.")
+    func_input_locs = Shape(doc="Which inputs the body reads.")
+    func_var_locs = Shape(doc="Which inputs of the body are the loop variables.")
+
+    n_subgraphs = 2
+    condition, body = 0, 1
+
+    def bindings(self):
+        return [list(self.cond_input_locs), list(self.func_input_locs)]
+
+    def n_heads(self):
+        return [1, self.num_outputs]
+
+    def data_inputs(self):
+        """Inputs of which a run of the body reads a row: none."""
+        return ()
+
+    def state_inputs(self):
+        """Inputs that are the first loop variables."""
+        locs, count = self.func_input_locs, len(self.func_input_locs)
+        return [locs[p] if 0 <= p < count else -1 for p in self.func_var_locs]
+
+    def carried(self):
+        return self.state_inputs()
+
+    def steps(self, in_shapes):
+        """How often the body runs at most."""
+        return self.max_iterations
+
+    def take(self, subgraphs):
+        """See the base class; there must be as many variables as outputs behind the stacked
+        ones."""
+        states = self.state_inputs()
+        if (
+            self.num_outputs - self.num_out_data != len(states)
+            or -1 in states
+            or len(set(states)) != len(states)
+        ):
+            raise FormatError(
+                f"{self._where()}: {self.num_outputs} outputs of which {self.num_out_data} are "
+                f"stacked do not fit loop variables {self.func_var_locs} of {self.func_input_locs}"
+            )
+        return super().take(subgraphs)
+
+    def _through(self, what, merge, ins, states, outs):
+        given, n_out = list(ins), self.num_out_data
+        for k, i in enumerate(self.state_inputs()):
+            given[i] = merge(ins[i], states[k])
+        condition, body = self.subgraphs
+        found, said = getattr(condition, what)([given[i] for i in self.cond_input_locs], [None])
+        for i, value in zip(self.cond_input_locs, found):
+            given[i] = merge(given[i], value)
+        heads = [*outs, *(given[i] for i in self.state_inputs())]
+        found, heads = getattr(body, what)([given[i] for i in self.func_input_locs], heads)
+        for i, value in zip(self.func_input_locs, found):
+            given[i] = merge(given[i], value)
+        for k, i in enumerate(self.state_inputs()):
+            given[i] = merge(given[i], heads[n_out + k])
+        return given, heads, said[0]
+
+    def infer_shapes_once(self, ins, outs):
+        n_out = self.num_out_data
+        for shape in outs[:n_out]:
+            merge_shapes((self.max_iterations,), shape and tuple(shape[:1]))
+        given, heads, said = self._through(
+            "infer_shapes", merge_shapes, ins, outs[n_out:], map(row_of, outs[:n_out])
+        )
+        check_predicate(self._where(), said)
+        rows = [of_rows(row, self.max_iterations) for row in heads[:n_out]]
+        return given, [*rows, *heads[n_out:]]
+
+    def infer_types_once(self, ins, outs):
+        n_out = self.num_out_data
+        return self._through("infer_types", merge_types, ins, outs[n_out:], outs[:n_out])[:2]
+
+
+def check_predicate(where, shape):
+    """Refuse a condition of several elements."""
+    if is_known(shape) and any(n != 1 for n in shape):
+        raise ShapeError(f"{where}: the condition must be one number, its shape is {tuple(shape)}")
+
+
+register_operator("_while_loop", WhileLoopProperty)

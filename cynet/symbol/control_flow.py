@@ -1,0 +1,344 @@
+"""foreach, while_loop and cond of mx.sym.contrib: functions become graphs that an operator runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..attribute import AttrScope, stored_key
+from ..base.errors import ArgumentError, MismatchError, shown
+from ..base.guard import guarded
+from ..base.nested import flatten, regroup
+from ..name import NameManager
+from ..operator._base import get_operator
+from .compose import parameter_text
+from .node import Node
+from .register import function_of
+from .subgraph import NAME, Subgraph, cut, subgraph_scope
+from .symbol import Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@guarded
+def foreach(
+    body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach"
+) -> tuple[Any, Any]:
+    """Run a body on each row of some arrays; it hands states from run to run.
+
+    Parameters
+    ----------
+    body : callable
+        ``body(row, states)`` gives ``(outputs, new_states)``, Symbols or nested lists of them.
+        States keep their structure, shapes and dtypes. What the body reads from outside becomes an
+        input of the loop.
+    data : Symbol or nested list of Symbol
+        Arrays of one length T; the body gets rows (shape (1,) of arrays of one axis).
+    init_states : Symbol or nested list of Symbol
+    name : str
+        What the subgraph's name begins with.
+
+    Returns
+    -------
+    (outputs, states)
+        In the structure that `body` gives: outputs of all runs, stacked along a new first axis of
+        length T, and the last states.
+
+    Raises
+    ------
+    AssertionError
+        Data or states that are no Symbols, or that the body does not use; states of another
+        structure.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> x, s, w = mx.sym.var("x"), mx.sym.var("s"), mx.sym.var("w")
+    >>> outs, last = mx.sym.contrib.foreach(lambda row, state: (row + state, row * w), x, s)
+    >>> outs.infer_shape(x=(5, 2), s=(2,), w=(2,))[1]
+    [(5, 2)]
+    """
+    rows, row_form = _symbols(data, "foreach: data")
+    states, state_form = _symbols(init_states, "foreach: init_states")
+    with subgraph_scope(name) as scope:
+        taken = set()
+        row_vars = [_variable(each, taken, True) for each in rows]
+        state_vars = [_variable(each, taken, False) for each in states]
+        outs, new = _pair(
+            body(regroup(row_vars, row_form), regroup(state_vars, state_form)), "foreach: body"
+        )
+        outs, out_form = _symbols(outs, "foreach: the outputs of body")
+        new, new_form = _symbols(new, "foreach: the states that body gives")
+        if new_form != state_form:
+            raise MismatchError(
+                f"foreach: body gives states of the structure {new_form}, it was given {state_form}"
+            )
+        heads = [_apart(each, scope) for each in outs]
+        made = {id(each.entries[0][0]) for each in outs}
+        heads += [_apart(each, scope, id(each.entries[0][0]) in made) for each in new]
+    graph, stands = _cut(heads, scope)
+    places = {id(node): i for i, node in enumerate(graph.variables)}
+    for what, variables in (("data", row_vars), ("state", state_vars)):
+        for variable in variables:
+            if id(variable.entries[0][0]) not in places:
+                raise MismatchError(
+                    f"foreach: body does not use the {what} '{variable.name}'; each row of data "
+                    "and each state must reach an output or a new state"
+                )
+    fed = {id(v.entries[0][0]) for v in (*row_vars, *state_vars)}
+    rest = [node for node in graph.variables if id(node) not in fed]
+    node = _node(
+        "_foreach",
+        [each.entries[0] for each in (*rows, *states)] + [stands.get(n, (n, 0)) for n in rest],
+        [graph],
+        num_outputs=len(heads),
+        num_out_data=len(outs),
+        in_state_locs=[places[id(v.entries[0][0])] for v in state_vars],
+        in_data_locs=[places[id(v.entries[0][0])] for v in row_vars],
+        remain_locs=[places[id(n)] for n in rest],
+    )
+    made = _outputs(node, (*rows, *states))
+    return regroup(made[: len(outs)], out_form), regroup(made[len(outs) :], state_form)
+
+
+@guarded
+def while_loop(
+    cond: Callable[..., Any],
+    func: Callable[..., Any],
+    loop_vars: Any,
+    max_iterations: int | None = None,
+    name: str = "while_loop",
+) -> tuple[Any, Any]:
+    """Run a body as long as a condition holds, `max_iterations` times at most.
+
+    Parameters
+    ----------
+    cond : callable
+        ``cond(*loop_vars)`` gives a Symbol of one number; 0 ends the loop.
+    func : callable
+        ``func(*loop_vars)`` gives ``(step_output, new_loop_vars)``; outputs may be None or an empty
+        list. Loop variables keep their shapes and dtypes.
+    loop_vars : Symbol or list of Symbol
+        At least one.
+    max_iterations : int
+        At least 1.
+    name : str
+        What the subgraphs' names begin with.
+
+    Returns
+    -------
+    (outputs, states)
+        Outputs of all runs, stacked: `max_iterations` rows, of which those that were not computed
+        are zeros; and the last loop variables.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> i, total = mx.sym.var("i"), mx.sym.var("total")
+    >>> outs, last = mx.sym.contrib.while_loop(
+    ...     lambda i, total: i < 3, lambda i, total: (i * i, [i + 1, total + i]), [i, total], 5)
+    >>> exe = mx.sym.Group([outs, *last]).bind(
+    ...     mx.cpu(), {"i": mx.nd.zeros(1), "total": mx.nd.zeros(1)})
+    >>> [each.asnumpy().ravel().tolist() for each in exe.forward()]
+    [[0.0, 1.0, 4.0, 0.0, 0.0], [3.0], [3.0]]
+    """
+    if max_iterations is None:
+        raise ArgumentError("while_loop: max_iterations is not given; a graph has that many rows")
+    rounds = whole(max_iterations)
+    states, form = _symbols(loop_vars, "while_loop: loop_vars")
+    if not states:
+        raise ArgumentError("while_loop: loop_vars has no element; it needs at least one")
+    graphs, variables, stands = [], [], []
+    for what, function in (("cond", cond), ("func", func)):
+        with subgraph_scope(f"{name}_{what}") as scope:
+            taken = set()
+            made = [_variable(each, taken, False) for each in states]
+            given = regroup(made, form)
+            result = function(*given) if isinstance(given, (list, tuple)) else function(given)
+            if what == "cond":
+                if not isinstance(result, Symbol):
+                    raise ArgumentError(f"while_loop: cond must give a Symbol, got {shown(result)}")
+                heads = [_apart(result, scope)]
+            else:
+                outs, new = _pair(result, "while_loop: func")
+                outs, out_form = _symbols([] if outs is None else outs, "while_loop: step_output")
+                new = _symbols([] if new is None else new, "while_loop: new_loop_vars")[0]
+                if len(new) != len(states):
+                    raise ArgumentError(
+                        f"while_loop: func gives {len(new)} loop variables, it was given "
+                        f"{len(states)}"
+                    )
+                heads = [_apart(each, scope) for each in (*outs, *new)]
+        graph, outside = _cut(heads, scope)
+        graphs.append(graph)
+        variables.append([each.entries[0][0] for each in made])
+        stands.append(outside)
+    entries, locs = [], []
+    own = {}  # number of a loop variable -> input
+    for graph, made, outside in zip(graphs, variables, stands):
+        number = {id(node): k for k, node in enumerate(made)}
+        locs.append([])
+        for node in graph.variables:
+            k = number.get(id(node))
+            if k is not None and k in own:
+                locs[-1].append(own[k])
+                continue
+            locs[-1].append(len(entries))
+            if k is not None:
+                own[k] = len(entries)
+            entries.append(states[k].entries[0] if k is not None else outside.get(node, (node, 0)))
+    places = {id(node): i for i, node in enumerate(graphs[1].variables)}
+    for k, node in enumerate(variables[1]):
+        if id(node) not in places:
+            raise ArgumentError(
+                f"while_loop: func does not use loop variable {k}; return it as it is, at least"
+            )
+    node = _node(
+        "_while_loop",
+        entries,
+        graphs,
+        num_outputs=len(heads),
+        num_out_data=len(outs),
+        max_iterations=rounds,
+        cond_input_locs=locs[0],
+        func_input_locs=locs[1],
+        func_var_locs=[places[id(node)] for node in variables[1]],
+    )
+    made = _outputs(node, states)
+    return regroup(made[: len(outs)], out_form), regroup(made[len(outs) :], form)
+
+
+@guarded
+def cond(
+    pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond"
+) -> Any:
+    """Run one of two functions, by a number that is known when the graph runs.
+
+    Parameters
+    ----------
+    pred : Symbol
+        One number; 0 stands for False.
+    then_func, else_func : callable
+        Without arguments; both give as many Symbols, of the same shapes and dtypes.
+    name : str
+        What the subgraphs' names begin with.
+
+    Returns
+    -------
+    Symbol or nested list of Symbol
+        As `then_func` gives them.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> a, b = mx.sym.var("a"), mx.sym.var("b")
+    >>> out = mx.sym.contrib.cond(a.sum() > 0, lambda: a * b, lambda: a + b)
+    >>> exe = out.bind(mx.cpu(), {"a": mx.nd.array([1, 2]), "b": mx.nd.array([3, 4])})
+    >>> exe.forward()[0].asnumpy().tolist()
+    [3.0, 8.0]
+    """
+    _symbols(pred, "cond: pred")
+    graphs, stands, forms, counts = [], [], [], []
+    kinds = []
+    for what, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
+        with subgraph_scope(f"{name}_{what}") as scope:
+            outs, form = _symbols(function(), f"cond: what {what}_func gives")
+            heads = [_apart(each, scope) for each in outs]
+        kinds += outs
+        graph, outside = _cut(heads, scope)
+        graphs.append(graph)
+        stands.append(outside)
+        forms.append(form)
+        counts.append(len(heads))
+    if counts[1] != counts[2]:
+        raise ArgumentError(
+            f"cond: then_func gives {counts[1]} outputs, else_func {counts[2]}; they must be alike"
+        )
+    entries, locs, known = [], [], {}
+    for graph, outside in zip(graphs, stands):
+        locs.append([])
+        for node in graph.variables:
+            entry = outside.get(node, (node, 0))
+            place = known.get(id(entry[0])) if entry[0].op is None else None
+            if place is None:
+                place = known[id(entry[0])] = len(entries)
+                entries.append(entry)
+            locs[-1].append(place)
+    node = _node(
+        "_cond",
+        entries,
+        graphs,
+        num_outputs=counts[1],
+        cond_input_locs=locs[0],
+        then_input_locs=locs[1],
+        else_input_locs=locs[2],
+    )
+    return regroup(_outputs(node, kinds), forms[1])
+
+
+def whole(value):
+    """`max_iterations` as an int; a float is cut off, as in MXNet."""
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(
+            f"while_loop: max_iterations must be an int, got {shown(value)}"
+        ) from None
+
+
+def _symbols(value, what):
+    """The Symbols of a nested list, those of several outputs taken apart, and its structure."""
+    return flatten(value, Symbol, what, _parts)
+
+
+def _parts(symbol):
+    """The outputs of a symbol of several."""
+    if len(symbol.entries) > 1:
+        return [type(symbol)([entry]) for entry in symbol.entries]
+    return None
+
+
+def _pair(value, what):
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ArgumentError(f"{what} must give two things, outputs and states, got {shown(value)}")
+    return value
+
+
+def _variable(symbol, taken, row):
+    """A variable of a body that stands for `symbol`, or for a row of it."""
+    node, index = symbol.entries[0]
+    name = f"{node.name}-{index}"
+    while name in taken:
+        name += "-0"
+    taken.add(name)
+    return symbol.stand_in(name, row)
+
+
+def _apart(symbol, scope, always=False):
+    """A head of the subgraph `scope`; a variable, and what is computed outside, gets a node of its
+    own there."""
+    node = symbol.entries[0][0]
+    if always or node.op is None or node.attrs.get(NAME) != scope:
+        symbol = function_of("identity", get_operator("_copy"))(symbol)
+    return symbol
+
+
+def _cut(heads, scope):
+    heads, stands = cut([each.entries[0] for each in heads], scope)
+    return Subgraph(heads), stands
+
+
+def _node(operator, entries, graphs, **params):
+    """The node that runs `graphs`."""
+    entry = get_operator(operator)
+    name = NameManager.current.get(None, operator)
+    params = {"num_args": len(entries) + len(graphs), **params}
+    prop = entry.prop(**params).take(graphs)
+    texts = {key: parameter_text(entry.prop.fields[key], value) for key, value in params.items()}
+    attrs = {stored_key(k): v for k, v in AttrScope.current.get(None).items()}
+    return Node(entry, name, attrs, texts, prop, entries)
+
+
+def _outputs(node, like):
+    kind = next((type(each) for each in like if type(each) is not Symbol), Symbol)
+    return [kind([(node, i)]) for i in range(node.num_visible_outputs)]

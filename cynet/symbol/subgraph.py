@@ -1,0 +1,125 @@
+"""Subgraph: a graph that an operator holds, and how one is cut out of a larger graph.
+
+What a function makes while `subgraph_scope` holds carries the scope's name as an attribute. `cut`
+takes that part for the subgraph; what it reads from outside becomes a variable of it.
+"""
+
+import threading
+from contextlib import contextmanager
+
+from ..attribute import AttrScope
+from .hooks import installed
+from .node import Node, auxiliary_nodes, topological_order
+
+NAME = "__subgraph_name__"
+_counts, _lock = {}, threading.Lock()
+
+
+class Subgraph:
+    """Heads of a graph that runs apart, and what feeds it.
+
+    Attributes
+    ----------
+    heads : list of (Node, int)
+    variables : list of Node
+        In topological order: the inputs.
+    states : list of int
+        Which of them are auxiliary states of an operator inside.
+    """
+
+    def __init__(self, heads):
+        self.heads = list(heads)
+        order = topological_order(self.heads)
+        self.variables = [node for node in order if node.op is None]
+        states = auxiliary_nodes(order)
+        for node in order:
+            for i in mutable_inputs(node):
+                states.add(id(node.inputs[i][0]))
+        self.states = [i for i, node in enumerate(self.variables) if id(node) in states]
+        self.moves_in_forward = any(
+            node.prop.graph.traits.moves_states
+            for node in order
+            if node.op is not None and len(node.inputs) > node.num_args
+        )
+
+    def _infer(self, what, ins, outs):
+        known = {n.name: value for n, value in zip(self.variables, ins) if value is not None}
+        heads = [(e, value) for e, value in zip(self.heads, outs) if value is not None]
+        found = installed(what)(self.heads, known, outputs=heads)
+        return [found[node, 0] for node in self.variables], [found[entry] for entry in self.heads]
+
+    def infer_shapes(self, ins, outs):
+        """Complete the shapes of inputs and outputs."""
+        return self._infer("infer_shapes", ins, outs)
+
+    def infer_types(self, ins, outs):
+        """Complete the dtypes of inputs and outputs."""
+        return self._infer("infer_types", ins, outs)
+
+
+def mutable_inputs(node):
+    """The inputs of a node that operators inside of it take for auxiliary states."""
+    held = getattr(node.prop, "subgraphs", ())
+    return node.prop.mutable_inputs() if held else ()
+
+
+@contextmanager
+def subgraph_scope(name):
+    """What is made inside belongs to a subgraph, whose name the block gets."""
+    outer = AttrScope.current.get(None).get(NAME)
+    name = f"{outer}${name}" if outer else name
+    with _lock:
+        number = _counts[name] = _counts.get(name, -1) + 1
+    with AttrScope(**{NAME: f"{name}{number}"}):
+        yield f"{name}{number}"
+
+
+def cut(heads, name):
+    """Take the part of a graph that was made under `name` out of it.
+
+    Returns
+    -------
+    (list of (Node, int), dict)
+        The heads of that part, and for each variable (Node) that stands for something outside the
+        entry that it is.
+    """
+    new, outside, stands = {}, {}, {}
+
+    def inside(node):
+        return node.attrs.get(NAME) == name
+
+    def replaced(entry):
+        node, index = entry
+        if inside(node):
+            return new[id(node)], index
+        if entry not in outside:
+            variable = outside[entry] = Node(None, node.output_name(index))
+            stands[variable] = entry
+        return outside[entry], 0
+
+    for node in _order_inside(heads, inside):
+        if node.op is None:
+            new[id(node)] = node
+        else:
+            inputs = [replaced(entry) for entry in node.inputs]
+            new[id(node)] = Node(node.op, node.name, node.attrs, node.params, node.prop, inputs)
+    return [replaced(entry) for entry in heads], stands
+
+
+def _order_inside(heads, inside):
+    """The nodes of `heads` that are inside, inputs first; nothing is asked of those outside."""
+    seen, order = set(), []
+    for head, _ in heads:
+        stack = [(head, iter(head.inputs))] if inside(head) and id(head) not in seen else []
+        seen.add(id(head))
+        while stack:
+            node, rest = stack[-1]
+            for source, _ in rest:
+                if id(source) not in seen and inside(source):
+                    seen.add(id(source))
+                    stack.append((source, iter(source.inputs)))
+                    break
+            else:
+                order.append(node)
+                stack.pop()
+    return order
