@@ -72,7 +72,8 @@ class SoftmaxCrossEntropyLoss(Loss):
     axis : int
         Of the classes.
     sparse_label : bool
-        Whether labels are class numbers; else they are distributions.
+        Whether labels are class numbers; else they are distributions. A number that is no class
+        is an error, unless samples have weights: then it counts as the nearest one.
     from_logits : bool
         Whether `pred` is the logarithm of probabilities already.
     weight : float, optional
@@ -105,7 +106,9 @@ class SoftmaxCrossEntropyLoss(Loss):
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
-            loss = -F.pick(pred, label, axis=self._axis, keepdims=True)
+            # labels of samples that a weight leaves out may be anything
+            mode = {"mode": "raise"} if sample_weight is None else {}
+            loss = -F.pick(pred, label, axis=self._axis, keepdims=True, **mode)
         else:
             label = _reshape_like(F, label, pred)
             loss = -F.sum(pred * label, axis=self._axis, keepdims=True)

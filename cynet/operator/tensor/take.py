@@ -74,7 +74,7 @@ class PickProperty(IndexedProperty):
     }
     axis = Int(-1, doc="The axis along which elements are picked.")
     keepdims = Bool(False, doc="Keep the axis with length 1.")
-    mode = Enum(("clip", "wrap"), "clip", doc="Indices out of bounds: brought to the end, wrapped.")
+    mode = Enum(MODES, "clip", doc="Indices out of bounds: brought to the end, wrapped, refused.")
 
     def list_arguments(self):
         return ["data", "index"]

@@ -173,10 +173,45 @@ def test_variational_dropout_refused():
     assert repr(cell).startswith("VariationalDropoutCell(drop_inputs=0.1, drop_states=0.0, ")
 
 
-def test_dynamic_unroll_of_symbols():
-    cell = rnn.LSTMCell(3)
-    with pytest.raises(ValueError, match="a Symbol does not say how many steps it has"):
-        contrib.rnn.rnn_cell.dynamic_unroll(cell, mx.sym.var("x"), [mx.sym.var("s")] * 2)
+@pytest.mark.parametrize("layout", ["TNC", "NTC"])
+@pytest.mark.parametrize("lengths", [None, [2, 4, 1]])
+def test_dynamic_unroll_of_symbols(layout, lengths):
+    """A loop gives what the steps one by one give."""
+    cell = rnn.HybridSequentialRNNCell()
+    cell.add(rnn.LSTMCell(3, input_size=2))
+    cell.add(rnn.ResidualCell(rnn.GRUCell(3, input_size=3)))
+    cell.initialize(mx.init.Uniform(1))
+    unroll = contrib.rnn.rnn_cell.dynamic_unroll
+    shape = (4, 3, 2) if layout == "TNC" else (3, 4, 2)
+    x = mx.nd.array(given.weights.images(shape))
+    begin = [mx.nd.array(given.weights.images((3, 3))) for _ in range(3)]
+    valid = None if lengths is None else mx.nd.array(lengths)
+    outputs, states = unroll(cell, x, begin, layout=layout, valid_length=valid)
+    names = ["s0", "s1", "s2"]
+    length = None if lengths is None else mx.sym.var("length")
+    made, last = unroll(
+        cell, mx.sym.var("x"), list(map(mx.sym.var, names)), layout=layout, valid_length=length
+    )
+    args = {name: each.data() for name, each in cell.collect_params().items()}
+    args.update(zip(names, begin), x=x)
+    if lengths is not None:
+        args["length"] = valid
+    found = mx.sym.Group([made, *last]).bind(mx.cpu(), args).forward()
+    for a, b in zip([outputs, *states], found):
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), 1e-5, 1e-6)
+
+
+def test_dynamic_unroll_of_symbols_drops_the_same_at_all_steps():
+    unroll = contrib.rnn.rnn_cell.dynamic_unroll
+    cell = rnn.RNNCell(50, input_size=2)
+    cell.initialize(mx.init.Uniform(1))
+    made, _ = unroll(cell, mx.sym.var("x"), [mx.sym.var("s")], drop_outputs=0.5)
+    args = {name: each.data() for name, each in cell.collect_params().items()}
+    args.update(x=mx.nd.ones((4, 1, 2)), s=mx.nd.zeros((1, 50)))
+    dropped = made.bind(mx.cpu(), args).forward(is_train=True)[0].asnumpy() == 0
+    assert (dropped.all(axis=0) == dropped.any(axis=0)).all() and 5 < dropped[0].sum() < 45
+    with pytest.raises(ValueError, match="keeps something from step to step"):
+        unroll(rnn.ZoneoutCell(cell, 0.5), mx.sym.var("x"), [mx.sym.var("s")])
 
 
 @pytest.mark.parametrize("what", ["dynamic_unroll", "unroll", "stack"])

@@ -1,4 +1,4 @@
-"""CheckpointHandler: writes networks and optimizer states, and goes on from them."""
+"""CheckpointHandler: writes networks, optimizer states and random states, and goes on from them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ....base.errors import ArgumentError, warn_user
 from ....base.files import file_name
 from ....base.guard import guarded
+from ....io.training_file import read_training, restore_random, write_training
 from ...block import HybridBlock
 from ...errors import MismatchError
 from .events import BatchEnd, EpochEnd, TrainBegin
@@ -18,11 +19,16 @@ if TYPE_CHECKING:
     from ....base.typing import EvalMetric, FileName
     from .estimator import Estimator
 
+_FORM = "cynet random 1"  # of the file that has the random states
+
 
 @guarded
 class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Writes ``PREFIX-epochEbatchB.params`` and ``.states``, and ``PREFIX-symbol.json`` of a
-    hybridized network.
+    """Writes ``PREFIX-epochEbatchB.params``, ``.states`` and ``.random``, and
+    ``PREFIX-symbol.json`` of a hybridized network.
+
+    Who goes on from a checkpoint draws the random numbers that would have come (Dropout, shuffled
+    batches). MXNet does not write ``.random``; a checkpoint without it will do, too.
 
     Parameters
     ----------
@@ -103,6 +109,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         prefix += f"batch{batch}"
         self._save_symbol(estimator)
         self._save(estimator, prefix)
+        random = os.path.join(self.model_dir, f"{prefix}.random")
+        write_training(random, _FORM, {}, {}, "CheckpointHandler")
         self._say(
             estimator,
             f"{batches + before} batches trained, wrote {prefix} in {self.model_dir}",
@@ -110,7 +118,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         self.saved_checkpoints.append(prefix)
         while len(self.saved_checkpoints) > self.max_checkpoints:
             oldest = self.saved_checkpoints.pop(0)
-            for suffix in (".params", ".states"):
+            for suffix in (".params", ".states", ".random"):
                 os.remove(os.path.join(self.model_dir, oldest + suffix))
         if self.save_best:
             self._save_best(estimator)
@@ -197,6 +205,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         path = os.path.join(self.model_dir, f"{self.model_prefix}-epoch{epoch}batch{batch}")
         estimator.net.load_parameters(f"{path}.params", ctx=estimator.context)
         estimator.trainer.load_states(f"{path}.states")
+        if os.path.exists(f"{path}.random"):
+            restore_random(read_training(f"{path}.random", _FORM)[0])
         self.trained_epoch = epoch
         self.trained_batch = batch if by_epochs else batch + 1
         if by_epochs:

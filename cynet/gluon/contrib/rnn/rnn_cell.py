@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .... import symbol
-from ....base.errors import ArgumentError
+from ....base.errors import ArgumentError, shown
 from ....base.guard import guarded
 from ....symbol import Symbol
 from ...errors import MismatchError
-from ...rnn import BidirectionalCell, HybridRecurrentCell, ModifierCell, RecurrentCell
+from ...rnn import BidirectionalCell, HybridRecurrentCell, ModifierCell, RecurrentCell, ZoneoutCell
 from ...rnn.cell import last_states, masked, merged, steps_of
 
 if TYPE_CHECKING:
@@ -232,9 +232,10 @@ def dynamic_unroll(
     Parameters
     ----------
     cell : RecurrentCell
-    inputs : NDArray
-        (steps, batch, ...) for `layout` ``'TNC'``, (batch, steps, ...) for ``'NTC'``.
-    begin_state : list of NDArray
+    inputs : NDArray or Symbol
+        (steps, batch, ...) for `layout` ``'TNC'``, (batch, steps, ...) for ``'NTC'``. Of a Symbol,
+        which does not say how many steps it has, a ``foreach`` is made.
+    begin_state : list of NDArray or Symbol
     drop_inputs, drop_outputs : float
         Probabilities of dropout; the same elements are left out at all steps.
     layout : str
@@ -255,12 +256,11 @@ def dynamic_unroll(
     ((3, 1, 2), 1)
     """
     shape = getattr(inputs, "shape", None)
-    if shape is None:
-        raise ArgumentError(
-            "dynamic_unroll: a Symbol does not say how many steps it has; unroll the cell with a"
-            " length"
-        )
     cell.reset()
+    if shape is None:
+        return _by_foreach(
+            cell, inputs, begin_state, drop_inputs, drop_outputs, layout, valid_length
+        )
     F, steps, _ = steps_of(shape[layout.find("T")], inputs, layout)
     if drop_inputs:
         mask = F.Dropout(F.ones_like(steps[0]), p=drop_inputs)
@@ -276,3 +276,45 @@ def dynamic_unroll(
     if valid_length is None:
         return merged(F, outputs, layout), states
     return masked(F, outputs, layout, valid_length), last_states(F, all_states, valid_length)
+
+
+def _by_foreach(cell, inputs, begin_state, drop_inputs, drop_outputs, layout, valid_length):
+    """A loop over the steps of a Symbol."""
+    if layout not in ("TNC", "NTC"):
+        raise MismatchError(f"dynamic_unroll: layout must be TNC or NTC, got {shown(layout)}")
+    if _keeps_something(cell):
+        raise ArgumentError(
+            f"dynamic_unroll: {cell.name} keeps something from step to step besides its states, "
+            "which a loop over a Symbol cannot; unroll it with a length"
+        )
+    F, axis = symbol, layout.find("T")
+    if drop_inputs:
+        inputs = F.Dropout(inputs, p=drop_inputs, axes=(axis,))
+    rows = F.swapaxes(inputs, dim1=0, dim2=1) if axis else inputs
+    if valid_length is None:
+        outputs, states = F.contrib.foreach(cell, rows, begin_state)
+    else:
+
+        def body(row, states):
+            *before, step = states
+            output, after = cell(row, before)
+            goes_on = F.broadcast_greater(valid_length, step)
+            after = [F.where(goes_on, new, old) for new, old in zip(after, before)]
+            return output, [*after, step + 1]
+
+        outputs, (*states, _) = F.contrib.foreach(body, rows, [*begin_state, F.zeros((1,))])
+        outputs = F.SequenceMask(
+            outputs, sequence_length=valid_length, use_sequence_length=True, axis=0
+        )
+    if axis:
+        outputs = F.swapaxes(outputs, dim1=0, dim2=1)
+    if drop_outputs:
+        outputs = F.Dropout(outputs, p=drop_outputs, axes=(axis,))
+    return outputs, states
+
+
+def _keeps_something(cell):
+    """Whether a cell, or one inside of it, has a mask or an output of the step before."""
+    if isinstance(cell, (VariationalDropoutCell, ZoneoutCell)):
+        return True
+    return any(map(_keeps_something, cell._children.values()))

@@ -298,8 +298,10 @@ def test_checkpoints(loader, tmp_path):
     best = CheckpointHandler(tmp_path, "m", monitor=made.train_metrics[1], save_best=True)
     made.fit(loader, epochs=2, event_handlers=best)
     names_of = ["m-best", "m-epoch0batch2", "m-epoch1batch4"]
-    wanted = [f"{name}.{kind}" for name in names_of for kind in ("params", "states")]
-    assert files(tmp_path) == [*wanted, "m-symbol.json"]
+    wanted = [f"{name}.{kind}" for name in names_of for kind in ("params", "random", "states")]
+    assert files(tmp_path) == [
+        each for each in [*wanted, "m-symbol.json"] if each != "m-best.random"
+    ]
     other = nn.Dense(2)
     other.load_parameters(tmp_path / "m-best.params")
     np.testing.assert_array_equal(other.weight.data().asnumpy(), made.net.weight.data().asnumpy())
@@ -310,7 +312,7 @@ def test_checkpoints(loader, tmp_path):
                               max_checkpoints=2, verbose=1)  # fmt: skip
     made.fit(loader, epochs=2, event_handlers=every)
     names_of = ["m-epoch1batch2", "m-epoch1batch3"]
-    wanted = [f"{name}.{kind}" for name in names_of for kind in ("params", "states")]
+    wanted = [f"{name}.{kind}" for name in names_of for kind in ("params", "random", "states")]
     assert files(tmp_path / "b") == wanted
     assert any("3 batches trained, wrote m-epoch1batch2 in" in line for line in made.lines)
     assert any("m-symbol.json is not written" in line for line in made.lines)
@@ -344,6 +346,34 @@ def test_going_on_from_a_checkpoint(loader, tmp_path):
         momentum().fit(loader, epochs=5, event_handlers=handler)
     with pytest.raises(AssertionError, match="must be written by batch_period alone"):
         momentum().fit(loader, batches=20, event_handlers=handler)
+
+
+def test_going_on_keeps_the_random_state(tmp_path):
+    """Dropout and shuffled batches go on as they would have."""
+    print("seed 11")
+    x = mx.nd.array(np.random.default_rng(11).normal(size=(24, 4)))
+    y = mx.nd.array(np.arange(24) % 3)
+
+    def fit(epochs, seed, *handlers):
+        net = nn.HybridSequential()
+        net.add(nn.Dropout(0.5), nn.Dense(3, in_units=4))
+        net.initialize(mx.init.One())
+        trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+        made = Estimator(net, losses.SoftmaxCrossEntropyLoss(), trainer=trainer)
+        made.logger.setLevel(logging.ERROR)
+        mx.random.seed(seed)
+        np.random.seed(seed)
+        data = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(x, y), 8, shuffle=True)
+        made.fit(data, epochs=epochs, event_handlers=list(handlers))
+        return net[1].weight.data().asnumpy()
+
+    whole = fit(4, 1)
+    fit(2, 1, CheckpointHandler(tmp_path, "m", max_checkpoints=1))
+    assert [name for name in files(tmp_path) if name.endswith(".random")] == [
+        "m-epoch1batch6.random"
+    ]
+    rest = fit(4, 2, CheckpointHandler(tmp_path, "m", resume_from_checkpoint=True))
+    np.testing.assert_array_equal(rest, whole)
 
 
 def test_going_on_by_batches(loader, tmp_path):
