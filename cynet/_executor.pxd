@@ -38,7 +38,7 @@ cdef class Plan:
     # the line still is on the stack.
     cdef size_t origin(self) except? 0
 
-# Run one step; -1 with an exception pending when it fails.
+# Run one step, and measure it if asked to; -1 with an exception pending when it fails.
 cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil
 # What an error says of a step that has failed.
 cdef str failed_step(Tables* tables, size_t index)

@@ -53,7 +53,7 @@ cdef void _complete(CachedGroup* kept) noexcept nogil:
     kept.valid = True
 
 
-cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:
+cdef int _run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:
     cdef NativeStep* step = &tables.steps[index]
     cdef TBlob* blobs = tables.blobs.data()
     cdef OpContext* context = &step.context
@@ -115,11 +115,18 @@ cdef inline void _note_step(Tables* tables, size_t index, int64_t begin, bint pr
         note_operator(step.name, step.node, step.backward, begin, run_ctx)
 
 
+cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:
+    cdef bint profiled = tables.profiled.load()
+    cdef int64_t begin = now_ns() if profiled else begun(SYMBOLIC)
+    cdef int code = _run_step(tables, index, run, run_ctx)
+    if begin and code == 0:
+        _note_step(tables, index, begin, profiled, run_ctx)
+    return code
+
+
 cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef PlanRun* run = <PlanRun*>arg
     cdef size_t index = run.segment.first
-    cdef bint profiled = run.tables.profiled.load()
-    cdef int64_t begin
     cdef CachedGroup* kept
     cdef Chunk* chunk
     if run.tables.stale.load():
@@ -134,13 +141,10 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
                 kept.fresh = kept.valid = _is_fresh(kept)
             if kept.fresh:
                 continue
-        begin = now_ns() if profiled else begun(SYMBOLIC)
         if run_step(run.tables, run.current, run, run_ctx) == -1:
             _give_up(run)
         if kept != NULL and kept.last == run.current:
             _complete(kept)
-        if begin:
-            _note_step(run.tables, run.current, begin, profiled, run_ctx)
     for chunk in run.segment.promised:
         chunk.written = True
     return 0

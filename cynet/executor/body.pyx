@@ -6,7 +6,7 @@ from .._executor cimport Plan, failed_step, run_step
 from .._resource cimport kRandom
 from ..operator._base cimport OpContext, Operator
 from .placeholders cimport number_of
-from .tables cimport Tables, nanoseconds
+from .tables cimport Tables
 
 from ..base.errors import dress, told
 from ..context import cpu
@@ -117,23 +117,16 @@ cdef class BodyPlan:
         cdef Tables* tables = self.tables
         cdef size_t index = self.n_forward if backward else 0
         cdef size_t last = self.n_steps if backward else self.n_forward
-        cdef bint profiled = tables.profiled.load()
-        cdef int64_t begin = 0
         if self.runs_python:
             with gil:
                 self._choose(t, (<Operator>outer).memory_owner)
         self.run.is_train = ctx.is_train
         self.run.stream = <uint64_t>t * self.plan.n_random
         while index < last:
-            if profiled:
-                begin = nanoseconds()
             self.run.current = index
             if run_step(tables, index, &self.run, &ctx.run_ctx) == -1:
                 with gil:
                     self._fail(t)
-            if profiled:
-                tables.spent[index] += nanoseconds() - begin
-                tables.calls[index] += 1
             index += 1
         return 0
 
