@@ -90,7 +90,7 @@ def test_dimensions_from_both_sides_meet():
 
 def test_partial_and_unknown():
     net = op(Dense, "fc", var("x"), var("w"))
-    found = by_name(infer_shapes([(net, 0)], {"x": (0, 5), "w": ()}))
+    found = by_name(infer_shapes([(net, 0)], {"x": (0, 5), "w": None}))
     assert found == {"x": (0, 5), "w": (3, 5), "fc": (0, 3)}
     assert set(by_name(infer_shapes([(op(Add, "a", var("p"), var("q")), 0)])).values()) == {None}
 
