@@ -7,7 +7,7 @@ from .register import function_of
 
 def __getattr__(name):
     if name.startswith("__") or not name.startswith("_") or name not in OPERATORS:
-        raise NotFoundError(f"module '{__name__}' has no operator '{name}'")
+        raise NotFoundError(f"module '{__name__}' has no attribute '{name}'")
     return function_of(name, OPERATORS.get(name))
 
 

@@ -138,7 +138,7 @@ def namespace(module, prefix=None):
             raise NotFoundError(f"module '{module}' has no attribute '{name}'")
         full = (prefix or "") + name
         if full not in OPERATORS and prefix is not None:
-            raise NotFoundError(f"module '{module}' has no operator '{name}'")
+            raise NotFoundError(f"module '{module}' has no attribute '{name}'")
         return function_of(name, OPERATORS.get(full), hint=name.lower())
 
     def names():
