@@ -157,7 +157,7 @@ def row(path, theirs):
     excuse = why_not_asked(path)
     value = at(path)
     if value is None:
-        return Row(path, ABSENT, excuse, dense=not excuse)
+        return Row(path, ABSENT, excuse or "not written yet", dense=not excuse)
     if path in DIFFERS:
         return Row(path, OTHER, DIFFERS[path])
     if theirs == "operator":
@@ -185,7 +185,7 @@ def method_rows(path, methods):
         if not there and owner is not None and type(found).__name__ != "Missing":
             there = hasattr(owner, name)
         if not there:
-            out.append(Row(full, ABSENT, excuse, dense=not excuse))
+            out.append(Row(full, ABSENT, excuse or "not written yet", dense=not excuse))
             continue
         how = DIFFERS.get(full, "")
         if not how and theirs != "value" and callable(getattr(owner, name, None)):
