@@ -10,6 +10,7 @@ from .subgraph import Subgraph, mutable_inputs
 
 _VERSION = 10901  # of the MXNet whose form is written
 MOST_NESTED = 64  # subgraphs inside of one another that are read
+_AMP_CASTS = ("amp_cast", "amp_multicast")
 
 
 # --- writing ---
@@ -57,6 +58,26 @@ def state_versions(order):
             versions.append(current.get(id(source), 0))
         out.append(versions)
     return out, current
+
+
+def without_amp_casts(heads):
+    """The graph under `heads` without casts of automatic mixed precision, as MXNet saves it.
+
+    A cast that is a head itself stays. Nodes that read a cast are copied.
+    """
+    new = {}
+
+    def source(entry):
+        node, i = entry
+        while node.op is not None and node.op.name in _AMP_CASTS:
+            node, i = node.inputs[i]
+        return new.get(id(node), node), i
+
+    for node in topological_order(heads):
+        inputs = [source(entry) for entry in node.inputs]
+        if any(a is not b for (a, _), (b, _) in zip(inputs, node.inputs)):
+            new[id(node)] = Node(node.op, node.name, node.attrs, node.params, node.prop, inputs)
+    return [(new.get(id(node), node), i) for node, i in heads]
 
 
 def to_json(heads):

@@ -17,7 +17,7 @@ from .hooks import installed
 from .inference import Inference
 from .methods import OperatorMethods
 from .node import Node, topological_order, variable_nodes
-from .serialization import debug_text, from_json, to_json
+from .serialization import debug_text, from_json, to_json, without_amp_casts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -271,9 +271,12 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     def tojson(self, remove_amp_cast: bool = True) -> str:
         """The graph as JSON, byte for byte as MXNet 1.9.1 writes it.
 
-        `remove_amp_cast` is there for scripts that give it: no operator of that kind exists here.
+        Parameters
+        ----------
+        remove_amp_cast : bool
+            Leave out ``amp_cast`` and ``amp_multicast``, which ``mx.contrib.amp`` puts in.
         """
-        return to_json(self.entries)
+        return to_json(without_amp_casts(self.entries) if remove_amp_cast else self.entries)
 
     def save(self, fname: FileName, remove_amp_cast: bool = True) -> None:
         """Write `tojson` to the file `fname`; the file is there whole or not at all.

@@ -289,3 +289,23 @@ def test_messages_are_short():
     with pytest.raises(FormatError) as caught:
         mx.sym.load_json(text)
     assert len(str(caught.value)) < 600
+
+
+def test_casts_of_mixed_precision_are_left_out():
+    """As MXNet 1.9.1 writes it; a cast that is an output stays."""
+    data = mx.sym.var("data")
+    half = mx.sym.amp_cast(data, dtype="float16", name="half")
+    dense = mx.sym.FullyConnected(half, num_hidden=2, name="fc")
+    both = mx.sym.amp_multicast(dense, data, num_outputs=2, name="both")
+    total = both[0] + both[1]
+
+    def nodes(text):
+        found = json.loads(text)["nodes"]
+        return [(each["name"], [i[0] for i in each["inputs"]]) for each in found]
+
+    weights = [("data", []), ("fc_weight", []), ("fc_bias", [])]
+    assert nodes(total.tojson()) == [*weights, ("fc", [0, 1, 2]), (total.name, [3, 0])]
+    whole = nodes(total.tojson(remove_amp_cast=False))
+    assert [name for name, _ in whole if name in ("half", "both")] == ["half", "both"]
+    assert nodes(half.tojson()) == [("data", []), ("half", [0])]
+    assert len(total.get_internals()) == len(whole) + 1  # the symbol itself stays as it is
