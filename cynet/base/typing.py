@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..initializer import InitDesc, Initializer, Load, Mixed
     from ..io import DataBatch, DataDesc, DataIter
     from ..io.checkpoint import Checkpoint
-    from ..kvstore import KVStore
+    from ..kvstore import KVStore, KVStoreBase
     from ..lr_scheduler import LRScheduler
     from ..metric import EvalMetric
     from ..module import BaseModule, Module
@@ -99,7 +99,7 @@ GradReq: TypeAlias = "str | Sequence[str] | Mapping[str, str]"
 DataShapes: TypeAlias = "Sequence[DataDesc | tuple[str, Sequence[int]]]"
 MetricLike: TypeAlias = "EvalMetric | str | Callable[..., Any] | list[Any] | dict[str, Any]"
 InitializerLike: TypeAlias = "Initializer | Mixed | Load | str"
-KVStoreLike: TypeAlias = "KVStore | str"
+KVStoreLike: TypeAlias = "KVStoreBase | str"
 OptimizerParams: TypeAlias = "Mapping[str, Any] | Iterable[tuple[str, Any]]"
 IterData: TypeAlias = "ArrayLike | Sequence[ArrayLike] | Mapping[str, ArrayLike]"
 State: TypeAlias = Any  # of an optimizer: None, an NDArray, or a tuple of states

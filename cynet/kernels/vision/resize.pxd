@@ -14,5 +14,6 @@ cdef int resize_threads(const ResizeShape* shape) noexcept nogil
 cdef int64_t resize_space(const ResizeShape* shape, int threads) noexcept nogil
 # to (+)= from resized, by interpolation or `means`; backwards: the gradient of the input, from that
 # of the output
-cdef void resize(int dtype, const ResizeShape* shape, bint means, bint backwards, const void* source,
+cdef void resize(int dtype, const ResizeShape* shape, bint means, bint backwards,
+                 const void* source,
                  void* to, bint add, int threads, void* space) noexcept nogil

@@ -21,6 +21,7 @@ cdef int64_t resize_space(const ResizeShape* shape, int threads) noexcept nogil:
     return resize_places_bytes(shape) + threads * resize_row_bytes(shape)
 
 
-cdef void resize(int dtype, const ResizeShape* shape, bint means, bint backwards, const void* source,
+cdef void resize(int dtype, const ResizeShape* shape, bint means, bint backwards,
+                 const void* source,
                  void* to, bint add, int threads, void* space) noexcept nogil:
     resize_all(threads, cpu_level(), dtype, shape, means, backwards, source, to, add, <char*>space)

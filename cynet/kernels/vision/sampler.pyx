@@ -1,7 +1,5 @@
 """BilinearSampler (contract in sampler.pxd)."""
 
-from libc.stdint cimport int64_t
-
 from ..isa.dispatch cimport cpu_level
 from ..parallel cimport threads_for
 

@@ -66,7 +66,7 @@ class CorrelationProperty(OperatorProperty):
         room = size + 2 * self.pad_size - 2 * border
         if room < 1:
             raise ShapeError(
-                f"no patch fits: an axis of {size} + 2 * {self.pad_size} (pad_size) has a border of "
+                f"no patch fits: an axis of {size} + 2 * {self.pad_size} (pad_size) has borders of "
                 f"{border} (max_displacement + kernel_size // 2) at both ends")
         return (room - 1) // self.stride1 + 1
 

@@ -1,5 +1,5 @@
 # cython: wraparound=True
-"""The operator of AdaptiveAvgPooling2D and BilinearResize2D: planes of data (N, C, H, W) resized."""
+"""Operator of AdaptiveAvgPooling2D and BilinearResize2D: planes of data (N, C, H, W) resized."""
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kNullOp

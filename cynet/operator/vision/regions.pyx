@@ -7,7 +7,7 @@ A region is a row (image, x1, y1, x2, y2) in pixels of the image whose features 
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kFloat64, kNullOp
+from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat64, kNullOp
 from ...kernels.vision.roi_pooling cimport ROI_GOOD, ROI_IMAGE, check_rois
 
 from ...base.errors import ArgumentError, ShapeError

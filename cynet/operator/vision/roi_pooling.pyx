@@ -5,7 +5,7 @@ data (N, C, H, W), rois (R, 5), out (R, C, *pooled_size). A region's corners are
 of the data; its bins overlap where they do not fit.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.vision.roi_pooling cimport RoiPoolShape, roi_pool, roi_pool_backward

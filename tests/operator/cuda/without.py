@@ -35,7 +35,28 @@ _VISION = """
     _contrib_AdaptiveAvgPooling2D _contrib_BilinearResize2D
 """
 
+_SMALL = "a kernel of its own, not written yet"
+_PLACES = """
+    IdentityAttachKLSparseReg _contrib_allclose _contrib_count_sketch _contrib_div_sqrt_dim
+    _contrib_fft _contrib_ifft _contrib_gradientmultiplier _contrib_index_array
+    _contrib_index_copy _contrib_quadratic _histogram _identity_with_attr_like_rhs
+    _ravel_multi_index _unravel_index _sample_unique_zipfian col2im im2col fill_element_0index
+    khatri_rao moments
+"""
+_DENSITIES = """
+    dirichlet exponential gamma generalized_negative_binomial negative_binomial normal poisson
+    uniform
+"""
+_LINALG = """
+    det extractdiag extracttrian gelqf gemm gemm2 inverse makediag maketrian potrf potri slogdet
+    sumlogdiag syevd syrk trmm trsm
+"""
+
 WITHOUT = {
+    **dict.fromkeys(_PLACES.split(), _SMALL),
+    **{f"_random_pdf_{name}": _SMALL for name in _DENSITIES.split()},
+    **{f"_linalg_{name}": "LAPACK of the host; cuSOLVER is not called" for name in _LINALG.split()},
+    **dict.fromkeys(("_foreach", "_while_loop", "_cond"), "plans inside of plans run on the host"),
     **dict.fromkeys(_VISION.split(), _POINTS),
     **{f"_image_{name}": _IMAGES for name in _CHANGES.split()},
     **dict.fromkeys(_UPDATES.split(), _MANY),
