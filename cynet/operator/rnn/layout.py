@@ -46,8 +46,8 @@ def parameters(prop, input_size):
     >>> from cynet.operator import get_operator
     >>> prop = get_operator("RNN").prop(mode="gru", state_size=2, num_layers=1)
     >>> parameters(prop, 3)
-    ([Pass(inputs=3, i2h_weight=0, h2h_weight=18, i2h_bias=30, h2h_bias=36, projection=30, gates=0, \
-h=0, c=0, n=0, full=0)], 42)
+    ([Pass(inputs=3, i2h_weight=0, h2h_weight=18, i2h_bias=30, h2h_bias=36, projection=30, \
+gates=0, h=0, c=0, n=0, full=0)], 42)
     """
     directions, hidden, out = prop.directions, prop.state_size, prop.out_size
     rows = GATES[prop.mode] * hidden
