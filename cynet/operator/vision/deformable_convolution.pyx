@@ -111,8 +111,9 @@ class DeformableConvolutionProperty(OperatorProperty):
         if size == 0:
             return 0
         if span > size + 2 * pad:
-            raise ShapeError(f"kernel {self.kernel} with dilate {self.window[1]} spans {span} "
-                             f"along spatial axis {axis}, but the input has {size} + 2 * {pad} (pad)")
+            raise ShapeError(
+                f"kernel {self.kernel} with dilate {self.window[1]} spans {span} along spatial axis "
+                f"{axis}, but the input has {size} + 2 * {pad} (pad)")
         return (size + 2 * pad - span) // stride + 1
 
     def forward_resource(self, in_shapes):
