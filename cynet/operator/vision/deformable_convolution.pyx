@@ -112,8 +112,8 @@ class DeformableConvolutionProperty(OperatorProperty):
             return 0
         if span > size + 2 * pad:
             raise ShapeError(
-                f"kernel {self.kernel} with dilate {self.window[1]} spans {span} along spatial axis "
-                f"{axis}, but the input has {size} + 2 * {pad} (pad)")
+                f"kernel {self.kernel} with dilate {self.window[1]} spans {span} along spatial "
+                f"axis {axis}, but the input has {size} + 2 * {pad} (pad)")
         return (size + 2 * pad - span) // stride + 1
 
     def forward_resource(self, in_shapes):
