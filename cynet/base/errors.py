@@ -79,8 +79,9 @@ def warn_user(message, category=UserWarning):
     warnings.warn_explicit(message, category, *user_frame())
 
 
-class CynetError(Exception):
-    """Base of every error cynet raises by itself; ``mx.base.MXNetError`` is the same class."""
+class CynetError(RuntimeError):
+    """Base of every error cynet raises by itself; ``mx.base.MXNetError`` is the same class, and a
+    RuntimeError as in MXNet."""
 
 
 MXNetError = CynetError
@@ -163,12 +164,12 @@ class SizeError(ShapeError, OutOfMemoryError):
     """An array would have more elements than any memory holds."""
 
 
-class StateError(CynetError, RuntimeError):
-    """An object is not in the state for a call: closed, open for something else, or opened by
-    another process."""
+class StateError(CynetError):
+    """An object is not in the state for a call: closed, open for something else, opened by another
+    process, not initialized, ..."""
 
 
-class GradientError(CynetError, RuntimeError):
+class GradientError(CynetError):
     """What autograd recorded does not lead to the gradient that was asked for, or must not be
     changed; the message names the step and the line that recorded it."""
 

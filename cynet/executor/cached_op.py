@@ -70,6 +70,9 @@ class CachedOp:
         self._pinned = [(self.inputs.index(name), number) for name, number in fixed.items()]
         self._pins = {}  # place among the inputs -> (array, Pins)
 
+    def __reduce__(self):
+        return type(self), (self.symbol,)  # plans hold arrays at addresses that no process has
+
     @property
     def n_programs(self):
         return len(self._programs)

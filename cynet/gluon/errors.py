@@ -1,12 +1,8 @@
 """Errors of Gluon: those of cynet that scripts of MXNet catch by Python's classes, too."""
 
-from ..base.errors import CynetError, MismatchError
+from ..base.errors import CynetError, MismatchError, StateError
 
 __all__ = ["DeferredInitializationError", "MismatchError", "StaleGradientError", "StateError"]
-
-
-class StateError(CynetError, RuntimeError):
-    """An object is not in the state that a call needs: nothing was initialized, traced, ..."""
 
 
 class DeferredInitializationError(StateError):

@@ -65,3 +65,13 @@ def tracing(trace=None):
     finally:
         _state.depth -= 1
         _state.trace = before
+
+
+@contextmanager
+def not_tracing():
+    """Blocks run as at other times, within a run by which Blocks around them infer their shapes."""
+    depth, _state.depth = _state.depth, 0
+    try:
+        yield
+    finally:
+        _state.depth = depth

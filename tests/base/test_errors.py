@@ -247,3 +247,10 @@ def test_errors_and_settings_have_their_public_names():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "<class 'cynet.errors.ShapeError'>", done.stderr
     assert mx.errors is sys.modules["cynet.errors"] and mx.base.MXNetError is mx.errors.MXNetError
+
+
+def test_it_is_a_runtime_error_as_in_mxnet():
+    for call in (lambda: mx.nd.ones((2, 3)) + mx.nd.ones((4, 5)), lambda: mx.nd.load("/no/file")):
+        with pytest.raises(RuntimeError) as caught:
+            call()
+        assert isinstance(caught.value, mx.base.MXNetError)

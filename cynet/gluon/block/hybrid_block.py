@@ -51,11 +51,15 @@ class HybridBlock(Block):
     [1.0, 2.0]
     """
 
-    _takes_symbols = False  # a subclass's own `forward` works on symbols, too
+    _takes_symbols = True  # of the class that defines `forward`: whether it works on symbols, too
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         vars(self).update(_active=False, _flags={}, _cached=None, _op_hook=None)
+
+    def __getstate__(self):
+        """What copies and pickles take: graphs, which have memory of their own, are made anew."""
+        return {**vars(self), "_cached": None}
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Make `block`, a HybridBlock, a child."""

@@ -11,8 +11,8 @@ from ...base.guard import guarded
 from ...ndarray import NDArray
 from ...symbol import Group, Symbol
 from ..parameter import ParameterDict
-from ..tracing import active
-from .graph import Graph
+from ..tracing import active, has_trace, not_tracing
+from .graph import Graph, variable
 from .hybrid_block import HybridBlock
 from .hybridized import Hybridized
 from .structure import flatten, regroup
@@ -145,20 +145,24 @@ class SymbolBlock(HybridBlock):
         if self._cached is None:
             vars(self)["_cached"] = Hybridized(self, self._graph)
         vars(self)["_active"] = True
+        if not has_trace() and all(isinstance(each, NDArray) for each in arrays):
+            with not_tracing():  # Blocks around it may infer their shapes by a run
+                return super().__call__(*args, **kwargs)
         return super().__call__(*args, **kwargs)
 
     def forward(self, x: Any, *args: Any) -> Any:
         """The graph with symbols in place of its inputs."""
         given, _ = flatten([x, *args])
-        if isinstance(given[0], NDArray):
-            raise ArgumentError("SymbolBlock: inputs must be all NDArrays or all Symbols")
-        whole = self._graph.symbol(**dict(zip(self._graph.inputs, given)))
         trace = active()
         if trace is not None:
-            for each in self.params.values():
-                trace.parameter(each)
-            whole = Traced(whole.entries)
-        return regroup(list(whole), self._graph.out_format)[0] if len(whole) > 1 else whole
+            given = [trace.constant(each) if isinstance(each, NDArray) else each for each in given]
+        elif isinstance(given[0], NDArray):
+            raise ArgumentError("SymbolBlock: inputs must be all NDArrays or all Symbols")
+        weights = {name: variable(each) for name, each in self.params.items()}
+        whole = self._graph.symbol(**dict(zip(self._graph.inputs, given)), **weights)
+        kind = Symbol if trace is None else Traced
+        outputs = [kind([entry]) for entry in whole.entries]
+        return regroup(outputs, self._graph.out_format)[0]
 
 
 def _common_prefix(names):

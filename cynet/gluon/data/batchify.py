@@ -32,8 +32,9 @@ def host_array(values):
 def default_batchify_fn(data: Sequence[Any]) -> Any:
     """A batch of samples: arrays are stacked, of tuples and dicts each field for itself.
 
-    Tuples become a list, named tuples and dicts stay what they are, str stay a list. NumPy's dtype
-    is kept; Python's ints become int64, floats float64.
+    Tuples become a list, named tuples and dicts stay what they are, str stay a list. A list of
+    numbers is an array, a list of anything else is as a tuple. NumPy's dtype is kept; Python's ints
+    become int64, floats float64.
 
     Raises
     ------
@@ -72,6 +73,10 @@ def _batch(data, field, nd_of):
         return type(first)(
             (key, _batch([each[key] for each in data], f"{field}[{key!r}]", nd_of)) for key in first
         )
+    if isinstance(first, list):
+        values = _numbers(data)
+        if values is not None:
+            return nd_of(values)
     if isinstance(first, (tuple, list)):
         for i, each in enumerate(data):
             if not isinstance(each, (tuple, list)) or len(each) != len(first):
@@ -79,6 +84,7 @@ def _batch(data, field, nd_of):
                     f"batch: sample {i}{_of(field)} has"
                     f" {len(each) if hasattr(each, '__len__') else 'no'} fields, the first"
                     f" {len(first)}"
+                    + ("; batchify.Pad joins lists of several lengths" * isinstance(first, list))
                 )
         fields = [_batch(each, f"{field}[{k}]", nd_of) for k, each in enumerate(zip(*data))]
         return type(first)(*fields) if hasattr(first, "_fields") else fields
@@ -94,6 +100,20 @@ def _batch(data, field, nd_of):
             " batch is made of arrays, numbers, str, tuples and dicts. Give a batchify_fn"
         )
     return nd_of(values)
+
+
+def _numbers(lists):
+    """Lists of numbers or NumPy arrays, of any depth, as an array; None where they are none."""
+    leaf = lists
+    while isinstance(leaf, (list, tuple)) and leaf:
+        leaf = leaf[0]
+    if not isinstance(leaf, (np.ndarray, list, *_NUMBERS)):
+        return None
+    try:
+        values = np.asarray(lists)
+    except ValueError:  # they are ragged
+        return None
+    return values if values.dtype.kind in "biuf" else None
 
 
 def _of(field):

@@ -125,6 +125,10 @@ class DataLoader:
         self._position: dict[str, Any] | None = None  # in the epoch that was given last
         self._resume: dict[str, Any] | None = None
 
+    def __getstate__(self):
+        """What copies and pickles take: workers and batches that were begun stay here."""
+        return {**vars(self), "_pool": None, "_waiting": None}
+
     def __len__(self) -> int:
         return len(self._batch_sampler)
 

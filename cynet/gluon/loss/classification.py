@@ -121,7 +121,7 @@ SoftmaxCELoss = SoftmaxCrossEntropyLoss
 
 @guarded(but=("hybrid_forward",))
 class KLDivLoss(Loss):
-    """The divergence of distributions ``label * (log(label) - pred)``, its mean over each sample.
+    """The divergence of distributions, the sum of ``label * (log(label) - pred)`` over each sample.
 
     Parameters
     ----------
@@ -159,4 +159,4 @@ class KLDivLoss(Loss):
             pred = F.log_softmax(pred, axis=self._axis)
         loss = label * (F.log(label + 1e-12) - pred)
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
-        return self._mean(F, loss)
+        return F.sum(loss, axis=self._batch_axis, exclude=True)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ...base.errors import BoundsError, shown, warn_user
 from ...base.guard import guarded
-from ...symbol import Symbol
 from ..block import Block, HybridBlock
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class Sequential(_Members):
         super().hybridize(active, **kwargs)
 
 
-@guarded(but=("__call__", "forward"))
+@guarded(but=("__call__", "hybrid_forward"))
 class HybridSequential(_Members, HybridBlock):
     """HybridBlocks one after the other, each on the output of the one before.
 
@@ -102,13 +101,8 @@ class HybridSequential(_Members, HybridBlock):
     'net_dense1_'
     """
 
-    _takes_symbols = True
-
-    def forward(self, x: Any, *args: Any) -> Any:
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """The output of the last Block."""
-        if isinstance(x, Symbol):
-            with self.name_scope():  # members without a prefix name their operators in it
-                return _chain(self._children.values(), x, args)
         return _chain(self._children.values(), x, args)
 
 

@@ -30,7 +30,6 @@ class _RNNLayer(HybridBlock):
     """What the layers share."""
 
     _gates = 1
-    _takes_symbols = True
 
     def __init__(
         self,

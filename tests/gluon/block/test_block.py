@@ -1,7 +1,5 @@
 """Block: names, registration, parameters, hooks."""
 
-import copy
-import pickle
 import warnings
 
 import numpy as np
@@ -330,19 +328,6 @@ def test_parameters_come_under_the_names_of_attributes():
     net = Own()
     net.initialize()
     assert net(nd.ones(1)).asscalar() == 2
-
-
-def test_copies():
-    net = nn.HybridSequential()
-    net.add(nn.Dense(2, in_units=2))
-    net.initialize()
-    x = nd.ones((1, 2))
-    for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
-        assert (other(x).asnumpy() == net(x).asnumpy()).all()
-        assert list(other.collect_params().keys()) == list(net.collect_params().keys())
-        assert other[0].weight is not net[0].weight
-        other[0].weight.set_data(nd.zeros((2, 2)))
-        assert net[0].weight.data().asnumpy().any()
 
 
 def test_one_prefix_for_two_children():

@@ -271,6 +271,40 @@ def test_symbol_blocks_of_internals_and_within_others(path):
         features(X, X)
 
 
+@pytest.mark.parametrize("hybridize", [False, True], ids=["eager", "hybridized"])
+def test_an_imported_block_inside_of_another(tmp_path, hybridize):
+    """Batches of several samples; the shapes of layers behind it are told by the first one."""
+    net = network()
+    net.hybridize()
+    net(X)
+    path = tmp_path / "a"
+    net.export(path)
+
+    class Outer(gluon.HybridBlock):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            with self.name_scope():
+                self.inner = gluon.SymbolBlock.imports(
+                    f"{path}-symbol.json", "data", f"{path}-0000.params"
+                )
+                self.out = nn.Dense(2, weight_initializer="ones")
+
+        def hybrid_forward(self, F, x):
+            normal = F.L2Normalization(self.inner(x))
+            return self.out(normal), self.inner(F.ones((2, 1, 2, 2)))
+
+    x = nd.array(np.arange(12.0).reshape(3, 1, 2, 2))
+    inner = net(x).asnumpy()
+    wanted = (inner / np.linalg.norm(inner, axis=1, keepdims=True)).sum(axis=1)
+    outer = Outer()
+    outer.out.initialize()
+    if hybridize:
+        outer.hybridize()
+    out, ones = outer(x)
+    np.testing.assert_allclose(out.asnumpy(), np.stack([wanted] * 2, axis=1), rtol=1e-5)
+    np.testing.assert_allclose(ones.asnumpy(), VALUE * 2, rtol=1e-5)
+
+
 def test_names_of_symbol_blocks_in_files(exported):
     _, path = exported
     net = gluon.SymbolBlock.imports(f"{path}-symbol.json", "data", f"{path}-0003.params")

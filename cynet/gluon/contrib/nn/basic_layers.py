@@ -62,7 +62,7 @@ class Concurrent(Sequential):
         return _beside(face_of(x), self, x)
 
 
-@guarded(but=("__call__", "forward", "hybrid_forward"))
+@guarded(but=("__call__", "hybrid_forward"))
 class HybridConcurrent(HybridSequential):
     """HybridBlocks side by side on one input, their outputs concatenated.
 
@@ -88,11 +88,7 @@ class HybridConcurrent(HybridSequential):
         super().__init__(prefix=prefix, params=params)
         self.axis = axis
 
-    def forward(self, x: Any, *args: Any) -> Any:
-        """``hybrid_forward`` with ``mx.nd`` or ``mx.sym``."""
-        return HybridBlock.forward(self, x)
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """The concatenated outputs."""
         return _beside(F, self, x)
 
