@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ..operator.nn.spatial_window import channels_first
 from .graph import exports
 
 
@@ -44,19 +45,22 @@ def convolution(g, c):
 @exports("Deconvolution")
 def deconvolution(g, c):
     p, n = c.prop, len(c.shapes[0]) - 2
-    if p.layout not in (None, "NCW", "NCHW", "NCDHW"):
-        c.refuse(f"layout {p.layout} is not written; use NCHW")
+    data, weight, *bias = c.inputs
+    data, back = _rows_first(g, c, p.layout)
+    size, out = (channels_first(each[0], p.layout)[2:] for each in (c.shapes, c.out_shapes))
+    if data != c.inputs[0]:
+        weight = g.transpose(weight, [0, n + 1, *range(1, n + 1)])
     kernel, stride, dilate = list(p.kernel), _pair(p.stride, n, 1), _pair(p.dilate, n, 1)
     whole = [
-        (x - 1) * s + (k - 1) * d + 1 for x, s, k, d in zip(c.shapes[0][2:], stride, kernel, dilate)
+        (x - 1) * s + (k - 1) * d + 1 for x, s, k, d in zip(size, stride, kernel, dilate)
     ]
-    over = [a - b for a, b in zip(whole, c.out_shapes[0][2:])]  # what padding takes away
+    over = [a - b for a, b in zip(whole, out)]  # what padding takes away
     adj = [max(-o, 0) for o in over] if p.target_shape else _pair(p.adj, n, 0)
     total = [o + a for o, a in zip(over, adj)]
     before = [(t + 1) // 2 if p.target_shape else q for t, q in zip(total, _pair(p.pad, n, 0))]
-    return g.emit(
+    made = g.emit(
         "ConvTranspose",
-        c.inputs,
+        [data, weight, *bias],
         kernel_shape=kernel,
         strides=stride,
         dilations=dilate,
@@ -64,6 +68,7 @@ def deconvolution(g, c):
         output_padding=adj,
         group=p.num_group,
     )
+    return back(made)
 
 
 @exports("Pooling", "Pooling_v1")

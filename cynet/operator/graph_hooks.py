@@ -143,6 +143,12 @@ class GraphHooks:
         """
         return (prop, list(range(len(in_shapes)))) if self.traits.elementwise else None
 
+    def weight_first(self, prop, in_shapes, in_types):
+        """The property of the same convolution of arrays in a layout such as NHWC that takes the
+        weight as (F, C, *kernel), whose data are in the order it prefers as they are; None for any
+        other operator."""
+        return None
+
     def columns_as_channels(self, prop, in_shapes):
         """The property of the same convolution where the columns of data (N, 1, H, W) are taken for
         channels, (N, W, H, 1), and the weight (F, 1, h, W) for (F, W, h, 1); None where that is not

@@ -142,6 +142,15 @@ CASES = [
         I4,
     ),
     case(
+        "deconv last",
+        S.Deconvolution(
+            v(), kernel=(3, 2), num_filter=6, num_group=2, stride=(2, 1), layout="NHWC", name="c"
+        ),
+        I4,
+    ),
+    case("conv last", conv(kernel=(3, 2), num_filter=5, layout="NHWC", name="c"), I4),
+    case("pool last", pooled(kernel=(3, 2), stride=(2, 1), layout="NHWC"), I4),
+    case(
         "deconv target",
         S.Deconvolution(
             v(), kernel=(4, 4), num_filter=2, stride=(2, 2), target_shape=(13, 16), name="c"

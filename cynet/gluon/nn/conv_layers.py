@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import shown
 from ...base.guard import guarded
+from ...operator.nn.spatial_window import CHANNELS_FIRST, CHANNELS_LAST, channels_first, laid_out
 from ..block import HybridBlock
 from ..errors import MismatchError
 from .activations import Activation
@@ -13,13 +14,11 @@ from .activations import Activation
 if TYPE_CHECKING:
     from ...base.typing import InitializerLike, ShapeLike
 
-_LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
-
 
 def check_layout(layout, axes):
     """Refuse a layout that is none of those for so many spatial axes."""
-    if layout not in _LAYOUTS[axes]:
-        first, second = _LAYOUTS[axes]
+    first, second = CHANNELS_FIRST[axes], CHANNELS_LAST[axes]
+    if layout not in (first, second):
         raise MismatchError(
             f"layout is {first!r} or {second!r} for {axes} spatial axes, got {shown(layout)}"
         )
@@ -37,16 +36,6 @@ def sizes_of(what, value, axes):
         ints = "1 int" if axes == 1 else f"{axes} ints"
         raise MismatchError(f"{what} is an int or {ints}, got {shown(value)}")
     return tuple(value)
-
-
-def channels_first(F, x, axes):
-    """(N, *spatial, C) as (N, C, *spatial), with so many spatial axes; weights likewise."""
-    return F.transpose(x, axes=(0, axes + 1, *range(1, axes + 1)))
-
-
-def channels_last(F, x, axes):
-    """(N, C, *spatial) as (N, *spatial, C)."""
-    return F.transpose(x, axes=(0, *range(2, axes + 2), 1))
 
 
 class _Conv(HybridBlock):
@@ -99,7 +88,7 @@ class _Conv(HybridBlock):
         with self.name_scope():
             self.weight = self.params.get(
                 "weight",
-                shape=_weight_shape(layout, outer, inner, kernel_size),
+                shape=laid_out((outer, inner, *kernel_size), layout),
                 init=weight_initializer,
                 allow_deferred_init=True,
             )
@@ -117,14 +106,7 @@ class _Conv(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """The layer's output."""
-        kwargs, axes = self._kwargs, self._axes
-        last = not kwargs["layout"].startswith("NC")
-        if last:  # operators compute channels first; graphs take what they can of these out
-            kwargs = {**kwargs, "layout": _LAYOUTS[axes][0]}
-            x, weight = channels_first(F, x, axes), channels_first(F, weight, axes)
-        out = getattr(F, self._op_name)(x, weight, bias, name="fwd", **kwargs)
-        if last:
-            out = channels_last(F, out, axes)
+        out = getattr(F, self._op_name)(x, weight, bias, name="fwd", **self._kwargs)
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
@@ -141,16 +123,11 @@ class _Conv(HybridBlock):
             text += ", bias=False"
         if self.act:
             text += f", {self.act}"
-        shape = self.weight.shape
-        channel = 1 if k["layout"].startswith("NC") else len(shape) - 1
-        ends = shape[channel] or None, shape[0]
+        outer, inner, *_ = channels_first(self.weight.shape, k["layout"])
+        ends = inner or None, outer
         if self._op_name != "Convolution":
-            ends = shape[channel], shape[0] or None
+            ends = inner, outer or None
         return f"{type(self).__name__}({ends[0]} -> {ends[1]}, {text})"
-
-
-def _weight_shape(layout, outer, inner, kernel):
-    return (outer, inner, *kernel) if layout.startswith("NC") else (outer, *kernel, inner)
 
 
 @guarded(but=("hybrid_forward",))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.errors import ArgumentTypeError, shown
 from ...base.guard import guarded
 from ..block import HybridBlock
-from .conv_layers import channels_first, channels_last, check_layout, sizes_of
+from .conv_layers import check_layout, sizes_of
 
 if TYPE_CHECKING:
     from ...base.typing import ShapeLike
@@ -43,12 +43,7 @@ class _Pooling(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The layer's output."""
-        kwargs, axes = self._kwargs, self._axes
-        if kwargs["layout"].startswith("NC"):
-            return F.Pooling(x, name="fwd", **kwargs)
-        kwargs = {k: each for k, each in kwargs.items() if k != "layout"}
-        out = F.Pooling(channels_first(F, x, axes), name="fwd", **kwargs)
-        return channels_last(F, out, axes)
+        return F.Pooling(x, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
         k = self._kwargs

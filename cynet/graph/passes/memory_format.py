@@ -54,6 +54,7 @@ class _Layout:
 
     def _visit(self, step):
         self._take_columns(step)
+        self._turn_weight(step)
         form = self._form(step)
         if form is not None and len(step.in_data[0].shape) == 2:  # a matrix lies alike in both
             step.prop = form[0]
@@ -101,6 +102,24 @@ class _Layout:
         transpose = get_operator("transpose").prop(axes=(0, 3, 2, 1))
         self.steps.append(self._step(f"{weight.name}_columns", transpose, weight, turned))
         step.prop, step.in_data = prop, [self.ordered[key], turned, *step.in_data[2:]]
+
+    def _turn_weight(self, step):
+        """Data of a layout with channels last are in that order as they are; the weight of such a
+        convolution is turned by a step of its own, so that later passes may keep it."""
+        shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
+        prop = step.prop.graph.weight_first(step.prop, shapes, types)
+        if prop is None:
+            return
+        weight = self._in_order(step.in_data[1], False)
+        key = weight, "channels first"
+        if key not in self.ordered:
+            filters, *size, channels = weight.shape
+            turned = self._like(weight, "first", (filters, channels, *size), False)
+            axes = (0, len(size) + 1, *range(1, len(size) + 1))
+            transpose = get_operator("transpose").prop(axes=axes)
+            self.steps.append(self._step(f"{weight.name}_first", transpose, weight, turned))
+            self.ordered[key] = turned
+        step.prop, step.in_data = prop, [step.in_data[0], self.ordered[key], *step.in_data[2:]]
 
     def _columns_form(self, step):
         shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]

@@ -14,6 +14,7 @@ from math import prod
 from ...base import config
 from ...cuda.libraries.cudnn import open_door
 from ..checks.dtypes import GPU_FLOATS, require_floats
+from .laid_out import in_layout
 from .registry import form
 from .launch_program import Steps, operator
 from .launch_steps import ADD, IN, IN_GRAD, each
@@ -111,6 +112,7 @@ def _layer(prop, dtype, data, weight, out, stride, dilate, pad, transposed):
 
 
 @form("Convolution", checks=False)
+@in_layout
 def convolution(prop, in_shapes, in_types, device):
     """cuDNN's convolution over NCHW memory."""
     require_floats(prop, prop.list_arguments(), in_types, GPU_FLOATS)
@@ -122,6 +124,7 @@ def convolution(prop, in_shapes, in_types, device):
 
 
 @form("Deconvolution", checks=False)
+@in_layout
 def deconvolution(prop, in_shapes, in_types, device):
     """The data gradient of cuDNN's convolution."""
     require_floats(prop, prop.list_arguments(), in_types, GPU_FLOATS)

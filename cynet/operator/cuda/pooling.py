@@ -14,6 +14,7 @@ from ...cuda.libraries.cudnn_maps import Pooling
 from ..nn.spatial_window import pad3
 from .cudnn_layer import LayerForm
 from .kernel_args import C_TYPES, INT, LONG
+from .laid_out import in_layout
 from .launch_program import Steps, operator
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each
 from .registry import form
@@ -47,6 +48,7 @@ def library_pooling(prop, dtype, data, axes):
 
 
 @form("Pooling")
+@in_layout
 def pooling(prop, in_shapes, in_types, device):
     """cuDNN's, or two kernels, or the one and the other."""
     data, dtype, kind = in_shapes[0], in_types[0], C_TYPES[in_types[0]]

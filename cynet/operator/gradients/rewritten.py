@@ -6,6 +6,8 @@ and whether the operator ran as in training. It gives the visible outputs.
 
 import numpy as np
 
+from ..nn.spatial_window import channels_first, is_last
+
 
 def _along(F, array, axis, ndim):
     """A vector along one axis."""
@@ -121,7 +123,8 @@ def _windows(p, size):
 
 
 def _pooling(p, F, x, aux, training):
-    data = x[0]
+    last = is_last(p.layout)
+    data = F.moveaxis(x[0], -1, 1) if last else x[0]
     size = data.shape[2:]
     windows = _windows(p, size)
     rows = data.reshape((data.shape[0] * data.shape[1], -1))
@@ -141,7 +144,9 @@ def _pooling(p, F, x, aux, training):
         parts = F.take(F.concat(rows, edge, dim=1), index, axis=1)
         root = {1: F.identity, 2: F.sqrt, 3: F.cbrt}[p.p_value]
         out = root(F.sum(parts**p.p_value, axis=-1))
-    return [out.reshape(p.output_shapes([data.shape])[0])]
+    (made,) = p.output_shapes([x[0].shape])
+    out = out.reshape(channels_first(made, p.layout))
+    return [F.moveaxis(out, 1, -1) if last else out]
 
 
 def _sorted_rows(F, data, axis, order):

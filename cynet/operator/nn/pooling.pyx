@@ -2,7 +2,7 @@
 """Pooling: the maximum, mean, sum or norm of every window; data (N, C, *size), out (N, C, *size').
 
 size' = (size + 2 pad - kernel) / stride + 1, rounded down ('valid') or up ('full'); ceil(size /
-stride) for 'same', which pads by itself.
+stride) for 'same', which pads by itself. With a layout such as NHWC channels are the last axis.
 """
 
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
@@ -16,9 +16,12 @@ from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum, Int, Shape
-from ..property import OperatorProperty
+from ..property import OperatorProperty, ResourceRequest
 from ..checks.shapes import agree
-from .spatial_window import LAYOUTS, check_rank, check_window, pad3
+from .laid_out import LaidOut, copier
+from .spatial_window import (
+    LAYOUTS, channels_first, check_rank, check_window, is_last, laid_out, pad3
+)
 
 _TYPES = {"max": kMaxPool, "avg": kAvgPool, "sum": kSumPool, "lp": kLpPool}
 
@@ -34,7 +37,9 @@ class PoolingHooks(GraphHooks):
     def channels_last(self, prop, in_shapes, in_types):
         from .pooling_channels_last import ChannelsLastPooling
 
-        if in_types[0] != "float32" or not ChannelsLastPooling.suits(prop, in_shapes[0]):
+        if is_last(prop.layout) or in_types[0] != "float32":
+            return None
+        if not ChannelsLastPooling.suits(prop, in_shapes[0]):
             return None
         return ChannelsLastPooling(**prop.params()), [0]
 
@@ -45,7 +50,7 @@ class PoolingProperty(OperatorProperty):
     ``size' = floor((size + 2 * pad - kernel) / stride) + 1`` with ``pooling_convention='valid'``,
     ceil in place of floor with ``'full'``, and ``ceil(size / stride)`` with ``'same'``, which takes
     no pad. A global pool gives one number a channel and needs no kernel. ``'lp'`` is ``(sum
-    x^p)^(1/p)``.
+    x^p)^(1/p)``. With ``layout='NHWC'`` and the like channels are the last axis.
     """
 
     kernel = Shape((), doc="Size of the window: (w,), (h, w) or (d, h, w).")
@@ -58,8 +63,7 @@ class PoolingProperty(OperatorProperty):
     pad = Shape((), doc="Padding at both ends, smaller than the kernel; all 0 by default.")
     p_value = Int(None, doc="The p of 'lp': 1, 2 or 3.", low=1, high=3)
     count_include_pad = Bool(None, doc="Whether 'avg' counts padding; it does by default.")
-    layout = Enum(("NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"), None,
-                  doc="Order of axes: NCW, NCHW or NCDHW, as there are 1, 2 or 3 spatial axes.")
+    layout = Enum(LAYOUTS, None, doc="Order of axes: channels first by default, or last.")
 
     graph = PoolingHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, *size)."}
@@ -70,9 +74,6 @@ class PoolingProperty(OperatorProperty):
         if self.pool_type == "lp" and self.p_value is None:
             raise ArgumentError(f"{where}: pool_type 'lp' needs p_value (1, 2 or 3)")
         if self.global_pool:
-            if self.layout not in (None, *LAYOUTS.values()):
-                raise ArgumentError(f"{where}: layout '{self.layout}' is not available; "
-                                    f"use one of {', '.join(LAYOUTS.values())}")
             return
         n = len(self.kernel)  # further numbers of stride and pad are not read, as in MXNet
         self.window = check_window(where, self.kernel, self.layout,
@@ -93,17 +94,24 @@ class PoolingProperty(OperatorProperty):
             if not 3 <= len(known) <= 5:
                 raise ShapeError(f"data has shape {tuple(known)}, expected (N, C, *size) with "
                                  "1 to 3 spatial axes")
+            if self.layout is not None and len(known) != len(self.layout):
+                raise ShapeError(f"data has shape {tuple(known)}, expected {len(self.layout)} axes "
+                                 f"({self.layout})")
             sizes = [1] * (len(known) - 2)
         else:
-            check_rank("data", data, self.kernel)
-            check_rank("output", out, self.kernel)
+            check_rank("data", data, self.kernel, self.layout)
+            check_rank("output", out, self.kernel, self.layout)
             sizes = [0] * len(self.kernel)
             if data is not None:
-                sizes = [self.geometry(axis, size)[0] for axis, size in enumerate(data[2:])]
+                sizes = [self.geometry(axis, size)[0] for axis, size in
+                         enumerate(channels_first(data, self.layout)[2:])]
         if data is None:
             data = (0,) * len(known)
-        out = agree("output", out, (data[0], data[1], *sizes))
-        return [agree("data", data, (out[0], out[1], *(0,) * len(sizes)))], [out], []
+        ends = channels_first(data, self.layout)[:2]
+        out = agree("output", out, laid_out((*ends, *sizes), self.layout))
+        ends = channels_first(out, self.layout)[:2]
+        data = agree("data", data, laid_out((*ends, *(0,) * len(sizes)), self.layout))
+        return [data], [out], []
 
     def geometry(self, axis, size):
         """(output size, kernel, stride, padding before and behind) along a spatial axis."""
@@ -131,9 +139,24 @@ class PoolingProperty(OperatorProperty):
             return [out_grad[0], in_data[0]]
         return [out_grad[0], in_data[0], out_data[0]]
 
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space] * (2 if is_last(self.layout) else 0)
+
+    def backward_resource(self, in_shapes):
+        return self.forward_resource(in_shapes)
+
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        return PoolingOperator(self, in_shapes[0])
+        if not is_last(self.layout):
+            return PoolingOperator(self, in_shapes[0])
+        from .pooling_channels_last import ChannelsLastPooling
+
+        data = channels_first(in_shapes[0], self.layout)
+        if in_types[0] == "float32" and ChannelsLastPooling.suits(self, data):
+            return ChannelsLastPooling.operator(self, data)
+        out, = self.output_shapes(in_shapes)
+        return LaidOut(PoolingOperator(self, data), copier(in_shapes[0], in_types[0]), None,
+                       copier(out, in_types[0]))
 
 
 cdef class PoolingOperator(Operator):

@@ -30,8 +30,12 @@ class ChannelsLastPooling(PoolingProperty):
         return [ResourceRequest.temp_space]
 
     def create_operator(self, ctx, in_shapes, in_types):
-        kind = ChannelsLastPool3 if len(in_shapes[0]) == 5 else ChannelsLastPool
-        return kind(self, in_shapes[0])
+        return self.operator(self, in_shapes[0])
+
+    @staticmethod
+    def operator(prop, data):
+        """The Operator of `prop` on channels-last data, (N, C, *size)."""
+        return (ChannelsLastPool3 if len(data) == 5 else ChannelsLastPool)(prop, data)
 
     @staticmethod
     def suits(prop, shape):

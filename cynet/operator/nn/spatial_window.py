@@ -3,7 +3,32 @@
 from ...base.errors import ArgumentError, ShapeError
 
 WIDEST = (1 << 31) - 1  # so that positions, products of two of them, fit 64 bits
-LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
+LAYOUTS = (*CHANNELS_FIRST.values(), *CHANNELS_LAST.values())
+
+
+def is_last(layout):
+    """Whether arrays of that layout have their channels on the last axis."""
+    return layout is not None and layout.endswith("C")
+
+
+def channels_first(shape, layout):
+    """The shape of an array of that layout as (N, C, *size); of a weight likewise.
+
+    >>> channels_first((8, 32, 24, 3), "NHWC")
+    (8, 3, 32, 24)
+    """
+    return (shape[0], shape[-1], *shape[1:-1]) if is_last(layout) else tuple(shape)
+
+
+def laid_out(shape, layout):
+    """The way back: the shape in that layout of what is (N, C, *size).
+
+    >>> laid_out((8, 3, 32, 24), "NHWC")
+    (8, 32, 24, 3)
+    """
+    return (shape[0], *shape[2:], shape[1]) if is_last(layout) else tuple(shape)
 
 
 def check_window(where, kernel, layout, **windows):
@@ -28,13 +53,14 @@ def check_window(where, kernel, layout, **windows):
         Naming the parameter, its value and what was expected.
     """
     n = len(kernel)
-    if n not in LAYOUTS or min(kernel) < 1 or max(kernel) > WIDEST:
+    if n not in CHANNELS_FIRST or min(kernel) < 1 or max(kernel) > WIDEST:
         raise ArgumentError(
             f"{where}: kernel {kernel} must have 1 to 3 numbers, each from 1 to {WIDEST}"
         )
-    if layout not in (None, LAYOUTS[n]):
+    if layout not in (None, CHANNELS_FIRST[n], CHANNELS_LAST[n]):
         raise ArgumentError(
-            f"{where}: layout '{layout}' is not available for kernel {kernel}; use '{LAYOUTS[n]}'"
+            f"{where}: layout '{layout}' is not available for kernel {kernel}; use "
+            f"'{CHANNELS_FIRST[n]}' or '{CHANNELS_LAST[n]}'"
         )
     complete = []
     for name, (value, default, least) in windows.items():
@@ -48,12 +74,12 @@ def check_window(where, kernel, layout, **windows):
     return complete
 
 
-def check_rank(name, shape, kernel):
+def check_rank(name, shape, kernel, layout=None):
     """Raise ShapeError unless `shape` has batch, channel and one axis per number of `kernel`."""
     if shape is not None and len(shape) != len(kernel) + 2:
         raise ShapeError(
             f"{name} has shape {tuple(shape)}, expected {len(kernel) + 2} axes "
-            f"({LAYOUTS[len(kernel)]}) for kernel {tuple(kernel)}"
+            f"({layout or CHANNELS_FIRST[len(kernel)]}) for kernel {tuple(kernel)}"
         )
 
 

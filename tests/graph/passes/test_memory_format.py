@@ -49,6 +49,10 @@ def transposed(x, filters=6, kernel=(3, 3), **kwargs):
     return mx.sym.Deconvolution(x, num_filter=filters, kernel=kernel, **kwargs)
 
 
+def last(x, filters=6, **kwargs):
+    return convolution(x, filters, layout="NHWC", **kwargs)
+
+
 def dense(x):
     return mx.sym.FullyConnected(x, num_hidden=20)
 
@@ -156,6 +160,10 @@ NETS = {
     "dense residual": lambda x: relu(norm(dense(x)) + dense(x)),
     "joined rows": lambda x: norm(mx.sym.Concat(dense(x), relu(norm(dense(x)), "tanh"))),
     "transposed": lambda x: mx.sym.transpose(relu(convolution(x)), axes=(0, 2, 3, 1)),
+    "layout": lambda x: last(relu(norm(last(x, 8, pad=(1, 1), num_group=2), axis=3)), 5),
+    "layouts": lambda x: convolution(
+        pool(relu(transposed(relu(last(x)), 8, layout="NHWC")), "avg", layout="NHWC")
+    ),
 }
 
 
@@ -325,6 +333,15 @@ def test_norm_of_rows_takes_its_activation(monkeypatch):
     """A matrix lies alike in both orders: nothing is reordered, and steps are joined."""
     names = steps_of(NETS["dense residual"](mx.sym.var("x")), (3, 4, 9, 8), ALL, monkeypatch)
     assert names == ["FullyConnected", "FullyConnected", "BatchNorm"]
+
+
+@needs_onednn
+def test_layouts_with_channels_last_need_no_reorder(monkeypatch):
+    """Data are in the order that convolutions prefer; each weight is turned once."""
+    weight, x = mx.sym.var("weight"), mx.sym.var("x")
+    net = relu(last(last(x, 8, pad=(1, 1), weight=weight), 8, weight=weight))
+    names = steps_of(net, (2, 9, 7, 8), ALL, monkeypatch)
+    assert names == ["transpose", "Convolution", "Convolution"]
 
 
 @needs_onednn

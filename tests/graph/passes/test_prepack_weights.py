@@ -53,6 +53,7 @@ NETS = {
     "groups": lambda x: relu(norm(convolution(x, 8, num_group=4, stride=(2, 1)))),
     "large": lambda x: relu(norm(convolution(norm(convolution(x, 32)), 48, pad=(1, 1)))),
     "wide": lambda x: relu(norm(convolution(norm(convolution(x, 32)), 48, (5, 5)))),
+    "layout": lambda x: relu(convolution(x, 48, layout="NHWC")),
     "dense": lambda x: relu(norm(dense(x))),
     "dense last axis": lambda x: norm(dense(x, flatten=False), axis=-1),
     "deconvolution": lambda x: norm(mx.sym.Deconvolution(x, num_filter=3, kernel=(2, 2))),

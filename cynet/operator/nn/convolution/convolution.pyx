@@ -3,6 +3,7 @@
 
 data (N, C, D, H, W), weight (F, C / num_group, *kernel), bias (F,), out (N, F, D', H', W') with
 size' = (size + 2 pad - dilate (kernel - 1) - 1) // stride + 1; D, and H, left out for fewer axes.
+With a layout such as NHWC the second axis of data, weight and out is their last.
 """
 
 from ....base.errors import ArgumentError, ShapeError
@@ -14,9 +15,11 @@ from ...parameters import Bool, Enum, Int, Shape
 from ...property import OperatorProperty, ResourceRequest
 from ...checks.shapes import agree
 from ..fused_activation import FoldsActivation, FoldsActivationHooks
-from ..spatial_window import check_rank, check_window
+from ..spatial_window import LAYOUTS, channels_first, check_rank, check_window, is_last, laid_out
 from . import select
-from .memory_order import ChannelsLast, ChannelsLastHooks, ConvHooks, channels_last
+from .memory_order import (
+    ChannelsLast, ChannelsLastHooks, ConvHooks, channels_last, in_layout, weight_first
+)
 
 
 class ConvolutionHooks(ConvHooks, LayerHooks):
@@ -25,8 +28,11 @@ class ConvolutionHooks(ConvHooks, LayerHooks):
     def channels_last(self, prop, in_shapes, in_types):
         return channels_last(ChannelsLastConvolution, prop, in_shapes, in_types)
 
+    def weight_first(self, prop, in_shapes, in_types):
+        return weight_first(ChannelsLastConvolution, prop, in_shapes, in_types)
+
     def columns_as_channels(self, prop, in_shapes):
-        if len(prop.kernel) != 2 or in_shapes[0][1] != 1:
+        if len(prop.kernel) != 2 or is_last(prop.layout) or in_shapes[0][1] != 1:
             return None
         stride, dilate, pad = prop.window
         if pad[1] or dilate[1] != 1 or not 1 < prop.kernel[1] == in_shapes[0][3]:
@@ -40,7 +46,8 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
 
     Each filter f of group g gives ``out[n, f] = bias[f] + sum_c weight[f, c] * data[n, c]`` with c
     over the channels of that group. Data of shape (N, C, *size) give out of shape (N, num_filter,
-    *size') where ``size' = (size + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1``.
+    *size') where ``size' = (size + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1``. With
+    ``layout='NHWC'`` and the like channels are the last axis of data, weight and out.
     """
 
     kernel = Shape(doc="Size of the window: (w,), (h, w) or (d, h, w).")
@@ -54,8 +61,7 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
     cudnn_tune = Enum(("fastest", "limited_workspace", "off"), None,
                       doc="On a GPU, time cuDNN's algorithms: all, or within workspace.")
     cudnn_off = Bool(False, doc="Accepted and not needed.")
-    layout = Enum(("NCW", "NCHW", "NCDHW", "NHWC", "NDHWC"), None,
-                  doc="Order of axes: NCW, NCHW or NCDHW, as kernel has 1, 2 or 3 numbers.")
+    layout = Enum(LAYOUTS, None, doc="Order of axes: channels first by default, or last.")
 
     graph = ConvolutionHooks(float32_beside_half=())
     inputs_doc = {
@@ -76,25 +82,31 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
     def list_arguments(self):
         return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
 
+    @property
+    def weight_layout(self):
+        """The layout of the weight."""
+        return self.layout
+
     def infer_shape(self, in_shapes, out_shapes):
-        kernel, groups, filters = self.kernel, self.num_group, self.num_filter
-        n = len(kernel)
+        kernel, groups, filters, layout = self.kernel, self.num_group, self.num_filter, self.layout
         data, weight, out = in_shapes[0], in_shapes[1], out_shapes[0]
-        check_rank("data", data, kernel)
-        check_rank("output", out, kernel)
+        check_rank("data", data, kernel, layout)
+        check_rank("output", out, kernel, layout)
         if data is None and out is not None:
-            data = (0,) * (n + 2)
-        if data is not None and data[1] % groups:
+            data = (0,) * (len(kernel) + 2)
+        batch, channels, *sizes = (None, 0) if data is None else channels_first(data, layout)
+        if channels % groups:
             raise ShapeError(
-                f"data has {data[1]} channels, not a multiple of num_group {groups}")
-        channels = 0 if data is None else data[1] // groups
-        weight = agree("weight", weight, (filters, channels, *kernel))
+                f"data has {channels} channels, not a multiple of num_group {groups}")
+        weight = agree("weight", weight, laid_out((filters, channels // groups, *kernel),
+                                                  self.weight_layout))
         if data is not None:
-            sizes = [self.output_size(axis, size) for axis, size in enumerate(data[2:])]
-            out = agree("output", out, (data[0], filters, *sizes))
-            sizes = [size or self.input_size(axis, out[axis + 2]) for axis,
-                     size in enumerate(data[2:])]
-            data = agree("data", data, (out[0], weight[1] * groups, *sizes))
+            made = [self.output_size(axis, size) for axis, size in enumerate(sizes)]
+            out = agree("output", out, laid_out((batch, filters, *made), layout))
+            batch, _, *made = channels_first(out, layout)
+            sizes = [size or self.input_size(axis, made[axis]) for axis, size in enumerate(sizes)]
+            channels = channels_first(weight, self.weight_layout)[1] * groups
+            data = agree("data", data, laid_out((batch, channels, *sizes), layout))
         shapes = [data, weight]
         if not self.no_bias:
             shapes.append(agree("bias", in_shapes[2], (filters,)))
@@ -120,19 +132,20 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
                    0) if size and stride == 1 else 0
 
     def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space] * 2
+        return [ResourceRequest.temp_space] * (3 if is_last(self.weight_layout) else 2)
 
     def backward_resource(self, in_shapes):
         return self.forward_resource(in_shapes)
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        return select.create(self.desc(in_shapes, in_types), self)
+        return in_layout(self, in_shapes, in_types)
 
     def desc(self, in_shapes, in_types, **more):
         """The ConvDesc of this convolution of arrays of these shapes and types."""
         (out,) = self.output_shapes(in_shapes)
-        return select.describe(self, in_shapes[0], out, self.window[2], in_types, **more)
+        data, out = (channels_first(shape, self.layout) for shape in (in_shapes[0], out))
+        return select.describe(self, data, out, self.window[2], in_types, **more)
 
 
 class ChannelsLastConvolutionHooks(ChannelsLastHooks, FoldsActivationHooks):

@@ -2,7 +2,8 @@
 """Deconvolution: the transpose of a convolution, over 1 to 3 spatial axes.
 
 data (N, C, *size), weight (C, F / num_group, *kernel), bias (F,), out (N, F, *size') with
-size' = stride (size - 1) + dilate (kernel - 1) + 1 - 2 pad + adj.
+size' = stride (size - 1) + dilate (kernel - 1) + 1 - 2 pad + adj. With a layout such as NHWC the
+second axis of data, weight and out is their last.
 """
 
 from math import prod
@@ -14,9 +15,11 @@ from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
 from ...property import OperatorProperty, ResourceRequest
 from ...checks.shapes import agree
-from ..spatial_window import check_rank, check_window
+from ..spatial_window import LAYOUTS, channels_first, check_rank, check_window, is_last, laid_out
 from . import select
-from .memory_order import ChannelsLast, ChannelsLastHooks, ConvHooks, channels_last
+from .memory_order import (
+    ChannelsLast, ChannelsLastHooks, ConvHooks, channels_last, in_layout, weight_first
+)
 
 
 class DeconvolutionHooks(ConvHooks, LayerHooks):
@@ -29,6 +32,9 @@ class DeconvolutionHooks(ConvHooks, LayerHooks):
     def channels_last(self, prop, in_shapes, in_types):
         return channels_last(ChannelsLastDeconvolution, prop, in_shapes, in_types)
 
+    def weight_first(self, prop, in_shapes, in_types):
+        return weight_first(ChannelsLastDeconvolution, prop, in_shapes, in_types)
+
 
 class DeconvolutionProperty(OperatorProperty):
     """Transposed convolution over one, two or three spatial axes.
@@ -37,7 +43,8 @@ class DeconvolutionProperty(OperatorProperty):
 
     Data of shape (N, C, *size) give out of shape (N, num_filter, *size') where
     ``size' = stride * (size - 1) + dilate * (kernel - 1) + 1 - 2 * pad + adj``, or `target_shape`,
-    which chooses pad and adj by itself.
+    which chooses pad and adj by itself. With ``layout='NHWC'`` and the like channels are the last
+    axis of data and out, and the second axis of weight is its last.
     """
 
     kernel = Shape(doc="Size of the window: (w,), (h, w) or (d, h, w).")
@@ -53,8 +60,7 @@ class DeconvolutionProperty(OperatorProperty):
     cudnn_tune = Enum(("fastest", "limited_workspace", "off"), None,
                       doc="On a GPU, time cuDNN's algorithms: all, or within workspace.")
     cudnn_off = Bool(False, doc="Accepted and not needed.")
-    layout = Enum(("NCW", "NCHW", "NCDHW", "NHWC", "NDHWC"), None,
-                  doc="Order of axes: NCW, NCHW or NCDHW, as kernel has 1, 2 or 3 numbers.")
+    layout = Enum(LAYOUTS, None, doc="Order of axes: channels first by default, or last.")
 
     graph = DeconvolutionHooks(float32_beside_half=())
     inputs_doc = {
@@ -79,22 +85,29 @@ class DeconvolutionProperty(OperatorProperty):
     def list_arguments(self):
         return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]
 
+    @property
+    def weight_layout(self):
+        """The layout of the weight."""
+        return self.layout
+
     def infer_shape(self, in_shapes, out_shapes):
-        kernel, filters = self.kernel, self.num_filter
+        kernel, filters, layout = self.kernel, self.num_filter, self.layout
         data, weight, out = in_shapes[0], in_shapes[1], out_shapes[0]
-        check_rank("data", data, kernel)
-        check_rank("output", out, kernel)
-        weight = agree("weight", weight, (0, filters // self.num_group, *kernel))
+        check_rank("data", data, kernel, layout)
+        check_rank("output", out, kernel, layout)
+        weight = agree("weight", weight, laid_out((0, filters // self.num_group, *kernel),
+                                                  self.weight_layout))
         if data is None and out is not None:
             data = (0,) * (len(kernel) + 2)
         if data is not None:
-            if data[1] % self.num_group:
-                raise ShapeError(f"data has {data[1]} channels, not a multiple of num_group "
+            batch, channels, *sizes = channels_first(data, layout)
+            if channels % self.num_group:
+                raise ShapeError(f"data has {channels} channels, not a multiple of num_group "
                                  f"{self.num_group}")
-            weight = agree("weight", weight, (data[1], *weight[1:]))
-            sizes = [self.geometry(axis, size)[0] for axis, size in enumerate(data[2:])]
-            out = agree("output", out, (data[0], filters, *sizes))
-            data = (out[0], weight[0], *data[2:])
+            weight = agree("weight", weight, (channels, *weight[1:]))
+            made = [self.geometry(axis, size)[0] for axis, size in enumerate(sizes)]
+            out = agree("output", out, laid_out((batch, filters, *made), layout))
+            data = laid_out((out[0], weight[0], *sizes), layout)
         shapes = [data, weight]
         if not self.no_bias:
             shapes.append(agree("bias", in_shapes[2], (filters,)))
@@ -120,18 +133,18 @@ class DeconvolutionProperty(OperatorProperty):
         return [out_grad[0], in_data[0], in_data[1]]
 
     def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space] * 2
+        return [ResourceRequest.temp_space] * (3 if is_last(self.weight_layout) else 2)
 
     def backward_resource(self, in_shapes):
         return self.forward_resource(in_shapes)
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        return select.create(self.desc(in_shapes, in_types), self)
+        return in_layout(self, in_shapes, in_types)
 
     def desc(self, in_shapes, in_types, **more):
         """The ConvDesc of this deconvolution of arrays of these shapes and types."""
-        data = in_shapes[0]
+        data = channels_first(in_shapes[0], self.layout)
         sizes, pad = zip(*(self.geometry(axis, size) for axis, size in enumerate(data[2:])))
         out = data[0], self.num_filter, *sizes
         return select.describe(self, out, data, pad, in_types, transposed=True, **more)

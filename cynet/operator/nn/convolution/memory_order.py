@@ -1,12 +1,22 @@
-"""What the channels-last forms of Convolution and Deconvolution share."""
+"""What the channels-last forms of Convolution and Deconvolution share, and their layouts.
 
+Data of a layout such as NHWC are the same bytes as (N, C, *size) in channels-last order.
+"""
+
+from ..laid_out import LaidOut, copier
+from ..spatial_window import is_last
 from . import select
+
+# oneDNN makes its primitives, and brings the weight into an order of its own, in every call: below
+# so many outputs of a filter, or products in all, copies of data to row-major order take less.
+FEW_PIXELS, FEW_PRODUCTS = 128, 1 << 24
 
 
 class ChannelsLast:
-    """A property for channels-last data; `weight_shape` is the shape of a weight that the pack pass
-    has packed."""
+    """A property for channels-last data, by order or by layout; its weight is (F, C, *kernel)
+    in row-major order. `weight_shape` is the shape of a weight that the pack pass has packed."""
 
+    weight_layout = None
     weight_shape = None
 
     def infer_shape(self, in_shapes, out_shapes):
@@ -41,6 +51,39 @@ class ChannelsLastHooks(ConvHooks):
 
 def channels_last(form, prop, in_shapes, in_types):
     """`GraphHooks.channels_last` of `prop`, whose class for such data is `form`."""
-    if len(set(in_types)) > 1 or not select.takes_channels_last(prop.desc(in_shapes, in_types)):
+    if is_last(prop.layout) or len(set(in_types)) > 1:
+        return None
+    if not select.takes_channels_last(prop.desc(in_shapes, in_types)):
         return None
     return form(**prop.params()), [0]
+
+
+def weight_first(form, prop, in_shapes, in_types):
+    """`GraphHooks.weight_first` of `prop`, whose class for channels-last data is `form`."""
+    if not is_last(prop.layout) or set(in_types) != {"float32"}:
+        return None
+    return form(**prop.params()) if prop.desc(in_shapes, in_types).channels_last else None
+
+
+def in_layout(prop, in_shapes, in_types):
+    """The Operator of a convolution or deconvolution `prop` on a CPU."""
+    desc = prop.desc(in_shapes, in_types)
+    if not is_last(prop.weight_layout):
+        return select.create(desc, prop)
+    if _is_too_small(desc):
+        desc = desc._replace(channels_last=False)
+    operator = select.create(desc, prop)
+    data = out = None
+    if not desc.channels_last:
+        data = copier(in_shapes[0], in_types[0])
+        out = copier(*prop.output_shapes(in_shapes), in_types[0])
+    return LaidOut(operator, data, copier(in_shapes[1], in_types[1]), out)
+
+
+def _is_too_small(desc):
+    """Whether oneDNN's convolution of channels-last data does not pay without a plan."""
+    choice = select.ALGORITHMS.choose(desc)
+    if choice.name != "onednn" or choice.forced:
+        return False
+    products = desc.pixels * desc.filters * desc.channels // desc.groups * desc.taps
+    return desc.pixels < FEW_PIXELS or products < FEW_PRODUCTS

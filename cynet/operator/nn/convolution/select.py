@@ -16,6 +16,7 @@ from ...property import OperatorProperty, ResourceRequest
 from ...tensor.strided_moves import contiguous, sliced
 from ..fully_connected import gemm
 from ..fused_activation import FoldsActivation
+from ..spatial_window import is_last
 from . import cost
 from .direct import WindowConvolution
 from .im2col import UnrolledConvolution
@@ -62,8 +63,9 @@ class ConvDesc(NamedTuple):
 
 def describe(prop, data, out, pad, in_types, **more):
     """The ConvDesc of a property of `convolution` or `deconvolution`, whose `data` and `out` are
-    those of the convolution."""
-    return ConvDesc(
+    those of the convolution, (N, C, *size). Where they come in a layout with channels last, they
+    are channels-last data to whatever takes such."""
+    desc = ConvDesc(
         tuple(data),
         tuple(out),
         prop.kernel,
@@ -75,6 +77,10 @@ def describe(prop, data, out, pad, in_types, **more):
         library=onednn.available(),
         **more,
     )
+    if is_last(prop.layout) and not desc.channels_last:
+        last = desc._replace(channels_last=True)
+        return desc if ALGORITHMS.choose(last) is None else last
+    return desc
 
 
 class PackWeight(OperatorProperty):

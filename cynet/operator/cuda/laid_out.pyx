@@ -1,0 +1,55 @@
+"""GPU forms for layouts with channels last: that of channels first, between copies."""
+
+from libc.stddef cimport size_t
+
+from ...cuda._device cimport SpaceFn
+from .._base cimport OpContext
+from ..nn.laid_out cimport LaidOut
+
+from functools import wraps
+
+from ..nn.laid_out import copier, mover
+from ..nn.spatial_window import channels_first, is_last
+from .strided_moves import moved
+
+cdef enum:
+    SPACE = 2  # temporary memory that convolutions (FITTED, WORKSPACE) and pooling do not use
+
+
+cdef class LaidOutForm(LaidOut):
+    """LaidOut on a device."""
+
+    cdef SpaceFn space
+
+    def __init__(self, device, inner, data, weight, out):
+        super().__init__(inner, data, weight, out)
+        self.space = <SpaceFn><size_t>device.space_address
+
+    cdef char* room(self, OpContext* ctx, size_t nbytes) except NULL nogil:
+        return <char*>self.space(ctx.run_ctx.dev_id, SPACE, nbytes, ctx.run_ctx.stream)
+
+
+def in_layout(builder):
+    """The builder of a form for every layout, from one for arrays (N, C, *size).
+
+    It is for operators of data, perhaps a weight of as many axes and a bias.
+    """
+
+    @wraps(builder)
+    def build(prop, in_shapes, in_types, device):
+        if not is_last(prop.layout):
+            return builder(prop, in_shapes, in_types, device)
+        laid = list(in_shapes[:2])
+        first = [channels_first(shape, prop.layout) for shape in laid]
+        inner = builder(prop.changed(layout=None), [*first, *in_shapes[2:]], in_types, device)
+        weight = copied(device, laid[1], in_types[1]) if len(laid) > 1 else None
+        (out,) = prop.output_shapes(in_shapes)
+        return LaidOutForm(device, inner, copied(device, laid[0], in_types[0]), weight,
+                           copied(device, out, in_types[0]))
+
+    return build
+
+
+def copied(device, shape, dtype):
+    """The copy of an array of `shape` with its channels first, an Operator on the device."""
+    return moved(device, copier(shape, dtype), [shape], [mover(shape)[1]])

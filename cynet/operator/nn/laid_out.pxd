@@ -1,0 +1,11 @@
+"""An operator on (N, C, *size) for arrays whose channels are the last axis."""
+
+from .._base cimport Operator, OpContext
+
+cdef class LaidOut(Operator):
+    cdef readonly Operator inner
+    # Each copies the caller's array into the one that `inner` takes, its backward is the way back;
+    # None: `inner` takes the array as it is.
+    cdef Operator data, weight, out
+    # Temporary memory for nbytes, 64-byte aligned, that `inner` does not use.
+    cdef char* room(self, OpContext* ctx, size_t nbytes) except NULL nogil

@@ -1,0 +1,133 @@
+"""LaidOut (contract in laid_out.pxd): what an operator does not take as it is laid out is copied to
+temporary space, and what it computes there is copied back."""
+
+from libc.string cimport memcpy
+
+from ..._resource cimport get_space
+from ..._typedefs cimport TBlob, dtype_size, kNullOp, kWriteTo
+
+from ..tensor.strided_moves import PieceOf, PiecesOperator, contiguous
+from ..tensor.transpose import permuted
+
+cdef enum:
+    INPUTS = 3
+
+
+def mover(shape):
+    """(pieces, shape): what makes (N, C, *size) of an array (N, *size, C) of `shape`."""
+    order = 0, len(shape) - 1, *range(1, len(shape) - 1)
+    source = permuted(contiguous(shape), order)
+    return [PieceOf(source, contiguous(source.shape))], source.shape
+
+
+def copier(shape, dtype):
+    """The Operator that does so on a CPU."""
+    return PiecesOperator(dtype, mover(shape)[0])
+
+
+cdef class LaidOut(Operator):
+    """`inner`, an operator of at most three inputs and one output.
+
+    Parameters
+    ----------
+    inner : Operator
+        It reads no shapes of tensors. On a CPU it leaves the last resource alone.
+    data, weight, out : Operator or None
+        How inputs 0 and 1 and the output are copied.
+    """
+
+    def __init__(self, Operator inner not None, Operator data, Operator weight, Operator out):
+        self.inner, self.data, self.weight, self.out = inner, data, weight, out
+        self.stateful = inner.stateful
+
+    cdef char* room(self, OpContext* ctx, size_t nbytes) except NULL nogil:
+        return <char*>get_space(&ctx.requested[ctx.n_requested - 1], nbytes)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef TBlob given[INPUTS]
+        cdef TBlob made = out_data[0]
+        cdef int asked = req[0]
+        cdef char* at
+        if req[0] == kNullOp:
+            return 0
+        at = self.room(ctx, _inputs(self, ctx, in_data) + _nbytes(self.out, out_data))
+        at = _take(self, ctx, in_data, given, at)
+        if self.out is not None:
+            made.data, asked = at, kWriteTo
+        self.inner.forward(ctx, given, &asked, &made, aux_states)
+        if self.out is not None:
+            _back(self.out, ctx, &made, req, out_data)
+        return 0
+
+    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
+                      const TBlob* out_data, const int* req, TBlob* in_grad,
+                      TBlob* aux_states) except -1 nogil:
+        cdef TBlob given[INPUTS]
+        cdef TBlob wanted[INPUTS]
+        cdef TBlob head, made
+        cdef int asked[INPUTS]
+        cdef char* at
+        at = self.room(ctx, _nbytes(self.out, out_grad) + _nbytes(self.out, out_data)
+                       + _inputs(self, ctx, in_data) + _inputs(self, ctx, in_grad))
+        at = _copied(self.out, ctx, out_grad, &head, at)
+        at = _copied(self.out, ctx, out_data, &made, at)
+        at = _take(self, ctx, in_data, given, at)
+        memcpy(wanted, in_grad, ctx.n_in * sizeof(TBlob))
+        memcpy(asked, req, ctx.n_in * sizeof(int))
+        if self.data is not None and req[0] != kNullOp:
+            wanted[0].data, asked[0] = at, kWriteTo
+            at += _nbytes(self.data, in_grad)
+        if self.weight is not None and req[1] != kNullOp:
+            wanted[1].data, asked[1] = at, kWriteTo
+        self.inner.backward(ctx, &head, given, &made, asked, wanted, aux_states)
+        if self.data is not None and req[0] != kNullOp:
+            _back(self.data, ctx, &wanted[0], &req[0], &in_grad[0])
+        if self.weight is not None and req[1] != kNullOp:
+            _back(self.weight, ctx, &wanted[1], &req[1], &in_grad[1])
+        return 0
+
+
+cdef inline size_t _nbytes(Operator move, const TBlob* blob) noexcept nogil:
+    # of temporary space; none where nothing is copied
+    if move is None or blob.data == NULL:
+        return 0
+    return (blob.size * dtype_size(blob.dtype) + 63) // 64 * 64
+
+
+cdef size_t _inputs(LaidOut self, OpContext* ctx, const TBlob* blobs) noexcept nogil:
+    return _nbytes(self.data, blobs) + (_nbytes(self.weight, blobs + 1) if ctx.n_in > 1 else 0)
+
+
+cdef char* _take(LaidOut self, OpContext* ctx, const TBlob* in_data, TBlob* given,
+                 char* at) except NULL nogil:
+    """`given` are the inputs as `inner` takes them; returns what is behind them."""
+    memcpy(given, in_data, ctx.n_in * sizeof(TBlob))
+    at = _copied(self.data, ctx, in_data, given, at)
+    return _copied(self.weight, ctx, in_data + 1, given + 1, at) if ctx.n_in > 1 else at
+
+
+cdef OpContext _alone(OpContext* ctx) noexcept nogil:
+    cdef OpContext alone = ctx[0]
+    alone.n_in = alone.n_out = 1
+    alone.n_aux = 0
+    alone.rows = NULL
+    return alone
+
+
+cdef char* _copied(Operator move, OpContext* ctx, const TBlob* given, TBlob* to,
+                   char* at) except NULL nogil:
+    cdef OpContext alone = _alone(ctx)
+    cdef int write = kWriteTo
+    to[0] = given[0]
+    if move is None or given.data == NULL:
+        return at
+    to.data = at
+    move.forward(&alone, given, &write, to, NULL)
+    return at + _nbytes(move, given)
+
+
+cdef int _back(Operator move, OpContext* ctx, const TBlob* made, const int* req,
+               TBlob* to) except -1 nogil:
+    cdef OpContext alone = _alone(ctx)
+    return move.backward(&alone, made, NULL, NULL, req, to, NULL)
