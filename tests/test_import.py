@@ -22,10 +22,13 @@ def run(code, **environment):
 
 
 def test_at_most_a_third_of_a_second_beyond_numpy(tmp_path):
-    """With byte code, as an installed package has it: the first run writes it."""
+    """With byte code, as an installed package has it: the first run writes it.
+
+    CPU time: what other processes take of a busy machine does not count.
+    """
     code = (
-        "import time, numpy; start = time.perf_counter(); import cynet; "
-        "print(time.perf_counter() - start)"
+        "import time, numpy; start = time.process_time(); import cynet; "
+        "print(time.process_time() - start)"
     )
     cache = {"PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
     assert min(float(run(code, **cache)) for _ in range(6)) <= 0.3
