@@ -17,6 +17,8 @@ _VERSION = "1.9.1"  # what scripts compare mxnet.__version__ with
 _ELSEWHERE = {
     "gluon.contrib.nn.basic_layers": "gluon.contrib.nn",
     "gluon.rnn.rnn_cell": "gluon.rnn",
+    "image.detection": "image",
+    "image.image": "image",
     "io.io": "io",
     "io.utils": "io.array_iter",
     "optimizer.optimizer": "optimizer",

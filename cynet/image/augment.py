@@ -327,11 +327,11 @@ class ColorNormalizeAug(Augmenter):
     """``(image - mean) / std``; either may be None."""
 
     def __init__(self, mean: Any, std: Any) -> None:
-        super().__init__(mean=mean, std=std)
         self.mean, self.std = (
             each if each is None or isinstance(each, NDArray) else nd.array(each)
             for each in (mean, std)
         )
+        super().__init__(mean=self.mean, std=self.std)
         self._numbers = tuple(
             None if each is None else each.asnumpy() for each in (self.mean, self.std)
         )

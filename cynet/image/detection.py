@@ -144,9 +144,9 @@ def _check_ranges(aspect_ratio_range, area_range):
     return area_range[1] > 0 and area_range[0] <= area_range[1] and aspect_ratio_range[0] > 0
 
 
-def _pair(what, given, most=None):
+def _pair(what, given):
     if not isinstance(given, (tuple, list)):
-        given = (given, most if most is not None else given)
+        given = (given, given)
     if len(given) != 2:
         raise ArgumentError(f"{what} is a number or a pair of them, got {shown(given)}")
     return tuple(given)
@@ -179,7 +179,7 @@ class DetRandomCropAug(DetAugmenter):
         max_attempts: int = 50,
     ) -> None:
         aspect_ratio_range = _pair("aspect_ratio_range", aspect_ratio_range)
-        area_range = _pair("area_range", area_range, 1.0)
+        area_range = _pair("area_range", area_range)
         super().__init__(
             min_object_covered=min_object_covered,
             aspect_ratio_range=aspect_ratio_range,

@@ -82,6 +82,9 @@ class ImageDetIter(ImageIter):
         )
         self.label_shape = self._estimate_label_shape()
         self._describe()
+        if shuffle:  # MXNet looks for the label's shape between two more shuffles
+            self.reset()
+            self.reset()
 
     def _created(self, data_shape, kwargs):
         return CreateDetAugmenter(data_shape, **kwargs)

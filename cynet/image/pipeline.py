@@ -59,13 +59,18 @@ class Pipeline:
 
     def close(self):
         """Stop: what was begun ends, nothing else is."""
+        self._stop(wait=True)
+
+    def _stop(self, wait):
         begun, self._begun = self._begun, deque()
         for _, futures in begun:
             for each in futures:
                 each.cancel()
         if self._process == os.getpid():
-            self._threads.shutdown(wait=True, cancel_futures=True)
+            self._threads.shutdown(wait=wait, cancel_futures=True)
 
     def __del__(self):
+        # The garbage collector may call this anywhere, in a thread that begins, too: there waiting
+        # for a thread to end would be waiting for a lock that is held already.
         with suppress(Exception):  # at the interpreter's end
-            self.close()
+            self._stop(wait=False)

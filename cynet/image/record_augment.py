@@ -9,9 +9,15 @@ from ..base.opencv import INTERPOLATIONS, cv, resized
 from ..ndarray import load
 from .augment import _EIGENVALUES, _EIGENVECTORS, _GREY
 from .into_batch import put_normalized, put_plain
+from .record_options import AUGMENTING
 
 _ATTEMPTS = 10  # at a crop of a random area
 _HUES = 180  # of OpenCV's uint8
+# what says a crop or a scale of another kind than `random_resized_crop`
+_NOT_WITH_AREA = (
+    *("rand_crop", "min_crop_size", "max_crop_size"),
+    *("min_random_scale", "max_random_scale"),
+)
 
 
 # --- on pixels, for RecordAugmenter and BoxAugmenter ----------------------------------------------
@@ -65,6 +71,12 @@ class RecordAugmenter:
             or options["max_aspect_ratio"] < least
         ):
             raise ArgumentError("random_resized_crop: the largest is less than the smallest")
+        if options["random_resized_crop"]:
+            for name in _NOT_WITH_AREA:
+                if options[name] != AUGMENTING[name].default:
+                    raise ArgumentError(
+                        f"random_resized_crop and {name}={shown(options[name])} exclude each other"
+                    )
         self.turns = bool(
             options["max_rotate_angle"] > 0
             or options["rotate"] > 0
@@ -121,15 +133,14 @@ class RecordAugmenter:
                 ratio = 1 + rng.uniform(-o["max_aspect_ratio"], o["max_aspect_ratio"])
         along_y = 2 * scale / (1 + ratio)
         along_x = ratio * along_y
-        new_w, new_h = (
-            int(max(o["min_img_size"], min(o["max_img_size"], scale * side)))
-            for side in (width, height)
-        )
+        wanted = np.float32(scale) * np.float32([width, height])  # int() of float64 may be one more
+        sides = wanted.clip(o["min_img_size"], o["max_img_size"])
+        new_w, new_h = (max(int(side), 1) for side in sides)
         matrix = np.array([
             [along_y * cos - shear * sin * along_x, along_y * sin + shear * cos * along_x, 0.0],
             [-sin * along_x, cos * along_x, 0.0],
         ])  # fmt: skip
-        matrix[:, 2] = (np.array([new_w, new_h]) - matrix[:, :2] @ [width, height]) / 2
+        matrix[:, 2] = (sides - matrix[:, :2] @ [width, height]) / 2
         kind = o["inter_method"] if o["inter_method"] < INTERPOLATIONS else 1
         fill = [float(o["fill_value"])] * 4
         out = cv().warpAffine(
@@ -140,8 +151,9 @@ class RecordAugmenter:
 
     def _cropped(self, image, rng):
         o = self.o
-        if o["random_resized_crop"]:
-            x, y, w, h = self._sized_box(image, rng)
+        box = self._sized_box(image, rng) if o["random_resized_crop"] else None
+        if box is not None:
+            x, y, w, h = box
         elif o["max_crop_size"] != -1 or o["min_crop_size"] != -1:
             least, most = o["min_crop_size"], o["max_crop_size"]
             if not 0 < least <= most <= min(image.shape[:2]):
@@ -151,14 +163,22 @@ class RecordAugmenter:
             w = h = int(rng.integers(least, most + 1))
             x, y = self._place(image, w, h, rng)
         else:
-            height, width = image.shape[:2]
-            if height < self.height or width < self.width:  # enlarged until it covers the crop
-                more = max(self.height / height, self.width / width)
-                new_w = max(self.width, int(width * more))
-                image = self._sized(image, new_w, max(self.height, int(height * more)), rng)
+            image = self._covering(image, rng)
             w, h = self.width, self.height
             x, y = self._place(image, w, h, rng)
         return self._sized(image[y : y + h, x : x + w], self.width, self.height, rng)
+
+    def _covering(self, image, rng):
+        """An image enlarged until it covers the crop: by its height, then by its width, each time
+        with the ratio of sides that it has then."""
+        height, width = image.shape[:2]
+        if height < self.height:
+            width, height = max(width * self.height // height, 1), self.height
+            image = self._sized(image, width, height, rng)
+        if width < self.width:
+            height = max(height * self.width // width, self.height)
+            image = self._sized(image, self.width, height, rng)
+        return image
 
     def _place(self, image, w, h, rng):
         free_x, free_y = image.shape[1] - w, image.shape[0] - h
@@ -167,7 +187,8 @@ class RecordAugmenter:
         return free_x // 2, free_y // 2
 
     def _sized_box(self, image, rng):
-        """(x, y, width, height) of a crop with a random area and ratio of sides."""
+        """(x, y, width, height) of a crop with a random area and ratio of sides; None where no
+        draw fits, and the crop is the one without."""
         o = self.o
         height, width = image.shape[:2]
         if o["min_aspect_ratio"] is not None:
@@ -182,8 +203,7 @@ class RecordAugmenter:
                 w, h = h, w
             if 0 < w <= width and 0 < h <= height:
                 return int(rng.integers(width - w + 1)), int(rng.integers(height - h + 1)), w, h
-        side = min(height, width)
-        return (width - side) // 2, (height - side) // 2, side, side
+        return None
 
     def _colored(self, image, rng):
         o = self.o
@@ -236,9 +256,13 @@ class Normalizer:
                     f"{shown(options['mean_img'])} has the shape {found.shape}, data_shape is"
                     f" {tuple(data_shape)}"
                 )
-            self.mean = self.mean + found.astype(np.float32)
+            self.mean = found.astype(np.float32)  # instead of the channels', as in MXNet
         self.zero, self.one = (np.full(channels, each, np.float32) for each in (0, 1))
         self.by_pixel = self.mean.shape[1] > 1
+
+    def _mean_of(self, mirrored):
+        """The mean that a mirrored image has: its own, and then both are mirrored."""
+        return self.mean[..., ::-1] if mirrored else self.mean
 
     def __call__(self, image, out, rng):
         o = self.o
@@ -249,7 +273,7 @@ class Normalizer:
         if out.dtype == np.int8 and self.mean.any():
             less = np.empty(out.shape, np.float32)
             put_normalized(image, mirrored, self.zero, self.one, less)
-            np.rint(less - self.mean, out=less)
+            np.rint(less - self._mean_of(mirrored), out=less)
             out[...] = less.clip(-128, 127, out=less)
             return
         if out.dtype != np.float32:
@@ -264,7 +288,7 @@ class Normalizer:
             more = np.float32(rng.uniform(-by, by)) * self.factor
         if self.by_pixel:
             put_normalized(image, mirrored, self.zero, self.one, out)
-            out -= self.mean
+            out -= self._mean_of(mirrored)
             out *= factor
         else:
             put_normalized(image, mirrored, self.mean.ravel(), factor.ravel(), out)

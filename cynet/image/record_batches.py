@@ -89,7 +89,7 @@ class RecordBatches:
         numbers = np.arange(index * each, min((index + 1) * each, len(self._source)))
         if not len(numbers):
             raise FormatError(
-                f"{shown(self._source.file.name)} has no images for part {index} of {count}"
+                f"{shown(self._source.path)} has no images for part {index} of {count}"
             )
         return numbers
 
@@ -131,7 +131,7 @@ class RecordBatches:
         try:
             id_, label, content = self._source.numbered(number)
             channels = self._shape[0]
-            image = decoded_rgb(content, {1: 0, 3: 1, 4: -1}[channels])
+            image = decoded_rgb(content, {1: 0, 3: 1, 4: -1}[channels], upright=True)
             if image.shape[2] != channels:
                 raise FormatError(f"an image of {image.shape[2]} channels, not {channels}")
             if channels == 4:
@@ -166,4 +166,4 @@ class RecordBatches:
                 return
             except FormatError:
                 continue
-        raise FormatError(f"{shown(self._source.file.name)} has no image that can be read")
+        raise FormatError(f"{shown(self._source.path)} has no image that can be read")

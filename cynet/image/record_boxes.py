@@ -31,6 +31,8 @@ class BoxBatches(RecordBatches):
     def _normalizing(self, options):
         # names of NORMALIZING that mean something else here
         others = {name: NORMALIZING[name].default for name in NOT_OF_BOXES}
+        if any(options[f"mean_{c}"] for c in "rgba"):
+            others["mean_img"] = ""  # here the channels' means go before it, as in MXNet
         return options | others | {f"std_{c}": options[f"std_{c}"] or 1.0 for c in "rgba"}
 
     def _width_of_labels(self, options):

@@ -35,7 +35,7 @@ class ImageRecordIter(MXDataIter):
     Parameters
     ----------
     path_imgrec : str
-        File of records.
+        File of records; several with ``;`` between, or a folder of files ``*.rec``.
     data_shape : tuple of int
         (channels, height, width).
     batch_size : int
@@ -193,6 +193,7 @@ class ImageRecordUInt8Iter(ImageRecordIter):
     """:class:`ImageRecordIter` whose batches are uint8, neither mirrored nor normalized."""
 
     _dtype = "uint8"
+    _dtypes = ("uint8",)
     _tables = (READING, AUGMENTING)
 
 
@@ -200,6 +201,7 @@ class ImageRecordInt8Iter(ImageRecordUInt8Iter):
     """:class:`ImageRecordUInt8Iter` whose batches are int8: 128 to 255 become 127, as in MXNet."""
 
     _dtype = "int8"
+    _dtypes = ("int8",)
 
 
 for _kind in (ImageRecordIter, ImageRecordUInt8Iter, ImageRecordInt8Iter):

@@ -48,7 +48,7 @@ def _word(*words):
 
 
 READING = {
-    "path_imgrec": Option("", str, "file of records"),
+    "path_imgrec": Option("", str, "file of records; several with ; between, or a folder"),
     "path_imgidx": Option("", str, "its index; without one the file is looked through first"),
     "path_imglist": Option("", str, "list file whose labels replace those of the records"),
     "label_width": Option(1, int, "numbers of a label"),

@@ -5,20 +5,45 @@ import os
 import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
-from ..base.files import file_name, opened, read_file
+from ..base.files import file_name, naming, opened, read_file
 from ..recordio.files import read_index
 from ..recordio.framing import RecordFile
 from ..recordio.packing import HEADER_SIZE, read_header, unpack
 
 
+def record_files(path):
+    """The names of the files of records that a path says: one, several with ``;`` between, or those
+    of a folder, in the order of their names.
+
+    Raises
+    ------
+    FormatError
+        When a folder has none.
+    """
+    name = file_name(path, "a file of records").removeprefix("file://")
+    parts = [name] if os.path.exists(name) else [each for each in name.split(";") if each]
+    found = []
+    for each in parts or [name]:
+        if not os.path.isdir(each):
+            found.append(each)
+            continue
+        with naming("read", each):
+            inside = sorted(os.path.join(each, n) for n in os.listdir(each) if n.endswith(".rec"))
+        if not inside:
+            raise FormatError(f"{shown(each)} is a folder without files *.rec")
+        found += inside
+    return found
+
+
 class RecordSource:
-    """Images in a file of records.
+    """Images in files of records.
 
     Parameters
     ----------
     path : str or path
+        See :func:`record_files`.
     index : str or path, optional
-        Its index; without one the file's headers are looked through first.
+        The index of a single file; without one the headers are looked through first.
     labels : dict, optional
         Number of an image to its label, instead of the labels in the records.
     skipped : callable, optional
@@ -26,18 +51,31 @@ class RecordSource:
     """
 
     def __init__(self, path, index=None, labels=None, skipped=None):
-        self.file = RecordFile(path)
+        self.path = path
+        self._files = [RecordFile(name) for name in record_files(path)]
         if index is None:
-            self.offsets = np.fromiter(self.file.offsets(skipped), np.int64)
+            found = [np.fromiter(file.offsets(skipped), np.int64) for file in self._files]
+        elif len(self._files) == 1:
+            found = [np.fromiter(read_index(index).values(), np.int64)]
         else:
-            self.offsets = np.fromiter(read_index(index).values(), np.int64)
+            raise ArgumentError(
+                f"one index, {shown(index)}, for {len(self._files)} files of records"
+            )
+        self._offsets = np.concatenate(found)
+        self._ends = np.cumsum([len(each) for each in found])  # of each file's samples
         self.labels = labels
 
     def __len__(self):
-        return len(self.offsets)
+        return len(self._offsets)
+
+    def _place(self, number):
+        """(file, offset) of a sample."""
+        file = self._files[int(np.searchsorted(self._ends, number, side="right"))]
+        return file, int(self._offsets[number])
 
     def name(self, number):
-        return f"{shown(self.file.name)}, record at offset {self.offsets[number]}"
+        file, offset = self._place(number)
+        return f"{shown(file.name)}, record at offset {offset}"
 
     def sample(self, number):
         """(label, bytes of the image)."""
@@ -45,7 +83,8 @@ class RecordSource:
 
     def numbered(self, number):
         """(number that the record says, label, bytes of the image)."""
-        header, content = unpack(self.file.read_at(int(self.offsets[number]))[0])
+        file, offset = self._place(number)
+        header, content = unpack(file.read_at(offset)[0])
         return header.id, self._label(header, number), content
 
     def _label(self, header, number):
@@ -63,7 +102,8 @@ class RecordSource:
 
     def label_size(self, number):
         """How many numbers a label has, from its record's header."""
-        beginning = self.file.beginning(int(self.offsets[number]), HEADER_SIZE)
+        file, offset = self._place(number)
+        beginning = file.beginning(offset, HEADER_SIZE)
         header = read_header(*beginning)
         if self.labels is None:
             return max(header.flag, 1)

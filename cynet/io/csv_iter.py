@@ -14,7 +14,7 @@ from ..base.dtype import dtype_flag, numpy_dtype
 from ..base.errors import CynetError, FormatError, ShapeError
 from ..base.files import file_name
 from ..base.guard import PER_BATCH, guarded
-from .rows_iter import RowsIter, checked_shape
+from .rows_iter import RowsIter, checked_batch_size, checked_shape
 from .unpack import expected_packer, unpacked
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class CSVIter(RowsIter):
         prefetch_buffer: int = 4,
         ctx: str = "gpu",
     ) -> None:
-        (batch_size,) = checked_shape("batch_size", (batch_size,), "CSVIter")
+        batch_size = checked_batch_size(batch_size, "CSVIter")
         data_shape = checked_shape("data_shape", data_shape, "CSVIter")
         label_shape = checked_shape("label_shape", label_shape, "CSVIter")
         dtype = numpy_dtype(dtype_flag("float32" if dtype is None else dtype))
@@ -137,7 +137,7 @@ def _read(path, shape, dtype):
             raise FormatError(f"CSVIter: '{name}' should be a {said} file by its name, and is none")
         if packer and file.seekable():
             _check_unpacked(file, name)
-        text = io.TextIOWrapper(file, encoding="utf-8")
+        text = io.TextIOWrapper(file, encoding="utf-8-sig")
         try:
             table = _parse(text, name, shape, dtype)
         except CynetError:

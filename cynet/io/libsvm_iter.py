@@ -10,7 +10,7 @@ import numpy as np
 from ..base.errors import FormatError, ShapeError, shown
 from ..base.files import file_name, opened
 from ..base.guard import PER_BATCH, guarded
-from .rows_iter import RowsIter, check_float32, check_part, checked_shape
+from .rows_iter import RowsIter, check_float32, check_part, checked_batch_size, checked_shape
 
 if TYPE_CHECKING:
     from ..base.typing import DTypeLike, FileName, ShapeLike
@@ -66,7 +66,7 @@ class LibSVMIter(RowsIter):
     ) -> None:
         check_float32(dtype, "LibSVMIter")
         check_part(part_index, num_parts, "LibSVMIter")
-        (batch_size,) = checked_shape("batch_size", (batch_size,), "LibSVMIter")
+        batch_size = checked_batch_size(batch_size, "LibSVMIter")
         data_shape = checked_shape("data_shape", data_shape, "LibSVMIter")
         label_shape = checked_shape("label_shape", label_shape, "LibSVMIter")
         data, label = _read(data_libsvm, data_shape)

@@ -14,7 +14,7 @@ from ..base.files import file_name
 from ..base.guard import PER_BATCH, guarded
 from ..ndarray import array
 from .base import DataDesc
-from .rows_iter import RowsIter, check_float32, check_part, checked_shape
+from .rows_iter import RowsIter, check_float32, check_part, checked_batch_size
 from .unpack import read_exactly, unpacked
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class MNISTIter(RowsIter):
     ) -> None:
         check_float32(dtype, "MNISTIter")
         check_part(part_index, num_parts, "MNISTIter")
-        (batch_size,) = checked_shape("batch_size", (batch_size,), "MNISTIter")
+        batch_size = checked_batch_size(batch_size, "MNISTIter")
         images, labels = read_idx(image), read_idx(label)
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
             raise ShapeError(
@@ -136,8 +136,8 @@ class MNISTIter(RowsIter):
         order = np.arange(len(images))
         if shuffle:
             np.random.RandomState(seed).shuffle(order)
-        part = len(order) // num_parts
-        order = order[part * part_index : part * (part_index + 1)]
+        bounds = (len(order) * i // num_parts for i in (part_index, part_index + 1))
+        order = order[slice(*bounds)]
         if input_shape is None:
             input_shape = (math.prod(images.shape[1:]),) if flat else (1, *images.shape[1:])
         elif math.prod(input_shape) != math.prod(images.shape[1:]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import operator
 from typing import TYPE_CHECKING, Any
@@ -116,10 +117,16 @@ class RowsIter(MXDataIter):
 
 # --- what the iterators over it are told ----------------------------------------------------------
 def checked_shape(what, shape, name):
-    """A shape, or a size in a tuple, as a tuple of ints that are at least 1."""
+    """A shape, or a size in a tuple, as a tuple of ints that are at least 1.
+
+    It may be one int, or the text of either, ``"(3, 4)"``, as scripts hand options on.
+    """
     try:
+        if isinstance(shape, str):
+            shape = ast.literal_eval(shape)
+        shape = shape if hasattr(shape, "__iter__") else (shape,)
         sizes = tuple(operator.index(n) for n in shape)
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError, MemoryError, RecursionError):
         raise ArgumentTypeError(
             f"{name}: {what} must be a tuple of ints, got {shown(shape)}"
         ) from None
@@ -129,6 +136,14 @@ def checked_shape(what, shape, name):
             f" got {shown(shape)}"
         )
     return sizes
+
+
+def checked_batch_size(size, name):
+    """A batch size as an int that is at least 1."""
+    sizes = checked_shape("batch_size", size, name)
+    if len(sizes) != 1:
+        raise ArgumentTypeError(f"{name}: batch_size must be an int, got {shown(size)}")
+    return sizes[0]
 
 
 def check_float32(dtype, name):

@@ -1,6 +1,7 @@
 """mx.image against MXNet 1.9.1: values, random draws, files (tests/fixtures/make_images.py)."""
 
 import random
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,43 @@ def test_decoding(name, tmp_path):
     assert mx.image.imread(path, out=out) is out and np.array_equal(out.asnumpy(), expected)
     with pytest.raises(mx.errors.ShapeError, match="out"):
         mx.image.imread(path, out=mx.nd.zeros((2, 2, 3)))
+
+
+def turned_jpeg(orientation):
+    """A JPEG whose EXIF data say that it is to be turned."""
+    content = FIXTURE["file_a.jpg"].tobytes()
+    tags = struct.pack("<HHIHH", 0x112, 3, 1, orientation, 0)
+    exif = b"Exif\0\0II*\0" + struct.pack("<IH", 8, 1) + tags + bytes(4)
+    return content[:2] + b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + content[2:]
+
+
+def test_which_images_are_turned(tmp_path):
+    """As in MXNet: mx.image and what is made of it takes pixels as they are stored, iterators over
+    records turn them."""
+    plain, content = FIXTURE["decoded_a.jpg_1"], turned_jpeg(6)
+    (tmp_path / "a.jpg").write_bytes(content)
+    assert np.array_equal(mx.image.imdecode(content).asnumpy(), plain)
+    assert np.array_equal(mx.image.imread(tmp_path / "a.jpg").asnumpy(), plain)
+    grey = mx.image.imdecode(content, flag=0).asnumpy()
+    assert np.array_equal(grey, FIXTURE["decoded_a.jpg_0"])
+    record = mx.recordio.MXRecordIO(tmp_path / "a.rec", "w")
+    record.write(mx.recordio.pack(mx.recordio.IRHeader(0, 1.0, 0, 0), content))
+    record.close()
+    height, width = plain.shape[:2]
+    options = {"path_imgrec": str(tmp_path / "a.rec"), "batch_size": 1}
+    batch = next(mx.image.ImageIter(data_shape=(3, height, width), **options))
+    assert np.array_equal(batch.data[0].asnumpy()[0], plain.transpose(2, 0, 1))
+    batch = next(mx.io.ImageRecordUInt8Iter(data_shape=(3, width, height), **options))
+    upright = np.rot90(plain, -1)
+    assert np.array_equal(batch.data[0].asnumpy()[0], upright.transpose(2, 0, 1))
+
+
+def test_compressed_arrays():
+    content = FIXTURE["file_a.png"]
+    given = mx.nd.array(content, dtype="uint8")
+    assert np.array_equal(mx.image.imdecode(given).asnumpy(), FIXTURE["decoded_a.png_1"])
+    with pytest.raises(TypeError, match="is bytes, got an array of float32"):
+        mx.image.imdecode(content.astype("float32"))
 
 
 def test_what_is_no_image(tmp_path):

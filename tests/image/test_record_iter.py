@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import cynet as mx
+from cynet.image.pipeline import Pipeline
 from tests.fixtures.record_batches import CASES, write
 
 FIXTURE = np.load(Path(__file__).parent.parent / "fixtures" / "record_batches.npz")
 # OpenCV turns images in another way since 3.4; resizing may round another way.
-NEAR = {"rotate": 1.0, "scale": 1.0, "resize_cubic": 0.5}
+NEAR = {"rotate": 1.0, "scale": 1.0, "scale_between": 0.5, "scale_down": 0.5, "resize_cubic": 0.5}
 
 
 @pytest.fixture
@@ -66,20 +67,82 @@ RANDOM = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("more", [{}, {"random_resized_crop": True, "min_random_area": 0.3}])
+AREA = {
+    "random_resized_crop": True, "min_random_area": 0.3, "rand_crop": False, "max_random_scale": 1,
+    "min_random_scale": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [{}, AREA])
 def test_one_seed_for_any_number_of_threads(path, more):
     found = []
     for threads, ahead in ((1, 1), (3, 2), (4, 9)):
         iterator = mx.io.ImageRecordIter(
             path_imgrec=path, batch_size=3, preprocess_threads=threads, prefetch_buffer=ahead,
-            **RANDOM, **more,
+            **{**RANDOM, **more},
         )  # fmt: skip
         found.append(taken(iterator, 3))
     for data, labels, pads in found[1:]:
         assert np.array_equal(data, found[0][0]) and np.array_equal(labels, found[0][1])
         assert pads == found[0][2]
-    other = mx.io.ImageRecordIter(path_imgrec=path, batch_size=3, **{**RANDOM, "seed": 4}, **more)
+    other = mx.io.ImageRecordIter(path_imgrec=path, batch_size=3, **{**RANDOM, **more, "seed": 4})
     assert not np.array_equal(taken(other)[0], found[0][0][:6])
+
+
+def test_a_crop_by_area_and_another_one(path):
+    options = {"path_imgrec": path, "batch_size": 2, "data_shape": (3, 8, 8)}
+    for name, value in (("rand_crop", True), ("max_random_scale", 1.5), ("min_crop_size", 5)):
+        with pytest.raises(ValueError, match=f"random_resized_crop and {name}=.* exclude"):
+            mx.io.ImageRecordIter(random_resized_crop=True, **{name: value}, **options)
+
+
+def test_mean_of_each_pixel(path, tmp_path):
+    """It stands for the channels' means, and is mirrored with the image, as in MXNet."""
+    options = {"path_imgrec": path, "batch_size": 5, "data_shape": (3, 24, 31)}
+    plain = taken(mx.io.ImageRecordIter(**options))[0]
+    mean = np.arange(3 * 24 * 31, dtype=np.float32).reshape(3, 24, 31) / 10
+    mx.nd.save(str(tmp_path / "mean.nd"), {"mean_img": mx.nd.array(mean)})
+    options["mean_img"] = str(tmp_path / "mean.nd")
+    found = taken(mx.io.ImageRecordIter(mean_r=9, std_g=4, scale=0.5, **options))[0]
+    expected = (plain - mean) * np.array([0.5, 0.125, 0.5])[:, None, None]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-4)
+    found = taken(mx.io.ImageRecordIter(mirror=True, **options))[0]
+    np.testing.assert_allclose(found, (plain - mean)[..., ::-1], rtol=1e-6, atol=1e-4)
+
+
+def test_files_of_records(path, tmp_path):
+    """Several, or a folder of them; one file's name may hold a semicolon."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for name, first in (("b.rec", 10), ("a.rec", 20)):
+        record = mx.recordio.MXRecordIO(folder / name, "w")
+        for number in range(3):
+            header = mx.recordio.IRHeader(0, float(first + number), first + number, 0)
+            record.write(mx.recordio.pack_img(header, np.zeros((9, 9, 3), np.uint8)))
+        record.close()
+    (folder / "a.idx").write_text("other files do not count")
+    options = {"batch_size": 2, "data_shape": (3, 8, 8)}
+    several = f"{folder}/b.rec;{folder}/a.rec"
+    for given, first in ((several, [10, 11, 12, 20, 21, 22]), (folder, [20, 21, 22, 10, 11, 12]),
+                         (f"file://{folder}/b.rec", [10, 11, 12, 10])):  # fmt: skip
+        iterator = mx.io.ImageRecordIter(path_imgrec=given, **options)
+        assert taken(iterator)[1].tolist() == first
+    shuffled = mx.io.ImageRecordIter(path_imgrec=several, shuffle=True, num_parts=2, **options)
+    assert sorted(taken(shuffled)[1].tolist())[:3] == [10, 11, 12]
+    path.rename(tmp_path / "x;y.rec")
+    assert mx.io.ImageRecordIter(path_imgrec=tmp_path / "x;y.rec", **options).num_data == 5
+    damage(folder / "a.rec", 1)
+    with pytest.raises(mx.errors.FormatError, match=r"a\.rec', record at offset \d+: "):
+        taken(mx.io.ImageRecordIter(path_imgrec=several, **options))
+    (tmp_path / "none").mkdir()
+    for given, says in (
+        (tmp_path / "none", r"without files \*\.rec"),
+        (f"{path};", "no such file"),
+    ):
+        with pytest.raises(mx.MXNetError, match=says):
+            mx.io.ImageRecordIter(path_imgrec=given, **options)
+    with pytest.raises(ValueError, match="one index, .*, for 2 files of records"):
+        mx.io.ImageRecordIter(path_imgrec=several, path_imgidx=folder / "a.idx", **options)
 
 
 def test_every_image_once_an_epoch(path):
@@ -213,6 +276,22 @@ def test_threads_end(path):
     while threads_running() > before and time.monotonic() < limit:
         time.sleep(0.01)
     assert threads_running() <= before  # those of other tests may have ended, too
+
+
+def test_a_forgotten_pipeline_is_not_waited_for():
+    """Garbage is collected anywhere, also where a thread begins and holds what joining needs."""
+    begun, go = threading.Event(), threading.Event()
+
+    def fill(task, part):
+        begun.set()
+        go.wait(20)
+
+    pipeline = Pipeline(iter("ab"), 1, fill, 1, 2)
+    assert begun.wait(10)
+    start = time.monotonic()
+    del pipeline
+    assert time.monotonic() - start < 10
+    go.set()
 
 
 ENDLESS = """

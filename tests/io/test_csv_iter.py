@@ -57,13 +57,27 @@ def test_without_labels(files):
     assert it.next().label[0].asnumpy().tolist() == [0] * 5
 
 
+def test_ints_and_text_for_shapes(files):
+    """As MXNet takes them: all parameters go through text there."""
+    for shape, size in ((3, 2), ("3", "2"), ("(3,)", 2), ([3], 2), (np.array([3]), np.int64(2))):
+        (batch, *_) = mx.io.CSVIter(data_csv=files[0], data_shape=shape, batch_size=size)
+        assert batch.data[0].shape == (2, 3)
+
+
+def test_byte_order_mark(tmp_path):
+    """Spreadsheets begin their CSV files with it."""
+    (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbf1,2\n3,4\n")
+    (batch,) = mx.io.CSVIter(data_csv=str(tmp_path / "a.csv"), data_shape=(2,), batch_size=2)
+    assert batch.data[0].asnumpy().tolist() == [[1, 2], [3, 4]]
+
+
 def test_refused(files, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         mx.io.CSVIter(data_csv="nowhere", data_shape=(3,))
-    for shape in (3, "3", (3.0,)):
+    for shape in (3.0, "three", (3.0,), None):
         with pytest.raises(ArgumentTypeError, match="data_shape must be a tuple of ints"):
             mx.io.CSVIter(data_csv=files[0], data_shape=shape)
-    for size in ("2", 1.5, None):
+    for size in ("two", 1.5, None, (2, 2)):
         with pytest.raises(ArgumentTypeError, match="batch_size"):
             mx.io.CSVIter(data_csv=files[0], data_shape=(3,), batch_size=size)
     for size in (0, -1, 2**62):

@@ -43,6 +43,17 @@ def test_batches(files):
     assert part.next().label[0].asnumpy().tolist() == [5, 6]
 
 
+def test_parts_take_all_images(files):
+    """As many each as MXNet 1.9.1 gives them of ten images."""
+    image, label, _ = files
+    found = []
+    for part in range(4):
+        options = {"batch_size": 1, "shuffle": False, "num_parts": 4, "part_index": part}
+        iterator = mx.io.MNISTIter(image=image, label=label, **options)
+        found.append([int(batch.label[0].asnumpy()[0]) for batch in iterator])
+    assert found == [[0, 1], [2, 3, 4], [5, 6], [7, 8, 9]]
+
+
 def test_shuffle_is_fixed_by_the_seed(files):
     orders = [
         [
