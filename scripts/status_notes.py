@@ -4,6 +4,7 @@ _NUMPY = "`mx.np` and `mx.npx`, NumPy's second face"
 _SPARSE = "sparse storage"
 _PLUGINS = "plugins and notebooks (`mx.library`, `mx.notebook`, TVM, TensorRT)"
 _LIBRARY = "helpers around MXNet's C library and its own processes"
+_FAILS = "`mx.nd.imdecode`, of which every call fails in MXNet 1.9.1: use `mx.image.imdecode`"
 
 # (pattern of a path, why it is not asked for)
 NOT_ASKED = [
@@ -20,6 +21,7 @@ NOT_ASKED = [
         r"ConnectionWrapper|DataLoaderV1|\.(Simple)?Queue|_loop_v1|(rebuild|reduce)_ndarray",
         _LIBRARY,
     ),
+    (r"mx\.ndarray\.imdecode", _FAILS),
     (r"apache_repo_url|tensor_types|SKLEARN_INSTALLED|lr_scheduler\.pi$", _LIBRARY),
 ]
 

@@ -69,7 +69,13 @@ def histogram(
     return count(a, bin_cnt=bins, range=range)
 
 
-def boolean_mask(data: NDArray, index: NDArray, axis: int = 0) -> NDArray:
+def boolean_mask(
+    data: NDArray,
+    index: NDArray,
+    axis: int = 0,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
     """The parts of `data` along an axis where `index` is not 0.
 
     The output's shape depends on the values of `index`, which are waited for; so there is no such
@@ -81,6 +87,10 @@ def boolean_mask(data: NDArray, index: NDArray, axis: int = 0) -> NDArray:
     index : NDArray
         One number for each part along `axis`.
     axis : int
+    out : NDArray, optional
+        What the parts are written to, of exactly their shape.
+    name : str, optional
+        Accepted and not needed, as of all operators on arrays.
 
     Returns
     -------
@@ -112,7 +122,7 @@ def boolean_mask(data: NDArray, index: NDArray, axis: int = 0) -> NDArray:
             f"length of axis {axis} of data {data.shape}"
         )
     rows = np.flatnonzero(index.asnumpy())
-    return function_of("take")(data, array(rows, ctx=data.ctx, dtype="int64"), axis=axis)
+    return function_of("take")(data, array(rows, ctx=data.ctx, dtype="int64"), axis=axis, out=out)
 
 
 def isfinite(data: NDArray) -> NDArray:

@@ -348,28 +348,37 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
 
 
 @guarded
-def from_numpy(ndarray: NumpyArray, zero_copy: bool = True) -> NDArray:
+def from_numpy(
+    ndarray: NumpyArray, zero_copy: bool = True, array_cls: type[NDArray] | None = None
+) -> NDArray:
     """An NDArray over a NumPy array's memory, or with a copy of its values.
 
     With `zero_copy` the NumPy array becomes read-only: the engine may read and write its memory at
-    any time. Of an array that is read-only already its values are copied.
+    any time. Of an array that is read-only already its values are copied. `array_cls` is the class
+    of the result: mx.nd.NDArray, the default, as there is no other.
 
     Raises
     ------
     ArgumentError
         When `zero_copy` is asked for an array that is not C-contiguous.
+    ArgumentTypeError
+        When `ndarray` is no NumPy array, or `array_cls` another class.
     """
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentTypeError(f"from_numpy takes a NumPy array, got {type(ndarray).__name__}")
-    if not zero_copy or not ndarray.flags.writeable:
-        return array(ndarray, dtype=ndarray.dtype)
-    if not ndarray.flags.c_contiguous:
+    shared = zero_copy and ndarray.flags.writeable
+    if shared and not ndarray.flags.c_contiguous:
         raise ArgumentError(
             "from_numpy: this array is not C-contiguous, so its memory cannot be shared; copy its "
             "values with zero_copy=False"
         )
-    out = from_dlpack(ndarray)
-    ndarray.flags.writeable = False
+    out = from_dlpack(ndarray) if shared else array(ndarray, dtype=ndarray.dtype)
+    if array_cls not in (None, type(out)):
+        raise ArgumentTypeError(
+            f"from_numpy: array_cls must be mx.nd.NDArray, got {shown(array_cls)}"
+        )
+    if shared:
+        ndarray.flags.writeable = False
     return out
 
 

@@ -71,10 +71,10 @@ def deconvolution(g, c):
     return back(made)
 
 
-@exports("Pooling", "Pooling_v1")
+@exports("Pooling")
 def pooling(g, c):
     p, n = c.prop, len(c.shapes[0]) - 2
-    data, back = _rows_first(g, c, getattr(p, "layout", None))
+    data, back = _rows_first(g, c, p.layout)
     extent = c.shapes[0][2:] if data == c.inputs[0] else c.shapes[0][1:-1]
     out = c.out_shapes[0][2:] if data == c.inputs[0] else c.out_shapes[0][1:-1]
     kinds = {"max": "MaxPool", "avg": "AveragePool", "sum": "AveragePool", "lp": "LpPool"}
@@ -101,6 +101,32 @@ def pooling(g, c):
     if p.pool_type == "sum":
         made = g.emit("Mul", [made, g.constant(np.array(size, c.dtypes[0]))])
     return back(made)
+
+
+@exports("Pooling_v1")
+def pooling_v1(g, c):
+    p = c.prop
+    if p.global_pool:
+        made = g.emit("GlobalMaxPool" if p.pool_type == "max" else "GlobalAveragePool", c.inputs)
+        size = math.prod(c.shapes[0][2:])
+    else:
+        kernel, stride = list(p.kernel), _pair(p.stride[:2], 2, 1)
+        pad = _pair(p.pad[:2], 2, 0)
+        axes = zip(c.out_shapes[0][2:], stride, kernel, c.shapes[0][2:], pad)
+        over = [max((o - 1) * s + k - x - 2 * q, 0) for o, s, k, x, q in axes]
+        if p.pool_type == "max":
+            if any(o >= k for o, k in zip(over, kernel)):
+                c.refuse("maxima of windows that begin behind the padding")
+            kind, behind = "MaxPool", pad
+        else:  # windows that are cut off divide by all of kernel
+            kind, behind, over = "AveragePool", [q + o for q, o in zip(pad, over)], [0, 0]
+        zeros = g.ints(0, 0, *pad, 0, 0, *behind)
+        data = g.emit("Pad", [c.inputs[0], zeros, g.constant(np.array(0, c.dtypes[0]))])
+        made = g.emit(kind, [data], kernel_shape=kernel, strides=stride, pads=[0, 0, *over])
+        size = math.prod(kernel)
+    if p.pool_type == "sum":
+        made = g.emit("Mul", [made, g.constant(np.array(size, c.dtypes[0]))])
+    return made
 
 
 @exports("FullyConnected")

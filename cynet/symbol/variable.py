@@ -109,12 +109,14 @@ def _shape_text(where, shape):
 
 
 @guarded
-def Group(symbols: Iterable[Symbol]) -> Symbol:
+def Group(symbols: Iterable[Symbol], create_fn: type[Symbol] = Symbol) -> Symbol:
     """One symbol with the outputs of several.
 
     Parameters
     ----------
     symbols : sequence of Symbol
+    create_fn : subclass of Symbol
+        The class of the result.
 
     Examples
     --------
@@ -129,4 +131,8 @@ def Group(symbols: Iterable[Symbol]) -> Symbol:
             raise ArgumentTypeError(f"Group: item {i} must be a Symbol, got {found_text(symbol)}")
     if not symbols:
         raise ArgumentTypeError("Group: expected at least one Symbol, got none")
-    return Symbol([entry for symbol in symbols for entry in symbol.entries])
+    if not (isinstance(create_fn, type) and issubclass(create_fn, Symbol)):
+        raise ArgumentTypeError(
+            f"Group: create_fn must be Symbol or a subclass of it, got {found_text(create_fn)}"
+        )
+    return create_fn([entry for symbol in symbols for entry in symbol.entries])

@@ -31,7 +31,7 @@ _KINDS = {
     "weighted": "Convolution Deconvolution FullyConnected Embedding RNN",
     "norm": "BatchNorm InstanceNorm LayerNorm GroupNorm L2Normalization LRN Dropout",
     "activation": "Activation LeakyReLU relu sigmoid tanh softsign",
-    "pooling": "Pooling ROIPooling UpSampling",
+    "pooling": "Pooling Pooling_v1 ROIPooling UpSampling",
     "shape": "Concat Flatten Reshape SliceChannel transpose SwapAxis expand_dims slice slice_axis",
     "loss": "SoftmaxOutput softmax log_softmax SoftmaxActivation MakeLoss make_loss "
     "LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput",
@@ -54,7 +54,7 @@ def _label(node):
         return f"{name}\n{prop.num_hidden}"
     if name in ("Activation", "LeakyReLU"):
         return f"{name}\n{prop.act_type}"
-    if name == "Pooling":
+    if name in ("Pooling", "Pooling_v1"):
         where = "global" if prop.global_pool else f"{extent(prop.kernel)}/{extent(prop.stride)}"
         return f"{name}\n{prop.pool_type}, {where}"
     return node.name

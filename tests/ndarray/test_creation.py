@@ -217,6 +217,10 @@ def test_from_numpy():
     assert copied.dtype is np.int32
     with pytest.raises(ValueError, match="not C-contiguous.*zero_copy=False"):
         mx.nd.from_numpy(np.zeros((4, 4))[:, ::2])
+    values = np.arange(4, dtype="float32")
+    with pytest.raises(TypeError, match="array_cls must be mx.nd.NDArray, got.*ndarray"):
+        mx.nd.from_numpy(values, array_cls=np.ndarray)
+    assert type(mx.nd.from_numpy(values, True, mx.nd.NDArray)) is mx.nd.NDArray
     values = np.frombuffer(b"abcd", "uint8")  # read-only: its values are copied
     array = mx.nd.from_numpy(values)
     array[:] = 1

@@ -178,6 +178,17 @@ CASES = [
         ),
         I4,
     ),
+    *(
+        case(
+            f"pool v1 {k} {c}",
+            S.Pooling_v1(
+                v(), kernel=(3, 2), stride=(2, 3), pad=(1, 1), pool_type=k, pooling_convention=c
+            ),
+            I4,
+        )
+        for k, c in (("max", "valid"), ("max", "full"), ("avg", "full"), ("sum", "full"))
+    ),
+    case("pool v1 global", S.Pooling_v1(v(), global_pool=True, pool_type="sum"), I4),
     case("pool sum", pooled(kernel=(2, 2), pool_type="sum"), I4),
     *(
         case(f"pool global {k}", pooled(global_pool=True, pool_type=k, kernel=(1, 1)), I4)

@@ -136,6 +136,7 @@ def test_attributes_that_are_no_parameters():
         (lambda x: mx.sym.Activation(x, act_type="relu", name=3), "name must be a str"),
         (lambda x: mx.sym.Activation(x, act_type="relu", out=x), "no 'out'"),
         (lambda x: mx.sym.Group([]), "at least one"),
+        (lambda x: mx.sym.Group([x], create_fn=list), "create_fn must be Symbol.*'list'"),
         (lambda x: mx.sym.Group([x, 3]), "item 1.*int 3"),
         (lambda x: mx.sym.Variable(3), "name must be a str"),
         (lambda x: mx.sym.Variable("x", foo=3), "'foo' must start and end with two underscores"),

@@ -149,6 +149,16 @@ def _pooling(p, F, x, aux, training):
     return [F.moveaxis(out, 1, -1) if last else out]
 
 
+def _pooling_v1(p, F, x, aux, training):
+    """Of maxima: those of data with zeros around them."""
+    if p.global_pool:
+        return [F.Pooling(x[0], global_pool=True)]
+    stride, (rows, columns) = p.window
+    data = F.Pad(x[0], mode="constant", pad_width=(0, 0, 0, 0, rows, rows, columns, columns))
+    return [F.Pooling(data, kernel=p.kernel, stride=stride,
+                      pooling_convention=p.pooling_convention)]
+
+
 def _sorted_rows(F, data, axis, order):
     """data along an axis in the order of `order` (NumPy), which has as many axes."""
     shape = data.shape
@@ -251,6 +261,7 @@ REWRITTEN = {
     "LeakyReLU": _leaky_relu,
     "softmax_cross_entropy": _softmax_cross_entropy,
     "Pooling": _pooling,
+    "Pooling_v1": _pooling_v1,
     "sort": _sort,
     "topk": _topk,
     "_contrib_interleaved_matmul_selfatt_qk": _attention_qk,

@@ -20,7 +20,7 @@ def way_of(prop):
     ('flat', None)
     """
     name = prop.op_name
-    if name == "Pooling" and prop.pool_type in ("avg", "sum"):
+    if name in ("Pooling", "Pooling_v1") and prop.pool_type in ("avg", "sum"):
         return LINEARLY, {}
     if name == "UpSampling" and prop.sample_type == "nearest":
         return LINEARLY, {}

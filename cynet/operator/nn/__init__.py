@@ -19,6 +19,7 @@ from . import (
     leaky_relu,
     lrn,
     pooling,
+    pooling_v1,
     softmax,
     upsampling,
 )

@@ -44,7 +44,8 @@ class LRNProperty(OperatorProperty):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         if self.nsize % 2 == 0:
-            raise ArgumentError(f"operator {self.op_name}: nsize {self.nsize} must be odd")
+            raise ArgumentError(f"operator {self.op_name}: nsize {self.nsize} must be odd, "
+                                "so that as many channels are summed before as behind")
 
     def infer_shape(self, in_shapes, out_shapes):
         data = merge_shapes(in_shapes[0], out_shapes[0])

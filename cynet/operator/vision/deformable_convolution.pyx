@@ -39,13 +39,8 @@ _DOCS = {
 }
 
 
-class DeformableConvolutionProperty(OperatorProperty):
-    """Convolution whose windows read the data beside their points, by offsets that are an input.
-
-    The window's point k at output p reads ``data(p * stride - pad + k * dilate + offset)`` by
-    bilinear interpolation. A sample beyond the data is 0; one in the last pixel has its value. Each
-    of num_deformable_group groups of channels has offsets of its own. All inputs have a gradient.
-    """
+class OffsetWindows(OperatorProperty):
+    """What the two convolutions share."""
 
     modulated, holds = False, True
     kernel = Shape(doc="Size of the window: (h, w).")
@@ -57,10 +52,8 @@ class DeformableConvolutionProperty(OperatorProperty):
     num_deformable_group = Int(1, doc="Number of groups of channels that share offsets.", low=1)
     workspace = Int(1024, doc="Accepted and not needed.", low=0)
     no_bias = Bool(False, doc="Leave out the bias.")
-    layout = Enum(("NCW", "NCHW", "NCDHW"), None, doc="Order of axes: NCHW.")
 
     graph = GraphHooks(float32_beside_half=())
-    inputs_doc = {name: text for name, text in _DOCS.items() if name != "mask"}
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -130,7 +123,23 @@ class DeformableConvolutionProperty(OperatorProperty):
         return DeformableOperator(self, in_shapes[0])
 
 
-class ModulatedDeformableConvolutionProperty(DeformableConvolutionProperty):
+def _layout():
+    return Enum(("NCW", "NCHW", "NCDHW"), None, doc="Order of axes: NCHW.")
+
+
+class DeformableConvolutionProperty(OffsetWindows):
+    """Convolution whose windows read the data beside their points, by offsets that are an input.
+
+    The window's point k at output p reads ``data(p * stride - pad + k * dilate + offset)`` by
+    bilinear interpolation. A sample beyond the data is 0; one in the last pixel has its value. Each
+    of num_deformable_group groups of channels has offsets of its own. All inputs have a gradient.
+    """
+
+    layout = _layout()
+    inputs_doc = {name: text for name, text in _DOCS.items() if name != "mask"}
+
+
+class ModulatedDeformableConvolutionProperty(OffsetWindows):
     """DeformableConvolution whose samples are multiplied by factors that are an input, too.
 
     The window's point k at output p reads ``mask * data(p * stride - pad + k * dilate + offset)``.
@@ -140,6 +149,7 @@ class ModulatedDeformableConvolutionProperty(DeformableConvolutionProperty):
     modulated, holds = True, False
     inputs_doc = _DOCS
     im2col_step = Int(64, doc="Accepted and not needed.", low=1)
+    layout = _layout()
 
 
 cdef class DeformableOperator(Operator):

@@ -55,6 +55,11 @@ def test_boolean_mask(axis):
 def test_boolean_mask_of_nothing_and_refused():
     data = nd.ones((3, 2))
     assert C.boolean_mask(data, nd.zeros((3,))).shape == (0, 2)
+    out = nd.zeros((2, 2))
+    assert C.boolean_mask(data, nd.array([1, 0, 1]), out=out, name="rows") is out
+    np.testing.assert_array_equal(out.asnumpy(), 1)
+    with pytest.raises(mx.MXNetError, match=r"\(3, 2\)"):
+        C.boolean_mask(data, nd.array([1, 0, 1]), out=nd.zeros((3, 2)))
     with pytest.raises(mx.MXNetError, match=r"index has shape \(2,\), expected \(3,\)"):
         C.boolean_mask(data, nd.ones((2,)))
     with pytest.raises(mx.MXNetError, match="boolean_mask: axis 2 is out of range"):
