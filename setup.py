@@ -15,6 +15,10 @@ DEBUG = os.environ.get("CYNET_BUILD_DEBUG") == "1"  # bounds checks on
 CORES = os.cpu_count() or 1
 SANITIZER = os.environ.get("CYNET_BUILD_SANITIZER")  # thread, address (make tsan, make asan)
 
+# Definitions read shapes, which are Python's tuples of any length: an index is checked there. Their
+# loops are over pointers, which have no checks anyway.
+CHECKED = {"boundscheck": True, "wraparound": True}
+
 HEADER = re.compile(r'^ *#.*"(.+\.h)"', re.M)
 DIRECTIVES = {
     "language_level": 3,
@@ -82,6 +86,11 @@ def calls_only(source):
     return glue and sys.platform != "win32" and not DEBUG and not SANITIZER
 
 
+def definitions(module):
+    """Whether a module defines operators."""
+    return module.name.startswith("cynet.operator.")
+
+
 def with_includes(headers):
     """Those of the package's headers and all that they include by a line with "x.h" in it."""
     found, left = set(), {("", header) for header in headers}
@@ -98,7 +107,11 @@ def translated(modules):
     from Cython.Build import cythonize
 
     tell(f"cynet: Cython translates {len(modules)} modules, then the C++ compiler takes minutes")
-    modules = cythonize(modules, compiler_directives=DIRECTIVES, include_path=["."], nthreads=CORES)
+    options = {"include_path": ["."], "nthreads": CORES}
+    parts = [each for each in modules if definitions(each)]
+    others = [each for each in modules if not definitions(each)]
+    modules = cythonize(parts, compiler_directives=DIRECTIVES | CHECKED, **options)
+    modules += cythonize(others, compiler_directives=DIRECTIVES, **options)
     for module in modules:  # Cython has listed the headers that the .pyx and its cimports declare
         module.depends = with_includes(module.depends)
         if any(h.endswith("exact_math.h") for h in module.depends) and sys.platform != "win32":

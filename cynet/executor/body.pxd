@@ -27,7 +27,8 @@ cdef class BodyPlan:
     cdef Tables* tables
     cdef readonly object body    # the Body (graph/subgraphs.py)
     cdef readonly bint runs_python
-    cdef list python             # [(positions of steps, an Operator for each run)], Python's
+    # [(step, positions of its steps, an Operator for each run)], those that run Python
+    cdef list python
     cdef size_t n_forward, n_steps, n_variables, n_outputs
     cdef vector[Spots] slots
     cdef PlanRun run             # what its steps are told of the run
@@ -45,4 +46,4 @@ cdef class BodyPlan:
     # Run forward or backward for the time number t; `outer` is the Operator that does so.
     cdef int go(self, OpContext* ctx, bint backward, int64_t t, void* outer) except -1 nogil
     cdef int _fail(self, int64_t t) except -1
-    cdef int _keep_python(self, graph, dict operators, size_t runs) except -1
+    cdef int _keep_python(self, graph, dict operators) except -1

@@ -17,9 +17,9 @@ from .rebind import placeholder
 
 
 cdef class BodyPlan:
-    """The plan of a `Body`; `runs` is how often it runs at most."""
+    """The plan of a `Body`."""
 
-    def __init__(self, body, size_t runs):
+    def __init__(self, body):
         cdef size_t i, number
         cdef Spot spot
         graph = body.graph
@@ -55,22 +55,19 @@ cdef class BodyPlan:
                 self.slots[number].spots.push_back(spot)
         for i in range(self.slots.size()):
             self.slots[i].at = NULL
-        self._keep_python(graph, operators, runs)
+        self._keep_python(graph, operators)
 
-    cdef int _keep_python(self, graph, dict operators, size_t runs) except -1:
-        """Operators that keep something from forward to backward: one for each run."""
+    cdef int _keep_python(self, graph, dict operators) except -1:
+        """Operators in Python, which may keep something from forward to backward: one for each run,
+        made when the run comes, since a loop may end long before its most runs."""
         places = {}
         for i, step in enumerate(graph.steps):
             forward = step.origin or step
-            if (<Operator>operators[forward]).stateful:
+            if (<Operator>operators[forward]).runs_python:
                 places.setdefault(forward, []).append(i)
         self.runs_python = bool(places)
-        self.python = []
-        for forward, positions in places.items():
-            several = [operators[forward]]
-            if len(positions) > 1:
-                several += [create_operator(forward) for _ in range(1, runs)]
-            self.python.append((positions, several))
+        self.python = [(forward, positions, [operators[forward]])
+                       for forward, positions in places.items()]
         return 0
 
     cdef void _put(self, size_t slot, void* at) noexcept nogil:
@@ -140,8 +137,11 @@ cdef class BodyPlan:
 
     def _choose(self, int64_t t, owner):
         """The operators of run t that are Python's, which keep the memory of the outer run."""
-        for positions, several in self.python:
-            operator = several[t if len(several) > 1 else 0]
+        for forward, positions, several in self.python:
+            run = t if len(positions) > 1 else 0  # without backward one is enough
+            while len(several) <= run:
+                several.append(create_operator(forward))
+            operator = several[run]
             operator.memory_owner = owner
             for i in positions:
                 self.tables.steps[<size_t>i].op = <void*>operator

@@ -77,7 +77,7 @@ cdef class RunsBodies(Operator):
         for offset in prop.arenas:
             self.arenas.push_back(offset)
         if prop.condition is not None:
-            self.condition = BodyPlan(prop.condition, prop.runs)
+            self.condition = BodyPlan(prop.condition)
             feeds_of(prop.condition, &self.condition_feeds)
             self.said = prop.said
             self.said_dtype = dtype_code(prop.condition.graph.outputs[0].dtype)
@@ -127,7 +127,7 @@ cdef class LoopOperator(RunsBodies):
     def __init__(self, prop):
         RunsBodies.__init__(self, prop)
         body, = prop.bodies
-        self.body = BodyPlan(body, prop.runs)
+        self.body = BodyPlan(body)
         self._note("body", self.body)
         feeds_of(body, &self.feeds)
         self.runs, self.saved, self.stride = prop.runs, prop.saved, prop.stride
@@ -337,7 +337,7 @@ cdef class BranchOperator(RunsBodies):
     def __init__(self, prop):
         RunsBodies.__init__(self, prop)
         first, second = prop.bodies
-        self.then, self.other = BodyPlan(first, 1), BodyPlan(second, 1)
+        self.then, self.other = BodyPlan(first), BodyPlan(second)
         self._note("then", self.then)
         self._note("else", self.other)
         feeds_of(first, &self.then_feeds)

@@ -150,6 +150,8 @@ class _Inference:
                 error, f"Error in operator {node.name}: {error}; {self.situation(node)}"
             ) from error
         except Exception as error:
+            if isinstance(error, IndexError) and not node.prop.users:  # a length that is not there
+                error = ShapeError(f"the shapes have too few axes ({error})")
             raise dress(
                 error,
                 f"Error in operator {node.name}: {self.what} inference of {node.op.name} failed "

@@ -284,7 +284,8 @@ cdef int push_backward(Call call, State* state, const vector[int]* resources, bi
     state_hold(&state.references)
     task = _new_task(call, state, resources, True)
     task.is_train = is_train
-    task.origin = <PyObject*>origin
+    if origin is not None:
+        task.origin = <PyObject*>origin
     vars = _room(few, 2 * (n_in + n_out) + n_aux, task)
     for i in range(n_in):
         n_mutable = _take(arrays.in_grad[i], &task.in_grad[i], &call.arrays[i], vars, n_mutable)

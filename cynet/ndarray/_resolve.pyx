@@ -242,6 +242,8 @@ cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
     except CynetError as error:
         raise reworded(error, f"{where}: {error}") from error
     except Exception as error:
+        if isinstance(error, IndexError) and not prop.users:  # a length that is not there
+            raise ShapeError(f"{where}: the shapes have too few axes ({error})") from error
         raise dress(error, f"{where}: {told(error)}") from error
     for name, want, got in zip(wanted, [*in_shapes, *aux_shapes], shapes):
         if want is not None and plain(want) != got:

@@ -325,3 +325,14 @@ def test_nothing_is_left():
 def test_errors(arrays, message):
     with pytest.raises(mx.MXNetError, match=message):
         product()(*arrays)
+
+
+def test_a_value_inside_with_too_many_axes():
+    """Also one that no array outside has: its shape was written past the end of its place."""
+    x = mx.sym.Variable("x")
+    for wide in (9, 200):
+        net = mx.sym.reshape(mx.sym.reshape(x, shape=(2, 3) + (1,) * (wide - 2)) * 2, shape=(-1,))
+        with pytest.raises(mx.errors.ShapeError, match=f"has {wide} axes.* at most 8"):
+            net.simple_bind(mx.cpu(), x=(2, 3))
+        with pytest.raises(mx.errors.ShapeError, match=f"has {wide} axes.* at most 8"):
+            CachedOp(net)(mx.nd.ones((2, 3)))

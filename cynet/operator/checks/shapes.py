@@ -4,6 +4,8 @@ from ..._ndarray import MOST_ELEMENTS
 from ...base.errors import ShapeError, SizeError, shown
 from ...base.np_shape import is_np_shape
 
+MAX_NDIM = 8  # as _typedefs.pxd has it
+
 
 class _Empty(int):
     """The length 0 of an axis that is known to have no elements.
@@ -112,7 +114,12 @@ def spoken(shape):
 
 
 def check_elements(shape, about):
-    """Raise SizeError, which names `about`, where an array of `shape` has too many elements."""
+    """Refuse, naming `about`, a shape of too many elements (SizeError) or axes (ShapeError)."""
+    if len(shape) > MAX_NDIM:
+        raise ShapeError(
+            f"{about} has {len(shape)} axes, {shown(plain(shape))}; an NDArray has at most "
+            f"{MAX_NDIM}"
+        )
     size = 1
     for n in shape:
         size *= max(n, 1)
