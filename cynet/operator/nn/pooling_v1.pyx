@@ -1,8 +1,8 @@
 # cython: wraparound=True
 """Pooling_v1: Pooling of old scripts, whose windows see the zeros of the padding.
 
-data (N, C, H, W), out (N, C, H', W') with size' = (size + 2 pad - kernel) / stride + 1, rounded down
-('valid') or up ('full').
+data (N, C, H, W), out (N, C, H', W') with size' = (size + 2 pad - kernel) / stride + 1, rounded
+down ('valid') or up ('full').
 """
 
 from cython cimport floating
