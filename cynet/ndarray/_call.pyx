@@ -11,7 +11,7 @@ from ._dispatch cimport MOST_KNOWN, run, run_known
 from ._resolve cimport Call, fits, resolve
 
 from ..context import current_context, read_context
-from ..base.errors import ArgumentTypeError, shown
+from ..base.errors import ArgumentTypeError, CynetError, reworded, shown
 from ..operator.signature import bind_positional, describe, wrong_input
 
 
@@ -199,7 +199,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
             names.append(name)
             given.append(value)
         elif name == "ctx" and not given and not (names or ()):
-            ctx = read_context(value)
+            ctx = _context_of(entry, value)
             if name in entry.prop.fields:
                 params[name] = str(ctx)
         elif name in wanted and name not in entry.prop.fields:
@@ -224,6 +224,13 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
     if out is not None:
         return out
     return results[0] if len(results) == 1 else results
+
+
+cdef object _context_of(OpEntry entry, object ctx):
+    try:
+        return read_context(ctx)
+    except CynetError as error:
+        raise reworded(error, f"operator {entry.name}: {error}") from None
 
 
 cdef list _out_list(OpEntry entry, object out):

@@ -156,8 +156,10 @@ cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object c
 cdef Operator create(Call call):
     try:
         op = call.prop.operator_on(call.context, call.in_shapes, call.in_types)
-    except CynetError:
-        raise
+    except CynetError as error:
+        if call.entry.name in str(error):
+            raise
+        raise reworded(error, f"operator {call.entry.name}: {error}") from error
     except Exception as error:
         raise dress(error, f"operator {call.entry.name} with inputs {call.in_shapes}: "
                            f"{type(error).__name__}: {error}") from error
