@@ -438,13 +438,14 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
         return how(prop, ndarray, grads, inputs, outputs)
     parts = None
     if way == BY_REWRITING:
-        parts = _gradient_rewritten(node, how, grads, inputs, wanted)
+        parts = _gradient_rewritten(node, how, grads, inputs, outputs, wanted)
     if parts is None:
         prop.differentiate(ndarray, grads, inputs, outputs, list(call.in_shapes))  # raises
     return parts
 
 
-cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list wanted):
+cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list outputs,
+                              list wanted):
     # Through the same computed by other operators, from aliases of the inputs on.
     cdef Call call = node.call
     cdef Walk walk
@@ -459,7 +460,8 @@ cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list 
         if i in wanted:
             array, nodes[i] = alias_of(array)
         aliases.append(array)
-    made = how(call.prop, ndarray, aliases, node.aux, node.is_train)
+    hidden = outputs[call.n_visible:]
+    made = how(call.prop, ndarray, aliases, [*(node.aux or ()), *hidden], node.is_train)
     if made is None:
         return None
     outs = [(out, grad) for out, grad in zip(made, grads) if out is not None]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import special
 
 import cynet as mx
 from cynet import autograd as ag
@@ -9,14 +10,11 @@ from cynet import nd
 from cynet.operator import OPERATORS
 from tests.operator.cases import all_cases
 
-# Without gradients of gradients: the gamma functions' derivatives have no operators; the others
-# have states, draw numbers, or are losses whose gradient is no derivative; box_nms chooses rows,
-# hawkesll walks over events.
+# Without gradients of gradients: they have states, draw numbers, or are losses whose gradient is no
+# derivative.
 WITHOUT = {
-    "CTCLoss",  # its gradient is the outcome of a recursion
-    "_contrib_box_nms", "_image_random_flip_left_right", "_image_random_flip_top_bottom",
-    "_contrib_hawkesll",
-    "gamma", "gammaln", "RNN", "Custom", "SVMOutput", "SoftmaxOutput", "MakeLoss",
+    "_image_random_flip_left_right", "_image_random_flip_top_bottom",
+    "Custom", "SVMOutput", "SoftmaxOutput", "MakeLoss",
     "make_loss", "_sample_multinomial", "_channels_last", "_NDArray", "_Native",
     "_contrib_DeformablePSROIPooling",  # whose samples come and go at the data's border
     "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput",
@@ -37,11 +35,6 @@ ELSEWHERE = {
 ELSEWHERE |= {"_linalg_potrf", "_linalg_syevd"}  # tests/operator/linalg
 # the gradient adds that of a divergence
 WITHOUT |= {"IdentityAttachKLSparseReg"}
-# gradients of parameters are digamma functions, of which no operator is the derivative
-WITHOUT |= {
-    f"_random_pdf_{name}"
-    for name in ("gamma", "negative_binomial", "generalized_negative_binomial", "dirichlet")
-}
 # what goes back is not the derivative
 ELSEWHERE |= {f"_contrib_{name}" for name in ("gradientmultiplier", "round_ste", "sign_ste")}
 STEP = 1e-5
@@ -67,6 +60,7 @@ def suits(case):
         and case.params.get("dtype") != "float16"  # whose differences say nothing
         and case.params.get("act_type") != "rrelu"
         and case.params.get("is_multiply", True)  # Correlation of differences has none
+        and case.params.get("id_index", -1) < 0  # box_nms: a class is no number to be moved
         and all(np.prod(each.shape) for each in case.inputs)
     )
 
@@ -179,12 +173,57 @@ def test_what_differences_do_not_show():
     np.testing.assert_allclose(again, p - p * p.sum(), 0, 1e-12)
 
 
-@pytest.mark.parametrize("name", ["gamma", "gammaln"])
-def test_what_has_none_says_so(name):
+def test_what_has_none_says_so():
+    label = nd.array([[1.0, 0.0]], dtype="float64")
     with pytest.raises(
-        mx.MXNetError, match=f"operator {name} has no gradient written as operators"
+        mx.MXNetError, match="operator LinearRegressionOutput has no gradient written as operators"
     ):
-        second(getattr(nd, name), [1.5])
+        second(nd.LinearRegressionOutput, [[1.5, 2.0]], label)
+
+
+@pytest.mark.parametrize("order", range(5))
+@pytest.mark.parametrize("x", [0.3, 2.5, 40.0, -0.7, -12.3])
+def test_polygamma(order, x):
+    """Derivatives of log gamma of every order; below 0 by the recurrence from above."""
+    got = nd.gammaln(nd.array([x], dtype="float64"))
+    y = nd.array([x], dtype="float64")
+    y.attach_grad()
+    with ag.record():
+        got = nd.gammaln(y)
+        for _ in range(order):
+            (got,) = ag.grad(got, [y], create_graph=True)
+    got.backward()
+    shift = max(0, int(np.ceil(-x)))
+    sign = -1 if order % 2 else 1
+    expected = special.polygamma(order, x + shift) - sign * special.factorial(order) * sum(
+        (x + k) ** -(order + 1.0) for k in range(shift)
+    )
+    np.testing.assert_allclose(y.grad.asscalar(), expected, 1e-11)
+
+
+def test_poles_of_polygamma():
+    x = nd.array([0.0, -3.0], dtype="float64")
+    assert nd._internal._polygamma(x, n=1).asnumpy().tolist() == [np.inf, np.inf]
+    assert np.isnan(nd._internal._polygamma(x, n=2).asnumpy()).all()
+    with pytest.raises(mx.MXNetError, match="_polygamma: parameter .n. takes an int .* got 100"):
+        nd._internal._polygamma(x, n=100)
+
+
+def test_rnn_with_dropout_repeats_its_draws():
+    """First gradients by operators are those of the layer, whose dropout has drawn its factors."""
+    rng = np.random.default_rng(3)
+    size = sum(4 * 4 * (n + 4 + 2) for n in (3, 4))
+    arrays = [(5, 2, 3), (size,), (2, 2, 4), (2, 2, 4)]
+    arrays = [nd.array(rng.standard_normal(s), dtype="float64") for s in arrays]
+    for each in arrays:
+        each.attach_grad()
+    with ag.record():
+        out = nd.RNN(*arrays, mode="lstm", state_size=4, num_layers=2, p=0.5)
+        loss = nd.sum(out * out)
+        first = ag.grad(loss, arrays, create_graph=True, retain_graph=True)
+    loss.backward()
+    for found, array in zip(first, arrays):
+        np.testing.assert_allclose(found.asnumpy(), array.grad.asnumpy(), 1e-9, 1e-12)
 
 
 @pytest.mark.parametrize(

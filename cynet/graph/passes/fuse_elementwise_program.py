@@ -1,5 +1,6 @@
 """Turns the members of a chain into its step: where each value is stored, and the loops over it."""
 
+from math import prod
 from typing import NamedTuple
 
 from ...operator.elementwise_loop import Loop
@@ -12,6 +13,9 @@ from ...operator.tensor.fused_elementwise import (
     Register,
 )
 from ..ir import ADD, BACKWARD, FORWARD, TEMP, WRITE, Step
+
+# Loops that give their first operand.
+COPIES = {("unary", "identity"), ("unary_grad", "one"), ("binary_grad", "grad_one")}
 
 
 def step_of(members, touching):
@@ -81,6 +85,8 @@ class _Program:
             for move in member.moves:
                 self._move(move, position)
             for loop, add in member.loops:
+                if self._passes_on(loop, add, position):
+                    continue
                 reads = [
                     v if isinstance(v, float) else self._at(v, member.rows.get(v))
                     for v in loop.reads
@@ -141,6 +147,24 @@ class _Program:
         target = self._at(move.target, move.target_rows)
         if source != target:
             self._append("unary", "identity", [source], target, move.add)
+
+    def _passes_on(self, loop, add, position):
+        """Whether the loop only copies an array to a private one, which then is read there."""
+        source, target = loop.reads[0], loop.target
+        if (
+            (loop.family, loop.functor) not in COPIES
+            or add
+            or isinstance(source, float)
+            or prod(source.shape) != prod(target.shape)
+            or not self._private(target)
+            or len(self.written[target.root]) > 1
+        ):
+            return False
+        operand = self._at(source)
+        if any(self._written_behind(root, position) for root in (source.root, operand.value.root)):
+            return False
+        self.instead[target.root] = operand
+        return True
 
     def _append(self, family, functor, reads, target, add):
         self.lines.append(_Line(family, functor, reads, target, add))

@@ -1,5 +1,5 @@
 // Scalar mathematics behind the functors: float32 exp, log and tanh without calls or branches, so
-// that loops over them vectorise; special functions the C library lacks.
+// that loops over them vectorise. The error and gamma functions: special_math.h.
 #ifndef CYNET_SCALAR_MATH_H
 #define CYNET_SCALAR_MATH_H
 
@@ -92,18 +92,14 @@ CYNET_XINLINE T sigmoid(T x) {
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
 
-// Cephes tanhf.c near 0, the quotient of exponentials elsewhere.
+// e / (e + 2) with e = e^2|x| - 1 = 2^n (e^r - 1) + (2^n - 1), which keeps the digits near 0.
 CYNET_XINLINE float tanh(float x) {
-  const float z = x * x;
-  float p = -5.70498872745e-3f;
-  p = p * z + 2.06390887954e-2f;
-  p = p * z - 5.37397155531e-2f;
-  p = p * z + 1.33314422036e-1f;
-  p = p * z - 3.33332819422e-1f;
-  p = p * z * x + x;
-  const float a = std::fabs(x);
-  const float q = 1.0f - 2.0f / (math::exp(a + a) + 1.0f);
-  return std::copysign(a < 0.625f ? std::fabs(p) : q, x);
+  float t;
+  const float a = std::fabs(x), c = a > 10.0f ? 10.0f : a;
+  const float p = expm1_near(exp_reduce(c + c, &t));
+  const float power = power_of_two(bit_cast<int32_t>(t) - bit_cast<int32_t>(exp_shift));
+  const float e = power * p + (power - 1.0f);
+  return std::copysign(e / (e + 2.0f), x);
 }
 CYNET_XINLINE double tanh(double x) { return ::tanh(x); }
 
@@ -431,7 +427,7 @@ CYNET_XINLINE float arccos(float x) {
 }
 CYNET_XINLINE double arccos(double x) { return ::acos(x); }
 
-// ----- rounding and the error function
+// ----- rounding and the cube root
 
 // Nearest integer, ties away from zero.
 template <typename T>
@@ -439,28 +435,6 @@ CYNET_XINLINE T round(T x) {
   const T whole = std::trunc(x), rest = std::fabs(x - whole);
   return whole + std::copysign(rest >= T(0.5) ? T(1) : T(0), x);
 }
-
-// x + x p(x^2) near 0, 1 - e^-q(|x|) elsewhere; tests/fixtures/make_erf.py fits p and q.
-CYNET_XINLINE float erf(float x) {
-  const float z = x * x, size = std::fabs(x), a = size > 4.0f ? 4.0f : size;
-  float p = 7.853854186e-05f;
-  p = p * z - 8.010191377e-04f;
-  p = p * z + 5.188327283e-03f;
-  p = p * z - 2.685381100e-02f;
-  p = p * z + 1.128358543e-01f;
-  p = p * z - 3.761262596e-01f;
-  p = p * z + 1.283791661e-01f;
-  float q = 2.169772233e-05f;
-  q = q * a - 4.414739378e-04f;
-  q = q * a + 4.205291159e-03f;
-  q = q * a - 2.521035634e-02f;
-  q = q * a + 1.084221229e-01f;
-  q = q * a + 6.332163811e-01f;
-  q = q * a + 1.129580379e+00f;
-  q = q * a - 1.884704106e-04f;
-  return a < 1.0f ? x + x * p : std::copysign(1.0f - math::exp(-q), x);
-}
-CYNET_XINLINE double erf(double x) { return ::erf(x); }
 
 // A third of the exponent's and mantissa's bits is within 4 % of the root; two of Halley's steps.
 CYNET_XINLINE float cbrt(float x) {
@@ -477,80 +451,6 @@ CYNET_XINLINE float cbrt(float x) {
   return size > 0.0f && size <= 3.402823466e38f ? t : x;
 }
 CYNET_XINLINE double cbrt(double x) { return ::cbrt(x); }
-
-// log gamma of x >= 0. From 3 on Stirling's series, log x - 1 taken as a whole; below it (x - 1)
-// (x - 2) p(x - 2) with a polynomial p (tests/fixtures/make_gammaln.py), and below 1 that of x + 1
-// less log x.
-CYNET_XINLINE bool gammaln_suits(float x) { return x >= 0.0f; }
-CYNET_XINLINE float gammaln_suited(float x) {
-  const bool small = x < 1.0f, large = x >= 3.0f;
-  float n;
-  const float f = log_reduce(x, &n);
-  const float l = f + log_rest(f, n) + (n * 0.693359375f - (large ? 1.0f : 0.0f));
-  const float w = 1.0f / x, z = w * w;
-  float q = 8.417508418e-4f;
-  q = q * z - 5.952380952e-4f;
-  q = q * z + 7.936507937e-4f;
-  q = q * z - 2.777777778e-3f;
-  q = q * z + 8.333333333e-2f;
-  const float far = (x - 0.5f) * l + (q * w + 4.189385332e-1f);
-  const float s = small ? x - 1.0f : x - 2.0f;
-  float p = -9.682577911e-06f;
-  p = p * s + 1.931384395e-05f;
-  p = p * s - 7.266346074e-06f;
-  p = p * s + 2.023413072e-05f;
-  p = p * s - 9.175349260e-05f;
-  p = p * s + 1.958165667e-04f;
-  p = p * s - 4.019715125e-04f;
-  p = p * s + 9.104975034e-04f;
-  p = p * s - 2.108944580e-03f;
-  p = p * s + 4.999482539e-03f;
-  p = p * s - 1.238411479e-02f;
-  p = p * s + 3.296494484e-02f;
-  p = p * s - 1.003173068e-01f;
-  p = p * s + 4.227843285e-01f;
-  const float near = (small ? x : x - 1.0f) * s * p + (small ? -l : 0.0f);
-  const float y = large ? far : near;
-  return x == 0.0f ? std::numeric_limits<float>::infinity() : y;
-}
-
-// The logarithmic derivative of gamma: reflection for negative x, recurrence up to 10, asymptotic
-// series.
-CYNET_XFUNCTION double digamma(double x) {
-  const double pi = 3.14159265358979323846;
-  double result = 0;
-  if (x <= 0) {
-    if (x == ::floor(x)) return std::numeric_limits<double>::quiet_NaN();
-    result = -pi / ::tan(pi * x);
-    x = 1 - x;
-  }
-  for (; x < 10; x += 1) result -= 1 / x;
-  const double z = 1 / (x * x);
-  const double series =
-      z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132)))));
-  return result + ::log(x) - 0.5 / x - series;
-}
-
-// Inverse of erf on (-1, 1): Winitzki's closed form, then Newton steps against erf itself.
-CYNET_XFUNCTION double erfinv(double y) {
-  if (!(y > -1 && y < 1)) {
-    if (y == 1) return std::numeric_limits<double>::infinity();
-    if (y == -1) return -std::numeric_limits<double>::infinity();
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-  const double a = 0.147, pi = 3.14159265358979323846;
-  const double size = y < 0 ? -y : y;
-  const double l = ::log1p(-size * size), t = 2 / (pi * a) + l / 2;
-  double x = ::sqrt(::sqrt(t * t - l / a) - t);
-  const double slope = 1.12837916709551257390;  // 2 / sqrt(pi)
-  for (int i = 0; i < 4; ++i) {
-    // near 1 the complement keeps the digits that erf loses
-    const double miss = size > 0.5 ? (1 - size) - ::erfc(x) : ::erf(x) - size;
-    const double step = miss / (slope * ::exp(-x * x));
-    x -= step / (1 + x * step);
-  }
-  return y < 0 ? -x : x;
-}
 
 }  // namespace math
 }  // namespace cynet

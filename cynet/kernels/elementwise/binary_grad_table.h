@@ -16,7 +16,7 @@ static const Row<GradLoop> binary_grad_table[] = {
     ALL(lesser),      ALL(lesser_equal),   ALL(greater),      ALL(equal),
     ALL(prod_grad),   ALL(nansum_grad),    ALL(nanprod_grad), REAL(norm_grad),
     ALL(sign_grad),   REAL(smooth_l1_grad), REAL(leaky_grad),  REAL(elu_grad),
-    REAL(selu_grad),   REAL(gelu_grad),
+    REAL(selu_grad),   REAL(gelu_grad),      REAL(polygamma_grad),
 };
 #undef REAL
 #undef ALL

@@ -15,6 +15,7 @@ static const Row<BinaryLoop> binary_table[] = {
     ALL(greater),    ALL(greater_equal), ALL(lesser),    ALL(lesser_equal), ALL(logical_and),
     ALL(logical_or), ALL(logical_xor),   ALL(grad_left), REAL(hypot),       REAL(smooth_l1),
     REAL(leaky),      REAL(elu),           REAL(selu),      REAL(gelu),
+    REAL(polygamma),
 };
 #undef REAL
 #undef ALL

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "common/scalar_math.h"
+#include "common/special_math.h"
 #include "common/wrapping.h"
 
 namespace cynet {
@@ -86,7 +86,7 @@ struct erfinv {
       const bool one = x == T(1) || (std::is_signed<T>::value && x == T(-1));
       return one && sizeof(T) >= 4 ? std::numeric_limits<T>::min() : T(0);
     } else {
-      return static_cast<T>(math::erfinv(static_cast<double>(x)));
+      return static_cast<T>(math::erfinv(x));
     }
   }
 };
@@ -234,6 +234,10 @@ struct power : repeats_operand {
     else return math::power(a, b);
   }
 };
+
+// b is the order, a whole number.
+CYNET_BINARY(polygamma, math::polygamma(static_cast<int>(b), static_cast<double>(a)))
+CYNET_BINARY(polygamma_grad, math::polygamma(static_cast<int>(b) + 1, static_cast<double>(a)))
 
 // Rectifiers; b is the slope below 0.
 CYNET_BINARY(leaky, a > T(0) ? a : b * a)

@@ -74,6 +74,22 @@ inline float mean_grey(const T* data, int64_t n, int64_t channels) {
   return static_cast<float>(total / static_cast<double>(n));
 }
 
+// out = data + light of n pixels of three channels; of bytes by a table.
+template <typename T>
+inline void add_light(const float* light, const T* data, int64_t n, T* out) {
+  if constexpr (std::is_same<T, uint8_t>::value) {
+    uint8_t sums[3][256];
+    for (int c = 0; c < 3; ++c)
+      for (int k = 0; k < 256; ++k) sums[c][k] = in_range<T>(static_cast<float>(k) + light[c]);
+    for (int64_t i = 0; i < n; ++i)
+      for (int c = 0; c < 3; ++c) out[3 * i + c] = sums[c][data[3 * i + c]];
+  } else {
+    for (int64_t i = 0; i < n; ++i)
+      for (int c = 0; c < 3; ++c)
+        out[3 * i + c] = in_range<T>(convert_one<float>(data[3 * i + c]) + light[c]);
+  }
+}
+
 // out = the changed image of n pixels; out may be data
 template <typename T>
 inline void change_colors(const ColorChange& how, const T* data, int64_t n, int64_t channels,
@@ -90,19 +106,18 @@ inline void change_colors(const ColorChange& how, const T* data, int64_t n, int6
     if (out != data) std::copy(data, data + n * channels, out);
     return;
   }
+  if (how.kind == kLight) return add_light(how.light, data, n, out);
   for (int64_t i = 0; i < n; ++i) {
     float rgb[3];
     for (int c = 0; c < 3; ++c) rgb[c] = convert_one<float>(data[3 * i + c]);
     if (how.kind == kSaturation) {
       const float grey = kGrey[0] * rgb[0] + kGrey[1] * rgb[1] + kGrey[2] * rgb[2];
       for (int c = 0; c < 3; ++c) rgb[c] = grey * (1.0f - factor) + rgb[c] * factor;
-    } else if (how.kind == kHue) {
+    } else {
       float h, l, s;
       to_hls(rgb[0] / 255.0f, rgb[1] / 255.0f, rgb[2] / 255.0f, &h, &l, &s);
       from_hls(h + factor * 360.0f, l, s, rgb);
       for (int c = 0; c < 3; ++c) rgb[c] *= 255.0f;
-    } else {
-      for (int c = 0; c < 3; ++c) rgb[c] += how.light[c];
     }
     for (int c = 0; c < 3; ++c) out[3 * i + c] = in_range<T>(rgb[c]);
   }

@@ -10,6 +10,31 @@ CYNET_XINLINE T pool_step(T a, T x) {
   else return a + x;
 }
 
+// W neighbours.
+template <typename T, int W>
+struct PoolLanes {
+#if defined(__GNUC__)
+  typedef T Some __attribute__((vector_size(W * sizeof(T)), aligned(sizeof(T)), may_alias));
+  Some lanes;
+  CYNET_XINLINE explicit PoolLanes(const T* p) : lanes(*reinterpret_cast<const Some*>(p)) {}
+  CYNET_XINLINE void put(T* p) const { *reinterpret_cast<Some*>(p) = lanes; }
+  template <bool largest>
+  CYNET_XINLINE void step(const T* p) {
+    const Some x = *reinterpret_cast<const Some*>(p);
+    if constexpr (largest) lanes = (x > lanes) | (x != x) ? x : lanes;
+    else lanes += x;
+  }
+#else
+  T lanes[W];
+  explicit PoolLanes(const T* p) { std::memcpy(lanes, p, sizeof lanes); }
+  void put(T* p) const { std::memcpy(p, lanes, sizeof lanes); }
+  template <bool largest>
+  void step(const T* p) {
+    for (int i = 0; i < W; ++i) lanes[i] = pool_step<largest>(lanes[i], p[i]);
+  }
+#endif
+};
+
 // Splits a row into its even elements and, POOL_HALF behind them, its odd ones.
 template <typename T>
 CYNET_XINLINE void pool_split(const T* line, int64_t n, T* halves) {
@@ -48,16 +73,14 @@ CYNET_XINLINE void pool_slide_by(const T* line, T* out, int64_t n, int64_t strid
   else pool_slide<largest, S, 0>(line, out, n, stride, kernel);
 }
 
-// pool_slide for windows of three at stride 2.
+// pool_slide for windows of three at stride 2; n is a multiple of 16.
 template <bool largest, typename T>
 CYNET_XINLINE void pool_slide_three(const T* line, T* out, int64_t n) {
   T halves[2 * POOL_HALF];
   pool_split(line, n, halves);
   halves[n] = line[2 * n];
-  const int64_t whole = (n + 15) / 16 * 16;  // whole vectors; `out` is long enough
-  for (int64_t i = n; i < whole; ++i) halves[i + 1] = halves[POOL_HALF + i] = T(0);
   CYNET_IVDEP
-  for (int64_t i = 0; i < whole; ++i) {
+  for (int64_t i = 0; i < n; ++i) {
     const T two = pool_step<largest>(halves[i], halves[POOL_HALF + i]);
     out[i] = pool_step<largest>(two, halves[i + 1]);
   }
@@ -69,27 +92,49 @@ CYNET_XINLINE int64_t pool_part(const PoolShape& s) {
   return part > POOL_OUT ? POOL_OUT : part;
 }
 
-// Reduces [from, from + width) of all rows in the window (begin, end of the two axes before) to one
-// row. With one row it is a row of the input itself.
+// Where no element of the input is.
 template <bool largest, typename T>
-CYNET_XINLINE const T* pool_fold(const PoolShape& s, const T* x, const int64_t* begin,
-                                 const int64_t* end, int64_t from, int64_t width, T* line) {
-  const T* first = nullptr;
-  bool folded = false;
+CYNET_XINLINE T pool_neutral() {
+  return largest ? -std::numeric_limits<T>::infinity() : T(0);
+}
+
+// Reduces W columns of all rows in a window (begin, end of the two axes before).
+template <bool largest, int W, typename T>
+CYNET_XINLINE void pool_fold_columns(const PoolShape& s, const T* x, const int64_t* begin,
+                                     const int64_t* end, T* to) {
+  PoolLanes<T, W> fold(x + (begin[0] * s.in_size[1] + begin[1]) * s.in_size[2]);
   for (int64_t d = begin[0]; d < end[0]; ++d) {
-    for (int64_t h = begin[1]; h < end[1]; ++h) {
-      const T* row = x + (d * s.in_size[1] + h) * s.in_size[2] + from;
-      if (!first) {
-        first = row;
-        continue;
-      }
-      const T* before = folded ? line : first;
-      CYNET_IVDEP
-      for (int64_t i = 0; i < width; ++i) line[i] = pool_step<largest>(before[i], row[i]);
-      folded = true;
-    }
+    const T* row = x + (d * s.in_size[1] + begin[1]) * s.in_size[2];
+    for (int64_t h = begin[1]; h < end[1]; ++h, row += s.in_size[2])
+      if (d > begin[0] || h > begin[1]) fold.template step<largest>(row);
   }
-  return folded ? line : first;
+  fold.put(to);
+}
+
+// The same of [0, n). The last columns are reduced together with some again that are done, so that
+// there are always W.
+template <bool largest, int W, typename T>
+CYNET_XINLINE void pool_fold_by(const PoolShape& s, const T* x, const int64_t* begin,
+                                const int64_t* end, int64_t n, T* to) {
+  for (int64_t i = 0; i + W <= n; i += W)
+    pool_fold_columns<largest, W>(s, x + i, begin, end, to + i);
+  if (n % W) pool_fold_columns<largest, W>(s, x + n - W, begin, end, to + n - W);
+}
+
+// Reduces [from, from + width) of all rows in the window to one row, with neutral elements for what
+// lies beside the plane.
+template <bool largest, typename T>
+CYNET_XINLINE void pool_fold(const PoolShape& s, const T* x, const int64_t* begin,
+                             const int64_t* end, int64_t from, int64_t width, T* line) {
+  const int64_t low = from < 0 ? -from : 0;
+  const int64_t high = s.in_size[2] - from < width ? s.in_size[2] - from : width;
+  const T* in = x + from + low;
+  constexpr int wide = CYNET_LANES * 4 / sizeof(T);
+  if (high - low >= wide) pool_fold_by<largest, wide>(s, in, begin, end, high - low, line + low);
+  else if (high - low >= 4) pool_fold_by<largest, 4>(s, in, begin, end, high - low, line + low);
+  else pool_fold_by<largest, 1>(s, in, begin, end, high - low, line + low);
+  for (int64_t i = 0; i < low; ++i) line[i] = pool_neutral<largest, T>();
+  for (int64_t i = high; i < width; ++i) line[i] = pool_neutral<largest, T>();
 }
 
 // Reduces a row.
@@ -113,6 +158,38 @@ CYNET_XINLINE T pool_along(const T* line, int64_t n) {
   return folds[0];
 }
 
+// Puts n outputs of a row, which begins with output w, where they belong. An average has divided by
+// the whole window but for those that have a part beside the plane.
+template <typename T>
+CYNET_XINLINE void pool_put(const PoolShape& s, const T* values, int64_t w, int64_t n, int64_t high,
+                            T* y, bool add) {
+  if (s.type != POOL_AVG) {
+    for (int64_t i = 0; i < n; ++i) y[i] = add ? y[i] + values[i] : values[i];
+    return;
+  }
+  const T factor = T(1) / static_cast<T>(high * s.kernel[2]);
+  auto edge = [&](int64_t i) CYNET_XLAMBDA {
+    int64_t begin, end;
+    const int64_t counted = high * pool_window(s, 2, w + i, &begin, &end);
+    if (end - begin == s.kernel[2]) return false;
+    const T value = counted > 0 ? values[i] / static_cast<T>(counted) : T(0);
+    y[i] = add ? y[i] + value : value;
+    return true;
+  };
+  int64_t first = 0, last = n;
+  while (first < last && edge(first)) ++first;
+  while (first < last && edge(last - 1)) --last;
+  if (add) {
+    CYNET_IVDEP
+    for (int64_t i = first; i < last; ++i) y[i] += values[i] * factor;
+  } else {
+    CYNET_IVDEP
+    for (int64_t i = first; i < last; ++i) y[i] = values[i] * factor;
+  }
+}
+
+// As many rows of outputs as a line has room for are computed together: so loops are long, whatever
+// the length of a row.
 template <typename T, bool largest>
 void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
   if (pools_whole(s)) {
@@ -122,49 +199,41 @@ void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
     y[0] = add ? y[0] + value : value;
     return;
   }
-  const int64_t stride = s.stride[2], kernel = s.kernel[2], pad = s.pad[2], out = s.out_size[2];
-  // The windows of outputs [inner, outer) are entirely inside.
-  int64_t inner = (pad + stride - 1) / stride;
-  int64_t outer = s.in_size[2] + pad < kernel ? 0 : (s.in_size[2] + pad - kernel) / stride + 1;
-  if (outer > out) outer = out;
-  if (inner > outer) inner = outer;
-  const int64_t part = pool_part(s);
-  T line[POOL_LINE], values[POOL_OUT];
-  int64_t begin[3], end[3];
+  const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];
+  const int64_t part = pool_part(s), most = out < part ? out : part;
+  const int64_t each = most - 1 + (kernel + stride - 1) / stride;  // outputs from row to row
+  const int64_t pitch = each * stride;
+  const int64_t together = out > part || pitch > POOL_LINE ? 1 : POOL_LINE / pitch;
+  T line[POOL_LINE + POOL_KERNEL + 64], values[POOL_LINE + 64];
+  int64_t begin[2], end[2];
   for (int64_t d = 0; d < s.out_size[0]; ++d) {
     const int64_t deep = pool_window(s, 0, d, begin, end);
-    for (int64_t h = 0; h < s.out_size[1]; ++h, y += out) {
-      const int64_t high = deep * pool_window(s, 1, h, begin + 1, end + 1);
-      auto put = [&](int64_t w, T value, int64_t counted) {
-        if (s.type == POOL_AVG) value = counted > 0 ? value / static_cast<T>(counted) : T(0);
-        y[w] = add ? y[w] + value : value;
-      };
-      auto alone = [&](int64_t w) {
-        const int64_t wide = pool_window(s, 2, w, begin + 2, end + 2), n = end[2] - begin[2];
-        const T* row = pool_fold<largest>(s, x, begin, end, begin[2], n, line);
-        T value = row[0];
-        for (int64_t i = 1; i < n; ++i) value = pool_step<largest>(value, row[i]);
-        put(w, value, high * wide);
-      };
-      for (int64_t w = 0; w < inner; ++w) alone(w);
-      for (int64_t w = inner; w < outer; w += part) {
-        const int64_t n = outer - w < part ? outer - w : part;
-        const T* row = pool_fold<largest>(s, x, begin, end, w * stride - pad,
-                                          (n - 1) * stride + kernel, line);
-        if (stride == 1) pool_slide_by<largest, 1>(row, values, n, stride, kernel);
-        else if (stride == 2 && kernel == 3) pool_slide_three<largest>(row, values, n);
-        else if (stride == 2) pool_slide_by<largest, 2>(row, values, n, stride, kernel);
-        else pool_slide_by<largest, 0>(row, values, n, stride, kernel);
-        const T factor = s.type == POOL_AVG ? T(1) / static_cast<T>(high * kernel) : T(1);
-        if (add) {
-          CYNET_IVDEP
-          for (int64_t i = 0; i < n; ++i) y[w + i] += values[i] * factor;
-        } else {
-          CYNET_IVDEP
-          for (int64_t i = 0; i < n; ++i) y[w + i] = values[i] * factor;
+    for (int64_t h = 0; h < s.out_size[1]; h += together) {
+      const int64_t left = s.out_size[1] - h, rows = left < together ? left : together;
+      for (int64_t w = 0; w < out; w += part) {
+        const int64_t n = out - w < part ? out - w : part;
+        const int64_t width = (n - 1) * stride + kernel;
+        for (int64_t r = 0; r < rows; ++r) {
+          pool_window(s, 1, h + r, begin + 1, end + 1);
+          pool_fold<largest>(s, x, begin, end, w * stride - s.pad[2], width,
+                             line + r * pitch);
+        }
+        const int64_t all = (rows - 1) * each + n, behind = (rows - 1) * pitch + width;
+        for (int i = 0; i < 64; ++i) line[behind + i] = T(0);
+        // where windows do not overlap the outputs follow one another as in y
+        const bool there = each == out && s.type != POOL_AVG && !add;
+        T* to = there ? y + h * out : values;
+        const int64_t whole = there ? all : (all + 15) / 16 * 16;
+        if (stride == 1) pool_slide_by<largest, 1>(line, to, whole, stride, kernel);
+        else if (stride == 2 && kernel == 3) pool_slide_three<largest>(line, to, whole);
+        else if (stride == 2) pool_slide_by<largest, 2>(line, to, whole, stride, kernel);
+        else pool_slide_by<largest, 0>(line, to, all, stride, kernel);
+        for (int64_t r = 0; r < rows && !there; ++r) {
+          const int64_t high = deep * pool_window(s, 1, h + r, begin + 1, end + 1);
+          pool_put(s, values + r * each, w, n, high, y + (h + r) * out + w, add);
         }
       }
-      for (int64_t w = outer; w < out; ++w) alone(w);
     }
+    y += s.out_size[1] * out;
   }
 }

@@ -1,14 +1,15 @@
 // Probability densities of samples and their derivatives, computed in double.
 //
-// A distribution gives the logarithm of its density at x, and the logarithm's derivatives by x and
-// by its parameters a and b. Outside its support the density is 0.
+// A distribution, made of its parameters a and b, gives the logarithm of its density at x, and the
+// logarithm's derivatives by x, a and b. Outside its support the density is 0.
 #ifndef CYNET_DENSITY_H
 #define CYNET_DENSITY_H
 
 #include <cmath>
 #include <limits>
 
-#include "common/scalar_math.h"
+#include "common/exact_math.h"
+#include "common/special_math.h"
 #include "parallel.h"
 
 namespace cynet {
@@ -29,74 +30,141 @@ inline LogDensity nowhere() { return {-std::numeric_limits<double>::infinity(), 
 // n log x, 0 where n is
 inline double log_power(double n, double x) { return n == 0 ? 0 : n * std::log(x); }
 
+// log(x!), also of what is no count
+inline double log_counted(double x) {
+  return x >= 0 && x < 1e15 && x == std::floor(x) ? log_factorial(x) : log_gamma(x + 1);
+}
+
 struct UniformDensity {
-  static LogDensity at(double x, double low, double high) {
+  double low, high, share, constant;
+  UniformDensity(double low, double high)
+      : low(low), high(high), share(1 / (high - low)), constant(-std::log(high - low)) {}
+  double log(double x) const { return x < low || x > high ? nowhere().log : constant; }
+  LogDensity at(double x) const {
     if (x < low || x > high) return nowhere();
-    return {-std::log(high - low), 0, 1 / (high - low), -1 / (high - low)};
+    return {constant, 0, share, -share};
   }
 };
 struct NormalDensity {
-  static LogDensity at(double x, double mu, double sigma) {
-    const double z = (x - mu) / sigma, log_root = 0.91893853320467274178;  // log sqrt(2 pi)
-    return {-z * z / 2 - std::log(sigma) - log_root, -z / sigma, z / sigma, (z * z - 1) / sigma};
+  static constexpr double log_root = 0.91893853320467274178;  // log sqrt(2 pi)
+  double mu, sigma, constant;
+  NormalDensity(double mu, double sigma)
+      : mu(mu), sigma(sigma), constant(std::log(sigma) + log_root) {}
+  double log(double x) const {
+    const double z = (x - mu) / sigma;
+    return -z * z / 2 - constant;
+  }
+  LogDensity at(double x) const {
+    const double z = (x - mu) / sigma;
+    return {-z * z / 2 - constant, -z / sigma, z / sigma, (z * z - 1) / sigma};
   }
 };
 struct GammaDensity {  // beta is the rate
-  static LogDensity at(double x, double alpha, double beta) {
+  double alpha, beta, constant, dalpha;
+  GammaDensity(double alpha, double beta)
+      : alpha(alpha),
+        beta(beta),
+        constant(log_power(alpha, beta) - log_gamma(alpha)),
+        dalpha(std::log(beta) - math::digamma(alpha)) {}
+  double log(double x) const {
+    return x < 0 ? nowhere().log : constant + log_power(alpha - 1, x) - beta * x;
+  }
+  LogDensity at(double x) const {
     if (x < 0) return nowhere();
-    return {log_power(alpha, beta) + log_power(alpha - 1, x) - beta * x - log_gamma(alpha),
-            (alpha - 1) / x - beta, std::log(beta) + std::log(x) - math::digamma(alpha),
-            alpha / beta - x};
+    const double own = std::log(x);
+    return {constant + (alpha == 1 ? 0 : (alpha - 1) * own) - beta * x, (alpha - 1) / x - beta,
+            dalpha + own, alpha / beta - x};
   }
 };
 struct ExponentialDensity {
-  static LogDensity at(double x, double lambda, double) {
+  double lambda, constant;
+  ExponentialDensity(double lambda, double) : lambda(lambda), constant(std::log(lambda)) {}
+  double log(double x) const { return x < 0 ? nowhere().log : constant - lambda * x; }
+  LogDensity at(double x) const {
     if (x < 0) return nowhere();
-    return {std::log(lambda) - lambda * x, -lambda, 1 / lambda - x, 0};
+    return {constant - lambda * x, -lambda, 1 / lambda - x, 0};
   }
 };
 // Of counts the derivative by x is taken for 0.
 struct PoissonDensity {
-  static LogDensity at(double x, double lambda, double) {
+  double lambda, constant;
+  PoissonDensity(double lambda, double) : lambda(lambda), constant(std::log(lambda)) {}
+  double log(double x) const {
+    return x < 0 ? nowhere().log : (x == 0 ? 0 : x * constant) - lambda - log_counted(x);
+  }
+  LogDensity at(double x) const {
     if (x < 0) return nowhere();
-    return {log_power(x, lambda) - lambda - log_gamma(x + 1), 0, x / lambda - 1, 0};
+    return {log(x), 0, x / lambda - 1, 0};
   }
 };
 struct NegativeBinomialDensity {
-  static LogDensity at(double x, double k, double p) {
+  double k, p, constant, failure, dk;
+  NegativeBinomialDensity(double k, double p)
+      : k(k),
+        p(p),
+        constant(log_power(k, p) - log_gamma(k)),
+        failure(std::log(1 - p)),
+        dk(std::log(p) - math::digamma(k)) {}
+  double log(double x) const {
+    if (x < 0) return nowhere().log;
+    return log_gamma(x + k) - log_counted(x) + constant + (x == 0 ? 0 : x * failure);
+  }
+  LogDensity at(double x) const {
     if (x < 0) return nowhere();
-    const double ways = log_gamma(x + k) - log_gamma(x + 1) - log_gamma(k);
-    return {ways + log_power(k, p) + log_power(x, 1 - p), 0,
-            math::digamma(x + k) - math::digamma(k) + std::log(p),
-            k / p - (x == 0 ? 0 : x / (1 - p))};
+    return {log(x), 0, math::digamma(x + k) + dk, k / p - (x == 0 ? 0 : x / (1 - p))};
   }
 };
 struct GeneralizedNegativeBinomialDensity {  // k = 1 / alpha, p = 1 / (1 + mu alpha)
-  static LogDensity at(double x, double mu, double alpha) {
+  double mu, alpha, k, wide, log_wide, log_part, constant, digamma_k;
+  PoissonDensity limit;
+  GeneralizedNegativeBinomialDensity(double mu, double alpha)
+      : mu(mu),
+        alpha(alpha),
+        k(1 / alpha),
+        wide(1 + mu * alpha),
+        log_wide(std::log1p(mu * alpha)),
+        log_part(std::log(mu * alpha)),
+        constant(log_gamma(k)),
+        digamma_k(math::digamma(k)),
+        limit(mu, 0) {}
+  double log(double x) const {
+    if (x < 0) return nowhere().log;
+    if (alpha == 0) return limit.log(x);
+    const double ways = log_gamma(x + k) - log_counted(x) - constant;
+    return ways + (x == 0 ? 0 : x * log_part) - (x + k) * log_wide;
+  }
+  LogDensity at(double x) const {
     if (x < 0) return nowhere();
-    if (alpha == 0) {  // Poisson
-      const LogDensity limit = PoissonDensity::at(x, mu, 0);
-      return {limit.log, 0, limit.da, ((x - mu) * (x - mu) - x) / 2};
-    }
-    const double k = 1 / alpha, wide = 1 + mu * alpha, log_wide = std::log1p(mu * alpha);
-    const double ways = log_gamma(x + k) - log_gamma(x + 1) - log_gamma(k);
-    const double dways = -k * k * (math::digamma(x + k) - math::digamma(k));
-    return {ways + log_power(x, mu * alpha) - (x + k) * log_wide, 0,
-            (x == 0 ? 0 : x / mu) - (x + k) * alpha / wide,
+    if (alpha == 0)
+      return {limit.log(x), 0, limit.at(x).da, ((x - mu) * (x - mu) - x) / 2};
+    const double dways = -k * k * (math::digamma(x + k) - digamma_k);
+    return {log(x), 0, (x == 0 ? 0 : x / mu) - (x + k) * alpha / wide,
             dways + x / alpha + k * k * log_wide - (x + k) * mu / wide};
   }
 };
+
+// e^log, which is known where all samples have one density
+template <typename Law>
+inline double density_of(const Law&, double log) {
+  return std::exp(log);
+}
+inline double density_of(const UniformDensity& law, double log) {
+  return log == law.constant ? law.share : std::exp(log);
+}
 
 // out (+)= densities of n samples, `each` for each pair of parameters
 template <typename Law, typename T>
 inline void density_forward(int threads, bool log, int64_t n, int64_t each, const T* x, const T* a,
                             const T* b, T* out, bool add) {
   parallel_for(threads, n, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const double second = b ? static_cast<double>(b[i / each]) : 0;
-      const double value = Law::at(x[i], a[i / each], second).log;
-      const T made = static_cast<T>(log ? value : std::exp(value));
-      out[i] = add ? out[i] + made : made;
+    for (int64_t i = begin; i < end;) {
+      const int64_t k = i / each, stop = end < (k + 1) * each ? end : (k + 1) * each;
+      const Law law(a[k], b ? static_cast<double>(b[k]) : 0);
+      for (; i < stop; ++i) {
+        const double value = law.log(x[i]);
+        const T made = static_cast<T>(log ? value : density_of(law, value));
+        out[i] = add ? out[i] + made : made;
+      }
     }
   });
 }
@@ -107,10 +175,11 @@ inline void density_backward(int threads, bool log, int64_t n, int64_t each, con
                              const T* a, const T* b, T* dx, T* da, T* db, const int* add) {
   parallel_for(threads, n / each, [=](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
+      const Law law(a[k], b ? static_cast<double>(b[k]) : 0);
       double sum_a = 0, sum_b = 0;
       for (int64_t i = k * each; i < (k + 1) * each; ++i) {
-        const LogDensity at = Law::at(x[i], a[k], b ? static_cast<double>(b[k]) : 0);
-        const double factor = static_cast<double>(g[i]) * (log ? 1 : std::exp(at.log));
+        const LogDensity at = law.at(x[i]);
+        const double factor = static_cast<double>(g[i]) * (log ? 1 : density_of(law, at.log));
         // a sample outside has a gradient of 0, whatever infinity its logarithm is
         if (dx) {
           const T made = static_cast<T>(at.dx == 0 ? 0 : factor * at.dx);
@@ -187,17 +256,22 @@ enum DensityLaw {
   DENSITY_NEGATIVE_BINOMIAL, DENSITY_GENERALIZED_NEGATIVE_BINOMIAL
 };
 
-// body(Law()) of a DensityLaw
+template <typename L>
+struct DensityOf {
+  typedef L Law;
+};
+
+// body(DensityOf<Law>()) of a DensityLaw
 template <typename Body>
 inline void by_law(int law, const Body& body) {
   switch (law) {
-    case DENSITY_UNIFORM: return body(UniformDensity());
-    case DENSITY_NORMAL: return body(NormalDensity());
-    case DENSITY_GAMMA: return body(GammaDensity());
-    case DENSITY_EXPONENTIAL: return body(ExponentialDensity());
-    case DENSITY_POISSON: return body(PoissonDensity());
-    case DENSITY_NEGATIVE_BINOMIAL: return body(NegativeBinomialDensity());
-    default: return body(GeneralizedNegativeBinomialDensity());
+    case DENSITY_UNIFORM: return body(DensityOf<UniformDensity>());
+    case DENSITY_NORMAL: return body(DensityOf<NormalDensity>());
+    case DENSITY_GAMMA: return body(DensityOf<GammaDensity>());
+    case DENSITY_EXPONENTIAL: return body(DensityOf<ExponentialDensity>());
+    case DENSITY_POISSON: return body(DensityOf<PoissonDensity>());
+    case DENSITY_NEGATIVE_BINOMIAL: return body(DensityOf<NegativeBinomialDensity>());
+    default: return body(DensityOf<GeneralizedNegativeBinomialDensity>());
   }
 }
 
@@ -205,7 +279,8 @@ template <typename T>
 inline void density(int law, int threads, bool log, int64_t n, int64_t each, const T* x, const T* a,
                     const T* b, T* out, bool add) {
   by_law(law, [=](auto one) {
-    density_forward<decltype(one)>(threads, log, n, each, x, a, b, out, add);
+    typedef typename decltype(one)::Law Law;
+    density_forward<Law>(threads, log, n, each, x, a, b, out, add);
   });
 }
 
@@ -214,7 +289,8 @@ inline void density_gradient(int law, int threads, bool log, int64_t n, int64_t 
                              const T* x, const T* a, const T* b, T* dx, T* da, T* db,
                              const int* add) {
   by_law(law, [=](auto one) {
-    density_backward<decltype(one)>(threads, log, n, each, g, x, a, b, dx, da, db, add);
+    typedef typename decltype(one)::Law Law;
+    density_backward<Law>(threads, log, n, each, g, x, a, b, dx, da, db, add);
   });
 }
 

@@ -83,6 +83,8 @@ _UNARY = {
     "sigmoid": lambda F, x, y: y * (1 - y),
     "softsign": lambda F, x, y: F.reciprocal(F.square(F.abs(x) + 1)),
     "erf": lambda F, x, y: F.exp(-F.square(x)) * (2 / _ROOT_PI),
+    "gamma": lambda F, x, y: F.gamma(x) * F._internal._polygamma(x),
+    "gammaln": lambda F, x, y: F._internal._polygamma(x),
     "erfinv": lambda F, x, y: F.exp(F.square(y)) * (_ROOT_PI / 2),
 }
 _SCALAR = {
@@ -212,6 +214,7 @@ FORMULAS = {
     "log_softmax": _log_softmax,
     "SoftmaxActivation": _softmax_activation,
     "smooth_l1": _smooth_l1,
+    "_polygamma": lambda p, F, g, x, y: [lambda: g[0] * F._internal._polygamma(x[0], n=p.n + 1)],
     "_contrib_quadratic": lambda p, F, g, x, y: [lambda: g[0] * (x[0] * (2 * p.a) + p.b)],
 }
 for _name, _pair in _BINARY.items():

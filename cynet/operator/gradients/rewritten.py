@@ -1,7 +1,8 @@
 """Operators in terms of others, whose gradients are then theirs.
 
 A function gets (p, F, x, aux, training): the property, ``mx.nd``, the inputs, the auxiliary states
-and whether the operator ran as in training. It gives the visible outputs.
+followed by what backward reads of the outputs that users do not see, and whether the operator ran
+as in training. It gives the visible outputs.
 """
 
 import numpy as np
@@ -32,7 +33,7 @@ def _batch_norm(p, F, x, aux, training):
     if training and not p.use_global_stats:
         axes = tuple(i for i in range(data.ndim) if i != axis)
         return [_scaled(F, _normalized(F, data, axes, p.eps), gamma, beta, axis)]
-    mean, variance = (_along(F, each, axis, data.ndim) for each in aux)
+    mean, variance = (_along(F, each, axis, data.ndim) for each in aux[:2])
     out = F.broadcast_mul(F.broadcast_sub(data, mean), F.rsqrt(variance + p.eps))
     return [_scaled(F, out, gamma, beta, axis)]
 
@@ -225,16 +226,46 @@ def _khatri_rao(p, F, x, aux, training):
     return [out]
 
 
-def _density(log):
-    """From ``log(F, x, *parameters)``, of arrays that broadcast."""
+def _outside(F, value, inside):
+    """The logarithm of a density, -inf where it is not `inside`, with a gradient of 0."""
+    return F.where(inside, value, (F.ones_like(value) * -np.inf).detach())
+
+
+def _density(log, support):
+    """From ``log(F, x, *parameters)`` and ``support(x, *parameters)``, of arrays that broadcast."""
 
     def rewritten(p, F, x, aux, training):
         sample = x[0]
         wide = [a.reshape(a.shape + (1,) * (sample.ndim - a.ndim)) for a in x[1:]]
-        value = log(F, sample, *[F.broadcast_to(a, shape=sample.shape) for a in wide])
+        wide = [F.broadcast_to(a, shape=sample.shape) for a in wide]
+        value = _outside(F, log(F, sample, *wide), support(sample, *wide))
         return [value if p.is_log else F.exp(value)]
 
     return rewritten
+
+
+def _ways(F, x, k):
+    """The logarithm of the number of ways to fail k times among x + k attempts; x is counted."""
+    x = x.detach()
+    return F.gammaln(x + k) - F.gammaln(x + 1) - F.gammaln(k)
+
+
+def _dispersed(F, x, mu, alpha):
+    k, count = F.reciprocal(alpha), x.detach()
+    return _ways(F, x, k) + count * F.log(mu * alpha) - (count + k) * F.log1p(mu * alpha)
+
+
+def _dirichlet(p, F, x, aux, training):
+    sample, alpha = x
+    shape = (*alpha.shape[:-1], *(1,) * (sample.ndim - alpha.ndim), alpha.shape[-1])
+    powers = F.broadcast_mul(F.log(sample), alpha.reshape(shape) - 1)
+    constant = F.gammaln(F.sum(alpha, axis=-1, keepdims=True)) - F.sum(
+        F.gammaln(alpha), axis=-1, keepdims=True
+    )
+    out = F.broadcast_add(F.sum(powers, axis=-1, keepdims=True), constant.reshape((*shape[:-1], 1)))
+    out = _outside(F, out, F.min(sample, axis=-1, keepdims=True) >= 0)
+    out = out.reshape(p.output_shapes([sample.shape, alpha.shape])[0])
+    return [out if p.is_log else F.exp(out)]
 
 
 _DENSITIES = {
@@ -244,12 +275,28 @@ _DENSITIES = {
     ),
     "exponential": lambda F, x, lam: F.log(lam) - lam * x,
     "poisson": lambda F, x, lam: F.log(lam) * x.detach() - lam - F.gammaln(x.detach() + 1),
+    "gamma": lambda F, x, alpha, beta: (
+        alpha * F.log(beta) + (alpha - 1) * F.log(x) - beta * x - F.gammaln(alpha)
+    ),
+    "negative_binomial": lambda F, x, k, p: (
+        _ways(F, x, k) + k * F.log(p) + x.detach() * F.log1p(-p)
+    ),
+    "generalized_negative_binomial": _dispersed,
+}
+
+_SUPPORTS = {
+    "uniform": lambda x, low, high: (x >= low) * (x <= high),
+    "normal": lambda x, *_: x == x,
 }
 
 REWRITTEN = {
     "moments": _moments,
     "khatri_rao": _khatri_rao,
-    **{f"_random_pdf_{name}": _density(log) for name, log in _DENSITIES.items()},
+    **{
+        f"_random_pdf_{name}": _density(log, _SUPPORTS.get(name, lambda x, *_: x >= 0))
+        for name, log in _DENSITIES.items()
+    },
+    "_random_pdf_dirichlet": _dirichlet,
     "BatchNorm": _batch_norm,
     "_contrib_BatchNormWithReLU": _batch_norm_relu,
     "_contrib_SyncBatchNorm": _batch_norm,

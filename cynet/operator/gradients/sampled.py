@@ -1,5 +1,5 @@
-"""Operators that read data between its pixels, in terms of others: where they read is computed from
-values, the weights are differentiated.
+"""Operators that read data between its pixels or choose rows of it, in terms of others: where they
+read is computed from values, the weights are differentiated.
 
 A function gets (p, F, x, aux, training) as those of ``rewritten.py`` do.
 """
@@ -128,7 +128,26 @@ def _roi_pooling(p, F, x, aux, training):
     return [taken * F.array(found, ctx=data.ctx, dtype=data.dtype)]
 
 
+def _box_nms(p, F, x, aux, training):
+    data, record = x[0], aux[-1].asnumpy()
+    width = data.shape[-1]
+    record = record.reshape(-1, record.shape[-1])
+    places = np.where(record >= 0, record, 0) + np.arange(len(record))[:, None] * record.shape[1]
+    index = F.array(places.reshape(-1), ctx=data.ctx, dtype="int64")
+    out = F.take(data.reshape((-1, width)), index, axis=0)
+    if p.topk != 0 and p.in_format != p.out_format:
+        step = np.eye(width)  # from a row to the row it becomes
+        for low in (p.coord_start, p.coord_start + 1):
+            ways = [[0.5, -1], [0.5, 1]] if p.out_format == "center" else [[1, 1], [-0.5, 0.5]]
+            step[np.ix_((low, low + 2), (low, low + 2))] = ways
+        out = F.dot(out, F.array(step, ctx=data.ctx, dtype=data.dtype))
+    kept = F.array(record.reshape(-1, 1) >= 0, ctx=data.ctx, dtype=data.dtype)
+    # rows that are left free hold -1
+    return [(F.broadcast_mul(out + 1, kept) - 1).reshape(data.shape)]
+
+
 SAMPLED = {
+    "_contrib_box_nms": _box_nms,
     "BilinearSampler": _bilinear_sampler,
     "SpatialTransformer": _spatial_transformer,
     "ROIPooling": _roi_pooling,

@@ -3,6 +3,7 @@
 from .formulas import FORMULAS
 from .linalg import LINALG
 from .linear import AFFINE, FLAT, LINEAR
+from .recurrent import RECURRENT
 from .rewritten import REWRITTEN
 from .sampled import SAMPLED
 
@@ -16,7 +17,7 @@ def way_of(prop):
     """(one of the four, what there is for the property), or None where there is no way.
 
     >>> from cynet.operator import get_operator
-    >>> way_of(get_operator("relu").prop())[0], way_of(get_operator("RNN").prop.with_defaults())
+    >>> way_of(get_operator("relu").prop())[0], way_of(get_operator("SVMOutput").prop())
     ('flat', None)
     """
     name = prop.op_name
@@ -32,6 +33,7 @@ def way_of(prop):
         (BY_FORMULA, LINALG),
         (BY_REWRITING, REWRITTEN),
         (BY_REWRITING, SAMPLED),
+        (BY_REWRITING, RECURRENT),
     ):
         if name in table:
             return way, table[name]

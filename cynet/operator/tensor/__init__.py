@@ -18,6 +18,7 @@ from . import (
     moments,
     pad,
     places,
+    polygamma,
     reduce,
     reshape,
     scan,

@@ -76,6 +76,16 @@ UNARY = [
     unary("erfinv", special.erfinv, UNIT),
     unary("gamma", special.gamma, POSITIVE, tolerance=LOOSE),
     unary("gammaln", special.gammaln, (0.3, 5.0), tolerance=LOOSE),
+    *[
+        unary(
+            "_polygamma",
+            lambda x, n=0: special.polygamma(n, x).astype(x.dtype),
+            (0.3, 5.0),
+            tolerance=LOOSE,
+            params=params,
+        )
+        for params in ({}, {"n": 2})
+    ],
     unary("degrees", np.degrees),
     unary("radians", np.radians),
 ]

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "parallel.h"
-#include "common/scalar_math.h"
+#include "common/special_math.h"
 
 // A kernel is compiled as if for compute capability 8.0.
 #define __CUDA_ARCH__ 800

@@ -1,0 +1,47 @@
+"""_polygamma: derivatives of the logarithm of the gamma function, for gradients of gradients.
+
+MXNet 1.9.1 has no such operator; gradients of `gamma`, `gammaln` and of densities are made of it.
+"""
+
+from .._base import register_operator
+from .._elementwise import LoopsOperator
+from ..elementwise_loop import Loop
+from ..graph_hooks import GraphHooks
+from ..parameters import Int
+from ..property import OperatorProperty
+
+MOST = 100  # MOST_POLYGAMMA of kernels/common/special_math.h
+
+
+class PolygammaHooks(GraphHooks):
+    """One loop of the array and the order, and its gradient."""
+
+    def forward_loops(self, prop, in_data, out_data):
+        return [Loop("binary", "polygamma", (in_data[0], float(prop.n)), out_data[0])]
+
+    def backward_loops(self, prop, out_grad, in_data, out_data, in_grad):
+        reads = (out_grad[0], in_data[0], float(prop.n))
+        return [Loop("binary_grad", "polygamma_grad", reads, in_grad[0])]
+
+
+class PolygammaProperty(OperatorProperty):
+    """Derivative of order `n` of the digamma function: ``d^(n + 1) log gamma(x) / dx^(n + 1)``."""
+
+    inputs_doc = {"data": "The input, any shape."}
+    n = Int(0, low=0, high=MOST - 1, doc="Order; 0 is digamma itself.")
+    graph = PolygammaHooks(elementwise=True)
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *in_data]
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(in_data[0], out_data[0])]
+
+    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+        return [(out_grad[0], in_grad[0])]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return LoopsOperator(self, in_types[0])
+
+
+register_operator("_polygamma", PolygammaProperty)
