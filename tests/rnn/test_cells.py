@@ -132,6 +132,32 @@ def test_refused(make, words):
         make(mx.rnn, mx.sym.Variable("data"))
 
 
+@pytest.mark.parametrize("name", ["ConvRNNCell", "ConvLSTMCell", "ConvGRUCell"])
+def test_images_whose_channels_come_last(name):
+    """They compute what they do of the same images with channels first; MXNet cannot run them."""
+    rng = np.random.default_rng(0)
+    values = {}
+
+    def run(layout):
+        order = (0, 1, 2, 3) if layout == "NCHW" else (0, 2, 3, 1)
+        image = tuple((1, 3, 6, 5)[axis] for axis in order)
+        cell = getattr(mx.rnn, name)(image, 4, prefix="p_", conv_layout=layout)
+        outputs, _ = cell.unroll(2, [mx.sym.var("x0"), mx.sym.var("x1")])
+        executor = mx.sym.Group(list(outputs)).simple_bind(
+            mx.cpu(), x0=(2, *image[1:]), x1=(2, *image[1:])
+        )
+        for key, array in executor.arg_dict.items():
+            if layout == "NCHW":
+                values[key] = rng.normal(size=array.shape)
+            value = values[key]
+            array[:] = value.transpose(order) if value.ndim == 4 else value
+        assert cell.state_info[0]["__layout__"] == layout
+        return [y.asnumpy().transpose(np.argsort(order)) for y in executor.forward()]
+
+    for first, last in zip(run("NCHW"), run("NHWC")):
+        np.testing.assert_allclose(first, last, rtol=1e-5, atol=1e-5)
+
+
 def test_initializers():
     array = mx.nd.zeros((ARRAYS["init/own"].size,))
     settings = {"num_hidden": 4, "num_layers": 2, "mode": "lstm", "bidirectional": True}
