@@ -8,6 +8,7 @@ import numpy as np
 from .. import ndarray as nd
 from .. import random as mx_random
 from ..base.errors import ArgumentTypeError, FormatError, shown
+from ..base.numpy_state import numpy_state, set_numpy_state
 
 _META = "meta"
 
@@ -31,12 +32,11 @@ def write_training(path, form, meta, arrays, who):
     who : str
         The public function, for messages.
     """
-    name, keys, *others = np.random.get_state()
     version, internal, gauss = random.getstate()
     meta = {
         "form": form,
         "random": mx_random.get_state(),
-        "numpy": [name, keys.tolist(), *others],
+        "numpy": numpy_state(),
         "python": [version, list(internal), gauss],
         **meta,
     }
@@ -71,7 +71,6 @@ def read_training(path, form):
 def restore_random(meta):
     """Give cynet's, NumPy's and Python's random numbers the states that the file has."""
     mx_random.set_state(meta["random"])
-    name, keys, *others = meta["numpy"]
-    np.random.set_state((name, np.asarray(keys, np.uint32), *others))
+    set_numpy_state(meta["numpy"])
     version, internal, gauss = meta["python"]
     random.setstate((version, tuple(internal), gauss))

@@ -1,12 +1,17 @@
 """Hybridized: a Block as graphs, one for each way in which it is called."""
 
 import contextlib
+import ctypes
 import random
+import sys
+import threading
+import time
 
 import numpy as np
 
 from ... import autograd, executor
 from ...base.errors import ArgumentError, CynetError, told, warn_user
+from ...base.numpy_state import place_of_numpy
 from ...ndarray import NDArray
 from ...ndarray._tape import get_state
 from ..errors import DeferredInitializationError
@@ -29,6 +34,7 @@ def install_conversion(function):
 _MOST_SIGNATURES = 128  # of which it is known which graph serves them
 _TRAINS = 2  # of the thread's flags
 _MOST_GRAPHS = 16  # of one format of arguments
+_TRIES = 4  # to trace without a draw of another thread
 
 
 class _Constant:
@@ -205,11 +211,9 @@ class Hybridized:
     def _traced(self, args, kwargs):
         """The graph of a call; None where the Block cannot be traced and runs as it is."""
         block = self._block
-        before, drawn = fingerprint(block), _python_draws()
+        before = fingerprint(block)
         try:
-            graph = trace_block(block, args, kwargs)
-            if _python_draws() != drawn:
-                raise UntraceableError("random numbers that Python draws cannot be part of a graph")
+            graph = _trace(block, args, kwargs)
         except Exception as error:
             if self._is_plain_forward():
                 self._plain = error
@@ -276,10 +280,50 @@ class Hybridized:
             warn_user(text)
 
 
+def _trace(block, args, kwargs):
+    """The graph of a call, refused where Python or NumPy draws random numbers in it."""
+    drawn = _python_draws()
+    graph = trace_block(block, args, kwargs)
+    if _python_draws() == drawn:
+        return graph
+    place = _unlocked_place()
+    for _ in range(_TRIES if threading.active_count() > 1 else 0):
+        with _no_other_thread():  # which may have drawn them, as those of a DataLoader do
+            with np.random.get_bit_generator().lock:  # what draws without Python ends before
+                drawn = place(), random.getstate()
+            for _ in range(2):  # NumPy makes two normal numbers at once
+                graph = trace_block(block, args, kwargs)
+            if (place(), random.getstate()) == drawn:
+                return graph
+    raise UntraceableError("random numbers that Python draws cannot be part of a graph")
+
+
 def _python_draws():
     """What changes when NumPy's or Python's global generators draw."""
-    _, keys, position, has_gauss, _ = np.random.get_state()
-    return hash(random.getstate()), keys[:4].tobytes(), position, has_gauss
+    return hash(random.getstate()), place_of_numpy()
+
+
+def _unlocked_place():
+    """A function that tells where NumPy's global generator is, without waiting for its lock."""
+    bits = np.random.get_bit_generator()
+    if type(bits) is not np.random.MT19937:
+        return lambda: repr(bits.state)
+    words = (ctypes.c_uint32 * 625).from_address(bits.ctypes.state_address)
+    return lambda: (words[0], words[1], words[624])
+
+
+@contextlib.contextmanager
+def _no_other_thread():
+    """Python goes to no other thread, for a second at most, unless this one waits."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1)
+    try:
+        since = time.perf_counter()
+        while time.perf_counter() < since + 2 * interval:  # threads that waited already get a turn
+            pass
+        yield
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def _hashable(form):

@@ -66,8 +66,8 @@ def print_summary(block, inputs):
         ("Total params", total),
         ("Trainable params", trainable),
         ("Non-trainable params", total - trainable),
-        ("Shared params", shared),
-        ("Unique params", unique),
+        ("Shared params in forward computation graph", shared),
+        ("Unique parameters in model", unique),
     ):
         print(f"{what}: {count}")
     print(line)

@@ -8,10 +8,9 @@ from contextlib import nullcontext
 from multiprocessing.reduction import ForkingPickler as ForkingPickler  # packages take it here
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ...base.guard import guarded
+from ...base.numpy_state import numpy_state, set_numpy_state
 from ...context import Context, cpu_pinned
 from ...engine.trace import Span
 from ...ndarray import NDArray
@@ -197,7 +196,7 @@ class DataLoader:
         try:
             epoch = int(state["epoch"])
             _set_random_state(self, state["now"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise FormatError(f"this is no state of a DataLoader: {shown(state)}") from error
         self._waiting = self._position = None
         self._resume = None if state["begin"] is None else state
@@ -299,18 +298,16 @@ class _Epoch:
 
 def _random_state(loader):
     """What decides the order of an epoch, before it is drawn."""
-    name, keys, *others = np.random.get_state()
     left = getattr(loader._batch_sampler, "_prev", [])
     return {
-        "numpy": [name, keys.tolist(), *others],
+        "numpy": numpy_state(),
         "shuffles": shuffle_state(),
         "rollover": list(left),
     }
 
 
 def _set_random_state(loader, saved, rollover=True):
-    name, keys, *others = saved["numpy"]
-    np.random.set_state((name, np.asarray(keys, np.uint32), *others))
+    set_numpy_state(saved["numpy"])
     set_shuffle_state(saved["shuffles"])
     if rollover and hasattr(loader._batch_sampler, "_prev"):
         loader._batch_sampler._prev = list(saved["rollover"])

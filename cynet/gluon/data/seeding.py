@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import random as mx_random
 from ..._resource import use_own_streams
+from ...base.numpy_state import place_of_numpy
 from ..block.traced import UntraceableError
 from ..tracing import has_trace
 
@@ -52,8 +53,7 @@ def epoch_seed(number):
     """A seed of an epoch of a loader, from the state that decides; it changes no state."""
     if mx_random.last_seed() is not None:
         return _digest(mx_random.last_seed(), number)
-    _, keys, position, *_ = np.random.get_state()
-    return _digest(keys[:8].tobytes(), int(position), number)
+    return _digest(*place_of_numpy()[:2], number)
 
 
 def batch_seed(epoch, number):
@@ -89,7 +89,7 @@ def seeded_thread(seed):
 @contextmanager
 def seeded_here(seed):
     """NumPy's, Python's and cynet's streams for a batch, afterwards where they were."""
-    numpy_state, python_state = np.random.get_state(), random.getstate()
+    numpy_before, python_before = np.random.get_state(legacy=False), random.getstate()
     own = mx_random.get_state()
     np.random.seed(seed)
     random.seed(seed)
@@ -98,6 +98,6 @@ def seeded_here(seed):
         with seeded_thread(seed):
             yield
     finally:
-        np.random.set_state(numpy_state)
-        random.setstate(python_state)
+        np.random.set_state(numpy_before)
+        random.setstate(python_before)
         mx_random.set_state(own)

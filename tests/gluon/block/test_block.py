@@ -268,8 +268,8 @@ def test_summary(capsys):
         "Total params: 3146",
         "Trainable params: 3130",
         "Non-trainable params: 16",
-        "Shared params: 0",
-        "Unique params: 3146",
+        "Shared params in forward computation graph: 0",
+        "Unique parameters in model: 3146",
     ]
     assert not net[0]._forward_hooks
     net.hybridize()

@@ -1,0 +1,65 @@
+"""Blocks are traced while other threads draw random numbers, as those of a DataLoader do."""
+
+import random
+import threading
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet import gluon, nd
+from cynet.gluon import nn
+
+
+@pytest.fixture
+def drawing():
+    """Two threads that draw from the global generators as long as the test runs."""
+    over = threading.Event()
+
+    def draw():
+        while not over.is_set():
+            np.random.rand(3)
+            np.random.normal()
+            random.random()
+
+    threads = [threading.Thread(target=draw) for _ in range(2)]
+    for each in threads:
+        each.start()
+    yield
+    over.set()
+    for each in threads:
+        each.join()
+
+
+def test_what_other_threads_draw_is_not_the_blocks(drawing):
+    for _ in range(3):
+        net = nn.HybridSequential()
+        for _ in range(5):
+            net.add(nn.Dense(3), nn.BatchNorm(), nn.Activation("relu"))
+        net.initialize()
+        net.hybridize()
+        assert net(nd.ones((2, 4))).shape == (2, 3)
+
+
+@pytest.mark.parametrize("draw", [np.random.rand, np.random.randn, random.random])
+def test_what_the_block_draws_is_refused(drawing, draw):
+    class Noisy(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return x * float(draw())
+
+    block = Noisy()
+    block.hybridize()
+    with pytest.raises(NotImplementedError, match="random numbers that Python draws"):
+        block(nd.ones(2))
+
+
+def test_another_generator_of_numpy(drawing):
+    before = np.random.get_bit_generator()
+    np.random.set_bit_generator(np.random.PCG64(1))
+    try:
+        net = nn.Dense(1)
+        net.initialize(mx.init.One())
+        net.hybridize()
+        assert net(nd.ones((1, 2))).asscalar() == 2
+    finally:
+        np.random.set_bit_generator(before)
