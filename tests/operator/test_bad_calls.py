@@ -5,6 +5,7 @@ What an operator takes although a neighbour would not (another dtype, one more a
 only an error that does not say so is a fault. Random calls: tests/fuzz/test_calls.py.
 """
 
+import json
 import re
 import warnings
 
@@ -104,6 +105,25 @@ def test_parameters(case):
             wrong.check(text, name, "wrong" if value is BAD else re.escape(str(value)))
     if wrong.entry.prop.fields and not wrong.entry.prop.any_parameters:
         wrong.check(wrong.run(no_such_parameter=1), "no_such_parameter")
+
+
+@each_operator
+def test_parameters_in_files(case):
+    """The same of a symbol's JSON, where values are texts: the error names the node."""
+    wrong = Wrong(case)
+    count = len(wrong.arrays)
+    nodes = [{"op": "null", "name": f"v{i}", "inputs": []} for i in range(count)]
+    inputs = [[i, 0, 0] for i in range(count)]
+    for name, field in wrong.entry.prop.fields.items():
+        if type(field) is parameters.Str:
+            continue
+        for value in map(str, (BAD, *out_of_bounds(field))):
+            attrs = {k: str(v) for k, v in {**case.params, name: value}.items()}
+            node = {"op": case.op, "name": "a_node", "attrs": attrs, "inputs": inputs}
+            text = json.dumps({"nodes": [*nodes, node], "heads": [[count, 0, 0]]})
+            with pytest.raises(CynetError) as error:
+                mx.sym.load_json(text)
+            wrong.check(str(error.value), "a_node", name, re.escape(value))
 
 
 @each_operator
