@@ -6,7 +6,7 @@ from libcpp.atomic cimport atomic
 from ._typedefs cimport kCPU, kCPUPinned, kCPUShared, kGPU
 
 from .base import config
-from .context import Context, install_memory_info, load_gpu_backend
+from .context import Context, install_empty_cache, install_memory_info, load_gpu_backend
 from .base.errors import ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, shown
 
 cdef extern from "storage/host.h":
@@ -523,7 +523,6 @@ def empty_cache(ctx):
 
     Of more than a thousand holes between blocks in use the pages go back, not the addresses:
     ``cached_bytes`` goes on counting those.
-
     Temporary space of the calling thread goes back at once, that of other threads when they next
     run an operator that asks for some.
 
@@ -546,6 +545,7 @@ def empty_cache(ctx):
         _trim(pool)
 
 
+install_empty_cache(empty_cache)
 # Called by empty_cache before it trims: per-thread memory of the floor above.
 cdef list _releasers = []
 

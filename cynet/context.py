@@ -16,7 +16,22 @@ _TYPES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 _NAMES = {code: name for name, code in _TYPES.items()}
 
 
-class Context:
+class _ContextType(type):
+    """The class of Context, whose attribute `default_ctx` follows the ``with`` statements."""
+
+    @property
+    def default_ctx(cls) -> Context:
+        """The current context; setting it changes that of the calling thread."""
+        return current_context()
+
+    @default_ctx.setter
+    def default_ctx(cls, ctx: Context) -> None:
+        if not isinstance(ctx, Context):
+            raise ArgumentTypeError(f"Context.default_ctx must be a Context, got {shown(ctx)}")
+        _current.value = ctx
+
+
+class Context(metaclass=_ContextType):
     """A device: type and index.
 
     Parameters
@@ -85,6 +100,11 @@ class Context:
     def __exit__(self, *exc: Any) -> None:
         _current.value = _current.outer.pop()
 
+    def empty_cache(self) -> None:
+        """Give the memory that is kept for reuse back to the device; see
+        ``mx.storage.empty_cache``."""
+        _empty_cache(self)
+
 
 def cpu(device_id: int = 0) -> Context:
     """The CPU. Indices are labels that let a script split work; all of them are this machine's
@@ -110,6 +130,15 @@ _backend = None  # that module, or the CynetError that loading it raised
 def install_memory_info(device_type, function):
     """Take ``function(device_id)`` -> (free, total) bytes; storage calls this for each backend."""
     _memory_info[device_type] = function
+
+
+_empty_cache = None  # storage's function of a Context
+
+
+def install_empty_cache(function):
+    """Take ``function(context)``, which gives memory that is kept back to the device."""
+    global _empty_cache
+    _empty_cache = function
 
 
 def install_gpu_backend(load):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Context,
         DataBatch,
         DataIter,
+        Executor,
         Logger,
         MetricLike,
         Monitor,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DataParallelExecutorGroup",
     "DataParallelExecutorManager",
+    "_bind_exec",
     "_check_arguments",
     "_load_data",
     "_load_general",
@@ -43,6 +45,63 @@ __all__ = [
     "_split_input_slice",
 ]
 _BEFORE_DATA = "no batch was loaded; call load_data_batch first"
+
+
+@guarded
+def _bind_exec(
+    sym: Symbol,
+    ctx: Context,
+    input_shapes: dict[str, Any],
+    param_names: Sequence[str],
+    need_grad: Any = False,
+    base_exec: Executor | None = None,
+    shared_data_arrays: NamedArrays | None = None,
+    input_types: dict[str, Any] | None = None,
+    logger: Logger | None = None,
+) -> Executor:
+    """An executor whose arrays are new, or those of another one.
+
+    Parameters
+    ----------
+    sym : Symbol
+    ctx : Context
+    input_shapes, input_types : dict of str to shape, dtype
+        Of the inputs; the others' are inferred.
+    param_names : sequence of str
+        Arguments that are parameters.
+    need_grad : bool or set of str
+        True: all parameters get gradients; a set: the arguments in it.
+    base_exec : Executor, optional
+        Whose parameters, gradients and states are used.
+    shared_data_arrays : dict of str to NDArray, optional
+        Arrays of inputs, which executors of several sizes share: a smaller one is a part of the
+        array, a larger one takes its place.
+    logger : optional
+
+    Raises
+    ------
+    ArgumentError
+        When `need_grad` names what is no argument.
+    """
+    names = sym.list_arguments()
+    if isinstance(need_grad, bool):
+        wanted = {name for name in names if need_grad and name in set(param_names)}
+    else:
+        wanted = set(need_grad)
+        if not wanted <= set(names):
+            raise ArgumentError(f"_bind_exec: need_grad has no argument {min(wanted - set(names))}")
+    requests = {name: "write" if name in wanted else "null" for name in names}
+    shared = {}
+    if base_exec is not None:
+        shared = {"shared_exec": base_exec, "shared_arg_names": list(param_names)}
+    return sym.simple_bind(
+        ctx=ctx,
+        grad_req=requests,
+        type_dict=input_types,
+        shared_buffer=shared_data_arrays,
+        **shared,
+        **input_shapes,
+    )
 
 
 def _descriptions(rows):

@@ -10,6 +10,7 @@ import numpy as np
 from . import ndarray as nd
 from .base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed, warn_user
 from .base.guard import guarded
+from .base.legacy import _as_list
 from .callback import BatchEndParam, LogValidationMetricsCallback
 from .context import cpu
 from .io import DataIter, NDArrayIter
@@ -50,6 +51,7 @@ __all__ = [
     "FeedForward",
     "_create_kvstore",
     "_initialize_kvstore",
+    "_multiple_callbacks",
     "_update_params",
     "_update_params_on_kvstore",
     "find_checkpoint",
@@ -257,7 +259,7 @@ class FeedForward:
             eval_data=eval_data,
             eval_metric=eval_metric,
             epoch_end_callback=epoch_end_callback,
-            batch_end_callback=batch_end_callback,
+            batch_end_callback=_counted_from_one(batch_end_callback),
             kvstore=kvstore,
             optimizer=self.optimizer,
             optimizer_params=self.kwargs,
@@ -419,6 +421,24 @@ class FeedForward:
 def _is_label(name, data):
     """Whether an argument that is neither data nor a parameter can go without a value."""
     return name.endswith("label") or name in dict(data.provide_label or ())
+
+
+def _counted_from_one(callbacks):
+    """The batch-end callbacks of ``Module.fit`` that give those of FeedForward the number of
+    batches that are done, as MXNet does there; Module counts them from 0."""
+
+    def counted(callback):
+        if not callable(callback):
+            return callback  # fit refuses it
+        return lambda param: callback(param._replace(nbatch=param.nbatch + 1))
+
+    return None if callbacks is None else [counted(each) for each in _as_list(callbacks)]
+
+
+def _multiple_callbacks(callbacks, *args, **kwargs):
+    """Call a callback, or each of a list, or none where it is None."""
+    for callback in _as_list([] if callbacks is None else callbacks):
+        callback(*args, **kwargs)
 
 
 class _Limited(DataIter):

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+from types import MappingProxyType
 
 from .base.errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, shown
 
@@ -46,6 +47,11 @@ class Registry:
         for each in (name, *aliases):
             self._table[self._key(each)] = value
         return value
+
+    @property
+    def table(self):
+        """Name to object, a dict of all that is registered; it follows what is registered later."""
+        return MappingProxyType(self._table)
 
     def remove(self, name):
         """Forget a name, if it is there; who has the object keeps it."""

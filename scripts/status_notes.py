@@ -1,10 +1,13 @@
 """What docs/operators.md and docs/api_status.md say that signatures cannot show."""
 
+import cynet as mx
+
 _NUMPY = "`mx.np` and `mx.npx`, NumPy's second face"
 _SPARSE = "sparse storage"
 _PLUGINS = "plugins and notebooks (`mx.library`, `mx.notebook`, TVM, TensorRT)"
 _LIBRARY = "helpers around MXNet's C library and its own processes"
 _FAILS = "`mx.nd.imdecode`, of which every call fails in MXNet 1.9.1: use `mx.image.imdecode`"
+_RAISES = "methods that do nothing in MXNet but raise"
 
 # (pattern of a path, why it is not asked for)
 NOT_ASKED = [
@@ -22,6 +25,9 @@ NOT_ASKED = [
         _LIBRARY,
     ),
     (r"mx\.ndarray\.imdecode", _FAILS),
+    (r"Symbol\.(as_in_context|asscalar|asnumpy|backward|copy|detach|wait_to_read)$", _RAISES),
+    (r"Symbol\.gradient$|Optimizer\.set_lr_scale$", _RAISES),
+    (r"get_backend_symbol", _PLUGINS),
     (r"apache_repo_url|tensor_types|SKLEARN_INSTALLED|lr_scheduler\.pi$", _LIBRARY),
 ]
 
@@ -38,4 +44,21 @@ DIFFERS = {
     "mx.symbol.contrib.boolean_mask": "refused: its shape depends on values",
     "mx.contrib.text.embedding.FastText": "reads local files; there is no table of them",
     "mx.contrib.text.embedding.GloVe": "reads local files; nothing is downloaded",
+}
+
+
+def _estimator():
+    net = mx.gluon.nn.Dense(1, in_units=1)
+    net.initialize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    loss = mx.gluon.loss.L2Loss()
+    return mx.gluon.contrib.estimator.Estimator(net, loss, trainer=trainer, context=mx.cpu())
+
+
+# path of a class: a function that makes an object, for attributes that the class does not show
+INSTANCES = {
+    "mx.executor.Executor": lambda: mx.sym.relu(mx.sym.var("x")).simple_bind(mx.cpu(), x=(1,)),
+    "mx.gluon.contrib.estimator.Estimator": _estimator,
+    "mx.contrib.amp.loss_scaler.LossScaler": mx.contrib.amp.LossScaler,
+    "mx.metric.PCC": mx.metric.PCC,
 }

@@ -116,3 +116,23 @@ assert mx.context.num_gpus() == 2
 assert mx.context.gpu_memory_info(1) == (101, 1000)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_default_is_an_attribute():
+    before = mx.Context.default_ctx
+    assert before == mx.cpu()
+    with mx.cpu(2):
+        assert mx.Context.default_ctx == mx.cpu(2)
+    try:
+        mx.Context.default_ctx = mx.cpu(1)
+        assert mx.nd.zeros(1).context == mx.cpu(1)
+    finally:
+        mx.Context.default_ctx = before
+    with pytest.raises(mx.base.MXNetError, match="default_ctx must be a Context, got 'cpu'"):
+        mx.Context.default_ctx = "cpu"
+
+
+def test_empty_cache():
+    mx.nd.zeros((1000, 1000)).wait_to_read()
+    mx.cpu().empty_cache()
+    assert mx.storage.stats(mx.cpu())["cached_bytes"] == 0

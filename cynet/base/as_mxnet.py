@@ -8,22 +8,23 @@ from types import ModuleType
 
 import numpy as np
 
-from .errors import CynetError, MissingModuleError, shown
+from .errors import CynetError, MissingModuleError, NotFoundError, shown
 
 _PACKAGE = __name__.partition(".")[0]
 _VERSION = "1.9.1"  # what scripts compare mxnet.__version__ with
 
 # Modules of MXNet that have another name here, in part because several of its files are one here.
 _ELSEWHERE = {
-    "gluon.contrib.nn.basic_layers": "gluon.contrib.nn",
-    "gluon.rnn.rnn_cell": "gluon.rnn",
-    "image.detection": "image",
+    "gluon.contrib.estimator.utils": "gluon.contrib.estimator",
     "image.image": "image",
     "io.io": "io",
     "io.utils": "io.array_iter",
+    "kvstore_server": "kvstore.kvstore_server",
+    "ndarray.utils": "ndarray.serialization",
     "optimizer.optimizer": "optimizer",
     "rnn.rnn": "rnn",
     "rnn.rnn_cell": "rnn",
+    "symbol.op": "symbol",
 }
 
 # Names that NumPy had when scripts for MXNet were written, as expressions of what it has now.
@@ -101,18 +102,49 @@ def _module(name):
     path = name.partition(".")[2]
     target = f"{_PACKAGE}.{_ELSEWHERE.get(path, path)}"
     try:
-        return importlib.import_module(target)
+        found = importlib.import_module(target)
     except ModuleNotFoundError as error:
         if not target.startswith(error.name or " "):
             raise
+    else:
+        if "." in path and not hasattr(found, "__path__"):
+            _look_above(found)
+        return found
     owner, _, last = name.rpartition(".")
+    above = importlib.import_module(owner)
     try:  # the short names of modules: mxnet.nd, mxnet.sym
-        found = getattr(importlib.import_module(owner), last)
+        found = getattr(above, last)
     except CynetError as error:
         raise MissingModuleError(str(error), name=name) from None
+    except AttributeError:  # of a package whose names libinfo does not know
+        raise MissingModuleError(f"{above.__name__} has no module {shown(last)}", name=name) from (
+            None
+        )
     if not isinstance(found, ModuleType):
         raise MissingModuleError(f"{shown(name)} is no module", name=name)
     return found
+
+
+def _look_above(module):
+    """Let a module find what its package has: MXNet's modules hold more than those of one name
+    here, as mxnet.symbol.symbol (Symbol, Variable, Group) and mxnet.gluon.nn.conv_layers."""
+    if module in _looking_above:
+        return
+    _looking_above.add(module)
+    above = sys.modules[module.__name__.rpartition(".")[0]]
+    inner = vars(module).get("__getattr__")
+
+    def find(name):
+        if name.startswith("__") or not hasattr(above, name):
+            if inner is not None:
+                return inner(name)
+            raise NotFoundError(f"module '{module.__name__}' has no attribute '{name}'")
+        return getattr(above, name)
+
+    module.__getattr__ = find
+
+
+_looking_above = set()
 
 
 class _Finder(MetaPathFinder, Loader):

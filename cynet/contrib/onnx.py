@@ -8,10 +8,18 @@ from ..onnx import (
     import_to_gluon,
 )
 
+# MXNet has the functions of its older module with an underscore, too
+get_model_metadata_ = get_model_metadata
+import_model_ = import_model
+import_to_gluon_ = import_to_gluon
+
 __all__ = [
     "export_model",
     "get_model_metadata",
+    "get_model_metadata_",
     "get_operator_support",
     "import_model",
+    "import_model_",
     "import_to_gluon",
+    "import_to_gluon_",
 ]

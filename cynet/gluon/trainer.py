@@ -330,15 +330,13 @@ class Trainer:
                 self._kvstore.pushpull(name, grads, grads, priority=-i)
 
     def _update(self, ignore_stale_grad):
-        if self._amp_loss_scaler is not None:
-            overflow = self._amp_loss_scaler.has_overflow(self._params)
-            self._amp_loss_scaler.move(overflow)
-            if overflow:
-                for each in self._params:
-                    if each._grad_req != "null":
-                        for array in each.list_data():
-                            array._fresh_grad = False
-                return
+        scaler = self._amp_loss_scaler
+        if scaler is not None and scaler.has_overflow(self._params):
+            for each in self._params:
+                if each._grad_req != "null":
+                    for array in each.list_data():
+                        array._fresh_grad = False
+            return
         if self._update_on_kvstore:
             for i, (name, each) in enumerate(zip(self._names, self._params)):
                 if each._grad_req != "null":

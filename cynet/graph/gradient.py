@@ -50,6 +50,7 @@ class _Gradient:
         self.steps = []
         self.grad = {}  # forward Value -> Value of its gradient
         self.begun = set()  # gradients that some step has written
+        self.read = {}  # forward Step -> what its backward reads, as ids
         self.wanted = {}  # argument Value -> req
         for name, value in graph.args.items():
             req = REQUESTS[grad_req.get(name, "null")]
@@ -74,10 +75,13 @@ class _Gradient:
         return self.graph
 
     def _values_that_need_gradients(self, forward):
+        """Values whose gradient leads to a wanted one. That of a loss does not: no backward reads
+        it, so that an output behind a loss (its reshape) needs no gradient from outside."""
         needed = set(self.wanted)
         for step in forward:
             if step.prop.differentiable and any(v in needed for v in _with_gradient(step)):
-                needed.update(step.out_data)
+                read = self.read[step] = _read_by_backward(step)
+                needed.update(v for i, v in enumerate(step.out_data) if i in read)
         return needed
 
     def _visit(self, step, needed):
@@ -88,17 +92,7 @@ class _Gradient:
             return
         n_out, n_in = len(step.out_data), len(step.in_data)
         traits, visible = step.prop.graph.traits, step.prop.num_visible_outputs()
-        ids = list(range(2 * n_out + n_in))
-        used = set(
-            step.prop.declare_backward_dependency(
-                ids[:n_out], ids[n_out : n_out + n_in], ids[n_out + n_in :]
-            )
-        )
-        if not used <= set(ids):
-            raise ArgumentError(
-                f"operator {step.prop.op_name} ({step.name}): declare_backward_dependency returned "
-                f"{sorted(used - set(ids), key=str)}, which are none of the ids it was given"
-            )
+        used = self.read[step]
         takes_grad = [i for i in range(visible) if i in used]
         blocked = takes_grad and not any(self._flows(step.out_data[i]) for i in takes_grad)
         moves = step.aux and not (traits.moves_states and step.prop.honours_req)
@@ -194,6 +188,23 @@ class _Gradient:
         for value in self.wanted:
             if value not in self.begun:
                 self.steps.append(_zero_step(self.grad[value]))
+
+
+def _read_by_backward(step):
+    """Ids of what the backward of `step` reads: gradients of outputs, then inputs, then outputs."""
+    n_out, n_in = len(step.out_data), len(step.in_data)
+    ids = list(range(2 * n_out + n_in))
+    used = set(
+        step.prop.declare_backward_dependency(
+            ids[:n_out], ids[n_out : n_out + n_in], ids[n_out + n_in :]
+        )
+    )
+    if not used <= set(ids):
+        raise ArgumentError(
+            f"operator {step.prop.op_name} ({step.name}): declare_backward_dependency returned "
+            f"{sorted(used - set(ids), key=str)}, which are none of the ids it was given"
+        )
+    return used
 
 
 def _part(value, i):

@@ -2,5 +2,6 @@
 
 from .base import KVStoreBase
 from .kvstore import KVStore, create
+from .kvstore_server import KVStoreServer
 
-__all__ = ["KVStore", "KVStoreBase", "create"]
+__all__ = ["KVStore", "KVStoreBase", "KVStoreServer", "create"]

@@ -230,7 +230,9 @@ class EvalMetric:
         return _pairs(*self.get())
 
     def get_global_name_value(self) -> list[tuple[str, float]]:
-        """A list of pairs (name, global value)."""
+        """A list of pairs (name, global value); of a metric without global mean, the local ones."""
+        if not self._has_global_stats:
+            return self.get_name_value()  # which a metric of the user's may define by itself
         return _pairs(*self.get_global())
 
 

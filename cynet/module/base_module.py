@@ -10,6 +10,7 @@ from .. import metric
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
 from ..base.guard import PER_BATCH, guarded
 from ..base.kinds import check_numbers
+from ..base.legacy import _as_list as _as_list  # scripts import it from here
 from ..callback import BatchEndParam, FitState, StopTraining
 from ..callback.fit import end_epoch
 from ..engine.trace import Span
@@ -280,6 +281,7 @@ class BaseModule(Evaluation):
                 state.epoch = epoch
                 tic = time.time()
                 eval_metric.reset()
+                self._begin_epoch(epoch, train_data)
                 nbatch = 0
                 data_iter, next_data_batch = _started(train_data)
                 end_of_batch = False
@@ -364,6 +366,9 @@ class BaseModule(Evaluation):
 
     def _label_check(self, train_data):
         """A function that refuses a batch whose labels the outputs cannot have, or None."""
+
+    def _begin_epoch(self, epoch, train_data):
+        """``fit`` begins an epoch: for modules that look at all data first."""
 
     def forward_backward(self, data_batch: DataBatch) -> None:
         """Forward in training mode, then backward."""

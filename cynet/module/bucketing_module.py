@@ -420,10 +420,50 @@ class BucketingModule(BaseModule):
         symbols = load_buckets(prefix)
         if default_bucket_key is None:
             default_bucket_key = next(iter(symbols), None)
+        if sym_gen is None and default_bucket_key not in symbols:
+            symbols[default_bucket_key] = sym.load(f"{prefix}-symbol.json")
+        params = load_params(prefix, epoch)
+        module = BucketingModule.load_dict(symbols, sym_gen, default_bucket_key, *params, **kwargs)
+        if load_optimizer_states:
+            module._preload_opt_states = states_of(prefix, epoch)
+        return module
+
+    @staticmethod
+    def load_dict(
+        sym_dict: dict[Any, Symbol] | None = None,
+        sym_gen: Callable[[Any], tuple[Symbol, Names, Names]] | None = None,
+        default_bucket_key: Any = None,
+        arg_params: NamedArrays | None = None,
+        aux_params: NamedArrays | None = None,
+        **kwargs: Any,
+    ) -> BucketingModule:
+        """A bucketing module of given symbols and parameters.
+
+        Parameters
+        ----------
+        sym_dict : dict of bucket key to Symbol, optional
+            Symbols that take the place of those of `sym_gen`.
+        sym_gen, default_bucket_key
+            As in `load`; the default key is the first of `sym_dict`.
+        arg_params, aux_params : dict of str to NDArray, optional
+        **kwargs
+            For ``BucketingModule``.
+
+        Raises
+        ------
+        ArgumentError
+            There is neither a `sym_gen` nor a symbol of the default bucket.
+        """
+        symbols = dict(sym_dict or {})
+        if default_bucket_key is None:
+            default_bucket_key = next(iter(symbols), None)
         if sym_gen is None:
             default = symbols.get(default_bucket_key)
             if default is None:
-                default = sym.load(f"{prefix}-symbol.json")
+                raise ArgumentError(
+                    "BucketingModule.load_dict: give a sym_gen, or in sym_dict the symbol of the"
+                    f" default bucket {shown(default_bucket_key)}"
+                )
 
             def sym_gen(_):
                 return default, ("data",), ("softmax_label",)
@@ -434,8 +474,7 @@ class BucketingModule(BaseModule):
             return made if saved is None else (saved, *made[1:])
 
         module = BucketingModule(generate, default_bucket_key, **kwargs)
-        module._loaded = load_params(prefix, epoch)
-        module.params_initialized = True
-        if load_optimizer_states:
-            module._preload_opt_states = states_of(prefix, epoch)
+        if arg_params is not None or aux_params is not None:
+            module._loaded = dict(arg_params or {}), dict(aux_params or {})
+            module.params_initialized = True
         return module

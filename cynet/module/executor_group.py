@@ -6,13 +6,13 @@ from .. import ndarray as nd
 from .._core.copy import copy_all
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed, shown
 from ..base.kinds import check_flag
-from ..context import Context, cpu
+from ..context import cpu
 from ..engine.trace import Span
 from ..io import DataDesc
+from .slicing import _cut, _merge_multi_context, _prepare_group2ctxs, _split_input_slice
 from .slicing import _load_data as _load_data  # scripts import these from here, too
 from .slicing import _load_general as _load_general
 from .slicing import _load_label as _load_label
-from .slicing import _split_input_slice
 
 _FORWARD, _BACKWARD = Span("forward", "training"), Span("backward", "training")
 _STEP, _METRIC = Span("step", "training"), Span("metric", "training")
@@ -82,7 +82,7 @@ class DataParallelExecutorGroup:
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self.logger = logger
-        self.group2ctxs = _split_groups(group2ctxs, len(contexts))
+        self.group2ctxs = _prepare_group2ctxs(group2ctxs, len(contexts))
         self.shared_group = shared_group
         self.grad_req = self._requests(grad_req, [desc[0] for desc in data_shapes])
         self.execs = None
@@ -113,13 +113,18 @@ class DataParallelExecutorGroup:
 
     # --- binding ---
 
-    def bind_exec(self, data_shapes, label_shapes, reshape=False):
-        """Make the executors for these shapes; with `reshape` they share parameters."""
+    def bind_exec(self, data_shapes, label_shapes, shared_group=None, reshape=False):
+        """Make the executors for these shapes; with `reshape` they share parameters.
+
+        With a `shared_group` they have its parameters and gradients.
+        """
+        if shared_group is not None:
+            self.shared_group = shared_group
         key = tuple((name, shape) for name, shape in [*data_shapes, *(label_shapes or ())])
         # labels that the symbol has not are for the metric alone
         labels = [desc for desc in label_shapes or () if desc.name in self.arg_names]
         # nothing is changed before all of it has worked: a batch of a wrong shape breaks nothing
-        slices = self._decide_slices(data_shapes, label_shapes or [])
+        slices = self.decide_slices(data_shapes, label_shapes or [])
         execs = self._kept.get(key)
         if execs is None:
             shapes = [self._shapes_of(part, data_shapes, labels) for part in slices]
@@ -185,8 +190,8 @@ class DataParallelExecutorGroup:
             " parameters of its own"
         )
 
-    def _decide_slices(self, data_shapes, label_shapes):
-        """Which part of the batch each device gets."""
+    def decide_slices(self, data_shapes, label_shapes=()):
+        """Which part of the batch each device gets, a list of slice."""
         batch_size = None
         for desc in [*data_shapes, *label_shapes]:
             axis = DataDesc.get_batch_axis(desc.layout)
@@ -358,10 +363,14 @@ class DataParallelExecutorGroup:
                     ]
                 )
 
-    def get_outputs(self, merge_multi_context=True):
-        """Outputs of the whole batch; without merging, a list over devices for each output."""
+    def get_outputs(self, merge_multi_context=True, begin=0, end=None):
+        """Outputs of the whole batch; without merging, a list over devices for each output.
+
+        `begin` and `end` choose among them, as a slice does.
+        """
         self._need_run("get_outputs")
-        return self._merged([executor.outputs for executor in self.execs], merge_multi_context)
+        outputs = [executor.outputs[begin:end] for executor in self.execs]
+        return self._merged(outputs, merge_multi_context)
 
     def _need_run(self, what):
         for executor in self.execs:
@@ -384,13 +393,8 @@ class DataParallelExecutorGroup:
         check_flag("get_outputs and its like", "merge_multi_context", merge)
         if not merge:
             return [list(arrays) for arrays in zip(*by_device)]
-        if len(by_device) == 1:
-            return list(by_device[0])
-        home = self.contexts[0]
-        return [
-            nd.concat(*(each.as_in_context(home) for each in arrays), dim=0)
-            for arrays in zip(*by_device)
-        ]
+        arrays = list(zip(*by_device))
+        return _merge_multi_context(arrays, [0] * len(arrays))
 
     def set_states(self, states=None, value=None):
         """Fill the state inputs from arrays (as ``get_states`` gave them) or with a number."""
@@ -465,9 +469,9 @@ class DataParallelExecutorGroup:
                 shape[0] = sum(executor.outputs[k].shape[0] for executor in self.execs)
         return list(zip(self.output_names, map(tuple, shapes)))
 
-    def install_monitor(self, monitor):
+    def install_monitor(self, mon):
         """Let a Monitor watch all executors, those for other shapes included."""
-        self._monitor = monitor
+        self._monitor = mon
         self._kept = {key: execs for key, execs in self._kept.items() if execs is self.execs}
         self._watch(self.execs)
 
@@ -485,33 +489,3 @@ def _copy(name, source, target):
         source.copyto(target)
     else:
         target[:] = source
-
-
-def _cut(array, axis, part):
-    if axis == 0:
-        return array[part.start : part.stop]
-    return array[(slice(None),) * axis + (part,)]
-
-
-def _split_groups(group2ctxs, count):
-    """A dict context group -> Context for each of `count` devices."""
-    if group2ctxs is None:
-        return [None] * count
-    if isinstance(group2ctxs, (list, tuple)):
-        if len(group2ctxs) != count:
-            raise ArgumentError(f"group2ctxs has {len(group2ctxs)} entries for {count} contexts")
-        return list(group2ctxs)
-    if not isinstance(group2ctxs, dict):
-        raise ArgumentTypeError(
-            f"group2ctxs must be a dict or a list of dicts, got {shown(group2ctxs)}"
-        )
-    split = [{} for _ in range(count)]
-    for group, contexts in group2ctxs.items():
-        contexts = [contexts] * count if isinstance(contexts, Context) else list(contexts)
-        if len(contexts) == 1:
-            contexts *= count
-        if len(contexts) != count:
-            raise ArgumentError(f"group2ctxs['{group}'] has {len(contexts)} contexts for {count}")
-        for each, context in zip(split, contexts):
-            each[group] = context
-    return split

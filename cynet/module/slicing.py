@@ -2,7 +2,9 @@
 
 from collections import Counter
 
-from ..base.errors import ArgumentError, shown
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..context import Context
 from ..ndarray import NDArray
 
 
@@ -61,8 +63,10 @@ def _check_arguments(symbol):
 
 def _load_general(data, targets, major_axis=None):
     """Copy each source into its target: an NDArray, a list of them (from a list), or pairs of the
-    slice of the first axis and the NDArray it goes to."""
-    for source, target in zip(data, targets):
+    slice of the batch axis and the NDArray it goes to. `major_axis` has the batch axis of each
+    source, the first one by default; below 0 each NDArray gets all of it."""
+    axes = [0] * len(data) if major_axis is None else major_axis
+    for source, target, axis in zip(data, targets, axes):
         if isinstance(target, NDArray):
             source.copyto(target)
         elif isinstance(source, (list, tuple)):
@@ -70,7 +74,66 @@ def _load_general(data, targets, major_axis=None):
                 each.copyto(array)
         else:
             for part, array in target:
-                source[part].copyto(array)
+                (source if axis < 0 else _cut(source, axis, part)).copyto(array)
+
+
+def _cut(array, axis, part):
+    """Some rows of the batch axis."""
+    if axis == 0:
+        return array[part.start : part.stop]
+    return array[(slice(None),) * axis + (part,)]
+
+
+def _merge_multi_context(outputs, major_axis):
+    """For each output one array of the lists of all devices' arrays, on the first device.
+
+    Parameters
+    ----------
+    outputs : list of list of NDArray
+    major_axis : list of int
+        The batch axis of each; below 0 the first device's array is taken.
+
+    Examples
+    --------
+    >>> _merge_multi_context([[nd.ones((2, 3)), nd.ones((1, 3))]], [0])[0].shape
+    (3, 3)
+    """
+    merged = []
+    for arrays, axis in zip(outputs, major_axis):
+        if axis < 0 or len(arrays) == 1:
+            merged.append(arrays[0])
+        else:
+            home = arrays[0].context
+            merged.append(nd.concat(*(each.as_in_context(home) for each in arrays), dim=axis))
+    return merged
+
+
+def _prepare_group2ctxs(group2ctxs, ctx_len):
+    """A dict context group -> Context, or None, for each of `ctx_len` devices.
+
+    >>> _prepare_group2ctxs({"a": [Context("cpu", 0), Context("cpu", 1)]}, 2)
+    [{'a': cpu(0)}, {'a': cpu(1)}]
+    """
+    if group2ctxs is None:
+        return [None] * ctx_len
+    if isinstance(group2ctxs, (list, tuple)):
+        if len(group2ctxs) != ctx_len:
+            raise ArgumentError(f"group2ctxs has {len(group2ctxs)} entries for {ctx_len} contexts")
+        return list(group2ctxs)
+    if not isinstance(group2ctxs, dict):
+        raise ArgumentTypeError(
+            f"group2ctxs must be a dict or a list of dicts, got {shown(group2ctxs)}"
+        )
+    split = [{} for _ in range(ctx_len)]
+    for group, contexts in group2ctxs.items():
+        contexts = [contexts] * ctx_len if isinstance(contexts, Context) else list(contexts)
+        if len(contexts) == 1:
+            contexts *= ctx_len
+        if len(contexts) != ctx_len:
+            raise ArgumentError(f"group2ctxs['{group}'] has {len(contexts)} contexts for {ctx_len}")
+        for each, context in zip(split, contexts):
+            each[group] = context
+    return split
 
 
 def _load_data(batch, targets, major_axis=None):

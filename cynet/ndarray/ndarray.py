@@ -412,6 +412,16 @@ class NDArray(NDArrayIndexing):
         params = {} if given is None else {"axes": given}
         return invoke(get_operator("transpose"), (self,), params)
 
+    def slice_assign(self, rhs, begin, end, step):
+        """Put `rhs` into the part of this array that ``mx.nd.slice`` takes; this array."""
+        self[_part(begin, end, step)] = rhs
+        return self
+
+    def slice_assign_scalar(self, value, begin, end, step):
+        """Put a number into the part of this array that ``mx.nd.slice`` takes; this array."""
+        self[_part(begin, end, step)] = value
+        return self
+
     def _same_bytes(self, operator, inplace, **params):
         """`operator`, which changes nothing but the shape, as a copy or as a view."""
         check_flag(operator, "inplace", inplace)
@@ -455,6 +465,16 @@ def _noted(source, target):
     """`target`, a copy of `source`, which belongs to the graph where autograd records."""
     _tape.note_copy(source, target)
     return target
+
+
+def _part(begin, end, step):
+    """The slices of ``mx.nd.slice``'s parameters; a `step` of () or None is one of 1."""
+    steps = step or (None,) * len(begin)
+    if not len(begin) == len(end) == len(steps):
+        raise ArgumentError(
+            f"slice_assign: begin {begin}, end {end} and step {step} must be as long as each other"
+        )
+    return tuple(map(slice, begin, end, steps))
 
 
 def _product(sizes):

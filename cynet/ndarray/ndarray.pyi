@@ -112,6 +112,22 @@ class NDArray:
         """A copy with the axes in the given order, or reversed without one."""
     def expand_dims(self, axis: int, inplace: bool = False) -> NDArray:
         """A copy with an axis of length 1 at place `axis`; with `inplace` a view."""
+    def slice_assign(
+        self,
+        rhs: Any,
+        begin: Sequence[int | None],
+        end: Sequence[int | None],
+        step: Sequence[int | None] | None,
+    ) -> NDArray:
+        """Put `rhs` into the part of this array that ``mx.nd.slice`` takes; this array."""
+    def slice_assign_scalar(
+        self,
+        value: float,
+        begin: Sequence[int | None],
+        end: Sequence[int | None],
+        step: Sequence[int | None] | None,
+    ) -> NDArray:
+        """Put a number into the part of this array that ``mx.nd.slice`` takes; this array."""
     def squeeze(self, axis: ShapeLike | None = None, inplace: bool = False) -> NDArray:
         """A copy without its axes of length 1, or without those of `axis`; or a view."""
     def flatten(self, inplace: bool = False) -> NDArray:

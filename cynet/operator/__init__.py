@@ -1,6 +1,7 @@
 """What an operator is, and every operator's definition: imported here, they fill the registry."""
 
 from . import detection, image, loss, nn, random, rnn
+from .arguments import OperatorArguments, get_operator_arguments
 from .custom import simple
 from ._base import OPERATORS, Blob, Operator, get_operator, register_operator
 from .custom.build import compile_pyx, extension
@@ -26,6 +27,7 @@ __all__ = [
     "NumpyOp",
     "OpReq",
     "Operator",
+    "OperatorArguments",
     "OperatorProperty",
     "PythonOp",
     "ResourceRequest",
@@ -38,6 +40,7 @@ __all__ = [
     "extension",
     "get_all_registered_operators",
     "get_operator",
+    "get_operator_arguments",
     "image",
     "linalg",
     "loss",

@@ -99,7 +99,7 @@ def docstring(entry, array="NDArray"):
         sentence = about.get(name, "State, read and written in place.")
         lines += [f"{name} : {array}", f"    {sentence}"]
     for name, field in fields.items():
-        lines.append(f"{name} : {_about_type(field)}")
+        lines.append(f"{name} : {about_type(field)}")
         if field.doc:
             lines.append(f"    {field.doc}")
     if array == "NDArray":
@@ -121,7 +121,8 @@ def _about_input(name):
     }.get(name, f"Input `{name}`.")
 
 
-def _about_type(field):
+def about_type(field):
+    """What a parameter may be: its kind, and its default."""
     choices = getattr(field, "choices", None)
     kind = "{" + ", ".join(map(repr, choices)) + "}" if choices else field.kind
     if field.default is REQUIRED:

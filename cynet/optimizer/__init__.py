@@ -1,6 +1,7 @@
 """Optimizers: rules that change weights along gradients, by name or by class."""
 
 from .adaptive import FTML, AdaDelta, AdaGrad, Adam, Adamax, AdamW, Ftrl, Nadam, RMSProp
+from . import contrib
 from .base import Optimizer, Test, create, register
 from .large_batch import LAMB, LARS, LBSGD
 from .sgd import DCASGD, NAG, SGD, SGLD, Signum, ccSGD
@@ -28,6 +29,7 @@ __all__ = [
     "Test",
     "Updater",
     "ccSGD",
+    "contrib",
     "create",
     "get_updater",
     "register",

@@ -132,6 +132,7 @@ class Optimizer:
         self.set_lr_mult({})
         self.set_wd_mult({})
 
+    opt_registry = OPTIMIZERS.table
     create_optimizer = staticmethod(create)
     register = staticmethod(register)
 

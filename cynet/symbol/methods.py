@@ -92,6 +92,10 @@ class OperatorMethods:
 
     __slots__ = ()
 
+    def as_nd_ndarray(self):
+        """This symbol: it is of the classic face already."""
+        return self
+
     def astype(self, dtype):
         """This symbol's values in another type: operator Cast."""
         return function_of("cast", get_operator("Cast"))(self, dtype=dtype)

@@ -46,10 +46,13 @@ from .compare import (
 )
 from .datasets import (
     download,
+    download_model,
     get_bz2_data,
     get_cifar10,
+    get_im2rec_path,
     get_mnist,
     get_mnist_iterator,
+    get_mnist_pkl,
     get_mnist_ubyte,
     get_zip_data,
 )
@@ -60,6 +63,7 @@ from .generators import (
     var_check,
     verify_generator,
 )
+from .hybrid import check_gluon_hybridize_consistency
 from .tolerances import (
     assert_allclose,
     assert_almost_equal_ignore_nan,
@@ -101,6 +105,7 @@ __all__ = [
     "assign_each2",
     "checkShapes",
     "check_consistency",
+    "check_gluon_hybridize_consistency",
     "check_numeric_gradient",
     "check_speed",
     "check_symbolic_backward",
@@ -118,6 +123,7 @@ __all__ = [
     "default_rtols",
     "discard_stderr",
     "download",
+    "download_model",
     "effective_dtype",
     "environment",
     "gen_buckets_probs_with_ppf",
@@ -127,8 +133,10 @@ __all__ = [
     "get_etol",
     "get_identity_mat",
     "get_identity_mat_batch",
+    "get_im2rec_path",
     "get_mnist",
     "get_mnist_iterator",
+    "get_mnist_pkl",
     "get_mnist_ubyte",
     "get_rtol",
     "get_tolerance",

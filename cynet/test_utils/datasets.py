@@ -7,6 +7,7 @@ import hashlib
 import io
 import logging
 import os
+import pickle
 import urllib.parse
 import zlib
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..base import config
 from ..base.errors import ArgumentError, FileError, FormatError, MissingFileError, shown
-from ..base.files import naming, read_file, write_atomically
+from ..base.files import file_name, naming, read_file, write_atomically
 from ..base.guard import guarded
 from ..io import MNISTIter, read_idx
 
@@ -256,6 +257,76 @@ def get_mnist_ubyte() -> None:
         if str(path).endswith(".gz"):
             content = _unpacked(content)
         write_atomically(folder / name, content)
+
+
+@guarded
+def get_mnist_pkl() -> None:
+    """Put MNIST into ``data/mnist.pkl.gz``: a pickle of three pairs (images, classes).
+
+    They are for training (50,000), validation and tests (10,000 each); images are (n, 784) of
+    float32 from 0 to 1, classes of int64.
+    """
+    target = Path("data") / "mnist.pkl.gz"
+    if target.exists():
+        return
+    with naming("make the folder", target.parent):
+        target.parent.mkdir(exist_ok=True)
+    mnist = get_mnist()
+
+    def pair(part, rows):
+        images, classes = mnist[f"{part}_data"][rows], mnist[f"{part}_label"][rows]
+        return images.reshape(len(images), 28 * 28), classes.astype(np.int64)
+
+    parts = (
+        pair("train", slice(None, 50_000)),
+        pair("train", slice(50_000, None)),
+        pair("test", slice(None)),
+    )
+    write_atomically(target, gzip.compress(pickle.dumps(parts, protocol=2), 1))
+
+
+@guarded
+def download_model(
+    model_name: str, dst_dir: FileName = "./", meta_info: dict[str, dict[str, str]] | None = None
+) -> tuple[str | None, int]:
+    """Fetch the symbol and the parameters of a network.
+
+    Parameters
+    ----------
+    model_name : str
+    dst_dir : str
+        Folder of the files.
+    meta_info : dict
+        For each name the addresses ``{"symbol": ..., "params": ...}``. MXNet's own server is gone,
+        so there is no default.
+
+    Returns
+    -------
+    (str, int)
+        What ``mx.model.load_checkpoint`` takes; ``(None, 0)`` for a name that `meta_info` lacks.
+    """
+    if meta_info is None:
+        raise ArgumentError(
+            f"download_model: give meta_info, the addresses of {shown(model_name)}; the server that"
+            " MXNet loads from is gone"
+        )
+    if model_name not in meta_info:
+        return None, 0
+    prefix = os.path.join(file_name(dst_dir, "download_model: dst_dir"), model_name)
+    for kind, end in (("symbol", "-symbol.json"), ("params", "-0000.params")):
+        if kind not in meta_info[model_name]:
+            raise ArgumentError(f"download_model: meta_info of {model_name} has no {kind!r}")
+        download(meta_info[model_name][kind], fname=prefix + end)
+    return prefix, 0
+
+
+@guarded
+def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
+    """The path of the program that packs images into records (``python PATH ...``).
+
+    `home_env` is MXNet's; the program is the one that belongs to this cynet.
+    """
+    return str(Path(__file__).parent.parent / "tools" / "im2rec.py")
 
 
 @guarded

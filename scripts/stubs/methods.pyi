@@ -7,6 +7,8 @@ from .symbol import Symbol
 class OperatorMethods:
     """The methods of Symbol that are operators with the symbol as first input."""
 
+    def as_nd_ndarray(self) -> Symbol:
+        """This symbol: it is of the classic face already."""
     def astype(self, dtype: DTypeLike) -> Symbol:
         """This symbol's values in another type: operator Cast."""
     def expand_dims(

@@ -133,3 +133,51 @@ def test_init_trainer_wants_init(monkeypatch):
     net.initialize()
     with pytest.raises(mx.MXNetError, match=r"amp\.init"):
         amp.init_trainer(mx.gluon.Trainer(net.collect_params(), "sgd"))
+
+
+def test_the_scaler_by_itself():
+    """Figures of MXNet 1.9.1's, whose new scale holds one call later."""
+    scaler = mx.contrib.amp.loss_scaler.LossScaler()
+    weight = mx.gluon.Parameter("w", shape=(2,))
+    weight.initialize()
+    assert scaler.loss_scale == 65536
+    for factor, overflow, scale in ((np.inf, True, 32768), (2.0, False, 32768)):
+        with mx.autograd.record():
+            loss = (weight.data() * factor).sum()
+        loss.backward()
+        assert (scaler.has_overflow([weight]), scaler.loss_scale) == (overflow, scale)
+    for _ in range(1999):
+        scaler.has_overflow([])
+    assert scaler.loss_scale == 65536
+
+
+def test_buckets(rng):
+    def sym_gen(length):
+        net = mx.sym.Reshape(mx.sym.sum(mx.sym.var("data"), axis=1), shape=(-1, 3))
+        net = mx.sym.FullyConnected(net, num_hidden=2, name="fc")
+        return mx.sym.SoftmaxOutput(net, name="softmax"), ("data",), ("softmax_label",)
+
+    plain = mx.mod.BucketingModule(sym_gen, default_bucket_key=5)
+    plain.bind([("data", (4, 5, 3))], [("softmax_label", (4,))])
+    plain.init_params(mx.init.Uniform(1))
+    half = amp.amp.convert_bucketing_module(plain, cast_optional_params=True)
+    half.bind([("data", (4, 5, 3))], [("softmax_label", (4,))], for_training=False)
+    weights = [module.get_params()[0]["fc_weight"].asnumpy() for module in (plain, half)]
+    np.testing.assert_array_equal(weights[1], weights[0].astype("float16"))
+    for length in (5, 2):
+        batch = mx.io.DataBatch(
+            [mx.nd.array(rng.normal(size=(4, length, 3)))],
+            [mx.nd.zeros(4)],
+            bucket_key=length,
+            provide_data=[("data", (4, length, 3))],
+            provide_label=[("softmax_label", (4,))],
+        )
+        outputs = []
+        for module in (plain, half):
+            module.forward(batch, is_train=False)
+            outputs.append(module.get_outputs()[0].asnumpy())
+        np.testing.assert_allclose(outputs[1], outputs[0], rtol=1e-2, atol=1e-3)
+        assert (outputs[0] != outputs[1]).any()
+    assert "amp_cast" in half.symbol.tojson(remove_amp_cast=False)
+    with pytest.raises(mx.base.MXNetError, match="takes a BucketingModule, got"):
+        amp.convert_bucketing_module(sym_gen)

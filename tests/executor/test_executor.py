@@ -317,6 +317,36 @@ def test_wrong_calls_say_what_is_wrong():
         executor.backward(mx.nd.ones((3,)))
 
 
+def test_a_view_of_a_loss_needs_no_gradient_from_outside(rng):
+    """Outputs behind losses, as object detectors have them; losses ignore what comes from there."""
+    data, label = rng.normal(size=(4, 3)).astype("f"), np.float32([2, 0, 1, 1])
+    given, classes = mx.sym.Variable("data"), mx.sym.Variable("label")
+    loss = mx.sym.SoftmaxOutput(given, classes)
+    views = mx.sym.Group(
+        [
+            mx.sym.Reshape(loss, shape=(1, -1, 3)),
+            mx.sym.BlockGrad(classes),
+            mx.sym.sum(mx.sym.square(loss)),
+            mx.sym.Reshape(mx.sym.MakeLoss(2 * given), shape=(-1,)),
+        ]
+    )
+    executor = views.bind(
+        mx.cpu(),
+        {"data": mx.nd.array(data), "label": mx.nd.array(label)},
+        args_grad={"data": mx.nd.zeros((4, 3))},
+    )
+    executor.forward(is_train=True)
+    executor.backward()
+    e = np.exp(data - data.max(1, keepdims=True))
+    expected = e / e.sum(1, keepdims=True) - np.eye(3)[label.astype(int)] + 2
+    np.testing.assert_allclose(executor.grad_dict["data"].asnumpy(), expected, rtol=1e-5)
+    with pytest.raises(ArgumentError, match="is no loss"):  # but beside one it does
+        both = mx.sym.Group([loss, given * 2])
+        executor = both.simple_bind(mx.cpu(), data=(4, 3))
+        executor.forward(is_train=True)
+        executor.backward()
+
+
 def test_shapes_of_names_that_the_symbol_has_not():
     """An inner layer bound with the shapes of the whole network, as scripts do it."""
     inner = _mlp().get_internals()["fc1_output"]

@@ -120,3 +120,9 @@ def test_names():
         mx.kv.KVStoreBase().pushpull("a", mx.nd.ones(1))
     with pytest.raises(ValueError, match="several processes.*'device' trains on all devices"):
         mx.kv.create("dist_sync")
+
+
+def test_there_are_no_servers():
+    server = mx.kvstore.KVStoreServer(mx.kv.create("local"))
+    with pytest.raises(mx.base.MXNetError, match="no key-value store over several machines"):
+        server.run()

@@ -122,6 +122,22 @@ def test_composite_updates_all_and_resets():
         metric.get_metric(5)
 
 
+def test_a_metric_that_defines_its_own_pairs():
+    """Without global mean its pairs are asked for, however `get` returns them."""
+
+    class Two(mx.metric.EvalMetric):
+        def update(self, labels, preds):
+            pass
+
+        def get(self):
+            return zip(("a", 1.0), ("b", 2.0))  # two tuples
+
+        def get_name_value(self):
+            return list(zip(*self.get()))
+
+    assert Two("two").get_global_name_value() == [("a", 1.0), ("b", 2.0)]
+
+
 def test_update_dict_picks_by_name():
     label, pred = np.array([0, 1]), np.array([[0.3, 0.7], [0.2, 0.8]])
     metric = mx.metric.create("acc", output_names=["a"], label_names=["l"])

@@ -78,3 +78,21 @@ def test_refused():
     mod.init_params()
     with pytest.raises(ArgumentError, match="bucket_key"):
         mod.forward(mx.io.DataBatch([mx.nd.ones((4, 12))]))
+
+
+def test_load_dict(rng):
+    """Symbols and parameters that a script has in its hands."""
+    mod = mx.mod.BucketingModule(sym_gen, default_bucket_key=6)
+    mod.bind([("data", (4, 12))], [("softmax_label", (4,))])
+    mod.init_params(mx.init.Uniform(1))
+    arg_params, aux_params = mod.get_params()
+    again = mx.mod.BucketingModule.load_dict(
+        {6: sym_gen(6)[0]}, arg_params=arg_params, aux_params=aux_params, context=mx.cpu(1)
+    )
+    again.bind([("data", (4, 12))], [("softmax_label", (4,))], for_training=False)
+    for name, array in again.get_params()[0].items():
+        np.testing.assert_array_equal(array.asnumpy(), arg_params[name].asnumpy())
+    untrained = mx.mod.BucketingModule.load_dict(sym_gen=sym_gen, default_bucket_key=6)
+    assert not untrained.params_initialized
+    with pytest.raises(ArgumentError, match="give a sym_gen, or in sym_dict the symbol"):
+        mx.mod.BucketingModule.load_dict({6: sym_gen(6)[0]}, default_bucket_key=4)

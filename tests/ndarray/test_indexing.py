@@ -271,3 +271,16 @@ def test_large_copies_begin_and_end_anywhere(dtype):
         for part in (target, wanted):
             part[3 + begin : 3 + n - end] = (given if part is target else source)[begin : n - end]
         np.testing.assert_array_equal(target.asnumpy(), wanted)
+
+
+def test_slice_assign():
+    """As MXNet's: parts of the array itself."""
+    array = mx.nd.zeros((4, 5))
+    again = array.slice_assign(mx.nd.ones((2, 2)), (1, 1), (3, 3), (None, None))
+    assert again is array
+    array.slice_assign_scalar(5, (0, None), (1, 2), ())
+    expected = np.zeros((4, 5))
+    expected[1:3, 1:3], expected[0:1, :2] = 1, 5
+    np.testing.assert_array_equal(array.asnumpy(), expected)
+    with pytest.raises(mx.base.MXNetError, match="as long as each other"):
+        array.slice_assign_scalar(5, (0,), (1, 2), ())

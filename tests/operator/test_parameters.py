@@ -276,3 +276,15 @@ def test_the_other_face():
     with pytest.raises(ValueError, match=r"weight has shape \(4, 3, 3, 3\), expected .*5, 5\)"):
         weight, bias = mx.nd.ones((4, 3, 3, 3)), mx.nd.ones((4,))
         mx.nd.Convolution(mx.nd.ones((1, 3, 8, 8)), weight, bias, kernel=(5, 5), num_filter=4)
+
+
+def test_what_an_operator_takes():
+    found = mx.operator.get_operator_arguments("Convolution")
+    assert found.names[:5] == ["data", "weight", "bias", "kernel", "stride"]
+    assert found.narg == len(found.names) == len(found.types)
+    kinds = dict(zip(found.names, found.types))
+    assert kinds["data"] == "NDArray-or-Symbol" and "required" in kinds["kernel"]
+    assert "optional, default=1" in kinds["num_group"]
+    assert mx.operator.get_operator_arguments("Concat").types[0] == "NDArray-or-Symbol[]"
+    with pytest.raises(mx.base.MXNetError, match="Convolutoin"):
+        mx.operator.get_operator_arguments("Convolutoin")

@@ -82,3 +82,21 @@ def test_consistency(product):
         )
     with pytest.raises(ArgumentError):
         UTILS.check_consistency(product, entries[:1])
+
+
+def test_hybridize_consistency(rng):
+    data = [mx.nd.array(rng.normal(size=(3, 4)))]
+    check = UTILS.check_gluon_hybridize_consistency
+    check(lambda **names: mx.gluon.nn.Dense(2, activation="tanh", **names), data)
+    check(lambda **names: mx.gluon.nn.HybridLambda("relu", **names), data, lambda x: x.clip(0))
+
+    class Moody(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return x * (1 if F is mx.nd else 1.01)
+
+    with pytest.raises(AssertionError, match="output, hybridized"):
+        check(Moody, data)
+    with pytest.raises(AssertionError, match="numpy_func"):
+        check(lambda **names: mx.gluon.nn.HybridLambda("relu", **names), data, lambda x: x)
+    with pytest.raises(ArgumentError, match="data_l has no input"):
+        check(Moody, [])

@@ -2,8 +2,10 @@
 
 import gzip
 import hashlib
+import pickle
 import struct
 import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -150,6 +152,42 @@ def test_files_of_mnist_are_put_into_data(tmp_path, monkeypatch, contents, packe
     mx.test_utils.get_mnist_ubyte()
     found = {path.name: path.read_bytes() for path in (tmp_path / "here" / "data").iterdir()}
     assert found == contents
+
+
+def test_pickle_of_mnist(tmp_path, monkeypatch, contents):
+    write(tmp_path / "mnist", contents)
+    monkeypatch.setenv("CYNET_DATA_DIR", str(tmp_path))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    mx.test_utils.get_mnist_pkl()
+    with gzip.open(tmp_path / "here" / "data" / "mnist.pkl.gz") as file:
+        train, validation, test = pickle.load(file)
+    mnist = mx.test_utils.get_mnist()
+    count = len(mnist["train_label"])
+    assert len(train[0]) == min(count, 50_000) and len(validation[0]) == max(count - 50_000, 0)
+    assert test[0].dtype == np.float32 and test[1].dtype == np.int64
+    np.testing.assert_array_equal(test[0], mnist["test_data"].reshape(-1, 784))
+    np.testing.assert_array_equal(train[1], mnist["train_label"][:50_000])
+
+
+def test_a_model(tmp_path, monkeypatch):
+    asked = []
+
+    def answer(url, fname):
+        asked.append((url, Path(fname).name))
+
+    monkeypatch.setattr(module, "download", answer)
+    info = {"net": {"symbol": "http://e.org/a", "params": "http://e.org/b"}}
+    prefix, epoch = mx.test_utils.download_model("net", tmp_path, info)
+    assert (Path(prefix), epoch) == (tmp_path / "net", 0)
+    wanted = [("http://e.org/a", "net-symbol.json"), ("http://e.org/b", "net-0000.params")]
+    assert asked == wanted
+    assert mx.test_utils.download_model("other", tmp_path, info) == (None, 0)
+    with pytest.raises(ArgumentError, match="give meta_info"):
+        mx.test_utils.download_model("net")
+    with pytest.raises(ArgumentError, match="has no 'params'"):
+        mx.test_utils.download_model("net", tmp_path, {"net": {"symbol": "http://e.org/a"}})
+    assert Path(mx.test_utils.get_im2rec_path()).name == "im2rec.py"
 
 
 def test_real_mnist(mnist_dir):

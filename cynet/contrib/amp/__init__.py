@@ -2,7 +2,12 @@
 
 from . import amp
 from .amp import init
-from .convert import convert_hybrid_block, convert_model, convert_symbol
+from .convert import (
+    convert_bucketing_module,
+    convert_hybrid_block,
+    convert_model,
+    convert_symbol,
+)
 from .lists import (
     list_conditional_fp32_ops,
     list_fp32_ops,
@@ -12,11 +17,12 @@ from .lists import (
     list_lp16_use_fp32_params,
     list_widest_type_cast,
 )
-from .scaler import LossScaler, init_trainer, scale_loss, unscale
+from .loss_scaler import LossScaler, init_trainer, scale_loss, unscale
 
 __all__ = [
     "LossScaler",
     "amp",
+    "convert_bucketing_module",
     "convert_hybrid_block",
     "convert_model",
     "convert_symbol",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ... import symbol as sym
 from ...gluon.block.hybridized import install_conversion
+from .convert import convert_bucketing_module as convert_bucketing_module  # MXNet has it here
 from .convert import convert_symbol
 
 if TYPE_CHECKING:

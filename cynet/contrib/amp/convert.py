@@ -8,6 +8,7 @@ from ... import gluon
 from ... import symbol as sym
 from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
 from ...context import current_context
+from ...module import BucketingModule
 from ...operator import OPERATORS
 from ...symbol import Symbol
 from ...symbol.node import Node, topological_order
@@ -202,6 +203,51 @@ def convert_model(
         for name in _read_in_float16(new) & arguments.keys():
             arguments[name] = arguments[name].astype(LOW)
     return new, arguments, dict(aux_params)
+
+
+def convert_bucketing_module(
+    bucketing_mod: BucketingModule,
+    target_dtype: str = "float16",
+    target_dtype_ops: Sequence[str] | None = None,
+    fp32_ops: Sequence[str] | None = None,
+    conditional_fp32_ops: Sequence[tuple[str, str, Sequence[str]]] | None = None,
+    excluded_sym_names: Sequence[str] | None = None,
+    cast_optional_params: bool = False,
+) -> BucketingModule:
+    """A BucketingModule whose buckets compute in mixed precision, with the same parameters.
+
+    Parameters
+    ----------
+    bucketing_mod : BucketingModule
+        With parameters. Buckets that it has not met are converted when they are.
+    target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names
+        See `convert_symbol`.
+    cast_optional_params : bool
+        See `convert_model`; of the default bucket's symbol.
+
+    Returns
+    -------
+    BucketingModule
+        To be bound.
+    """
+    if not isinstance(bucketing_mod, BucketingModule):
+        raise ArgumentTypeError(
+            f"convert_bucketing_module takes a BucketingModule, got {shown(bucketing_mod)}"
+        )
+    rules = target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names
+
+    def generate(key):
+        symbol, *names = bucketing_mod._generate(key)
+        return convert_symbol(symbol, *rules), *names
+
+    key = bucketing_mod._default_bucket_key
+    symbol = bucketing_mod._generate(key)[0]
+    _, arguments, states = convert_model(
+        symbol, *bucketing_mod.get_params(), *rules, cast_optional_params
+    )
+    return BucketingModule.load_dict(
+        None, generate, key, arguments, states, **bucketing_mod._settings
+    )
 
 
 def _read_in_float16(symbol):

@@ -25,11 +25,11 @@ class HookHandle:
         self._hooks = None
         self._number = None
 
-    def attach(self, hooks: dict[int, Any], hook: Any) -> None:
-        """Put `hook` among `hooks`."""
-        self._hooks = weakref.ref(hooks)
+    def attach(self, hooks_dict: dict[int, Any], hook: Any) -> None:
+        """Put `hook` among `hooks_dict`."""
+        self._hooks = weakref.ref(hooks_dict)
         self._number = next(_numbers)
-        hooks[self._number] = hook
+        hooks_dict[self._number] = hook
 
     def detach(self) -> None:
         """Take the hook away; a second time does nothing."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...base.errors import ArgumentTypeError, BoundsError, UndefinedError, shown
+from ...base.files import file_name
 from ...base.guard import guarded
 from ...ndarray import NDArray
 from ..errors import MismatchError
@@ -75,7 +77,7 @@ class Dataset:
         lazy : bool
             Call it whenever a sample is asked for; False calls it once for all now.
         """
-        out = _Transformed(self, fn)
+        out = _LazyTransformDataset(self, fn)
         return out if lazy else SimpleDataset(list(out))
 
     def transform_first(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
@@ -178,7 +180,7 @@ class _Sampled(Dataset):
         return self._dataset[index]
 
 
-class _Transformed(Dataset):
+class _LazyTransformDataset(Dataset):
     """A function of the samples of another dataset."""
 
     def __init__(self, dataset, fn):
@@ -202,3 +204,33 @@ class _First:
 
     def __call__(self, first, *others):
         return (self._fn(first), *others) if others else self._fn(first)
+
+
+class _DownloadedDataset(Dataset):
+    """Samples and labels in memory, as `_get_data` of a subclass reads them.
+
+    Parameters
+    ----------
+    root : str
+        Folder of its files.
+    transform : callable or None
+        A function of a sample and its label.
+    """
+
+    def __init__(self, root, transform):
+        self._root = os.path.expanduser(file_name(root, "root: a folder"))
+        self._transform = transform
+        self._data = self._label = None
+        self._get_data()
+
+    def _get_data(self):
+        """Set ``self._data``, an NDArray or sequence, and ``self._label``, as long."""
+        raise UndefinedError(f"{type(self).__name__} defines no _get_data")
+
+    def __getitem__(self, idx):
+        if self._transform is not None:
+            return self._transform(self._data[idx], self._label[idx])
+        return self._data[idx], self._label[idx]
+
+    def __len__(self):
+        return len(self._label)

@@ -250,9 +250,8 @@ class ParameterDict:
                     f" '{restore_prefix}'"
                 )
         arrays = named_arrays(filename)
-        arrays = {_bare(restore_prefix, name): each for name, each in arrays.items()}
         self.load_dict(
-            arrays, ctx, allow_missing, ignore_extra, f" in file: {filename}", cast_dtype,
+            arrays, ctx, allow_missing, ignore_extra, restore_prefix, filename, cast_dtype,
             dtype_source,
         )  # fmt: skip
 
@@ -262,11 +261,17 @@ class ParameterDict:
         ctx: Contexts | None = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
-        source: str = "",
+        restore_prefix: str = "",
+        filename: FileName | None = None,
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """Fill the parameters from a dict of arrays by whole name."""
+        """Fill the parameters from a dict of arrays by name; see `load`.
+
+        `filename` says in errors where the dict is from.
+        """
+        source = "" if filename is None else f" in file: {filename}"
+        param_dict = {_bare(restore_prefix, name): each for name, each in param_dict.items()}
         if not allow_missing:
             for name in self.keys():
                 if name not in param_dict:

@@ -1,6 +1,9 @@
-"""The cells, where MXNet has them: ``from mxnet.gluon.rnn.rnn_cell import LSTMCell``."""
+"""The cells, where MXNet has them: ``from mxnet.gluon.rnn.rnn_cell import LSTMCell``.
 
-from .cell import HybridRecurrentCell, RecurrentCell
+Also the helpers that cells of users' own import from there.
+"""
+
+from .cell import HybridRecurrentCell, RecurrentCell, merged, steps_of
 from .cells import GRUCell, LSTMCell, RNNCell
 from .modifiers import DropoutCell, ModifierCell, ResidualCell, ZoneoutCell
 from .stacks import BidirectionalCell, HybridSequentialRNNCell, SequentialRNNCell
@@ -19,3 +22,39 @@ __all__ = [
     "SequentialRNNCell",
     "ZoneoutCell",
 ]
+
+
+def _format_sequence(length, inputs, layout, merge, in_layout=None):
+    """Inputs of `unroll` as one array or as a list of steps.
+
+    Parameters
+    ----------
+    length : int or None
+    inputs : array, or list of one (batch, size) for each step
+    layout : str
+        ``'NTC'`` or ``'TNC'``, of the array that is returned.
+    merge : bool or None
+        True: one array; False: a list; None: as they are.
+    in_layout : str, optional
+        Of `inputs`; `layout` by default.
+
+    Returns
+    -------
+    (inputs, axis of time, mx.nd or mx.sym, batch size)
+        The batch size of symbols is 0.
+    """
+    given = in_layout or layout
+    F, steps, batch_size = steps_of(length, inputs, given)
+    axis = layout.find("T")
+    if isinstance(inputs, (list, tuple)):
+        return (merged(F, steps, layout) if merge else inputs), axis, F, batch_size
+    if merge is False:
+        return steps, axis, F, batch_size
+    if given.find("T") != axis:
+        inputs = F.swapaxes(inputs, dim1=axis, dim2=given.find("T"))
+    return inputs, axis, F, batch_size
+
+
+def _get_begin_state(cell, F, begin_state, inputs, batch_size):
+    """`begin_state`, or zeros of a cell for these inputs, one array or a list of steps."""
+    return cell._states(F, begin_state, inputs, batch_size)

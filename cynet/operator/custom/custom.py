@@ -135,6 +135,18 @@ class CustomOpProp:
             ["default"] * len(self.list_auxiliary_states()),
         )
 
+    def infer_storage_type_backward(
+        self,
+        ograd_stype: list[str],
+        in_stype: list[str],
+        out_stype: list[str],
+        igrad_stype: list[str],
+        aux_stype: list[str],
+    ) -> tuple[Sequence[Any], ...]:
+        """Storage types of what backward reads and writes; cynet's arrays are all ``'default'``."""
+        given = ograd_stype, in_stype, out_stype, igrad_stype, aux_stype
+        return tuple(["default"] * len(each) for each in given)
+
     def list_arguments(self) -> list[str]:
         """Names of the inputs."""
         return ["data"]

@@ -249,3 +249,17 @@ def test_compose():
     assert transforms.Compose([lambda x: x + 1, transforms.Cast("float64")])(nd.ones(1)).dtype == (
         np.float64
     )
+
+
+def test_a_dataset_of_files(tmp_path):
+    """What data sets of users' own derive from."""
+
+    class Squares(mx.gluon.data.dataset._DownloadedDataset):
+        def _get_data(self):
+            self._data, self._label = mx.nd.arange(4), [n * n for n in range(4)]
+
+    data = Squares(str(tmp_path), None)
+    assert len(data) == 4 and data[3][1] == 9 and data._root == str(tmp_path)
+    assert Squares("~", lambda x, y: y + 1)[2] == 5
+    with pytest.raises(NotImplementedError, match="defines no _get_data"):
+        mx.gluon.data.dataset._DownloadedDataset(str(tmp_path), None)

@@ -83,3 +83,23 @@ def test_a_graph_serves_batches_of_any_size(kind, rng):
             x = mx.nd.random.normal(shape=(n, 4, 6))
             out = net(x, mx.nd.full((n,), 3))[0].asnumpy()
             np.testing.assert_allclose(out, wanted.setdefault(n, out), rtol=1e-5, atol=1e-6)
+
+
+def test_sequences_for_cells_of_ones_own(rng):
+    """The helpers that MXNet's cells have, for users' cells; values as of MXNet 1.9.1."""
+    form, begin = mx.gluon.rnn.rnn_cell._format_sequence, mx.gluon.rnn.rnn_cell._get_begin_state
+    values = rng.normal(size=(2, 3, 4)).astype("f")
+    array = mx.nd.array(values)
+    whole, axis, face, size = form(3, array, "NTC", None)
+    assert whole is array and (axis, face, size) == (1, mx.nd, 2)
+    steps, axis, _, _ = form(3, array, "TNC", False, "NTC")
+    assert axis == 0 and len(steps) == 3
+    np.testing.assert_array_equal(steps[1].asnumpy(), values[:, 1])
+    turned = form(3, array, "TNC", True, "NTC")[0]
+    np.testing.assert_array_equal(turned.asnumpy(), values.swapaxes(0, 1))
+    joined = form(3, steps, "NTC", True)[0]
+    np.testing.assert_array_equal(joined.asnumpy(), values)
+    symbols, _, face, size = form(3, mx.sym.var("x"), "NTC", False)
+    assert len(symbols) == 3 and face is mx.sym and size == 0
+    states = begin(mx.gluon.rnn.LSTMCell(5), mx.nd, None, steps, 2)
+    assert [state.shape for state in states] == [(2, 5), (2, 5)]

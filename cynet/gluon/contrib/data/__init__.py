@@ -1,6 +1,6 @@
-"""mx.gluon.contrib.data: a sampler at intervals."""
+"""mx.gluon.contrib.data: a sampler at intervals, texts."""
 
-from . import sampler
+from . import sampler, text
 from .sampler import IntervalSampler
 
-__all__ = ["IntervalSampler", "sampler"]
+__all__ = ["IntervalSampler", "sampler", "text"]

@@ -11,11 +11,11 @@ import numpy as np
 from .... import ndarray as nd
 from ....base import config
 from ....base.errors import FormatError, MissingFileError, UndefinedError
-from ....base.files import file_name, read_file
+from ....base.files import read_file
 from ....base.guard import guarded
 from ....io import read_idx
 from ....test_utils import datasets as files
-from ..dataset import Dataset
+from ..dataset import _DownloadedDataset
 from .images import ImageFolderDataset, ImageRecordDataset
 
 if TYPE_CHECKING:
@@ -36,12 +36,10 @@ _HOME = "~/.mxnet/datasets/"
 _LARGEST = 1 << 30  # bytes of a member of an archive
 
 
-class _Images(Dataset):
+class _Images(_DownloadedDataset):
     """Images and labels in memory."""
 
-    def __init__(self, root, transform):
-        self._root = os.path.expanduser(file_name(root, "root: a folder"))
-        self._transform = transform
+    def _get_data(self):
         images, labels = self._read()
         self._data = nd.array(images, dtype="uint8")
         self._label = labels.astype(np.int32)
@@ -49,14 +47,6 @@ class _Images(Dataset):
     def _read(self):
         """(images (N, H, W, C) of uint8, labels (N,)) as NumPy arrays."""
         raise UndefinedError(f"{type(self).__name__} defines no _read")
-
-    def __getitem__(self, idx):
-        if self._transform is not None:
-            return self._transform(self._data[idx], self._label[idx])
-        return self._data[idx], self._label[idx]
-
-    def __len__(self):
-        return len(self._label)
 
     def _fields(self):
         """Arrays of which a batch may be taken at once, and that a sample is a tuple."""

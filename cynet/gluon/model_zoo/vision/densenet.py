@@ -103,11 +103,12 @@ class DenseNet(Network):
             self.output = nn.Dense(classes)
 
 
-_LAYERS = {
-    121: (64, 32, (6, 12, 24, 16)),
-    161: (96, 48, (6, 12, 36, 24)),
-    169: (64, 32, (6, 12, 32, 32)),
-    201: (64, 32, (6, 12, 48, 32)),
+# number of layers -> (first channels, growth rate, layers of each stage); scripts read this table
+densenet_spec = {
+    121: (64, 32, [6, 12, 24, 16]),
+    161: (96, 48, [6, 12, 36, 24]),
+    169: (64, 32, [6, 12, 32, 32]),
+    201: (64, 32, [6, 12, 48, 32]),
 }
 
 
@@ -133,7 +134,7 @@ def get_densenet(
     **kwargs
         bn_size, dropout, classes, prefix, params.
     """
-    settings = chosen(_LAYERS, num_layers, "num_layers")
+    settings = chosen(densenet_spec, num_layers, "num_layers")
     return made(DenseNet(*settings, **kwargs), f"densenet{num_layers}", pretrained, ctx, root)
 
 

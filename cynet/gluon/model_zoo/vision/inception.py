@@ -113,6 +113,25 @@ def _e(prefix):
     )
 
 
+@guarded
+def make_aux(classes: int) -> nn.HybridSequential:
+    """The classifier that helps to train the lower layers: of features (N, 768, 17, 17) scores
+    (N, classes).
+
+    >>> make_aux(10)[-1]
+    Dense(None -> 10, linear)
+    """
+    out = nn.HybridSequential(prefix="")
+    out.add(
+        nn.AvgPool2D(5, strides=3),
+        _conv(128),
+        _conv(768, 5),
+        nn.Flatten(),
+        nn.Dense(classes),
+    )
+    return out
+
+
 @guarded(but=("hybrid_forward",))
 class Inception3(Network):
     """Inception v3, for 299x299.

@@ -317,19 +317,20 @@ class ResNetV2(_ResNet):
             self.output = nn.Dense(classes, in_units=channels[-1])
 
 
-_BASIC = (64, 64, 128, 256, 512)
-_BOTTLENECK = (64, 256, 512, 1024, 2048)
-_LAYERS = {
-    18: ((2, 2, 2, 2), _BASIC),
-    34: ((3, 4, 6, 3), _BASIC),
-    50: ((3, 4, 6, 3), _BOTTLENECK),
-    101: ((3, 4, 23, 3), _BOTTLENECK),
-    152: ((3, 8, 36, 3), _BOTTLENECK),
+# number of layers -> (kind of block, blocks of each stage, channels); scripts read these tables
+resnet_spec = {
+    18: ("basic_block", [2, 2, 2, 2], [64, 64, 128, 256, 512]),
+    34: ("basic_block", [3, 4, 6, 3], [64, 64, 128, 256, 512]),
+    50: ("bottle_neck", [3, 4, 6, 3], [64, 256, 512, 1024, 2048]),
+    101: ("bottle_neck", [3, 4, 23, 3], [64, 256, 512, 1024, 2048]),
+    152: ("bottle_neck", [3, 8, 36, 3], [64, 256, 512, 1024, 2048]),
 }
-_VERSIONS = {
-    1: (ResNetV1, BasicBlockV1, BottleneckV1),
-    2: (ResNetV2, BasicBlockV2, BottleneckV2),
-}
+resnet_net_versions = [ResNetV1, ResNetV2]
+resnet_block_versions = [
+    {"basic_block": BasicBlockV1, "bottle_neck": BottleneckV1},
+    {"basic_block": BasicBlockV2, "bottle_neck": BottleneckV2},
+]
+_VERSIONS = {1: 0, 2: 1}  # places in the two lists
 
 
 @guarded
@@ -363,9 +364,9 @@ def get_resnet(
     >>> net.output
     Dense(512 -> 10, linear)
     """
-    layers, channels = chosen(_LAYERS, num_layers, "num_layers")
-    network, basic, bottleneck = chosen(_VERSIONS, version, "version")
-    block = basic if channels is _BASIC else bottleneck
+    kind, layers, channels = chosen(resnet_spec, num_layers, "num_layers")
+    place = chosen(_VERSIONS, version, "version")
+    network, block = resnet_net_versions[place], resnet_block_versions[place][kind]
     name = f"resnet{num_layers}_v{version}"
     return made(network(block, layers, channels, **kwargs), name, pretrained, ctx, root)
 

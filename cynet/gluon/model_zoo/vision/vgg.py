@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from ....base.typing import FileName
     from ...parameter.parameter import Contexts
 
-_FILTERS = (64, 128, 256, 512, 512)
-_LAYERS = {
-    11: (1, 1, 2, 2, 2),
-    13: (2, 2, 2, 2, 2),
-    16: (2, 2, 3, 3, 3),
-    19: (2, 2, 4, 4, 4),
+# number of layers -> (convolutions of each stage, filters); scripts read this table
+vgg_spec = {
+    11: ([1, 1, 2, 2, 2], [64, 128, 256, 512, 512]),
+    13: ([2, 2, 2, 2, 2], [64, 128, 256, 512, 512]),
+    16: ([2, 2, 3, 3, 3], [64, 128, 256, 512, 512]),
+    19: ([2, 2, 4, 4, 4], [64, 128, 256, 512, 512]),
 }
 
 
@@ -100,9 +100,9 @@ def get_vgg(
     **kwargs
         batch_norm, classes, prefix, params.
     """
-    layers = chosen(_LAYERS, num_layers, "num_layers")
+    layers, filters = chosen(vgg_spec, num_layers, "num_layers")
     name = f"vgg{num_layers}{'_bn' if kwargs.get('batch_norm') else ''}"
-    return made(VGG(layers, _FILTERS, **kwargs), name, pretrained, ctx, root)
+    return made(VGG(layers, filters, **kwargs), name, pretrained, ctx, root)
 
 
 @guarded

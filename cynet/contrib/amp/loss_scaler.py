@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ... import ndarray as nd
 from ...base.errors import ArgumentTypeError, StateError, shown
-from ...gluon import Trainer
 from ...gluon.errors import MismatchError
+from ...gluon.trainer import Trainer
 from . import amp
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ class LossScaler:
     Examples
     --------
     >>> scaler = LossScaler(scale_window=2)
-    >>> scaler.move(overflow=True), scaler.move(False), scaler.move(False)
-    (32768.0, 32768.0, 65536.0)
+    >>> scaler.has_overflow([]), scaler.has_overflow([]), scaler.loss_scale
+    (False, False, 131072.0)
     """
 
     MOST = 2.0**24
@@ -40,7 +40,8 @@ class LossScaler:
         self._factor, self._window, self._unskipped = scale_factor, scale_window, 0
 
     def has_overflow(self, params: Any) -> bool:
-        """Whether a gradient of these Parameters is infinite or NaN; waits for them."""
+        """Whether a gradient of these Parameters is infinite or NaN; waits for them, and moves
+        the scale accordingly."""
         finite = []
         by_kind = {}
         for each in params:
@@ -49,10 +50,11 @@ class LossScaler:
                     by_kind.setdefault((grad.context, grad.dtype), []).append(grad)
         for grads in by_kind.values():
             finite.append(nd.multi_all_finite(*grads, num_arrays=len(grads)))
-        return any(each.asscalar() == 0 for each in finite)
+        overflow = any(each.asscalar() == 0 for each in finite)
+        self._move(overflow)
+        return overflow
 
-    def move(self, overflow: bool) -> float:
-        """The scale after a step with or without an overflow."""
+    def _move(self, overflow):
         if overflow:
             self.loss_scale = max(1.0, self.loss_scale / self._factor)
             self._unskipped = 0
@@ -61,15 +63,14 @@ class LossScaler:
         if self._unskipped == self._window:
             self._unskipped = 0
             self.loss_scale = min(self.MOST, self.loss_scale * self._factor)
-        return self.loss_scale
 
 
-def init_trainer(trainer: Trainer) -> None:
+def init_trainer(optimizer_or_trainer: Trainer) -> None:
     """Let a Trainer leave out steps whose gradients overflow, and scale losses for it.
 
     Parameters
     ----------
-    trainer : gluon.Trainer
+    optimizer_or_trainer : gluon.Trainer
         That updates its parameters itself.
 
     Raises
@@ -77,6 +78,7 @@ def init_trainer(trainer: Trainer) -> None:
     StateError
         Before `init`.
     """
+    trainer = optimizer_or_trainer
     if not isinstance(trainer, Trainer):
         raise ArgumentTypeError(f"amp: init_trainer takes a gluon Trainer, got {shown(trainer)}")
     if not amp._amp_initialized:

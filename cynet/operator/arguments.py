@@ -1,0 +1,53 @@
+"""get_operator_arguments: what an operator takes, for programs that write calls."""
+
+from typing import NamedTuple
+
+from ..base.guard import guarded
+from ._base import get_operator
+from .signature import about_type, describe
+
+__all__ = ["OperatorArguments", "get_operator_arguments"]
+
+_ARRAY = "NDArray-or-Symbol"
+
+
+class OperatorArguments(NamedTuple):
+    """The arguments of an operator: their number, their names and what each may be."""
+
+    narg: int
+    names: list[str]
+    types: list[str]
+
+
+@guarded
+def get_operator_arguments(op_name: str) -> OperatorArguments:
+    """The inputs of an operator, then its parameters.
+
+    Parameters
+    ----------
+    op_name : str
+
+    Returns
+    -------
+    OperatorArguments
+        ``types`` are ``'NDArray-or-Symbol'`` of inputs (with ``[]`` where there may be any number),
+        and sentences as in the documentation.
+
+    Raises
+    ------
+    NotFoundError
+        No operator has that name.
+
+    Examples
+    --------
+    >>> found = get_operator_arguments("Flatten")
+    >>> found.narg, found.names, found.types
+    (1, ['data'], ['NDArray-or-Symbol'])
+    """
+    _, _, variable, fields, inputs = describe(get_operator(op_name))
+    names = ["data"] if variable else list(inputs)
+    types = [f"{_ARRAY}[]"] if variable else [_ARRAY] * len(inputs)
+    for name, field in fields.items():
+        names.append(name)
+        types.append(about_type(field))
+    return OperatorArguments(len(names), names, types)

@@ -1,0 +1,64 @@
+"""mx.optimizer.contrib: GroupAdaGrad."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, ShapeError
+from ..base.guard import guarded
+from ..base.kinds import number
+from .base import Optimizer, register
+
+if TYPE_CHECKING:
+    from ..base.typing import NDArray, State
+
+__all__ = ["GroupAdaGrad"]
+
+
+@register
+@guarded
+class GroupAdaGrad(Optimizer):
+    """AdaGrad with one step size for each row of a weight, as for the rows of an Embedding.
+
+    ``history += mean(grad ** 2)`` over a row, then
+    ``weight -= learning_rate * grad / sqrt(history + eps)``.
+
+    Parameters
+    ----------
+    eps : float
+    **kwargs
+        See :class:`Optimizer`; without weight decay.
+
+    Examples
+    --------
+    >>> rule = GroupAdaGrad(learning_rate=1.0, eps=0)
+    >>> weight, grad = nd.zeros((2, 2)), nd.array([[3, 3], [1, 1]])
+    >>> rule.update(0, weight, grad, rule.create_state(0, weight))
+    >>> weight.asnumpy().tolist()
+    [[-1.0, -1.0], [-1.0, -1.0]]
+    """
+
+    kept = {"float_stable_eps": number()}
+
+    def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.float_stable_eps = eps
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        if len(weight.shape) != 2:
+            raise ShapeError(
+                f"GroupAdaGrad: a weight must have two axes, that of {index!r} has shape"
+                f" {weight.shape}"
+            )
+        return nd.zeros((weight.shape[0], 1), ctx=weight.context, dtype=weight.dtype)
+
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
+        lr, wd, _ = self._step(index)
+        if wd:
+            raise ArgumentError(f"GroupAdaGrad has no weight decay, got wd={wd} for {index!r}")
+        clip = -1.0 if self.clip_gradient is None else self.clip_gradient
+        nd.contrib.group_adagrad_update(
+            weight, grad, state, lr=lr, rescale_grad=self.rescale_grad, clip_gradient=clip,
+            epsilon=self.float_stable_eps, out=weight,
+        )  # fmt: skip

@@ -1,0 +1,95 @@
+"""Every module that MXNet 1.9.1 has for dense arrays is found under its name, with its names."""
+
+import json
+import subprocess
+import sys
+
+# module: names that scripts take from it
+FROM = {
+    "contrib.amp.amp": "init_trainer scale_loss convert_model convert_bucketing_module",
+    "contrib.amp.loss_scaler": "LossScaler",
+    "contrib.onnx": "import_model_ export_model",
+    "contrib.svrg_optimization.svrg_module": "SVRGModule",
+    "contrib.text.embedding": "GloVe register",
+    "executor_manager": "_split_input_slice _load_general _bind_exec _check_arguments",
+    "gluon.block": "HybridBlock _BlockScope _flatten _regroup",
+    "gluon.contrib.data.text": "WikiText2",
+    "gluon.contrib.estimator.event_handler": "TrainBegin",
+    "gluon.contrib.nn.basic_layers": "HybridConcurrent",
+    "gluon.contrib.rnn.conv_rnn_cell": "Conv2DLSTMCell",
+    "gluon.contrib.rnn.rnn_cell": "VariationalDropoutCell",
+    "gluon.data.dataset": "_DownloadedDataset _LazyTransformDataset ArrayDataset",
+    "gluon.data.sampler": "BatchSampler",
+    "gluon.data.vision.datasets": "MNIST",
+    "gluon.data.vision.transforms": "Compose",
+    "gluon.loss": "_apply_weighting _reshape_like",
+    "gluon.model_zoo.vision.densenet": "densenet_spec DenseNet",
+    "gluon.model_zoo.vision.inception": "make_aux",
+    "gluon.model_zoo.vision.resnet": "resnet_spec resnet_net_versions resnet_block_versions",
+    "gluon.model_zoo.vision.vgg": "vgg_spec",
+    "gluon.nn.activations": "Activation",
+    "gluon.nn.basic_layers": "Dense BatchNorm Sequential",
+    "gluon.nn.conv_layers": "Conv2D MaxPool2D GlobalAvgPool2D _Conv",
+    "gluon.parameter": "ParameterDict",
+    "gluon.rnn.rnn_cell": "LSTMCell _format_sequence _get_begin_state",
+    "gluon.rnn.rnn_layer": "LSTM _RNNLayer",
+    "gluon.utils": "split_and_load",
+    "image.detection": "CreateDetAugmenter ImageDetIter",
+    "image.image": "imdecode ImageIter copyMakeBorder",
+    "initializer": "InitDesc",
+    "io.io": "DataDesc NDArrayIter PrefetchingIter",
+    "io.utils": "_init_data",
+    "kvstore.base": "KVStoreBase create",
+    "kvstore.kvstore": "KVStore",
+    "kvstore.kvstore_server": "KVStoreServer",
+    "kvstore_server": "KVStoreServer",
+    "model": "_create_kvstore _multiple_callbacks _update_params BatchEndParam load_checkpoint",
+    "module.base_module": "BaseModule _as_list _check_input_names _parse_data_desc",
+    "module.bucketing_module": "BucketingModule",
+    "module.executor_group": "DataParallelExecutorGroup _merge_multi_context _prepare_group2ctxs",
+    "module.module": "Module",
+    "module.python_module": "PythonLossModule",
+    "ndarray.ndarray": "NDArray array zeros ones concatenate",
+    "ndarray.random": "uniform",
+    "ndarray.utils": "load save",
+    "optimizer.contrib": "GroupAdaGrad",
+    "optimizer.optimizer": "Optimizer SGD get_updater",
+    "rnn.rnn": "save_rnn_checkpoint",
+    "rnn.rnn_cell": "LSTMCell FusedRNNCell",
+    "symbol.op": "Convolution",
+    "symbol.symbol": "Symbol Variable Group var",
+}
+
+
+def test_modules():
+    code = f"""
+import importlib, json
+import cynet
+cynet.install_as_mxnet()
+lacking = []
+for module, names in json.loads({json.dumps(json.dumps(FROM))}).items():
+    try:
+        found = importlib.import_module("mxnet." + module)
+    except ImportError as error:
+        lacking.append(str(error))
+        continue
+    lacking += [f"{{module}}.{{name}}" for name in names.split() if not hasattr(found, name)]
+print(json.dumps(lacking))
+import mxnet.symbol.symbol, mxnet.ndarray.ndarray
+print(mxnet.symbol.symbol.Variable is cynet.sym.Variable, mxnet.symbol.symbol.__name__)
+for wrong in ("contrib.amp.nothing", "module.module.Module"):
+    try:
+        importlib.import_module("mxnet." + wrong)
+    except ImportError as error:
+        print(error)
+try:
+    from mxnet.module.module import Modul
+except ImportError as error:
+    print("ImportError")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    assert lines[:1] == ["[]"], done.stdout + done.stderr
+    assert lines[1] == "True cynet.symbol.symbol"
+    assert lines[2] == "cynet.contrib.amp has no module 'nothing'"
+    assert lines[3:] and lines[-1] == "ImportError"
