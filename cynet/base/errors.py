@@ -115,7 +115,11 @@ class NotFoundError(CynetError, AttributeError, KeyError):
 
 
 class MissingModuleError(CynetError, ModuleNotFoundError):
-    """``import mxnet.x`` of a module that is not here."""
+    """``import mxnet.x`` of a module that is not here; `name` is that of the module."""
+
+    def __init__(self, *args, name=None):  # a RuntimeError's takes no keywords
+        super().__init__(*args)
+        self.name = name
 
 
 class UndefinedError(CynetError, NotImplementedError):
