@@ -58,9 +58,10 @@ stress: $(VENV)/.dev  ## the long tests of the engine, custom operators, random 
 		tests/module/test_kills.py tests/gluon/data/test_kills.py tests/module/test_steady_memory.py tests/examples/test_symbols.py \
 		tests/graph/passes/test_fuse_elementwise.py tests/graph/passes/test_batch_split_random.py tests/graph/test_random_networks.py
 
-fuzz: $(VENV)/.dev  ## random calls of every operator, wrong ones of all else, damaged files (CYNET_FUZZ_CASES=100000 each)
+fuzz: $(VENV)/.dev  ## random calls of every operator, wrong ones of all else, damaged files and graphs (CYNET_FUZZ_CASES=100000 each)
 	$(PY) -m tests.fuzz.files --cases $(or $(CYNET_FUZZ_CASES),100000)
 	$(PY) -m tests.fuzz.calls --cases $(or $(CYNET_FUZZ_CASES),100000)
+	$(PY) -m tests.fuzz.graphs --cases $(or $(CYNET_FUZZ_CASES),100000)
 	$(PY) -m tests.fuzz.public --cases $(or $(CYNET_FUZZ_CASES),100000)
 
 build: $(VENV)/.dev  ## compile in place what has changed

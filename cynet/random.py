@@ -103,6 +103,7 @@ def set_state(state: dict[str, Any]) -> None:
     """
     if not isinstance(state, dict) or not {"devices", "shuffles"} <= state.keys():
         raise ArgumentError(f"this is no state of random numbers: {shown(state)}")
+    _check_shuffles(state["shuffles"])
     set_random_state(state["devices"])
     _state[:] = state["shuffles"]
 
@@ -117,7 +118,13 @@ def shuffle_state() -> list[int]:
 
 def set_shuffle_state(state: list[int]) -> None:
     """Take over what `shuffle_state` gave."""
+    _check_shuffles(state)
     _state[:] = state
+
+
+def _check_shuffles(state):
+    if not isinstance(state, list) or len(state) not in (0, 2) or set(map(type, state)) - {int}:
+        raise ArgumentError(f"this is no seed and count of shuffles: {shown(state)}")
 
 
 def last_seed() -> int | None:

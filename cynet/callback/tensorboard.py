@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.compat import optional
-from ..base.files import file_name
+from ..base.files import file_name, naming
 from ..base.guard import guarded
 from .fit import FitCallback
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def _writer(folder, who):
     folder = file_name(folder, f"{who}: the folder")
-    return optional("tensorboardX", who).SummaryWriter(folder)
+    with naming("write", folder):
+        return optional("tensorboardX", who).SummaryWriter(folder)
 
 
 @guarded

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.compat import optional
-from ..base.errors import ArgumentError, FormatError, shown
+from ..base.errors import ArgumentError, FormatError, shorten, shown
 from ..base.files import opened, read_file
 from .creation import array
 
@@ -44,7 +44,7 @@ def read(name: str, form: str) -> dict[str, NDArray]:
         try:
             values = library.load(read_file(name))
         except Exception as error:  # classes of the package's compiled part
-            raise FormatError(f"{name}: {error}") from None
+            raise FormatError(f"{name}: {shorten(str(error), 300)}") from None
     return {key: _array(value, key, name) for key, value in values.items()}
 
 

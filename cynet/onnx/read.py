@@ -7,7 +7,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..base.compat import optional
-from ..base.errors import ArgumentTypeError, FormatError, UndefinedError
+from ..base.errors import (
+    ArgumentTypeError,
+    CynetError,
+    FormatError,
+    UndefinedError,
+    shorten,
+    told,
+)
+from ..base.files import naming
 from ..base.guard import guarded
 from ..ndarray import array
 from ..symbol import Group, Variable
@@ -25,8 +33,9 @@ def _load(model_file, purpose):
     if not isinstance(model_file, (str, os.PathLike)):
         raise ArgumentTypeError(f"{purpose}: model_file is a path, got {type(model_file).__name__}")
     try:
-        return library, library.load(os.fspath(model_file))
-    except OSError:
+        with naming("read", os.fspath(model_file)):
+            return library, library.load(os.fspath(model_file))
+    except OSError:  # also FileError
         raise
     except Exception as error:  # what protobuf raises depends on its version
         raise FormatError(f"{purpose}: '{model_file}' is no ONNX file ({error})") from None
@@ -64,19 +73,17 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     library, model = _load(model_file, "mx.onnx.import_model")
     with suppress(Exception):  # a node of unknown kind is refused below, by its name
         model = library.shape_inference.infer_shapes(model)
-    reader = Reader(library, model)
+    try:
+        reader = Reader(library, model)
+    except Exception as error:  # a constant whose bytes do not fit its shape
+        raise _damaged("its constants", error) from error
     for proto in model.graph.node:
-        node = Node(reader, proto)
-        if reader.fold(node):
-            continue
-        importer = IMPORTERS.get(node.kind)
-        if importer is None or node.domain not in ("", "ai.onnx"):
-            kind = f"{node.domain}.{node.kind}".lstrip(".")
-            raise UndefinedError(
-                f"import_model: node '{node.name}' of kind {kind} is not read by cynet"
-            )
-        made = importer(reader, node)
-        reader.put(node, made if isinstance(made, (list, tuple)) else [made])
+        try:
+            _read_node(reader, proto)
+        except CynetError:
+            raise
+        except Exception as error:  # what the onnx package, or arithmetic on what is there, raises
+            raise _damaged(f"node '{proto.name}' of kind {proto.op_type}", error) from error
     heads = [reader.symbol(each.name) for each in model.graph.output]
     found = heads[0] if len(heads) == 1 else Group(heads)
     args, states = set(found.list_arguments()), set(found.list_auxiliary_states())
@@ -86,6 +93,26 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
         {k: array(v, dtype=v.dtype) for k, v in params.items() if k in args},
         {k: array(v, dtype=v.dtype) for k, v in params.items() if k in states},
     )
+
+
+def _damaged(where, error):
+    """The error for what does not hold together in a file."""
+    return FormatError(f"import_model: {where} does not hold together: {shorten(told(error), 500)}")
+
+
+def _read_node(reader, proto):
+    """Compute a node of constants, or note the symbols that it becomes."""
+    node = Node(reader, proto)
+    if reader.fold(node):
+        return
+    importer = IMPORTERS.get(node.kind)
+    if importer is None or node.domain not in ("", "ai.onnx"):
+        kind = f"{node.domain}.{node.kind}".lstrip(".")
+        raise UndefinedError(
+            f"import_model: node '{node.name}' of kind {kind} is not read by cynet"
+        )
+    made = importer(reader, node)
+    reader.put(node, made if isinstance(made, (list, tuple)) else [made])
 
 
 @guarded

@@ -1,4 +1,4 @@
-"""Random calls of every operator: nd, the executor with backward, and symbol JSON.
+"""Random calls of every operator: nd, outputs given, autograd, executors, and symbol JSON.
 
     python -m tests.fuzz.calls --cases 100000 --seed 7
 
@@ -20,20 +20,50 @@ INTEGERS = (0, -1, 1, 2, 3, 7, 255, 2**31, -(2**31), 2**32, 2**62, 2**63 - 1, 2*
 INTEGERS += (-(2**63), -(2**63) - 1, 10**30)
 FLOATS = (0.0, -1.0, 1e-300, 1e300, 3.4e38, float("inf"), -float("inf"), float("nan"), 10**400)
 TEXTS = ("", "x", "(", "None", "1e999", "-" * 3000 + "1", "(1,2", "{1:2}", "b'ab'", "True", "nan")
-MODES = ("nd", "executor", "json")
+MODES = ("nd", "out", "tape", "executor", "json")
+GRAPHS = ("_foreach", "_while_loop", "_cond")  # tests/fuzz/graphs.py
 
 
 class Call:
-    """One call: an operator, arrays for its inputs and states, parameters, and the face."""
+    """One call: an operator, arrays for its inputs and states, parameters, and the face; `places`
+    says which input each output is written to (None: an array of its own)."""
 
-    def __init__(self, mode, op, inputs, aux, params, train):
+    def __init__(self, mode, op, inputs, aux, params, train, np_shape=False, places=()):
         self.mode, self.op, self.inputs, self.aux = mode, op, inputs, aux
-        self.params, self.train = params, train
+        self.params, self.train, self.np_shape, self.places = params, train, np_shape, places
 
     def __str__(self):
         arrays = ", ".join(f"{a.dtype}{list(a.shape)}" for a in (*self.inputs, *self.aux))
         params = ", ".join(f"{k}={v!r:.60}" for k, v in self.params.items())
-        return f"{self.mode} {self.op}({arrays}; {params}; train={self.train})"
+        return (
+            f"{self.mode} {self.op}({arrays}; {params}; train={self.train}, "
+            f"np_shape={self.np_shape}, out={self.places})"
+        )
+
+
+def all_calls():
+    """The cases of the operator tests, and one of each operator that has none: those that draw."""
+    from cynet.operator import OPERATORS
+    from tests.operator.cases import Case, all_cases
+
+    cases = all_cases()
+    known = {OPERATORS.get(case.op).name for case in cases}
+    pixels = {"brightness": 0.5, "contrast": 0.5, "saturation": 0.5, "hue": 0.5, "alpha_std": 0.1}
+    usual = {"low": 1, "high": 5, "range_max": 9, "num_arrays": 1} | pixels
+    for name, entry in sorted(OPERATORS.items()):
+        if (
+            name != entry.name
+            or name in known
+            or name in (*GRAPHS, "Custom", "_Native", "_NDArray")
+        ):
+            continue
+        params = {k: usual[k] for k in entry.prop.fields if k in usual}
+        if "shape" in entry.prop.fields:
+            params["shape"] = (2, 3)
+        shape = (4, 5, 3) if "image" in name else (2, 3)
+        inputs = [shape for _ in entry.prop(**params).list_arguments()]
+        cases.append(Case(name, inputs, None, params, note="drawn"))
+    return cases
 
 
 def draw(seed, number, cases):
@@ -41,6 +71,7 @@ def draw(seed, number, cases):
     rng = np.random.default_rng([seed, number])
     case = cases[rng.integers(len(cases))]
     dtype = str(rng.choice(DTYPES)) if rng.random() < 0.5 else str(rng.choice(case.dtypes))
+    np_shape = bool(rng.random() < 0.2)
     arrays = [each.make(rng, dtype) for each in (*case.inputs, *case.aux)]
     params = dict(case.params)
     for _ in range(rng.integers(4)):
@@ -52,10 +83,14 @@ def draw(seed, number, cases):
             params = _with_any_parameter(rng, case.op, params)
         elif arrays:
             i = rng.integers(len(arrays))
-            arrays[i] = _array(rng, arrays[i])
+            arrays[i] = _array(rng, arrays[i], np_shape)
     n = len(case.inputs)
     mode = MODES[rng.integers(len(MODES))]
-    return Call(mode, case.op, arrays[:n], arrays[n:], params, bool(rng.random() < 0.7))
+    train, places = bool(rng.random() < 0.7), ()
+    if mode == "out":
+        places = [None if rng.random() < 0.2 else int(rng.integers(len(arrays) or 1))
+                  for _ in range(rng.integers(1, 4))]  # fmt: skip
+    return Call(mode, case.op, arrays[:n], arrays[n:], params, train, np_shape, places)
 
 
 def _with_any_parameter(rng, op, params):
@@ -88,14 +123,14 @@ def _value(rng, value):
     return (integer,) * rng.integers(6) if kind == 4 else int(rng.integers(-3, 9))
 
 
-def _array(rng, array):
+def _array(rng, array, np_shape):
     """`array` with another shape, another dtype or unusual values."""
     shape, change = list(array.shape), rng.integers(5)
     if change == 0 and shape:  # a length of 0, or another one
         shape[rng.integers(len(shape))] = int(rng.choice([0, 0, 1, 2, 5]))
     elif change == 1:
         shape.insert(rng.integers(len(shape) + 1), int(rng.choice([1, 2, 0])))
-    elif change == 2 and len(shape) > 1:
+    elif change == 2 and len(shape) > (not np_shape):
         del shape[rng.integers(len(shape))]
     elif change == 3:
         return _filled(rng, shape, str(rng.choice(DTYPES)))
@@ -104,11 +139,8 @@ def _array(rng, array):
 
 def _filled(rng, shape, dtype):
     """An array of edge values, as NumPy casts them to `dtype`."""
-    values = (
-        rng.choice(EDGES, shape or (1,))
-        if rng.random() < 0.5
-        else rng.uniform(-3, 3, shape or (1,))
-    )
+    edges = rng.random() < 0.5
+    values = np.asarray(rng.choice(EDGES, shape) if edges else rng.uniform(-3, 3, shape))
     with np.errstate(all="ignore"):
         return values.astype(dtype)
 
@@ -117,13 +149,18 @@ def perform(call):
     """Run `call` to its end; errors pass through."""
     import cynet as mx
 
+    with mx.util.np_shape(call.np_shape):
+        _perform(mx, call)
+
+
+def _perform(mx, call):
     inputs = [mx.nd.array(a, dtype=a.dtype) for a in call.inputs]
     states = [mx.nd.array(a, dtype=a.dtype) for a in call.aux]
-    if call.mode == "nd":
-        function = getattr(mx.nd, call.op, None) or getattr(mx.nd._internal, call.op)
-        outputs = function(*inputs, *states, **call.params)
-        for each in outputs if isinstance(outputs, (list, tuple)) else [outputs]:
-            each.asnumpy()
+    if call.mode in ("nd", "out"):
+        _call(mx, call, inputs, states)
+        return
+    if call.mode == "tape":
+        _record(mx, call, inputs, states)
         return
     symbol = _symbol(mx, call, len(inputs) + len(states))
     names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
@@ -141,9 +178,43 @@ def perform(call):
             each.asnumpy()
 
 
+def _face(space, op):
+    """The function of an operator on ``mx.nd`` or ``mx.sym``."""
+    return getattr(space, op, None) or getattr(space._internal, op)
+
+
+def _call(mx, call, inputs, states):
+    """Run the operator at once; outputs may be given, among them arrays that are inputs, too."""
+    arrays = [*inputs, *states]
+    given = {}
+    if call.places:
+        out = [mx.nd.ones((2, 3)) if i is None or not arrays else arrays[i] for i in call.places]
+        given = {"out": out if len(out) > 1 else out[0]}
+    outputs = _face(mx.nd, call.op)(*arrays, **call.params, **given)
+    for each in outputs if isinstance(outputs, (list, tuple)) else [outputs]:
+        each.asnumpy()
+    for each in arrays:
+        each.asnumpy()
+
+
+def _record(mx, call, inputs, states):
+    """Record the operator, and take its gradient, in training also that of the gradient."""
+    real = [a for a in inputs if np.dtype(a.dtype).kind == "f"]
+    for each in real:
+        each.attach_grad()
+    with mx.autograd.record(train_mode=call.train):
+        outputs = _face(mx.nd, call.op)(*inputs, *states, **call.params)
+        outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+        if call.train and real:
+            outputs += mx.autograd.grad(outputs, real, create_graph=True)
+    mx.autograd.backward(outputs)
+    for each in (*outputs, *(a.grad for a in real)):
+        each.asnumpy()
+
+
 def _symbol(mx, call, count):
     if call.mode == "executor":
-        function = getattr(mx.sym, call.op, None) or getattr(mx.sym._internal, call.op)
+        function = _face(mx.sym, call.op)
         return function(*[mx.sym.Variable(f"v{i}") for i in range(count)], name="op", **call.params)
     nodes = [{"op": "null", "name": f"v{i}", "inputs": []} for i in range(count)]
     attrs = {k: str(v) for k, v in call.params.items()}
@@ -158,10 +229,9 @@ def prepare(seed):
     import warnings
 
     from cynet.base.errors import CynetError
-    from tests.operator.cases import all_cases
 
     warnings.simplefilter("ignore")
-    cases = all_cases()
+    cases = all_calls()
 
     def run(number):
         call = draw(seed, number, cases)
@@ -177,9 +247,7 @@ def prepare(seed):
 
 def show(seed, number):
     """Print a call of a run and perform it here."""
-    from tests.operator.cases import all_cases
-
-    call = draw(seed, number, all_cases())
+    call = draw(seed, number, all_calls())
     print(call, flush=True)
     perform(call)
 

@@ -20,7 +20,8 @@ import tempfile
 
 import numpy as np
 
-from tests.fuzz.image_files import IMAGE_FORMATS
+from tests.fuzz.image_files import IMAGE_FORMATS, record_files
+from tests.fuzz.interchange_files import formats
 from tests.fuzz.worker import Fault, command_line
 
 MORE = 64 << 20  # bytes of memory beyond the file
@@ -155,6 +156,15 @@ def symbol_files():
         "arg_nodes": [0, 1], "heads": [[2, 0]],
     }  # fmt: skip
     yield json.dumps(old).encode()
+    data, state = mx.sym.Variable("data"), mx.sym.Variable("state")
+    outs, state = mx.sym.contrib.foreach(  # graphs inside of graphs
+        lambda row, s: mx.sym.contrib.foreach(lambda a, b: (a * b, a + b), row, s), data, state
+    )
+    out = mx.sym.contrib.cond(state.sum() > 1, lambda: state * 2, lambda: state - 1)
+    _, last = mx.sym.contrib.while_loop(
+        lambda s: s.sum() < 9, lambda s: (s, s * 2), out, max_iterations=4
+    )
+    yield mx.sym.Group([outs, *last]).tojson().encode()
 
 
 def read_symbol(path):
@@ -275,6 +285,7 @@ FORMATS = {
     "libsvm": (libsvm_files, damaged, read_libsvm),
     "kept": (kept_files, damaged, read_kept),
     **{name: (make, damaged, read) for name, (make, read) in IMAGE_FORMATS.items()},
+    **formats(damaged, damaged_json, damaged_states, record_files),
 }
 
 

@@ -18,9 +18,11 @@ import tempfile
 
 import numpy as np
 
+from tests.fuzz import gluon_things
 from tests.fuzz.worker import Fault, command_line
 
 MODULES = [
+    *gluon_things.MODULES,
     "nd",
     "random",
     "sym",
@@ -57,6 +59,7 @@ INTERNAL = re.compile(
     r"sym\.Symbol|context\.(install_.*|load_.*|gpu_missing)|attribute\.[a-z].*|.*\.joined_update"
     r"|NDArray.*\.view|test_utils\.download"
     r"|operator\.(register_operator|compile_pyx|extension|OpReq|ResourceRequest|get_operator)"
+    + gluon_things.INTERNAL
 )
 KEYWORDS = ["data", "fc_weight", "softmax_label", "name", "shape", "ctx", "dtype", "num", "unknown"]
 OPTIMIZERS = [
@@ -232,13 +235,13 @@ def subjects(mx, files):
         found[f"init {name}"] = lambda name=name: mx.init.create(name)
     found["init mixed"] = lambda: mx.init.Mixed([".*"], [mx.init.One()])
     found["init load"] = lambda: mx.init.Load({"fc_weight": mx.nd.ones((3, 4))})
-    return found
+    return found | gluon_things.subjects(mx, files)
 
 
 def examples(mx, files):
     """name of a parameter -> what makes a good value of it, where one is known."""
     one = lambda: mx.nd.ones((2, 3))  # noqa: E731
-    return {
+    return gluon_things.examples(mx, files) | {
         "shape": lambda: (2, 3), "data": one, "arr": one, "weight": one, "grad": one,
         "source_array": lambda: [[1.0, 2.0]], "ndarray": lambda: np.ones((2, 3)), "val": lambda: 2,
         "fname": lambda: files.at("out"), "prefix": lambda: files.at("net"), "epoch": lambda: 1,
@@ -410,6 +413,8 @@ class World:
         return f"{text}({', '.join(shown)})", lambda: function(*args, **kwargs)
 
 
+SIGNATURE = re.compile(r"forward\(\) (missing|got|takes)")
+CALLS = re.compile(r"\.(__call__|forward)\(")
 SPECIAL = ["__getitem__", "__setitem__", "__call__", "__len__", "__iter__", "__eq__", "__add__"]
 SPECIAL += ["__radd__", "__iadd__", "__bool__", "__enter__", "__repr__", "__pow__", "__contains__"]
 
@@ -452,6 +457,9 @@ def perform(calls):
                 raise Fault(f"{text}: {len(str(error))} characters of message") from error
         except (MemoryError, StopIteration, AssertionError):
             pass
+        except TypeError as error:  # Python's own, of a forward that users write, too
+            if not SIGNATURE.search(str(error)) or not CALLS.search(text):
+                raise Fault(f"{text}: TypeError: {error}"[:500]) from error
         except Exception as error:
             raise Fault(f"{text}: {type(error).__name__}: {error}"[:500]) from error
 
@@ -472,6 +480,10 @@ def prepare(seed):
     def run(number):
         rng = np.random.default_rng([seed, number])
         mx.random.seed(1)
+        mx.autograd.set_recording(False)
+        mx.autograd.set_training(False)
+        mx.util.set_np_shape(False)
+        mx.profiler.set_state("stop")
         world.files.restore()
         perform(world.draw(rng))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ... import gluon
 from ... import symbol as sym
 from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
+from ...base.guard import guarded
 from ...context import current_context
 from ...module import BucketingModule
 from ...operator import OPERATORS
@@ -114,6 +115,7 @@ class _Converter:
         return known
 
 
+@guarded
 def convert_symbol(
     sym: Symbol,
     target_dtype: str = "float16",
@@ -170,6 +172,7 @@ def convert_symbol(
     return Symbol(_Converter(rules).convert(sym.entries))
 
 
+@guarded
 def convert_model(
     sym: Symbol,
     arg_params: dict[str, NDArray],
@@ -261,6 +264,7 @@ def _read_in_float16(symbol):
     return {name for name, low in readers.items() if all(low)}
 
 
+@guarded
 def convert_hybrid_block(
     block: Any,
     target_dtype: str = "float16",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import ndarray as nd
 from ...base.errors import ArgumentTypeError, StateError, shown
+from ...base.guard import guarded
 from ...gluon.errors import MismatchError
 from ...gluon.trainer import Trainer
 from . import amp
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+@guarded
 class LossScaler:
     """A scale that is halved at each overflow, and doubled after 2,000 steps without one.
 

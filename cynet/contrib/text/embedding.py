@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ from ...base.errors import (
     NotFoundError,
     shown,
 )
+from ...base.files import opened
+from ...base.guard import guarded
 from ...gluon.errors import MismatchError
 from .vocab import Vocabulary
 
@@ -39,6 +42,7 @@ _ROOT = os.path.join("~", ".mxnet", "embeddings")
 _REGISTRY: dict[str, type[TokenEmbedding]] = {}
 
 
+@guarded
 class TokenEmbedding(Vocabulary):
     """A vocabulary with a vector for each token; what the embeddings here have in common.
 
@@ -112,41 +116,12 @@ class TokenEmbedding(Vocabulary):
     # --- reading ----------------------------------------------------------------------------------
     def _read(self, path, delimiter, encoding, init_unknown_vec):
         """Tokens and vectors of a file: a token and its numbers on each line."""
-        seen, rows = {}, []
-        unknown = None
-        with open(path, encoding=encoding) as file:
-            for number, line in enumerate(file, 1):
-                token, *numbers = line.rstrip().split(delimiter)
-                if number == 1 and len(numbers) <= 1:
-                    continue  # fastText writes how many there are
-                if len(numbers) <= 1:
-                    warnings.warn(
-                        f"{path}:{number}: the vector of {shown(token)} has "
-                        f"{len(numbers)} numbers; the line is left out",
-                        stacklevel=4,
-                    )
-                    continue
-                try:
-                    vector = np.array(numbers, "float32")
-                except ValueError:
-                    raise FormatError(
-                        f"{path}:{number}: no numbers behind {shown(token)}"
-                    ) from None
-                if rows and len(vector) != len(rows[0]):
-                    raise MismatchError(
-                        f"{path}:{number}: the vector of {shown(token)} has {len(vector)} numbers, "
-                        f"those before have {len(rows[0])}"
-                    )
-                if token == self._unknown and unknown is None:
-                    unknown = vector
-                elif token in seen:
-                    warnings.warn(
-                        f"{path}:{number}: {shown(token)} stands twice; the first counts",
-                        stacklevel=4,
-                    )
-                else:
-                    seen[token] = None
-                    rows.append(vector)
+        try:
+            with opened(path) as raw:
+                lines = io.TextIOWrapper(raw, encoding)
+                seen, rows, unknown = self._rows(lines, path, delimiter)
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{path}: this is no text in {encoding}: {error}") from None
         if not rows:
             raise FormatError(f"{path}: the file has no vectors")
         if unknown is None:
@@ -154,6 +129,42 @@ class TokenEmbedding(Vocabulary):
         self._tokens = [self._unknown, *seen]
         self._numbers = {token: i for i, token in enumerate(self._tokens)}
         self._vectors = nd.array(np.stack([unknown, *rows]))
+
+    def _rows(self, file, path, delimiter):
+        """(tokens in order, their vectors, the unknown token's vector or None) of an open file."""
+        seen, rows = {}, []
+        unknown = None
+        for number, line in enumerate(file, 1):
+            token, *numbers = line.rstrip().split(delimiter)
+            if number == 1 and len(numbers) <= 1:
+                continue  # fastText writes how many there are
+            if len(numbers) <= 1:
+                warnings.warn(
+                    f"{path}:{number}: the vector of {shown(token)} has "
+                    f"{len(numbers)} numbers; the line is left out",
+                    stacklevel=5,
+                )
+                continue
+            try:
+                vector = np.array(numbers, "float32")
+            except ValueError:
+                raise FormatError(f"{path}:{number}: no numbers behind {shown(token)}") from None
+            if rows and len(vector) != len(rows[0]):
+                raise MismatchError(
+                    f"{path}:{number}: the vector of {shown(token)} has {len(vector)} numbers, "
+                    f"those before have {len(rows[0])}"
+                )
+            if token == self._unknown and unknown is None:
+                unknown = vector
+            elif token in seen:
+                warnings.warn(
+                    f"{path}:{number}: {shown(token)} stands twice; the first counts",
+                    stacklevel=5,
+                )
+            else:
+                seen[token] = None
+                rows.append(vector)
+        return seen, rows, unknown
 
     def _keep(self, vocabulary):
         """Only the tokens of a vocabulary, with its numbers."""
@@ -300,6 +311,7 @@ class FastText(_FromRoot):
         self._load(pretrained_file_name, embedding_root, init_unknown_vec, vocabulary, kwargs)
 
 
+@guarded
 class CustomEmbedding(TokenEmbedding):
     """Vectors of a file of one's own: a token and its numbers on each line.
 
@@ -339,6 +351,7 @@ class CustomEmbedding(TokenEmbedding):
             self._keep(vocabulary)
 
 
+@guarded
 class CompositeEmbedding(TokenEmbedding):
     """Vectors of several embeddings, one behind the other, for the tokens of a vocabulary.
 

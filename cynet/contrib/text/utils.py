@@ -8,6 +8,10 @@ from collections import Counter
 __all__ = ["count_tokens_from_str"]
 
 
+from ...base.guard import guarded
+
+
+@guarded
 def count_tokens_from_str(
     source_str: str,
     token_delim: str = " ",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
+from ...base.guard import guarded
 from ...gluon.errors import MismatchError
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Vocabulary"]
 
 
+@guarded
 class Vocabulary:
     """Numbers of tokens: the unknown token is 0, then reserved ones, then those counted.
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _NUMBERS = (bool, int, float, np.generic)
 
 
+@guarded
 def host_array(values):
     """An NDArray of a NumPy array's dtype over its memory, or of a copy where that cannot be."""
     if values.dtype.kind not in "biuf":
@@ -29,6 +30,7 @@ def host_array(values):
     return nd.array(values, dtype=values.dtype)
 
 
+@guarded
 def default_batchify_fn(data: Sequence[Any]) -> Any:
     """A batch of samples: arrays are stacked, of tuples and dicts each field for itself.
 

@@ -193,10 +193,16 @@ class DataLoader:
         """
         if not isinstance(state, dict) or not {"epoch", "batch", "begin", "now"} <= state.keys():
             raise FormatError(f"this is no state of a DataLoader: {shown(state)}")
+        before = _random_state(self)
         try:
-            epoch = int(state["epoch"])
-            _set_random_state(self, state["now"])
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            epoch, batch = int(state["epoch"]), int(state["batch"])
+            if min(epoch, batch) < 0:
+                raise ValueError("a negative number")
+            for each in (state["begin"], state["now"]):  # what begins the epoch is needed later
+                if each is not None:
+                    _set_random_state(self, each)
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+            _set_random_state(self, before)
             raise FormatError(f"this is no state of a DataLoader: {shown(state)}") from error
         self._waiting = self._position = None
         self._resume = None if state["begin"] is None else state
@@ -222,10 +228,9 @@ class _Epoch:
         self._pool = loader._workers() if loader._num_workers else None
         self._draws = not draws_nothing(loader._dataset, loader._batchify_fn)
         if saved is not None:
-            for _ in range(int(saved["batch"])):
-                next(self._indices, None)
-                next(self._counter)
-            self._given = int(saved["batch"])
+            given = sum(1 for _ in itertools.islice(self._indices, int(saved["batch"])))
+            self._counter = itertools.count(given)
+            self._given = given
         if self._pool is not None:
             for _ in range(max(1, loader._prefetch)):
                 self._push()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ...base.errors import BoundsError, shown, warn_user
-from ...base.guard import guarded
+from ...base.guard import PER_BATCH, guarded
 from ..block import Block, HybridBlock
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _Chain = TypeVar("_Chain", bound="_Members")
 
 
+@guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _Members(Block):
     """What both containers do with their members."""
 

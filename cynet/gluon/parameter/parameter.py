@@ -37,6 +37,7 @@ _DEFERRED = (
 )
 
 
+@guarded
 def shape_is_known(shape):
     """Whether every dimension of a shape is known: 0 and -1 are not.
 

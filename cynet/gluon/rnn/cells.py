@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.guard import guarded
+from ...base.guard import PER_BATCH, guarded
 from .cell import HybridRecurrentCell
 
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..parameter import ParameterDict
 
 
+@guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _Gated(HybridRecurrentCell):
     """A cell with weights of the input and of the state for each gate."""
 

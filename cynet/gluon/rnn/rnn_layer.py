@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import ndarray, symbol
 from ...base.errors import ArgumentError, shown
-from ...base.guard import guarded
+from ...base.guard import PER_BATCH, guarded
 from ...base.kinds import to_index
 from ...ndarray import NDArray
 from ...symbol import Symbol
@@ -26,6 +26,7 @@ _KEY = re.compile(r"(l|r)(\d+)_(i2h|h2h|h2r)_(weight|bias)")
 _PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
 
 
+@guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _RNNLayer(HybridBlock):
     """What the layers share."""
 

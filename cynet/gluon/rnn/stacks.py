@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import UndefinedError
-from ...base.guard import guarded
+from ...base.guard import PER_BATCH, guarded
 from ..errors import MismatchError
 from .cell import HybridRecurrentCell, RecurrentCell, masked, merged, steps_of
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..parameter import ParameterDict
 
 
+@guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _Stack(RecurrentCell):
     """What both kinds of stacks do."""
 

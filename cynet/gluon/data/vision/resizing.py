@@ -9,7 +9,7 @@ import numpy as np
 from .... import ndarray as nd
 from .... import symbol
 from ....base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
-from ....base.guard import guarded
+from ....base.guard import PER_BATCH, guarded
 from ....base.opencv import INTERPOLATIONS, short_size
 from ....image import imrotate
 from ....image.geometry import center_box, chosen, crop, made, random_sized_box
@@ -52,6 +52,7 @@ def _face(x):
     return symbol if isinstance(x, Symbol) else nd
 
 
+@guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _OfPixels(Block):
     """A function of the pixels of an image (H, W, C), or of each of a batch (N, H, W, C)."""
 
