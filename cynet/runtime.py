@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .base import config
+from .base.compat import packages
 from .base.cores import usable_cores
 from .base.errors import CynetError, NotFoundError
 from .base.guard import guarded
@@ -27,7 +28,6 @@ _NEVER = (
     "NCCL", "CUDA_RTC", "TENSORRT", "SSE", "F16C", "JEMALLOC", "BLAS_ATLAS", "BLAS_MKL",
     "BLAS_APPLE", "CAFFE", "DIST_KVSTORE", "SIGNAL_HANDLER", "DEBUG", "TVM_OP",
 )  # fmt: skip
-_OPTIONAL = ("Cython", "tqdm", "cv2", "PIL", "onnx", "graphviz", "matplotlib", "pycuda")
 
 
 class Feature(NamedTuple):
@@ -124,7 +124,7 @@ def describe() -> str:
     """
     package = sys.modules[__name__.partition(".")[0]]
     on = enabled()
-    optional = [f"{name} {_version(name)}" for name in _OPTIONAL if _version(name)]
+    optional = [f"{name} {_version(name)}" for name in packages() if _version(name)]
     settings = config.given()
     rows = {
         "cynet": f"{package.__version__}, {os.path.dirname(package.__file__)}",

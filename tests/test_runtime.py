@@ -1,11 +1,13 @@
 """mx.runtime: the features that MXNet lists, and what is said of this build."""
 
 import json
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 import cynet as mx
+from cynet.base.compat import packages
 
 NAMES = json.loads((Path(__file__).parent / "fixtures" / "compat.json").read_text())["features"]
 
@@ -27,3 +29,11 @@ def test_values():
 def test_an_unknown_feature():
     with pytest.raises(mx.MXNetError, match="no feature is named 'fast'; there are CUDA"):
         mx.runtime.Features().is_enabled("fast")
+
+
+def test_optional_packages_go_by_their_names_at_pip():
+    assert "opencv-python-headless" in packages()
+    row = next(line for line in mx.runtime.describe().splitlines() if line.startswith("optional"))
+    installed = {each.metadata["Name"].lower() for each in metadata.distributions()}
+    for name in packages():
+        assert (f" {name} " in row) == (name.lower() in installed), name

@@ -20,6 +20,11 @@ _EXTRA = {
 _CALLED = {"cv2": "opencv-python-headless"}  # where the package has another name than its module
 
 
+def packages():
+    """The optional packages, as pip calls them, in order."""
+    return sorted((_CALLED.get(name, name) for name in _EXTRA), key=str.lower)
+
+
 def optional(name, purpose):
     """The optional module `name`, or an error that says what `purpose` needs.
 
