@@ -33,16 +33,22 @@ from . import monitor as mon
 from .monitor import debug_nans
 from . import optimizer
 from . import optimizer as opt
-from . import random, rtc, test_utils, visualization
+from . import random, rtc, test_utils
 from . import random as rnd
-from . import visualization as viz
 from . import executor_manager, model, module  # floor 7
 from . import module as mod
 from . import libinfo
 
 if TYPE_CHECKING:  # imported when it is first used: see libinfo.py
-    from . import contrib, gluon, image, log, misc, profiler, recordio, rnn, runtime, util
-    from .gluon.block import compile
+    from . import contrib, gluon, image, log, misc, onnx, profiler, recordio, rnn, runtime, util
+    from . import image as img
+    from . import visualization
+    from . import visualization as viz
+    from .gluon.block import compile as compile
+    from .util import is_np_shape as is_np_shape
+    from .util import np_shape as np_shape
+    from .util import set_np_shape as set_np_shape
+    from .util import use_np_shape as use_np_shape
 
 __all__ = [
     "AttrScope",

@@ -19,9 +19,10 @@ _LATER = {
     each: each
     for each in (
         *("contrib", "gluon", "image", "log", "misc", "onnx", "profiler"),
-        *("recordio", "rnn", "runtime", "util"),
+        *("recordio", "rnn", "runtime", "util", "visualization"),
     )
 }
+_LATER["viz"] = "visualization"
 _LATER["img"] = "image"
 for _each in ("autograd", "io", "onnx", "tensorboard", "text"):
     _LATER[f"contrib.{_each}"] = f"contrib.{_each}"
@@ -98,6 +99,16 @@ def _finder(path, module):
     return find
 
 
+def _answer(path, module):
+    """Give a module its ``__getattr__``, and a ``__dir__`` with what is imported later."""
+    later = [name for owner, _, name in (each.rpartition(".") for each in _LATER)
+             if owner == path[3:]]  # fmt: skip
+    if later:
+        inner = vars(module).get("__dir__", lambda: vars(module))
+        module.__dir__ = lambda: sorted({*inner(), *later})
+    module.__getattr__ = _finder(path, module)
+
+
 def _own_names():
     """Module or class, as ``cynet.metric``, to MXNet's path of it, where names are missing."""
     return {_PACKAGE + path[2:]: path for path in missing_names()}
@@ -108,8 +119,7 @@ def name_missing_in(package):
     inside = f"{_PACKAGE}.{package}"
     for name, path in _own_names().items():
         if name == inside or name.startswith(f"{inside}."):
-            module = sys.modules[name]
-            module.__getattr__ = _finder(path, module)
+            _answer(path, sys.modules[name])
 
 
 def _install():
@@ -121,8 +131,7 @@ def _install():
     named = {name for name in _own_names() if not name.startswith(later)}
     for name in sorted((public | named) & sys.modules.keys()):
         if name.partition(".")[0] == _PACKAGE:
-            module = sys.modules[name]
-            module.__getattr__ = _finder("mx" + name[len(_PACKAGE) :], module)
+            _answer("mx" + name[len(_PACKAGE) :], sys.modules[name])
     for name in sorted(named - sys.modules.keys()):
         owner, _, cls = name.rpartition(".")
         path = "mx" + name[len(_PACKAGE) :]

@@ -71,3 +71,21 @@ assert "MXNET_SOMETHING" in texts[2] and "docs/environment_variables.md" in text
 assert said[0].filename == "<string>", said[0].filename
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_imported_later_is_listed():
+    """Completion at the prompt asks `dir`: in a fresh process, in which nothing was used yet."""
+    code = """
+import cynet as mx
+assert {"gluon", "image", "onnx", "rnn", "np_shape", "compile", "nd"} <= {*dir(mx)}
+assert {"ImageRecordIter", "NDArrayIter"} <= {*dir(mx.io)}
+assert {"text", "amp"} <= {*dir(mx.contrib)}
+assert {"foreach", "ROIAlign"} <= {*dir(mx.sym.contrib)} & {*dir(mx.nd.contrib)}
+assert {"uniform", "Variable", "Convolution"} <= {*dir(mx.sym.random), *dir(mx.sym)}
+for path in ("", "io", "contrib"):
+    module = getattr(mx, path) if path else mx
+    assert not [name for name in dir(module) if not hasattr(module, name)]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="did you mean gluon"):
+        mx.gluno  # noqa: B018

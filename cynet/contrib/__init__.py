@@ -1,10 +1,15 @@
 """mx.contrib: the operators of ``mx.nd.contrib`` and ``mx.sym.contrib`` under their first names."""
 
+from typing import TYPE_CHECKING
+
 from ..ndarray import contrib as nd
 from ..ndarray import contrib as ndarray
 from ..symbol import contrib as sym
 from ..symbol import contrib as symbol
 from . import amp
 from . import missing
+
+if TYPE_CHECKING:  # imported when they are first used: see libinfo.py
+    from . import autograd, io, onnx, tensorboard, text
 
 __all__ = ["amp", "nd", "ndarray", "sym", "symbol"]

@@ -12,8 +12,12 @@ from .mnist import MNISTIter, read_idx
 from .wrappers import PrefetchingIter, ResizeIter
 
 if TYPE_CHECKING:  # imported when they are first used: see libinfo.py
-    from ..image.record_boxes import ImageDetRecordIter
-    from ..image.record_iter import ImageRecordInt8Iter, ImageRecordIter, ImageRecordUInt8Iter
+    from ..image.record_boxes import ImageDetRecordIter as ImageDetRecordIter
+    from ..image.record_iter import ImageRecordInt8Iter as ImageRecordInt8Iter
+    from ..image.record_iter import ImageRecordIter as ImageRecordIter
+    from ..image.record_iter import ImageRecordIter as ImageRecordIter_v1
+    from ..image.record_iter import ImageRecordUInt8Iter as ImageRecordUInt8Iter
+    from ..image.record_iter import ImageRecordUInt8Iter as ImageRecordUInt8Iter_v1
 
 __all__ = [
     "CSVIter",

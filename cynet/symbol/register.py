@@ -1,5 +1,7 @@
 """The functions of mx.sym, made from the registry when they are first asked for."""
 
+import sys
+
 from ..base.errors import ArgumentTypeError, NotFoundError, shown
 from ..operator._base import OPERATORS
 from ..operator.custom.legacy import install_compose
@@ -143,10 +145,7 @@ def namespace(module, prefix=None):
 
     def names():
         start = prefix or ""
-        return sorted(
-            name[len(start) :]
-            for name in OPERATORS
-            if name.startswith(start) and (prefix or not name.startswith("_"))
-        )
+        shown = {n[len(start) :] for n in OPERATORS if n.startswith(start)}
+        return sorted({n for n in shown if prefix or n[0] != "_"} | {*vars(sys.modules[module])})
 
     return find, names

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import webbrowser
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape, quoteattr
 
 from ..base.compat import optional
 from ..base.errors import ArgumentError, shown, warn_user
@@ -191,7 +191,7 @@ def _size(attrs):
 
 
 def _box(x, y, width, height, attrs):
-    fill = quoteattr(attrs.get("fillcolor", "white"))
+    fill = escape(attrs.get("fillcolor", "white"))
     if attrs.get("shape") in _ROUND:
         shape = f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{width / 2:.1f}" ry="{height / 2:.1f}"'
     else:
@@ -199,7 +199,7 @@ def _box(x, y, width, height, attrs):
             f'<rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" width="{width:.1f}"'
             f' height="{height:.1f}"'
         )
-    return f'{shape} fill={fill} stroke="black"/>\n' + _text(
+    return f'{shape} fill="{fill}" stroke="black"/>\n' + _text(
         x, y, attrs["label"].split("\n"), attrs.get("fontcolor", "black")
     )
 
@@ -209,7 +209,7 @@ def _text(x, y, lines, color="black"):
     for i, line in enumerate(lines):
         down = y + (i - (len(lines) - 1) / 2) * _FONT * 1.3 + _FONT * 0.35
         rows.append(
-            f'<text x="{x:.1f}" y="{down:.1f}" text-anchor="middle" fill={quoteattr(color)}>'
+            f'<text x="{x:.1f}" y="{down:.1f}" text-anchor="middle" fill="{escape(color)}">'
             f"{escape(line)}</text>"
         )
     return "\n".join(rows)

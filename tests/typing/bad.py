@@ -38,3 +38,15 @@ mx.kv.create(1)  # error
 mx.gpu("0")  # error
 mx.optimiser  # error
 count: str = x.size  # error
+mx.nd.linalg.gem2(x, x)  # error
+mx.nd.linalg.gemm2(x, x, transpose=True)  # error
+mx.sym.image.resize(s, sizes=3)  # error
+mx.nd.contrib.ROIAlign(x, x, pooled_size=(2, 2), scale=1.0)  # error
+mx.gluon.nn.Dense(unit=3)  # error
+mx.gluon.nn.Conv2D("3", 3)  # error
+mx.gluon.data.DataLoader(x, batch_sizes=3)  # error
+mx.autograd.recrod()  # error
+mx.onnx.export_modell(s)  # error
+mx.recordio.MXRecordIO("a.rec", mode="w")  # error
+mx.image.imresize(x, "3", 4)  # error
+mx.profiler.set_states("run")  # error

@@ -204,3 +204,76 @@ def with_executor(net: mx.sym.Symbol) -> mx.nd.NDArray:
     mx.random.seed(7)
     mx.viz.print_summary(net, shape={"data": (1, 1, 28, 28)})
     return outputs[0]
+
+
+# --- autograd and Gluon ---------------------------------------------------------------------------
+class Residual(mx.gluon.HybridBlock):
+    def __init__(self, channels: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.body = mx.gluon.nn.HybridSequential()
+            self.body.add(mx.gluon.nn.Conv2D(channels, 3, padding=1), mx.gluon.nn.BatchNorm())
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.relu(self.body(x) + x)
+
+
+def train_block(net: mx.gluon.Block, samples: mx.gluon.data.Dataset) -> float:
+    net.initialize(mx.init.Xavier(), ctx=[mx.cpu()])
+    net.hybridize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    loader = mx.gluon.data.DataLoader(samples, batch_size=32, shuffle=True, num_workers=2)
+    loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    total = 0.0
+    for x, y in loader:
+        with mx.autograd.record():
+            loss = loss_of(net(x), y)
+        loss.backward()
+        trainer.step(x.shape[0])
+        total += float(loss.mean().asscalar())
+    net.save_parameters("net.params")
+    return total / len(loader)
+
+
+def gradients(x: mx.nd.NDArray) -> mx.nd.NDArray:
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.linalg.gemm2(x, x, transpose_b=True)
+        z = mx.nd.contrib.boolean_mask(y, mx.nd.array([1, 0]))
+    mx.autograd.backward([z])
+    (second,) = mx.autograd.grad(y, [x], create_graph=True)
+    print(x.grad, mx.autograd.is_recording())
+    return second
+
+
+def loops(data: mx.sym.Symbol, state: mx.sym.Symbol) -> mx.sym.Symbol:
+    outs, last = mx.sym.contrib.foreach(lambda row, h: (row + h, row + h), data, state)
+    with mx.np_shape(True):
+        print(mx.is_np_shape(), mx.img.ImageIter, mx.compile)
+    return mx.sym.Group([outs, last, mx.sym.linalg.potrf(data), mx.sym.image.to_tensor(data)])
+
+
+# --- files, images, the profiler ------------------------------------------------------------------
+def files(net: mx.sym.Symbol, params: dict[str, mx.nd.NDArray]) -> None:
+    path = mx.onnx.export_model(net, params, [(1, 3, 224, 224)], onnx_file_path="net.onnx")
+    symbol, arg_params, aux_params = mx.onnx.import_model(path)
+    print(mx.onnx.get_model_metadata(path), symbol.name, len(arg_params), len(aux_params))
+    record = mx.recordio.MXIndexedRecordIO("data.idx", "data.rec", "w")
+    header = mx.recordio.IRHeader(0, 1.0, 7, 0)
+    record.write_idx(7, mx.recordio.pack(header, b"bytes"))
+    record.close()
+    image = mx.image.imresize(mx.image.imread("cat.jpg"), 224, 224)
+    batches = mx.io.ImageRecordIter(
+        path_imgrec="data.rec", data_shape=(3, 224, 224), batch_size=32, shuffle=True
+    )
+    print(image.shape, batches.batch_size, mx.nd.image.to_tensor(image))
+    mx.profiler.set_config(filename="profile.json", profile_all=True)
+    mx.profiler.set_state("run")
+    print(mx.profiler.dumps(), mx.runtime.Features().is_enabled("OPENMP"))
+
+
+def mixed(net: mx.sym.Symbol, params: dict[str, mx.nd.NDArray]) -> mx.sym.Symbol:
+    half, _, _ = mx.contrib.amp.convert_model(net, params, {}, target_dtype="float16")
+    vocabulary = mx.contrib.text.vocab.Vocabulary(unknown_token="<unk>")
+    print(len(vocabulary))
+    return half
