@@ -62,6 +62,44 @@ def test_paths_named_in_the_documents_exist():
     assert not lost
 
 
+def test_the_house_names_every_folder():
+    """docs/architecture/README.md has a word for each folder of the package."""
+    page = (ROOT / "docs/architecture/README.md").read_text()
+    folders = {p.parent.relative_to(ROOT / "cynet") for p in (ROOT / "cynet").rglob("*.py*")}
+    unknown = [
+        str(folder)
+        for folder in folders
+        if folder.parts
+        and "__pycache__" not in folder.parts
+        and folder.parts[0] != "gluon"  # gluon.md has those
+        and f"`{folder}/`" not in page
+        and f"`{folder.name}/`" not in page
+    ]
+    assert not unknown
+
+
+def test_names_in_the_architecture_pages_exist():
+    """Functions, classes and files that a page names in backticks are in the sources."""
+    suffixes = {".py", ".pyx", ".pxd", ".h", ".cuh", ".cu"}
+    folders = [ROOT / top for top in ("cynet", "tests", "benchmarks", "scripts")]
+    sources = [p for folder in folders for p in folder.rglob("*") if p.suffix in suffixes]
+    sources.append(ROOT / "setup.py")
+    files = {f"/{p.relative_to(ROOT)}" for p in sources}
+    words = {word for p in sources for word in re.findall(r"\w+", p.read_text(errors="ignore"))}
+    name = r"(?:\w+\.)*(_?(?!cudnn)[A-Za-z]+(?:_[a-z]+|[a-z][A-Z])\w*)(\(.*\))?"  # a_b, aB
+    lost = []
+    for page in (ROOT / "docs/architecture").rglob("*.md"):
+        for code in re.findall(r"`([^`\n]+)`", page.read_text()):
+            if re.fullmatch(r"[\w/]+\.(py|pyx|pxd|h|cu|cuh)", code) and "NAME" not in code:
+                there = any(path.endswith(f"/{code}") for path in files)
+            else:
+                found = re.fullmatch(name, code)
+                there = not found or found[1] in words
+            if not there:
+                lost.append(f"{page.name}: {code}")
+    assert not lost
+
+
 def test_every_setting_is_documented():
     rows = [
         f"| `{s.name}` | {f'`{s.default}`' if s.default != '' else 'empty'} | {s.doc} |"
