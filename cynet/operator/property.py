@@ -66,6 +66,9 @@ class Registered:
         Parameter name to Field, in the order of declaration (made by ``__init_subclass__``).
     any_parameters : bool
         True: keywords that are no field are parameters, too, and the inputs' names depend on them.
+    inputs_doc : dict
+        Name of each input or state to a sentence about it, in order; an input that some parameters
+        add is there, too.
     many_inputs : bool
         True: the number of inputs is variable, and follows from parameters that callers give.
     reads_out : bool
@@ -81,6 +84,7 @@ class Registered:
     op_name = None
     fields = {}
     any_parameters = False
+    inputs_doc = {}
     many_inputs = False
     reads_out = False
     users = False
@@ -243,8 +247,9 @@ class OperatorProperty(Registered):
 
     # --- names ------------------------------------------------------------------------------------
     def list_arguments(self) -> list[str]:
-        """Names of the inputs."""
-        return ["data"]
+        """Names of the inputs: those that `inputs_doc` has, without states; ``data`` if none."""
+        states = self.list_auxiliary_states()
+        return [name for name in self.inputs_doc if name not in states] or ["data"]
 
     def list_outputs(self) -> list[str]:
         """Names of all outputs, hidden ones last."""

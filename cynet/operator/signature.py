@@ -46,7 +46,7 @@ def describe(entry):
     """
     prop = entry.prop
     probe = prop.with_defaults()
-    documented = tuple(getattr(prop, "inputs_doc", ()))
+    documented = tuple(prop.inputs_doc)
     variable = prop.key_var_num_args is not None or prop.many_inputs or prop.any_parameters
     fields = {k: f for k, f in prop.fields.items() if k != prop.key_var_num_args}
     if variable:
@@ -84,7 +84,7 @@ def python_signature(entry, tail=("out", "name")):
 def docstring(entry, array="NDArray"):
     """The operator's documentation in numpydoc form; `array` is what its face calls a tensor."""
     arguments, states, variable, fields, _ = describe(entry)
-    about = getattr(entry.prop, "inputs_doc", {})
+    about = entry.prop.inputs_doc
     lines = [
         inspect.cleandoc(entry.prop.__doc__) if entry.prop.__doc__ else f"Operator {entry.name}.",
         "",

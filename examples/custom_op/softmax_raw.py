@@ -13,9 +13,6 @@ class SoftmaxProperty(mx.operator.OperatorProperty):
     grad_scale = mx.operator.Float(default=1.0, low=0.0, doc="Multiplies the gradient.")
     inputs_doc = {"data": "Scores, (N, K).", "label": "Classes, (N,)."}
 
-    def list_arguments(self):
-        return ["data", "label"]
-
     def infer_shape(self, in_shapes, out_shapes):
         scores = in_shapes[0] or out_shapes[0]  # both ways: the output's shape will do
         if scores is None:

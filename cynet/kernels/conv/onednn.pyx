@@ -10,7 +10,6 @@ from ..parallel cimport gang_can_run, gang_size, lend_team_to, threads_for
 
 import ctypes
 import sys
-from importlib import metadata
 from pathlib import Path
 
 from ...base import config
@@ -151,6 +150,8 @@ def _library_path():
     usual = Path(sys.prefix) / "lib" / name
     if usual.exists():
         return usual
+    from importlib import metadata  # with email and zipfile: 10 ms of an import of cynet
+
     try:
         files = metadata.distribution("onednn-cpu-gomp").files or ()
     except metadata.PackageNotFoundError:

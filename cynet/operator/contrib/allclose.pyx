@@ -23,9 +23,6 @@ class AllCloseProperty(OperatorProperty):
     atol = Float(1e-8, doc="Absolute tolerance.")
     equal_nan = Bool(True, doc="Whether NaN equals NaN.")
 
-    def list_arguments(self):
-        return ["a", "b"]
-
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(*in_shapes)
         return [shape, shape], [merge_shapes((1,), out_shapes[0])], []

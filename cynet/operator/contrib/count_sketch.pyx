@@ -42,9 +42,6 @@ class CountSketchProperty(OperatorProperty):
     out_dim = Int(doc="How many sums a line has.", low=1)
     processing_batch_size = Int(32, doc="Accepted for files, without effect.", low=1)
 
-    def list_arguments(self):
-        return ["data", "h", "s"]
-
     def infer_shape(self, in_shapes, out_shapes):
         data, h, s = in_shapes
         out = out_shapes[0]

@@ -27,9 +27,6 @@ class IndexCopyProperty(OperatorProperty):
         "new_tensor": "What they become, shape (m, ...).",
     }
 
-    def list_arguments(self):
-        return ["old_tensor", "index_vector", "new_tensor"]
-
     def infer_shape(self, in_shapes, out_shapes):
         old, index, new = in_shapes
         old = merge_shapes(old, out_shapes[0])

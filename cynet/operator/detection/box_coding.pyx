@@ -38,9 +38,6 @@ class BoxEncodeProperty(OperatorProperty):
         "stds": "What each is divided by, (4,).",
     }
 
-    def list_arguments(self):
-        return ["samples", "matches", "anchors", "refs", "means", "stds"]
-
     def list_outputs(self):
         return ["output0", "output1"]
 
@@ -120,9 +117,6 @@ class BoxDecodeProperty(OperatorProperty):
     clip = Float(-1.0, doc="Most that the logarithm of a size may be; 0 or less: anything.")
     format = Enum(FORMATS, "center", doc="What the four numbers of an anchor are (see box_iou).")
     inputs_doc = {"data": "Codes (batch, n, 4).", "anchors": "Anchors of all images, (1, n, 4)."}
-
-    def list_arguments(self):
-        return ["data", "anchors"]
 
     def infer_shape(self, in_shapes, out_shapes):
         data, anchors = in_shapes

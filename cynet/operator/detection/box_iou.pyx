@@ -33,9 +33,6 @@ class BoxIouProperty(OperatorProperty):
                   doc="corner: left, top, right, bottom; center: middle x and y, width, height.")
     inputs_doc = {"lhs": "Boxes (..., 4).", "rhs": "Boxes (..., 4)."}
 
-    def list_arguments(self):
-        return ["lhs", "rhs"]
-
     def infer_shape(self, in_shapes, out_shapes):
         for name, shape in zip(self.list_arguments(), in_shapes):
             if shape is None:

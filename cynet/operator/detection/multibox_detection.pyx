@@ -46,9 +46,6 @@ class MultiBoxDetectionProperty(OperatorProperty):
         super().__init__(**kwargs)
         check_variances(self)
 
-    def list_arguments(self):
-        return ["cls_prob", "loc_pred", "anchor"]
-
     def infer_shape(self, in_shapes, out_shapes):
         scores = agree("cls_prob", in_shapes[0], (0, 0, 0))
         batch, n = scores[0], scores[2]

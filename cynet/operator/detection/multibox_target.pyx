@@ -59,9 +59,6 @@ class MultiBoxTargetProperty(OperatorProperty):
                                 "'negative_mining_thresh' takes a float above 0, got "
                                 f"{self.negative_mining_thresh}")
 
-    def list_arguments(self):
-        return ["anchor", "label", "cls_pred"]
-
     def list_outputs(self):
         return ["loc_target", "loc_mask", "cls_target"]
 

@@ -81,9 +81,6 @@ class ProposalProperty(OperatorProperty):
             raise ArgumentError(f"operator {self.op_name}: {len(self.scales)} scales and "
                                 f"{len(self.ratios)} ratios are more than {MOST} anchors")
 
-    def list_arguments(self):
-        return ["cls_prob", "bbox_pred", "im_info"]
-
     def list_outputs(self):
         return ["output", "score"]
 

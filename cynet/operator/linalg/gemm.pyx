@@ -40,9 +40,6 @@ class _ProductsProperty(OperatorProperty):
     transpose_b = Bool(False, doc="Take B transposed.")
     alpha = Double(1.0, doc="A factor of the product.")
 
-    def list_arguments(self):
-        return ["A", "B"]
-
     def rows_axis(self, ndim):
         """`axis` from the front, for arrays of `ndim` axes."""
         axis = self.axis + ndim if self.axis < 0 else self.axis

@@ -36,9 +36,6 @@ class StackProperty(OperatorProperty):
 
     inputs_doc = {"A": "Matrices in the last two axes."}
 
-    def list_arguments(self):
-        return ["A"]
-
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 

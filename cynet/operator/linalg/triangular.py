@@ -27,9 +27,6 @@ class _TriangularProperty(StackProperty):
     lower = Bool(True, doc="Read the lower triangle of A, else the upper one.")
     alpha = Double(1.0, doc="A factor.")
 
-    def list_arguments(self):
-        return ["A", "B"]
-
     def infer_shape(self, in_shapes, out_shapes):
         a, b = in_shapes
         b = merge_shapes(b, out_shapes[0])

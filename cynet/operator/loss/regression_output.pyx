@@ -40,9 +40,6 @@ class RegressionOutputProperty(OperatorProperty):
     }
     functor, absolute = b"identity", False
 
-    def list_arguments(self):
-        return ["data", "label"]
-
     def infer_shape(self, in_shapes, out_shapes):
         data, label = merge_shapes(in_shapes[0], out_shapes[0]), in_shapes[1]
         if data is None:

@@ -28,9 +28,6 @@ class SoftmaxCrossEntropyProperty(OperatorProperty):
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Scores (N, C).", "label": "Class of each row, (N,)."}
 
-    def list_arguments(self):
-        return ["data", "label"]
-
     def infer_shape(self, in_shapes, out_shapes):
         data, label = in_shapes
         if data is not None:

@@ -55,9 +55,6 @@ class SoftmaxOutputProperty(OperatorProperty):
                  "data's shape.",
     }
 
-    def list_arguments(self):
-        return ["data", "label"]
-
     def ignored_class(self):
         """`ignore_label` as labels are read, truncated; what no label is where it fits none."""
         fits = -(2.0 ** 31) < self.ignore_label < 2.0 ** 31

@@ -39,9 +39,6 @@ class SVMOutputProperty(OperatorProperty):
     graph = GraphHooks(float32_beside_half=(), loss_labels=(1,))
     inputs_doc = {"data": "Scores (N, ..., classes).", "label": "Class of each row, (N, ...)."}
 
-    def list_arguments(self):
-        return ["data", "label"]
-
     def infer_shape(self, in_shapes, out_shapes):
         data, label = merge_shapes(in_shapes[0], out_shapes[0]), in_shapes[1]
         if data is not None:

@@ -74,9 +74,6 @@ class BatchNormProperty(OperatorProperty):
         "moving_var": {"__init__": '["one", {}]'},
     }
 
-    def list_arguments(self):
-        return ["data", "gamma", "beta"]
-
     def list_outputs(self):
         return ["output", "mean", "var"]
 

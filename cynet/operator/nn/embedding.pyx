@@ -31,9 +31,6 @@ class EmbeddingProperty(OperatorProperty):
     inputs_doc = {"data": "Indices, any shape and dtype.",
                   "weight": "Rows (input_dim, output_dim)."}
 
-    def list_arguments(self):
-        return ["data", "weight"]
-
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
         weight = agree("weight", in_shapes[1], (self.input_dim, self.output_dim))

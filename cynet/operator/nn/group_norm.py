@@ -29,9 +29,6 @@ class GroupNormProperty(OperatorProperty):
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, ...).", "gamma": "Scale (G,).", "beta": "Shift (G,)."}
 
-    def list_arguments(self):
-        return ["data", "gamma", "beta"]
-
     def list_outputs(self):
         return ["output", "mean", "std"] if self.output_mean_var else ["output"]
 

@@ -46,9 +46,6 @@ class InstanceNormProperty(OperatorProperty):
     graph = InstanceNormHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, ...).", "gamma": "Scale (C,).", "beta": "Shift (C,)."}
 
-    def list_arguments(self):
-        return ["data", "gamma", "beta"]
-
     def infer_shape(self, in_shapes, out_shapes):
         data = merge_shapes(in_shapes[0], out_shapes[0])
         channels = merge_shapes(*in_shapes[1:], (0,))

@@ -38,9 +38,6 @@ class LayerNormProperty(OperatorProperty):
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input.", "gamma": "Scale (C,).", "beta": "Shift (C,)."}
 
-    def list_arguments(self):
-        return ["data", "gamma", "beta"]
-
     def list_outputs(self):
         return ["output", "mean", "std"]
 

@@ -39,9 +39,6 @@ class SliceAssignProperty(AssignProperty):
 
     inputs_doc = {"lhs": "The array.", "rhs": "What the part becomes."}
 
-    def list_arguments(self):
-        return ["lhs", "rhs"]
-
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])
         part = in_shapes[1]

@@ -33,9 +33,6 @@ class BinaryProperty(OperatorProperty):
     functor = None
     graph = BinaryHooks(elementwise=True)
 
-    def list_arguments(self):
-        return ["lhs", "rhs"]
-
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data] if GRADIENTS[self.functor].reads else out_grad
 

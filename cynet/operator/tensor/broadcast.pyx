@@ -73,9 +73,6 @@ class BroadcastProperty(OperatorProperty):
     functor = None
     channels_last = False  # a form the layout pass makes
 
-    def list_arguments(self):
-        return ["lhs", "rhs"]
-
     def infer_shape(self, in_shapes, out_shapes):
         lhs, rhs = in_shapes
         if lhs is None or rhs is None:

@@ -44,9 +44,6 @@ class ProductProperty(OperatorProperty):
 
     graph = ProductHooks(of_nothing=0.0)  # the sum over an axis of length 0
 
-    def list_arguments(self):
-        return ["lhs", "rhs"]
-
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data]
 

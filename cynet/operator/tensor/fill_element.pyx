@@ -24,9 +24,6 @@ class FillElementProperty(OperatorProperty):
     inputs_doc = {"lhs": "A matrix (n, k).", "mhs": "What is put in, shape (n).",
                   "rhs": "The column for each row, shape (n)."}
 
-    def list_arguments(self):
-        return ["lhs", "mhs", "rhs"]
-
     def infer_shape(self, in_shapes, out_shapes):
         lhs = merge_shapes(in_shapes[0], out_shapes[0])
         if lhs is not None and len(lhs) != 2:

@@ -10,7 +10,24 @@ from .axes import axes_of, axis_of
 from .strided_moves import PieceOf, PiecesOperator, contiguous
 
 
-class SameBytesProperty(OperatorProperty):
+class CopyProperty(OperatorProperty):
+    """Base: the output has the elements of the first input, in their order."""
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return out_grad
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(in_data[0], out_data[0])]
+
+    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+        return [(out_grad[0], in_grad[0])]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        whole = contiguous((_size(in_shapes[0]),))
+        return PiecesOperator(in_types[0], [PieceOf(whole, whole)])
+
+
+class SameBytesProperty(CopyProperty):
     """Base: output 0 is input 0 under another shape, and so are their gradients."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -42,19 +59,6 @@ class SameBytesProperty(OperatorProperty):
             if is_known(out) and data.count(0) == 1:
                 data = _fill_in(data, _size(out))
         return [data], [out], []
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
-
-    def forward_inplace_option(self, in_data, out_data):
-        return [(in_data[0], out_data[0])]
-
-    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        return [(out_grad[0], in_grad[0])]
-
-    def create_operator(self, ctx, in_shapes, in_types):
-        whole = contiguous((_size(in_shapes[0]),))
-        return PiecesOperator(in_types[0], [PieceOf(whole, whole)])
 
 
 def _fill_in(shape, size):
@@ -215,7 +219,15 @@ class SqueezeProperty(SameBytesProperty):
         return tuple(n for i, n in enumerate(shape) if i not in gone) or (1,)
 
 
-class ReshapeLikeProperty(OperatorProperty):
+class LikeProperty(CopyProperty):
+    """Base: the second input counts by its shape alone."""
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0] or out_types[0]
+        return [kind, in_types[1] or kind], [kind], []
+
+
+class ReshapeLikeProperty(LikeProperty):
     """The left input with the shape of the right one, or with a range of its axes replaced."""
 
     inputs_doc = {"lhs": "The array that is reshaped.", "rhs": "The array whose shape is taken."}
@@ -224,9 +236,6 @@ class ReshapeLikeProperty(OperatorProperty):
     rhs_begin = Int(None, doc="First axis of rhs that is taken.")
     rhs_end = Int(None, doc="Axis of rhs after the last one taken.")
     graph = GraphHooks(view=True, shape_only=(1,))
-
-    def list_arguments(self):
-        return ["lhs", "rhs"]
 
     def infer_shape(self, in_shapes, out_shapes):
         lhs, rhs = in_shapes
@@ -239,49 +248,12 @@ class ReshapeLikeProperty(OperatorProperty):
             raise ShapeError(f"reshape_like: shape {lhs} cannot become {out}")
         return [lhs, rhs], [merge_shapes(out, out_shapes[0])], []
 
-    def infer_type(self, in_types, out_types):
-        kind = in_types[0] or out_types[0]
-        return [kind, in_types[1] or kind], [kind], []
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
-
-    def forward_inplace_option(self, in_data, out_data):
-        return [(in_data[0], out_data[0])]
-
-    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        return [(out_grad[0], in_grad[0])]
-
-    def create_operator(self, ctx, in_shapes, in_types):
-        whole = contiguous((_size(in_shapes[0]),))
-        return PiecesOperator(in_types[0], [PieceOf(whole, whole)])
-
-
-class IdentityLikeProperty(OperatorProperty):
+class IdentityLikeProperty(LikeProperty):
     """The first input itself; the second one has its shape, and no gradient."""
 
     graph = GraphHooks(shape_only=(1,))
     inputs_doc = {"lhs": "The array that is given back.", "rhs": "An array of its shape."}
-
-    def list_arguments(self):
-        return ["lhs", "rhs"]
-
-    def infer_type(self, in_types, out_types):
-        kind = in_types[0] or out_types[0]
-        return [kind, in_types[1] or kind], [kind], []
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
-
-    def forward_inplace_option(self, in_data, out_data):
-        return [(in_data[0], out_data[0])]
-
-    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        return [(out_grad[0], in_grad[0])]
-
-    def create_operator(self, ctx, in_shapes, in_types):
-        whole = contiguous((_size(in_shapes[0]),))
-        return PiecesOperator(in_types[0], [PieceOf(whole, whole)])
 
 
 def _range(begin, end, ndim):

@@ -21,9 +21,6 @@ class CumSumProperty(OperatorProperty):
     axis = Int(None, doc="The axis; None flattens the input.")
     dtype = DType(None, doc="Dtype of the output; must be the input's.")
 
-    def list_arguments(self):
-        return ["a"]
-
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
         if not is_known(shape):

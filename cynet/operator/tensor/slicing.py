@@ -117,9 +117,6 @@ class SliceLikeProperty(SlicedProperty):
     inputs_doc = {"data": "The input.", "shape_like": "The array whose lengths are taken."}
     axes = Shape((), doc="Axes to cut; () cuts all.")
 
-    def list_arguments(self):
-        return ["data", "shape_like"]
-
     def counts(self, data, like):
         """The output's shape."""
         if not self.axes:

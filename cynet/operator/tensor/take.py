@@ -47,9 +47,6 @@ class TakeProperty(IndexedProperty):
     axis = Int(0, doc="The axis that is indexed.")
     mode = Enum(MODES, "clip", doc="Indices out of bounds: brought to the end, wrapped, refused.")
 
-    def list_arguments(self):
-        return ["a", "indices"]
-
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
         if data is None or index is None:
@@ -75,9 +72,6 @@ class PickProperty(IndexedProperty):
     axis = Int(-1, doc="The axis along which elements are picked.")
     keepdims = Bool(False, doc="Keep the axis with length 1.")
     mode = Enum(MODES, "clip", doc="Indices out of bounds: brought to the end, wrapped, refused.")
-
-    def list_arguments(self):
-        return ["data", "index"]
 
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
@@ -106,9 +100,6 @@ class BatchTakeProperty(IndexedProperty):
     graph = GraphHooks(takes_empty=True)
     inputs_doc = {"a": "Matrix of shape (rows, columns).", "indices": "A column for each row."}
 
-    def list_arguments(self):
-        return ["a", "indices"]
-
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
         if data is not None and len(data) < 2:
@@ -131,9 +122,6 @@ class OneHotProperty(OperatorProperty):
     off_value = Double(0.0, doc="Value elsewhere.")
     dtype = DType("float32", doc="Dtype of the output.")
     differentiable = False
-
-    def list_arguments(self):
-        return ["indices"]
 
     def infer_shape(self, in_shapes, out_shapes):
         index, out = in_shapes[0], out_shapes[0]
@@ -165,9 +153,6 @@ class GatherNDProperty(IndexedProperty):
         "indices": "One row of indices for each of the first axes of data.",
     }
 
-    def list_arguments(self):
-        return ["data", "indices"]
-
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
         if data is None or not is_known(index):
@@ -197,9 +182,6 @@ class ScatterNDProperty(IndexedProperty):
     }
     graph = GraphHooks(of_nothing=0.0)
     shape = Shape(doc="Shape of the output.", low=1)
-
-    def list_arguments(self):
-        return ["data", "indices"]
 
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes

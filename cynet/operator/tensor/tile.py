@@ -143,9 +143,6 @@ class BroadcastLikeProperty(SpreadProperty):
     lhs_axes = Shape(None, doc="Axes of lhs that are matched; None matches all.")
     rhs_axes = Shape(None, doc="Axes of rhs they are matched with.")
 
-    def list_arguments(self):
-        return ["lhs", "rhs"]
-
     def infer_type(self, in_types, out_types):
         kind = in_types[0] or out_types[0]
         return [kind, in_types[1] or kind], [kind], []

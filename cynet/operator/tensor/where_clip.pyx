@@ -130,9 +130,6 @@ class WhereProperty(OperatorProperty):
         "y": "Taken elsewhere; of the shape of x.",
     }
 
-    def list_arguments(self):
-        return ["condition", "x", "y"]
-
     def infer_shape(self, in_shapes, out_shapes):
         condition, *rest = in_shapes
         shape = merge_shapes(*rest, *out_shapes)

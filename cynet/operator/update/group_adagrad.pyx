@@ -43,9 +43,6 @@ class GroupAdaGradProperty(OperatorProperty):
         "history": "(n, 1) for a weight (n, ...); moves.",
     }
 
-    def list_arguments(self):
-        return ["weight", "grad"]
-
     def list_auxiliary_states(self):
         return ["history"]
 

@@ -159,9 +159,6 @@ class LambPhase2Property(OperatorProperty):
         "r1": "Norm of the weight, one element.", "r2": "Norm of the step, one element.",
     }
 
-    def list_arguments(self):
-        return ["weight", "g", "r1", "r2"]
-
     def list_auxiliary_states(self):
         return ["weight32"] if self.master else []
 

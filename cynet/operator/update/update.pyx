@@ -45,9 +45,6 @@ class UpdateProperty(OperatorProperty):
     master = False   # the last state is the weight in float32
     rates_at = rescale_at = -1
 
-    def list_arguments(self):
-        return ["weight", "grad"]
-
     def list_auxiliary_states(self):
         return list(self.states)
 

@@ -149,9 +149,6 @@ class MultiLARSProperty(OperatorProperty):
         "grads_sum_sq": "Sums of squares of the gradients.", "wds": "Weight decays.",
     }
 
-    def list_arguments(self):
-        return ["lrs", "weights_sum_sq", "grads_sum_sq", "wds"]
-
     def forward_inplace_option(self, in_data, out_data):
         return [(each, out_data[0]) for each in in_data]
 

@@ -31,9 +31,6 @@ class BilinearSamplerProperty(OperatorProperty):
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, H, W).", "grid": "Points (N, 2, H', W'): x, then y."}
 
-    def list_arguments(self):
-        return ["data", "grid"]
-
     def infer_shape(self, in_shapes, out_shapes):
         data = merged("data", in_shapes[0], (0, 0, 0, 0))
         grid = merged("grid", in_shapes[1], (data[0], 2, 0, 0))

@@ -50,9 +50,6 @@ class CorrelationProperty(OperatorProperty):
             raise ArgumentError(f"operator {self.op_name}: kernel_size must be odd, got "
                                 f"{self.kernel_size}")
 
-    def list_arguments(self):
-        return ["data1", "data2"]
-
     @property
     def reach(self):
         """Shifts to each side."""

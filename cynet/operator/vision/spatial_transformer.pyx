@@ -43,9 +43,6 @@ class SpatialTransformerProperty(OperatorProperty):
         super().__init__(**kwargs)
         check_target(self)
 
-    def list_arguments(self):
-        return ["data", "loc"]
-
     def infer_shape(self, in_shapes, out_shapes):
         data = merged("data", in_shapes[0], (0, 0, 0, 0))
         loc = infer_theta("loc", in_shapes[1], data[0])
