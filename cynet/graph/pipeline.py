@@ -19,8 +19,8 @@ from .passes.prepack_weights import pack
 from .passes.recompute import mirror
 from .verify import verify
 
-# When a pass runs: on the forward steps, on those of a plan that only predicts, on all steps, as a
-# part of the memory pass, or behind it.
+# When a pass runs: on the forward steps, on those of a plan that only predicts, on all steps, or as
+# a part of the memory pass.
 FORWARD, PREDICT, WHOLE, MEMORY = "forward", "predict", "whole", "memory"
 HOST = ("cpu",)
 ALL = ("cpu", "gpu")

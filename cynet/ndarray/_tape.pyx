@@ -555,11 +555,6 @@ def entry_of(NDArrayBase array not None):
     return None if entry is None else (node_of(entry), index_of(entry))
 
 
-def is_nothing(node):
-    """Whether it is the node of what was computed from arrays of which none has a gradient."""
-    return node is nothing
-
-
 # --- what the floor above installs ----------------------------------------------------------------
 _installed = {}
 

@@ -14,8 +14,6 @@ from ._tape import set_state
 _made = {}  # (OpEntry, name) -> function
 MOST_KNOWN = 64  # combinations of arguments, of an operator that holds numbers
 _symbols = []  # what is asked when a call is given symbols, or draws, while a graph is traced
-# Names that start so are found in a namespace of mx.nd under the rest of the name.
-PREFIXES = ("_random_", "_linalg_", "_contrib_", "_image_", "_sparse_", "_sample_")
 
 
 def function_of(name):

@@ -18,9 +18,6 @@ _functions = {}  # name as asked for -> (OpEntry, function)
 _class = []  # Symbol itself, which is defined on top of this module
 _kinds = set()  # subclasses of it, whose functions give the same
 
-# the namespaces of mx.sym and what their operators' names start with
-PREFIXES = {"contrib": "_contrib_", "linalg": "_linalg_", "image": "_image_", "random": "_random_"}
-
 
 def set_symbol_class(cls):
     """Tell this module what its functions return."""

@@ -104,7 +104,7 @@ def test_files_as_they_come(tmp_path):
     path.write_text("3 3\na 1 2 3\nb 1 2 3\na 4 5 6\nalone\n<unk> 5 5 5\n")
     with pytest.warns(UserWarning) as told:
         e = text.embedding.CustomEmbedding(path)
-    assert {"4: 'a' stands twice" in str(w.message) for w in told} == {True, False}
+    assert {"4: 'a' appears twice" in str(w.message) for w in told} == {True, False}
     assert e.idx_to_token == ["<unk>", "a", "b"]
     np.testing.assert_array_equal(e.idx_to_vec.asnumpy()[:2], [[5] * 3, [1, 2, 3]])
     path.write_text("a 1 2 3\nb 1 2\n")

@@ -3,10 +3,6 @@
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -27,63 +23,6 @@ def streams():
 
 
 # --- resuming ------------------------------------------------------------------------------------
-TRAINING = textwrap.dedent(
-    """
-    import os, signal, sys
-    import numpy as np
-    import cynet as mx
-    from cynet import autograd, gluon, nd
-    from cynet.gluon import nn
-
-    def noisy(x, y):
-        return x + np.random.normal(0, 0.1, x.shape).astype("float32"), y
-
-    def train(epochs, path, workers, kill_at=None, resume=False):
-        mx.random.seed(11)
-        rng = np.random.default_rng(0)
-        x = rng.normal(size=(40, 6)).astype("float32")
-        data = gluon.data.SimpleDataset([(a, int(a[0] > 0)) for a in x]).transform(noisy)
-        loader = gluon.data.DataLoader(data, 8, shuffle=True, num_workers=workers)
-        net = nn.HybridSequential()
-        net.add(nn.Dense(8, activation="relu"), nn.Dropout(0.5), nn.BatchNorm(), nn.Dense(2))
-        net.initialize()
-        net(nd.zeros((1, 6)))
-        net.hybridize()
-        schedule = mx.lr_scheduler.FactorScheduler(3, 0.9, base_lr=0.05)
-        trainer = gluon.Trainer(net.collect_params(), "adam", {"lr_scheduler": schedule})
-        loss = gluon.loss.SoftmaxCELoss()
-        begin = gluon.load_training(path, net, trainer, loader)["epoch"] if resume else 0
-        for epoch in range(begin, epochs):
-            for k, (batch, label) in enumerate(loader):
-                with autograd.record():
-                    each = loss(net(batch), label)
-                each.backward()
-                trainer.step(8)
-                if kill_at == (epoch, k):
-                    gluon.save_training(path, net, trainer, loader, {"epoch": epoch})
-                    os.kill(os.getpid(), signal.SIGKILL)
-        loader.close()
-        net.save_parameters(path + ".params")
-        trainer.save_states(path + ".states")
-    """
-)
-
-
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_killed_training_goes_on_to_the_byte(tmp_path, workers):
-    whole, parts = str(tmp_path / "whole"), str(tmp_path / "parts")
-
-    def run(call):
-        return subprocess.run([sys.executable, "-c", f"{TRAINING}\n{call}"], timeout=100).returncode
-
-    assert run(f"train(4, {whole!r}, {workers})") == 0
-    assert run(f"train(4, {parts!r}, {workers}, kill_at=(1, 2))") == -signal.SIGKILL
-    assert run(f"train(4, {parts!r}, {2 - workers}, resume=True)") == 0
-    for ending in (".params", ".states"):
-        with open(whole + ending, "rb") as a, open(parts + ending, "rb") as b:
-            assert a.read() == b.read(), ending
-
-
 def dense(**kwargs):
     net = nn.HybridSequential()
     net.add(nn.Dense(3, in_units=2), nn.Dense(2, in_units=3))

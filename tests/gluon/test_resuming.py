@@ -43,11 +43,18 @@ def whole(tmp_path_factory):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize(
-    "settings, die", [(HERE, (1, -1)), (HERE, (2, 3)), (PROCESS, (2, 3)), (THREADS, (1, 5))]
+    "settings, die, after",
+    [
+        (HERE, (1, -1), HERE),
+        (HERE, (2, 3), HERE),
+        (PROCESS, (2, 3), {"hybridize": True}),
+        (THREADS, (1, 5), PROCESS),
+    ],
 )
-def test_killed_and_resumed(settings, die, tmp_path, whole):
+def test_killed_and_resumed(settings, die, after, tmp_path, whole):
+    """By the same loader, or by one with another number of workers."""
     run(tmp_path / "net", settings, die=die)
-    assert run(tmp_path / "net", settings)[0] == whole(settings)[0]
+    assert run(tmp_path / "net", after)[0] == whole(settings)[0]
     assert not [each for each in os.listdir(tmp_path) if each.endswith(".part")]
 
 

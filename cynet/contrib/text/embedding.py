@@ -158,7 +158,7 @@ class TokenEmbedding(Vocabulary):
                 unknown = vector
             elif token in seen:
                 warnings.warn(
-                    f"{path}:{number}: {shown(token)} stands twice; the first counts",
+                    f"{path}:{number}: {shown(token)} appears twice; the first counts",
                     stacklevel=5,
                 )
             else:

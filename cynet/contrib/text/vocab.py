@@ -61,7 +61,7 @@ class Vocabulary:
                 f"Vocabulary: reserved_tokens have the unknown token {unknown_token!r}"
             )
         if len(set(reserved)) != len(reserved):
-            raise MismatchError("Vocabulary: a token stands twice in reserved_tokens")
+            raise MismatchError("Vocabulary: a token appears twice in reserved_tokens")
         self._unknown = unknown_token
         self._reserved = reserved or None
         self._tokens = [unknown_token, *reserved]

@@ -1,4 +1,4 @@
-"""RNNCell, LSTMCell and GRUCell."""
+"""RNNCell, LSTMCell and GRUCell; LSTMPCell, whose output is projected."""
 
 from __future__ import annotations
 
@@ -29,16 +29,24 @@ class _Gated(HybridRecurrentCell):
         input_size,
         prefix,
         params,
+        projection_size=None,
+        h2r_weight_initializer=None,
     ):
         super().__init__(prefix=prefix, params=params)
         self._hidden_size, self._input_size = hidden_size, input_size
+        self._projection_size = projection_size
         rows = self._gates * hidden_size
-        for name, shape, init in (
+        state = hidden_size if projection_size is None else projection_size
+        weights = [
             ("i2h_weight", (rows, input_size), i2h_weight_initializer),
-            ("h2h_weight", (rows, hidden_size), h2h_weight_initializer),
+            ("h2h_weight", (rows, state), h2h_weight_initializer),
+            ("h2r_weight", (state, hidden_size), h2r_weight_initializer),
             ("i2h_bias", (rows,), i2h_bias_initializer),
             ("h2h_bias", (rows,), h2h_bias_initializer),
-        ):
+        ]
+        if projection_size is None:
+            del weights[2]
+        for name, shape, init in weights:
             param = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
             setattr(self, name, param)
 
@@ -299,3 +307,96 @@ class GRUCell(_Gated):
         new = self._get_activation(F, i2h + reset * h2h, self._activation, name=f"{step}h_act")
         h = F.elemwise_add((1.0 - update) * new, update * before, name=f"{step}out")
         return h, [h]
+
+
+@guarded(but=("hybrid_forward",))
+class LSTMPCell(_Gated):
+    """A long short-term memory whose output is a projection of its hidden state.
+
+    Parameters
+    ----------
+    hidden_size, projection_size : int
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+    h2r_weight_initializer : Initializer or str, optional
+        Of the projection.
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+    input_size : int
+        0 leaves it to the first forward pass.
+    prefix, params
+        See :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.contrib.rnn.LSTMPCell(8, 3)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((2, 5)), cell.begin_state(batch_size=2))
+    >>> output.shape, [state.shape for state in states]
+    ((2, 3), [(2, 3), (2, 8)])
+    """
+
+    _gates = 4
+
+    def __init__(
+        self,
+        hidden_size: int,
+        projection_size: int,
+        i2h_weight_initializer: InitializerLike | None = None,
+        h2h_weight_initializer: InitializerLike | None = None,
+        h2r_weight_initializer: InitializerLike | None = None,
+        i2h_bias_initializer: InitializerLike = "zeros",
+        h2h_bias_initializer: InitializerLike = "zeros",
+        input_size: int = 0,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
+        super().__init__(
+            hidden_size,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            input_size,
+            prefix,
+            params,
+            projection_size,
+            h2r_weight_initializer,
+        )
+
+    def _alias(self):
+        return "lstmp"
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        """Shape and ``__layout__`` of the projected state and of the memory."""
+        sizes = (self._projection_size, self._hidden_size)
+        return [{"shape": (batch_size, size), "__layout__": "NC"} for size in sizes]
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        inputs: Any,
+        states: Any,
+        i2h_weight: Any,
+        h2h_weight: Any,
+        h2r_weight: Any,
+        i2h_bias: Any,
+        h2h_bias: Any,
+    ) -> Any:
+        """(output, [output, c]) of one step."""
+        step, i2h, h2h = self._projections(
+            F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias
+        )
+        i, f, c, o = F.SliceChannel(F.elemwise_add(i2h, h2h), num_outputs=4, name=f"{step}slice")
+        i = F.Activation(i, act_type="sigmoid", name=f"{step}i")
+        f = F.Activation(f, act_type="sigmoid", name=f"{step}f")
+        c = F.Activation(c, act_type="tanh", name=f"{step}c")
+        o = F.Activation(o, act_type="sigmoid", name=f"{step}o")
+        c = F.elemwise_add(F.elemwise_mul(f, states[1]), F.elemwise_mul(i, c), name=f"{step}state")
+        hidden = F.elemwise_mul(o, F.Activation(c, act_type="tanh"), name=f"{step}hidden")
+        output = F.FullyConnected(
+            hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True, name=f"{step}out"
+        )
+        return output, [output, c]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._sizes()} -> {self._projection_size})"

@@ -13,7 +13,7 @@ from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..block import HybridBlock
 from ..errors import MismatchError
-from .cells import GRUCell, LSTMCell, RNNCell
+from .cells import GRUCell, LSTMCell, LSTMPCell, RNNCell
 from .modifiers import DropoutCell
 from .stacks import BidirectionalCell, HybridSequentialRNNCell
 
@@ -142,8 +142,6 @@ class _RNNLayer(HybridBlock):
     def _cells(self):
         """A function that makes the cell of this mode."""
         if self._projection_size is not None:
-            from ..contrib.rnn import LSTMPCell
-
             return lambda **kw: LSTMPCell(self._hidden_size, self._projection_size, **kw)
         return {
             "rnn_relu": lambda **kw: RNNCell(self._hidden_size, activation="relu", **kw),

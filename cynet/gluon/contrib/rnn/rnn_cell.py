@@ -2,113 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .... import symbol
 from ....base.errors import ArgumentError, shown
 from ....base.guard import guarded
 from ....symbol import Symbol
 from ...errors import MismatchError
-from ...rnn import BidirectionalCell, HybridRecurrentCell, ModifierCell, RecurrentCell, ZoneoutCell
+from ...rnn import BidirectionalCell, ModifierCell, RecurrentCell, ZoneoutCell
 from ...rnn.cell import last_states, masked, merged, steps_of
-
-if TYPE_CHECKING:
-    from ....base.typing import InitializerLike
-    from ...parameter import ParameterDict
+from ...rnn.cells import LSTMPCell
 
 __all__ = ["LSTMPCell", "VariationalDropoutCell"]
-
-
-@guarded(but=("hybrid_forward",))
-class LSTMPCell(HybridRecurrentCell):
-    """A long short-term memory whose output is a projection of its hidden state.
-
-    Parameters
-    ----------
-    hidden_size, projection_size : int
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-    h2r_weight_initializer : Initializer or str, optional
-        Of the projection.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-    input_size : int
-        0 leaves it to the first forward pass.
-    prefix, params
-        See :class:`Block`.
-
-    Examples
-    --------
-    >>> import cynet as mx
-    >>> cell = mx.gluon.contrib.rnn.LSTMPCell(8, 3)
-    >>> cell.initialize()
-    >>> output, states = cell(mx.nd.ones((2, 5)), cell.begin_state(batch_size=2))
-    >>> output.shape, [state.shape for state in states]
-    ((2, 3), [(2, 3), (2, 8)])
-    """
-
-    def __init__(
-        self,
-        hidden_size: int,
-        projection_size: int,
-        i2h_weight_initializer: InitializerLike | None = None,
-        h2h_weight_initializer: InitializerLike | None = None,
-        h2r_weight_initializer: InitializerLike | None = None,
-        i2h_bias_initializer: InitializerLike = "zeros",
-        h2h_bias_initializer: InitializerLike = "zeros",
-        input_size: int = 0,
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ) -> None:
-        super().__init__(prefix=prefix, params=params)
-        self._hidden_size, self._projection_size = hidden_size, projection_size
-        rows = 4 * hidden_size
-        for name, shape, init in (
-            ("i2h_weight", (rows, input_size), i2h_weight_initializer),
-            ("h2h_weight", (rows, projection_size), h2h_weight_initializer),
-            ("h2r_weight", (projection_size, hidden_size), h2r_weight_initializer),
-            ("i2h_bias", (rows,), i2h_bias_initializer),
-            ("h2h_bias", (rows,), h2h_bias_initializer),
-        ):
-            param = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
-            setattr(self, name, param)
-
-    def _alias(self):
-        return "lstmp"
-
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape and ``__layout__`` of the projected state and of the memory."""
-        sizes = (self._projection_size, self._hidden_size)
-        return [{"shape": (batch_size, size), "__layout__": "NC"} for size in sizes]
-
-    def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        h2r_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
-        """(output, [output, c]) of one step."""
-        step, rows = f"t{self._counter}_", 4 * self._hidden_size
-        i2h = F.FullyConnected(inputs, i2h_weight, i2h_bias, num_hidden=rows, name=f"{step}i2h")
-        h2h = F.FullyConnected(states[0], h2h_weight, h2h_bias, num_hidden=rows, name=f"{step}h2h")
-        i, f, c, o = F.SliceChannel(F.elemwise_add(i2h, h2h), num_outputs=4, name=f"{step}slice")
-        i = F.Activation(i, act_type="sigmoid", name=f"{step}i")
-        f = F.Activation(f, act_type="sigmoid", name=f"{step}f")
-        c = F.Activation(c, act_type="tanh", name=f"{step}c")
-        o = F.Activation(o, act_type="sigmoid", name=f"{step}o")
-        c = F.elemwise_add(F.elemwise_mul(f, states[1]), F.elemwise_mul(i, c), name=f"{step}state")
-        hidden = F.elemwise_mul(o, F.Activation(c, act_type="tanh"), name=f"{step}hidden")
-        output = F.FullyConnected(
-            hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True, name=f"{step}out"
-        )
-        return output, [output, c]
-
-    def __repr__(self) -> str:
-        rows, inputs = self.i2h_weight.shape
-        return f"{type(self).__name__}({inputs or None} -> {rows} -> {self._projection_size})"
 
 
 @guarded(but=("__call__", "forward", "hybrid_forward"))
