@@ -15,10 +15,6 @@ DEBUG = os.environ.get("CYNET_BUILD_DEBUG") == "1"  # bounds checks on
 CORES = os.cpu_count() or 1
 SANITIZER = os.environ.get("CYNET_BUILD_SANITIZER")  # thread, address (make tsan, make asan)
 
-# Definitions read shapes, which are Python's tuples of any length: an index is checked there. Their
-# loops are over pointers, which have no checks anyway.
-CHECKED = {"boundscheck": True, "wraparound": True}
-
 HEADER = re.compile(r'^ *#.*"(.+\.h)"', re.M)
 DIRECTIVES = {
     "language_level": 3,
@@ -30,6 +26,8 @@ DIRECTIVES = {
     "binding": True,
 }
 
+# Definitions of operators read shapes, tuples of any length; their loops are over pointers.
+CHECKED = {"boundscheck": True, "wraparound": True}
 if sys.platform == "win32":
     COMPILE, LINK = ["/O2", "/std:c++17", "/openmp"], []
 elif sys.platform == "darwin":
@@ -86,11 +84,6 @@ def calls_only(source):
     return glue and sys.platform != "win32" and not DEBUG and not SANITIZER
 
 
-def definitions(module):
-    """Whether a module defines operators."""
-    return module.name.startswith("cynet.operator.")
-
-
 def with_includes(headers):
     """Those of the package's headers and all that they include by a line with "x.h" in it."""
     found, left = set(), {("", header) for header in headers}
@@ -107,19 +100,16 @@ def translated(modules):
     from Cython.Build import cythonize
 
     tell(f"cynet: Cython translates {len(modules)} modules, then the C++ compiler takes minutes")
-    options = {"include_path": ["."], "nthreads": CORES}
-    parts = [each for each in modules if definitions(each)]
-    others = [each for each in modules if not definitions(each)]
-    modules = cythonize(parts, compiler_directives=DIRECTIVES | CHECKED, **options)
-    modules += cythonize(others, compiler_directives=DIRECTIVES, **options)
-    for module in modules:  # Cython has listed the headers that the .pyx and its cimports declare
+    options, done = {"include_path": ["."], "nthreads": CORES}, []
+    for operators, directives in {False: DIRECTIVES, True: DIRECTIVES | CHECKED}.items():
+        some = [m for m in modules if m.name.startswith("cynet.operator.") == operators]
+        done += cythonize(some, compiler_directives=directives, **options)
+    for module in done:  # Cython has listed the headers that the .pyx and its cimports declare
         module.depends = with_includes(module.depends)
         if any(h.endswith("exact_math.h") for h in module.depends) and sys.platform != "win32":
-            module.extra_compile_args = [  # random bytes are CUDA's
-                *module.extra_compile_args,
-                "-ffp-contract=off",
-            ]
-    return modules
+            flags = [*module.extra_compile_args, "-ffp-contract=off"]  # random bytes are CUDA's
+            module.extra_compile_args = flags
+    return done
 
 
 def tell(text):
