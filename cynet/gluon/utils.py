@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, FileError, shown, warn_user
+from ..base.fetch import fetched
 from ..base.files import file_name, opened, write_atomically
 from ..base.guard import guarded
 from ..optimizer.clipping import clip_global_norm
@@ -31,7 +32,6 @@ __all__ = [
 ]
 
 _REPOSITORY = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
-_TIMEOUT = 30  # seconds without an answer
 _PIECE = 1 << 20  # bytes
 
 
@@ -190,10 +190,10 @@ def download(
         warn_user("download: verify_ssl=False takes whatever server answers")
     for left in range(retries, -1, -1):
         try:
-            content = _content(url, verify_ssl)
-        except FileError:
+            content = fetched(url, verify_ssl)
+        except FileError as error:
             if left == 0:
-                raise
+                raise FileError(f"download of {error}") from None
             continue
         if sha1_hash and not _fits(content, sha1_hash):
             if left == 0:
@@ -209,23 +209,6 @@ def download(
 
 def _fits(content, sha1_hash):
     return hashlib.sha1(content).hexdigest().startswith(sha1_hash.lower())
-
-
-def _content(url, verify_ssl):
-    """The bytes behind a URL."""
-    import ssl
-    import urllib.request  # here, because importing it takes long
-
-    context = None
-    if not verify_ssl:
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    request = urllib.request.Request(url, headers={"User-Agent": "cynet"})
-    try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT, context=context) as answer:
-            return answer.read()
-    except (OSError, ValueError) as error:
-        raise FileError(f"download of {url}: {getattr(error, 'reason', error)}") from None
 
 
 def _get_repo_url():

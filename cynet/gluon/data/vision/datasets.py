@@ -1,21 +1,17 @@
-"""MNIST, FashionMNIST, CIFAR10 and CIFAR100 from local files."""
+"""MNIST, FashionMNIST, CIFAR10 and CIFAR100, from local files or downloaded and checked."""
 
 from __future__ import annotations
 
-import os
-import tarfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .... import ndarray as nd
-from ....base import config
-from ....base.errors import FormatError, MissingFileError, UndefinedError
-from ....base.files import read_file
+from ....base.errors import FormatError, UndefinedError
 from ....base.guard import guarded
 from ....io import read_idx
-from ....test_utils import datasets as files
 from ..dataset import _DownloadedDataset
+from .downloads import cifar, fashion_mnist, mnist
 from .images import ImageFolderDataset, ImageRecordDataset
 
 if TYPE_CHECKING:
@@ -33,7 +29,6 @@ __all__ = [
 ]
 
 _HOME = "~/.mxnet/datasets/"
-_LARGEST = 1 << 30  # bytes of a member of an archive
 
 
 class _Images(_DownloadedDataset):
@@ -61,8 +56,8 @@ class MNIST(_Images):
     Parameters
     ----------
     root : str
-        Folder of the IDX files; where it has none, those that ``mx.test_utils.get_mnist`` finds or
-        downloads.
+        Folder of the IDX files, plain or .gz. Where it has none, those that
+        ``mx.test_utils.get_mnist`` finds; where there are none either, they are downloaded into it.
     train : bool
         The 60,000 of the training set, or the 10,000 of the test set.
     transform : callable, optional
@@ -79,7 +74,7 @@ class MNIST(_Images):
         super().__init__(root, transform)
 
     def _paths(self):
-        return files._find_mnist(self._root) or files._mnist_files()
+        return mnist(self._root)
 
     def _read(self):
         part, paths = ("train" if self._train else "t10k"), self._paths()
@@ -100,7 +95,8 @@ class FashionMNIST(MNIST):
     Parameters
     ----------
     root : str
-        Folder of the IDX files.
+        Folder of the IDX files, plain or .gz; they are downloaded into it if they are neither there
+        nor in CYNET_DATA_DIR/fashion-mnist.
     train, transform
         See :class:`MNIST`.
     """
@@ -114,25 +110,20 @@ class FashionMNIST(MNIST):
         super().__init__(root, train, transform)
 
     def _paths(self):
-        found = files._find_mnist(self._root)
-        if found is None:
-            raise MissingFileError(
-                f"{self._root}: the four IDX files of FashionMNIST are not there"
-                " (train-images-idx3-ubyte, ..., plain or .gz)"
-            )
-        return found
+        return fashion_mnist(self._root)
 
 
 class _Cifar(_Images):
     """Records of labels and 3 x 32 x 32 bytes."""
 
     _labels = 1
-    _archive = _folder = ""
+    _namespace = _archive = _folder = ""
 
     def _records(self, names):
         width = self._labels + 3 * 32 * 32
         parts = []
-        for name, content in self._contents(names):
+        found = cifar(self._root, self._namespace, self._archive, self._folder, names)
+        for name, content in found:
             if not content or len(content) % width:
                 raise FormatError(
                     f"{name}: {len(content)} bytes are no records of {width} bytes each"
@@ -141,39 +132,6 @@ class _Cifar(_Images):
         records = np.concatenate(parts)
         images = records[:, self._labels :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         return np.ascontiguousarray(images), records[:, : self._labels]
-
-    def _contents(self, names):
-        """(path, bytes) of each file: in the folder, in its subfolder, or in the archive there."""
-        data_dir = config.get("CYNET_DATA_DIR")
-        roots = [self._root] + (
-            [os.path.join(data_dir, self._folder), data_dir] if data_dir else []
-        )
-        for root in roots:
-            for folder in (root, os.path.join(root, self._folder)):
-                paths = [os.path.join(folder, name) for name in names]
-                if all(map(os.path.isfile, paths)):
-                    return [(path, read_file(path)) for path in paths]
-            archive = os.path.join(root, self._archive)
-            if os.path.isfile(archive):
-                return self._unpacked(archive, names)
-        raise MissingFileError(
-            f"{self._root}: neither {', '.join(names)} nor {self._archive} are there"
-        )
-
-    def _unpacked(self, archive, names):
-        try:
-            with tarfile.open(archive) as packed:
-                found = {}
-                for member in packed:
-                    name = os.path.basename(member.name)
-                    if name in names and member.isfile() and member.size <= _LARGEST:
-                        found[name] = packed.extractfile(member).read()
-        except tarfile.TarError as error:
-            raise FormatError(f"{archive}: {error}") from None
-        missing = [name for name in names if name not in found]
-        if missing:
-            raise FormatError(f"{archive} has no {', '.join(missing)}")
-        return [(f"{archive}:{name}", found[name]) for name in names]
 
 
 @guarded
@@ -184,12 +142,13 @@ class CIFAR10(_Cifar):
     ----------
     root : str
         Folder of data_batch_1.bin to data_batch_5.bin and test_batch.bin, or of
-        cifar-10-binary.tar.gz.
+        cifar-10-binary.tar.gz; that is downloaded into it if nothing is there or in CYNET_DATA_DIR.
     train, transform
         See :class:`MNIST`.
     """
 
-    _archive, _folder = "cifar-10-binary.tar.gz", "cifar-10-batches-bin"
+    _namespace, _folder = "cifar10", "cifar-10-batches-bin"
+    _archive = "cifar-10-binary.tar.gz"
 
     def __init__(
         self,
@@ -213,7 +172,8 @@ class CIFAR100(_Cifar):
     Parameters
     ----------
     root : str
-        Folder of train.bin and test.bin, or of cifar-100-binary.tar.gz.
+        Folder of train.bin and test.bin, or of cifar-100-binary.tar.gz; that is downloaded into it
+        if nothing is there or in CYNET_DATA_DIR.
     fine_label : bool
         Labels are the 100 classes; else the 20 groups.
     train, transform
@@ -221,7 +181,8 @@ class CIFAR100(_Cifar):
     """
 
     _labels = 2
-    _archive, _folder = "cifar-100-binary.tar.gz", "cifar-100-binary"
+    _namespace, _folder = "cifar100", "cifar-100-binary"
+    _archive = "cifar-100-binary.tar.gz"
 
     def __init__(
         self,

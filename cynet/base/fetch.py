@@ -1,0 +1,81 @@
+"""The bytes behind a URL, all of them or an error."""
+
+from .errors import FileError
+
+LARGEST = 1 << 31  # bytes of one download
+_PIECE = 1 << 20
+_TIMEOUT = 10  # seconds without an answer
+
+
+def fetched(url, verify_ssl=True):
+    """The bytes behind a URL.
+
+    Raises
+    ------
+    FileError
+        In one line, when it cannot be read, or is cut off.
+    """
+    import http.client
+    import urllib.request  # here, because importing it takes a tenth of importing cynet
+
+    options = {} if verify_ssl else {"context": _trusting()}
+    pieces, count = [], 0
+    try:
+        request = urllib.request.Request(url, headers={"User-Agent": "cynet"})
+        with urllib.request.urlopen(request, timeout=_TIMEOUT, **options) as answer:
+            while piece := answer.read(_PIECE):
+                pieces.append(piece)
+                count += len(piece)
+                if count > LARGEST:
+                    raise FileError(f"{url}: more than {LARGEST} bytes")
+            missing = getattr(answer, "length", None)  # of an answer that said how long it is
+    except FileError:
+        raise
+    except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: no URL
+        if hasattr(error, "close"):
+            error.close()  # of an HTTPError, which holds the connection
+        raise FileError(f"{url}: {_reason(error)}") from None
+    if missing:
+        raise FileError(f"{url}: cut off after {count} of {count + missing} bytes")
+    return b"".join(pieces)
+
+
+def _reason(error):
+    reason = getattr(error, "reason", None) or error
+    return str(reason) or type(reason).__name__
+
+
+def _trusting():
+    """A context that takes any certificate."""
+    import ssl
+
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def first_fetched(urls, fits, attempts=2):
+    """The bytes behind the first of several URLs that can be read and fit, each tried so often.
+
+    Parameters
+    ----------
+    urls : list of str
+    fits : callable
+        Whether bytes are those that are wanted.
+
+    Raises
+    ------
+    FileError
+        What was wrong with the first one.
+    """
+    errors = []
+    for url in urls:
+        for _ in range(attempts):
+            try:
+                content = fetched(url)
+                if fits(content):
+                    return content
+                errors.append(FileError(f"{url}: wrong checksum"))
+            except OSError as error:
+                errors.append(error)
+    raise errors[0]
