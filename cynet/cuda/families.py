@@ -45,6 +45,7 @@ TEMPLATES = {
     ],
     "sort": [("sort_near sort_far take_order put_order extreme running_sum", ALL)],
     "pooling": [("pool pool_grad", REAL)],
+    "pooling_v1": [("pool_v1 pool_v1_grad", REAL)],
     "random": [
         ("draw masked dropout_factors weight_sums log_probability log_probability_grad", REAL),
         ("integers", ("int", "long long")),

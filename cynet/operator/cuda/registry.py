@@ -21,6 +21,7 @@ TABLES = (  # the modules of this folder with forms in them
     "losses",
     "own_layers",
     "pooling",
+    "pooling_v1",
     "random",
     "reduce",
     "rnn",

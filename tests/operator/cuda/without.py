@@ -41,7 +41,7 @@ _PLACES = """
     _contrib_fft _contrib_ifft _contrib_gradientmultiplier _contrib_index_array
     _contrib_index_copy _contrib_quadratic _histogram _identity_with_attr_like_rhs
     _ravel_multi_index _unravel_index _sample_unique_zipfian col2im im2col fill_element_0index
-    khatri_rao moments Pooling_v1
+    khatri_rao moments
 """
 _DENSITIES = """
     dirichlet exponential gamma generalized_negative_binomial negative_binomial normal poisson
