@@ -90,6 +90,10 @@ def test_the_seed_of_mx_decides_the_order():
         ([True, False], "bool", [True, False]),
         ([np.array([1, 2], "int32")] * 2, "int32", [[1, 2], [1, 2]]),
         ([nd.array([1, 2])] * 2, "float32", [[1, 2], [1, 2]]),
+        ([[1, 2], [3, 4]], "int64", [[1, 2], [3, 4]]),
+        ([[1.5, 2], [3, 4]], "float64", [[1.5, 2], [3, 4]]),
+        ([[(1, 2)], [(3, 4)]], "int64", [[[1, 2]], [[3, 4]]]),
+        ([[np.ones(2, "f"), np.zeros(2, "f")]] * 2, "float32", [[[1, 1], [0, 0]]] * 2),
     ],
 )
 def test_default_batches(samples, dtype, wanted):
@@ -100,9 +104,13 @@ def test_default_batches(samples, dtype, wanted):
 def test_batches_of_tuples_and_dicts():
     """Dicts, named tuples and str are errors in MXNet."""
     batch = batchify.default_batchify_fn([(1, (2, [3.0]))] * 2)
-    assert batch[0].asnumpy().tolist() == [1, 1] and batch[1][1][0].asnumpy().tolist() == [3, 3]
+    assert batch[0].asnumpy().tolist() == [1, 1] and batch[1][1].asnumpy().tolist() == [[3], [3]]
     batch = batchify.default_batchify_fn([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])
     assert batch["x"].asnumpy().tolist() == [1, 2] and batch["name"] == ["a", "b"]
+    words, labels = batchify.default_batchify_fn([([4, 8], 0), ([2, 6], 1)])
+    assert words.asnumpy().tolist() == [[4, 8], [2, 6]] and labels.asnumpy().tolist() == [0, 1]
+    mixed = batchify.default_batchify_fn([[np.ones(2), 1], [np.ones(2), 2]])
+    assert mixed[0].shape == (2, 2) and mixed[1].asnumpy().tolist() == [1, 2]
     point = collections.namedtuple("point", "x y")
     batch = batchify.default_batchify_fn([point(1, 2), point(3, 4)])
     assert type(batch) is point and batch.y.asnumpy().tolist() == [2, 4]
@@ -116,6 +124,8 @@ def test_samples_that_do_not_fit_are_named():
         batchify.default_batchify_fn([{"a": 1}, {"b": 1}])
     with pytest.raises(mx.MXNetError, match="sample 1 has 1 fields, the first 2"):
         batchify.default_batchify_fn([(1, 2), (1,)])
+    with pytest.raises(mx.MXNetError, match="sample 1, field .0., has 1 .* batchify.Pad joins"):
+        batchify.default_batchify_fn([([1, 2], 0), ([1], 0)])
     with pytest.raises(mx.MXNetError, match="of type object; a batch is made of arrays, numbers"):
         batchify.default_batchify_fn([object()])
 
