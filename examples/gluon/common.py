@@ -14,13 +14,21 @@ FOLDER = Path(__file__).parent
 DIGITS = FOLDER.parent / "image_classification" / "data" / "digits.npz"
 
 
+def positive(text):
+    """A whole number above 0, for options."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return number
+
+
 def parser(description, **defaults):
     """The options of all examples; `defaults` are this one's."""
     out = argparse.ArgumentParser(
         description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    out.add_argument("--epochs", type=int, default=defaults.get("epochs", 5))
-    out.add_argument("--batch-size", type=int, default=defaults.get("batch_size", 64))
+    out.add_argument("--epochs", type=positive, default=defaults.get("epochs", 5))
+    out.add_argument("--batch-size", type=positive, default=defaults.get("batch_size", 64))
     out.add_argument("--lr", type=float, default=defaults.get("lr", 0.001), help="learning rate")
     out.add_argument("--seed", type=int, default=0)
     out.add_argument("--workers", type=int, default=0, help="processes that make batches")
@@ -83,6 +91,10 @@ class History:
             )
         for value, y in ((low, height - border), (high, border)):
             lines.append(f'<text x="2" y="{y}" font-size="10">{value:.3g}</text>')
+        corners = f"{border},{border} {border},{height - border} {width - border},{height - border}"
+        lines.append(f'<polyline points="{corners}" fill="none" stroke="grey"/>')
+        for text, x in ((1, border), ("epoch", width // 2), (len(values), width - border)):
+            lines.append(f'<text x="{x}" y="{height - 20}" font-size="10">{text}</text>')
         body = "\n".join(lines)
         Path(path).write_text(
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">\n'

@@ -4,6 +4,7 @@ import logging
 
 import common
 import numpy as np
+from common import positive
 
 import cynet as mx
 from cynet import autograd, gluon
@@ -66,7 +67,7 @@ def main(argv=None):
     """Train; returns the share of validation lines that are read without a mistake."""
     parser = common.parser(__doc__, epochs=6, batch_size=32, lr=0.005)
     parser.add_argument("--digits", type=int, default=6, help="most digits of a line, at least 3")
-    parser.add_argument("--samples", type=int, default=3200, help="lines of an epoch")
+    parser.add_argument("--samples", type=positive, default=3200, help="lines of an epoch")
     args = parser.parse_args(argv)
     if args.digits < 3:
         parser.error(f"--digits is {args.digits}, expected at least 3")

@@ -53,12 +53,16 @@ def main(argv=None):
     parser = common.parser(__doc__, epochs=15, lr=0.005)
     parser.add_argument("--levels", type=int, default=4, help="values that an activation can have")
     args = parser.parse_args(argv)
+    if args.levels < 2:
+        parser.error(f"--levels is {args.levels}, expected at least 2")
     ctx = common.start(args)
     train, val = (
         gluon.data.ArrayDataset(images.astype("float32") / 255, labels)
         for images, labels in common.digits()
     )
     train = gluon.data.DataLoader(train, args.batch_size, shuffle=True, last_batch="discard")
+    if not len(train):
+        parser.error(f"--batch-size {args.batch_size} is more than there are samples")
     val = gluon.data.DataLoader(val, 256)
     net = network(args.levels)
     net.initialize(mx.init.Xavier(), ctx=ctx)
@@ -81,7 +85,8 @@ def main(argv=None):
     net.save_parameters(f"{args.out}/custom_layer.params")
     logging.info("plot: %s/custom_layer.svg", args.out)
     logging.info(
-        "use it: net = network(%d); net.load_parameters('%s/custom_layer.params')",
+        "use it: from custom_layer import network; net = network(%d);"
+        " net.load_parameters('%s/custom_layer.params')",
         args.levels,
         args.out,
     )

@@ -4,6 +4,7 @@ import logging
 
 import common
 import numpy as np
+from common import positive
 
 import cynet as mx
 from cynet import autograd, gluon
@@ -45,7 +46,7 @@ def picture(images, path, columns=8):
 def main(argv=None):
     """Train; returns the generator's last loss."""
     parser = common.parser(__doc__, epochs=20, lr=0.001)
-    parser.add_argument("--width", type=int, default=32, help="channels")
+    parser.add_argument("--width", type=positive, default=32, help="channels")
     args = parser.parse_args(argv)
     ctx = common.start(args)
     images = np.concatenate([part[0] for part in common.digits()])

@@ -67,6 +67,8 @@ def main(argv=None):
     train = gluon.data.DataLoader(
         train, args.batch_size, shuffle=True, last_batch="discard", num_workers=args.workers
     )
+    if not len(train):
+        parser.error(f"--batch-size {args.batch_size} is more than there are samples")
     val = gluon.data.DataLoader(val, 4 * args.batch_size, num_workers=args.workers)
 
     net = NETWORKS[args.network]()

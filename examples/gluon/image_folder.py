@@ -9,6 +9,7 @@ from pathlib import Path
 
 import common
 import numpy as np
+from common import positive
 
 import cynet as mx
 from cynet import gluon
@@ -144,11 +145,13 @@ def main(argv=None):
     parser = common.parser(__doc__, epochs=8, lr=0.003)
     parser.add_argument("--images", metavar="DIR", help="a folder with a folder for each class")
     parser.add_argument("--network", default="mobilenet0.25", help="a name of the model zoo")
-    parser.add_argument("--size", type=int, default=64, help="pixels of a side; most take 224")
+    parser.add_argument("--size", type=positive, default=64, help="pixels of a side; most take 224")
     parser.add_argument("--pretrained", action="store_true", help="begin with ImageNet's weights")
     parser.add_argument("--flip", action="store_true", help="mirror images at random in training")
     parser.add_argument("--predict", metavar="IMAGE", help="say the class of this one, and no more")
     args = parser.parse_args(argv)
+    if args.images is not None and not Path(args.images).is_dir():
+        parser.error(f"--images: there is no folder {args.images}")
     ctx = common.start(args)
     if args.predict:
         return predict(args.predict, args.out, args.network, args.size)

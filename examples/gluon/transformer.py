@@ -5,6 +5,7 @@ import math
 
 import common
 import numpy as np
+from common import positive
 
 import cynet as mx
 from cynet import autograd, gluon
@@ -70,8 +71,8 @@ class Sorter(gluon.HybridBlock):
 def main(argv=None):
     """Train; returns the share of sequences that are sorted rightly."""
     parser = common.parser(__doc__, epochs=8, lr=0.002)
-    parser.add_argument("--length", type=int, default=8, help="digits of a sequence")
-    parser.add_argument("--samples", type=int, default=6400, help="sequences of an epoch")
+    parser.add_argument("--length", type=positive, default=8, help="digits of a sequence")
+    parser.add_argument("--samples", type=positive, default=6400, help="sequences of an epoch")
     args = parser.parse_args(argv)
     ctx = common.start(args)
     net = Sorter(args.length)

@@ -2,9 +2,11 @@
 
 import logging
 import math
+from pathlib import Path
 
 import common
 import numpy as np
+from common import positive
 
 import cynet as mx
 from cynet import autograd, gluon
@@ -74,11 +76,13 @@ def main(argv=None):
     """Train; returns the last perplexity of the words that are held back."""
     parser = common.parser(__doc__, epochs=6, batch_size=20, lr=0.005)
     parser.add_argument("--text", default=str(TEXT), help="a file of sentences, one a line")
-    parser.add_argument("--steps", type=int, default=20, help="words of a backward pass")
-    parser.add_argument("--size", type=int, default=64, help="of words' vectors and states")
-    parser.add_argument("--layers", type=int, default=2)
+    parser.add_argument("--steps", type=positive, default=20, help="words of a backward pass")
+    parser.add_argument("--size", type=positive, default=64, help="of words' vectors and states")
+    parser.add_argument("--layers", type=positive, default=2)
     parser.add_argument("--dropout", type=float, default=0.2)
     args = parser.parse_args(argv)
+    if not Path(args.text).is_file():
+        parser.error(f"--text: there is no file {args.text}")
     ctx = common.start(args)
     known, text = read(args.text)
     train, val = np.split(text, [len(text) * 9 // 10])
@@ -108,7 +112,8 @@ def main(argv=None):
     logging.info("%s", write(net, known, ctx))
     logging.info("plot: %s/language.svg", args.out)
     logging.info(
-        "use it: net = Model(%d, %d, %d, 0); net.load_parameters('%s/language.params')",
+        "use it: from word_language_model import Model; net = Model(%d, %d, %d, 0);"
+        " net.load_parameters('%s/language.params')",
         len(known), args.size, args.layers, args.out,
     )  # fmt: skip
     return history.rows[-1][1]

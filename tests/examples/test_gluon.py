@@ -41,6 +41,23 @@ def test_help(run, name, capsys):
     assert end.value.code == 0 and "--epochs" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("image_classification", "--epochs", "0"),
+        ("image_classification", "--dataset", "digits", "--batch-size", "5000"),
+        ("custom_layer", "--levels", "1"),
+        ("image_folder", "--images", "/no/folder"),
+        ("transformer", "--length", "-1"),
+        ("word_language_model", "--text", "/no/file"),
+    ],
+)
+def test_options_that_are_refused(run, options, capsys):
+    with pytest.raises(SystemExit) as end:
+        run(*options)
+    assert end.value.code == 2 and options[-2] in capsys.readouterr().err
+
+
 def test_every_program_is_described():
     text = (FOLDER / "README.md").read_text()
     assert all(f"`{name}.py`" in text for name in PROGRAMS)
