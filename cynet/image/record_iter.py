@@ -89,7 +89,7 @@ class ImageRecordIter(MXDataIter):
 
     def _begin(self):
         self._stop()
-        threads = self._o["preprocess_threads"]
+        threads = max(self._o["preprocess_threads"], 1)
         tasks = self._work.batches(self._next_epoch, self._start)
         ahead = max(self._o["prefetch_buffer"], 1)
         self._began, self._ended = False, False  # also if Ctrl-C comes while the threads begin
@@ -117,8 +117,7 @@ class ImageRecordIter(MXDataIter):
             return
         if self._began:
             over = max(self.state_dict()["position"] - self._length, 0)
-            again = self._o["round_batch"] and self._ended
-            self._start = over % self._length if again else 0
+            self._start = over % self._length if self._o["round_batch"] else 0
             self._next_epoch += 1
             self._current = self._batch = None
         self._begin()
@@ -159,13 +158,13 @@ class ImageRecordIter(MXDataIter):
         self._stop()
 
     def state_dict(self) -> dict[str, int]:
-        """Where the iterator is: an epoch, and the position of its next batch."""
+        """Where the iterator is: an epoch, the position of its next batch, and whether the epoch has
+        begun, so that ``reset`` goes on to the next one."""
+        began = int(self._began)
         if self._current is None or not self._began:
-            return {"epoch": self._next_epoch, "position": self._start}
-        return {
-            "epoch": self._current.epoch,
-            "position": self._current.at + self.batch_size,
-        }
+            return {"epoch": self._next_epoch, "position": self._start, "began": began}
+        at = self._current.at + self.batch_size
+        return {"epoch": self._current.epoch, "position": at, "began": began}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Go on where `state_dict` says."""
@@ -176,6 +175,7 @@ class ImageRecordIter(MXDataIter):
             raise FormatError(f"there is no such place in the records: {shown(state)}")
         self._current = self._batch = None
         self._begin()
+        self._began = bool(state.get("began", self._start > 0))
 
 
 def signature(tables):

@@ -222,6 +222,16 @@ def test_resuming(path):
                 next(again)
             again.reset()
         assert np.array_equal(next(again).data[0].asnumpy(), batches[number + 1][1])
+    for number in (1, 6):  # in the middle of an epoch: the next one begins
+        again, other = made(), made()
+        other.load_state_dict(batches[number][0])
+        while again.state_dict() != batches[number][0]:
+            if next(again, None) is None:
+                again.reset()
+        again.reset()
+        other.reset()
+        assert again.state_dict() == other.state_dict()
+        assert np.array_equal(next(again).data[0].asnumpy(), next(other).data[0].asnumpy())
     with pytest.raises(mx.errors.FormatError, match="no state"):
         iterator.load_state_dict({})
     with pytest.raises(mx.errors.FormatError, match="no such place"):
