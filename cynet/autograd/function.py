@@ -16,10 +16,15 @@ from ..base.errors import (
 )
 from ..ndarray import NDArray, zeros
 from ..ndarray._tape import StepNode, get_state, set_state, wants_gradient
+from ..symbol import Symbol
 
 
 class _CalledTwiceError(CynetError, AssertionError):
     """What MXNet asserts."""
+
+
+class FunctionOfSymbolError(ArgumentTypeError):
+    """A Function was called with a Symbol, as where a Block is traced."""
 
 
 class Function:
@@ -78,6 +83,11 @@ class Function:
             )
         self._called = True
         for i, value in enumerate(inputs):
+            if isinstance(value, Symbol):
+                raise FunctionOfSymbolError(
+                    f"{name}: input {i} is {shown(value)}, and a Function computes with arrays: no"
+                    " graph can hold it"
+                )
             if not isinstance(value, NDArray):
                 raise ArgumentTypeError(
                     f"{name}: input {i} must be an NDArray, got {shown(value)}; give other values "

@@ -10,6 +10,7 @@ import time
 import numpy as np
 
 from ... import autograd, executor
+from ...autograd.function import FunctionOfSymbolError
 from ...base.errors import ArgumentError, CynetError, told, warn_user
 from ...base.numpy_state import place_of_numpy
 from ...ndarray import NDArray
@@ -215,7 +216,7 @@ class Hybridized:
         try:
             graph = _trace(block, args, kwargs)
         except Exception as error:
-            if self._is_plain_forward():
+            if isinstance(error, FunctionOfSymbolError) or self._is_plain_forward():
                 self._plain = error
                 self._tell(
                     f"{block.name} cannot be hybridized and runs operator by operator:"

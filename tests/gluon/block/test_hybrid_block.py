@@ -552,3 +552,27 @@ def test_a_parameter_that_no_graph_uses(tmp_path):
     trainer = gluon.Trainer(net.collect_params(), "sgd")
     with pytest.raises(UserWarning, match="is that of an earlier step"):
         trainer.step(1)
+
+
+class Square(autograd.Function):
+    def forward(self, x):
+        self.save_for_backward(x)
+        return x * x
+
+    def backward(self, dy):
+        return 2 * dy * self.saved_tensors[0]
+
+
+@pytest.mark.parametrize("kind", [Hybrid, Plain])
+def test_a_function_in_a_hybridized_block(kind):
+    """It fails in MXNet. The Blocks around it run operator by operator."""
+    body = (lambda F, x: Square()(x)) if kind is Hybrid else (lambda self, x: Square()(x))
+    net = nn.HybridSequential()
+    net.add(nn.Dense(2, weight_initializer="ones"), kind(body))
+    net.initialize()
+    net.hybridize()
+    with autograd.record(), pytest.warns(UserWarning, match="a Function computes with arrays"):
+        out = net(nd.array([[1, 2]]))
+    out.backward()
+    assert out.asnumpy().tolist() == [[9, 9]]
+    assert net[0].weight.grad().asnumpy().tolist() == [[6, 12], [6, 12]]
