@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .errors import ArgumentTypeError, FormatError, shown
+from .errors import ArgumentError, ArgumentTypeError, FormatError, shown
 
 _MOST = 2**63 - 1  # of a count
 _LARGEST = np.finfo(np.float64).max.item()
@@ -64,6 +64,18 @@ def check_flag(where, name, value):
     """Refuse what is neither True nor False (1 and 0 count)."""
     if not isinstance(value, (bool, int, np.bool_)):
         raise ArgumentTypeError(f"{where}: {name} must be True or False, got {shown(value)}")
+
+
+def to_count(what, value):
+    """The int from 1 on that `value` is.
+
+    >>> to_count("n", np.int64(3))
+    3
+    """
+    count = to_index(what, value, "an int from 1 on")
+    if count < 1:
+        raise ArgumentError(f"{what} must be an int from 1 on, got {shown(value)}")
+    return count
 
 
 def to_index(what, value, wanted="an int"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import ndarray as nd
-from ..base.errors import ArgumentError, warn_user
+from ..base.errors import ArgumentError, shown, warn_user
 from ..base.guard import guarded
 
 if TYPE_CHECKING:
@@ -40,8 +40,10 @@ def clip_global_norm(
     >>> float(clip_global_norm([grad], 1)), grad.asnumpy().round(4).tolist()
     (5.0, [0.6000000238418579, 0.800000011920929])
     """
-    if not arrays:
-        raise ArgumentError("clip_global_norm: the list of arrays is empty")
+    if not isinstance(arrays, (list, tuple)) or not arrays:
+        raise ArgumentError(f"clip_global_norm takes a list of arrays, got {shown(arrays)}")
+    if not max_norm >= 0:
+        raise ArgumentError(f"clip_global_norm: max_norm must be 0 or more, got {shown(max_norm)}")
     ctx = arrays[0].context
     squares = [nd.sum(nd.square(each)).astype("float32").as_in_context(ctx) for each in arrays]
     total = nd.sqrt(nd.add_n(*squares))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ... import ndarray
-from ...base.errors import ShapeError
+from ...base.errors import ShapeError, shown
 from ...base.guard import guarded
 from ..block import HybridBlock
 from ..errors import MismatchError
@@ -18,8 +20,8 @@ def _apply_weighting(F, loss, weight=None, sample_weight=None):
             _check_broadcast(loss.shape, sample_weight.shape)
         loss = F.broadcast_mul(loss, sample_weight)
     if weight is not None:
-        if isinstance(weight, bool) or not isinstance(weight, (int, float)):
-            raise MismatchError(f"weight must be a number, got {weight!r}")
+        if isinstance(weight, bool) or not isinstance(weight, (int, float, np.generic)):
+            raise MismatchError(f"weight must be a number, got {shown(weight)}")
         loss = loss * weight
     return loss
 

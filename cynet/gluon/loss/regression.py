@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
 from .base import Loss, _apply_weighting, _reshape_like
 
@@ -87,6 +88,8 @@ class HuberLoss(Loss):
         self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
+        if not rho > 0:
+            raise ArgumentError(f"HuberLoss: rho must be greater than 0, got {shown(rho)}")
         self._rho = rho
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:

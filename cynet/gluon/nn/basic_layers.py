@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import ndarray, symbol
-from ...base.errors import ArgumentTypeError, shown
+from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from ...base.guard import guarded
 from ..block import Block, HybridBlock
 from ..errors import MismatchError
@@ -138,6 +138,8 @@ class Dropout(HybridBlock):
 
     def __init__(self, rate: float, axes: Sequence[int] = (), **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        if not 0 <= rate <= 1:
+            raise ArgumentError(f"Dropout: rate must be from 0 to 1, got {shown(rate)}")
         self._rate = rate
         self._axes = tuple(axes)
 

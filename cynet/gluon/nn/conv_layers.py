@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import shown
 from ...base.guard import guarded
+from ...base.kinds import to_count
 from ...operator.nn.spatial_window import CHANNELS_FIRST, CHANNELS_LAST, channels_first, laid_out
 from ..block import HybridBlock
 from ..errors import MismatchError
@@ -63,6 +64,7 @@ class _Conv(HybridBlock):
     ):
         axes = self._axes
         check_layout(layout, axes)
+        groups = to_count(f"{type(self).__name__}: groups", groups)
         kernel_size = sizes_of("kernel_size", kernel_size, axes)
         sizes = {
             "kernel": kernel_size,

@@ -9,6 +9,7 @@ import numpy as np
 from ... import autograd, initializer
 from ... import ndarray as nd
 from ... import symbol as sym
+from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ...base.guard import guarded
 from ...base.np_shape import is_np_shape
@@ -159,6 +160,7 @@ class Parameter:
         self._grad_req = None
         self._thawed = None  # the grad_req that it had before it was frozen
         self._shape = _checked_shape(name, shape)
+        dtype_flag(dtype)
         self._dtype = dtype
         self._stype, self._grad_stype = stype, grad_stype
         self._trainer = None
@@ -455,6 +457,7 @@ class Parameter:
 
     def cast(self, dtype: DTypeLike) -> None:
         """Change the element type; gradients begin at 0 again."""
+        dtype_flag(dtype)  # refuses what none is
         self._dtype = dtype
         self._var = None
         if self._data is None:

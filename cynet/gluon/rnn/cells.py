@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.guard import PER_BATCH, guarded
+from ...base.kinds import to_count
 from .cell import HybridRecurrentCell
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class _Gated(HybridRecurrentCell):
         h2r_weight_initializer=None,
     ):
         super().__init__(prefix=prefix, params=params)
+        hidden_size = to_count(f"{type(self).__name__}: hidden_size", hidden_size)
         self._hidden_size, self._input_size = hidden_size, input_size
         self._projection_size = projection_size
         rows = self._gates * hidden_size

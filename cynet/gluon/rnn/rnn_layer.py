@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ... import ndarray, symbol
 from ...base.errors import ArgumentError, shown
 from ...base.guard import PER_BATCH, guarded
-from ...base.kinds import to_index
+from ...base.kinds import to_count, to_index
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..block import HybridBlock
@@ -49,6 +49,8 @@ class _RNNLayer(HybridBlock):
         super().__init__(**kwargs)
         if layout not in ("TNC", "NTC"):
             raise MismatchError(f"layout is 'TNC' or 'NTC', got {shown(layout)}")
+        hidden_size = to_count(f"{type(self).__name__}: hidden_size", hidden_size)
+        num_layers = to_count(f"{type(self).__name__}: num_layers", num_layers)
         self._hidden_size, self._num_layers, self._layout = hidden_size, num_layers, layout
         self._mode, self._dropout, self._dtype = mode, dropout, dtype
         self._input_size = input_size
