@@ -29,6 +29,7 @@ SETTING = "CYNET_CONV_ALGORITHM"
 # Outputs of a filter from which on reordering a weight, at about 1 ns an element, takes less than a
 # twentieth of the time of its products.
 MANY_PIXELS = 2048
+LONGEST = 1 << 30  # so that positions, and windows around them, fit the ints of oneDNN
 
 
 class ConvDesc(NamedTuple):
@@ -114,7 +115,16 @@ class _Bare(FoldsActivation):
 
 # --- what is supported ----------------------------------------------------------------------------
 def _is_single(desc):
-    return desc.dtype == "float32" and desc.library and (not desc.transposed or _is_exact(desc))
+    if desc.dtype != "float32" or not desc.library or not _is_countable(desc):
+        return False
+    return not desc.transposed or _is_exact(desc)
+
+
+def _is_countable(desc):
+    """Whether oneDNN, whose kernels count in int, can take these lengths."""
+    windows = zip(desc.data[2:], desc.kernel, desc.dilate, desc.pad)
+    spans = [max(n + 2 * pad, dilate * kernel) for n, kernel, dilate, pad in windows]
+    return max(*desc.data, *desc.out, *desc.stride, *spans) < LONGEST
 
 
 def _is_exact(desc):
