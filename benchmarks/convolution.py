@@ -1,4 +1,6 @@
-"""Convolutions of batch 32, forward and backward."""
+"""Convolutions of batch 32, forward and backward, with channels first and last."""
+
+import itertools
 
 import numpy as np
 from harness import Row, main, median_time
@@ -14,15 +16,20 @@ SHAPES = {  # channels in, height and width, filters, kernel, stride
 def rows(mx):
     """One executor for each shape; backward gives the gradients of data, weight and bias."""
     rng = np.random.RandomState(0)
-    for name, (channels, size, num_filter, kernel, stride) in SHAPES.items():
+    # MXNet 1.9.1 has no convolutions in NHWC on the CPU
+    layouts = ("NCHW",) if mx.__name__ == "mxnet" else ("NCHW", "NHWC")
+    for (name, shape), layout in itertools.product(SHAPES.items(), layouts):
+        channels, size, num_filter, kernel, stride = shape
         net = mx.sym.Convolution(
             mx.sym.var("data"),
             num_filter=num_filter,
             kernel=(kernel, kernel),
             stride=(stride, stride),
             pad=(kernel // 2, kernel // 2),
+            layout=layout,
         )
-        executor = net.simple_bind(mx.cpu(), data=(32, channels, size, size))
+        image = (channels, size, size) if layout == "NCHW" else (size, size, channels)
+        executor = net.simple_bind(mx.cpu(), data=(32, *image))
         for array in executor.arg_arrays:
             array[:] = mx.nd.array(rng.randn(*array.shape))
         head = mx.nd.ones(executor.outputs[0].shape)
@@ -36,8 +43,9 @@ def rows(mx):
             executor.backward([head])
             mx.nd.waitall()
 
-        yield Row(f"{name}, forward", median_time(forward, repeat=7))
-        yield Row(f"{name}, both", median_time(both, repeat=7))
+        more = "" if layout == "NCHW" else f", {layout}"
+        yield Row(f"{name}, forward{more}", median_time(forward, repeat=7))
+        yield Row(f"{name}, both{more}", median_time(both, repeat=7))
 
 
 if __name__ == "__main__":
