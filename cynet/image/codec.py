@@ -6,6 +6,8 @@ from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeEr
 from ..base.opencv import cv, reason
 from .heads import check_head
 
+_DEPTHS = (np.uint8, np.uint16)
+
 
 def content_of(buffer):
     """The bytes of a compressed image, which came as bytes or as an array of uint8."""
@@ -73,8 +75,8 @@ def encoded(image, ending, quality):
 
     Parameters
     ----------
-    image : array of uint8
-        (H, W), (H, W, 1) or (H, W, 3) in the order blue, green, red.
+    image : array of uint8 or uint16
+        (H, W), (H, W, 1) or (H, W, 3) in the order blue, green, red. JPEG has the upper 8 bits.
     ending : str
         ``'.jpg'``, ``'.jpeg'`` or ``'.png'``.
     quality : int
@@ -83,13 +85,18 @@ def encoded(image, ending, quality):
     module, kind = cv(), str(ending).lower()
     if kind not in (".jpg", ".jpeg", ".png"):
         raise ArgumentError(f"img_fmt is '.jpg' or '.png', got {shown(ending)}")
-    if image.ndim not in (2, 3) or image.dtype != np.uint8 or 0 in image.shape:
+    if image.ndim not in (2, 3) or image.dtype not in _DEPTHS or 0 in image.shape:
         raise ShapeError(
-            f"an image is an array (H, W) or (H, W, C) of uint8, got {image.shape} {image.dtype}"
+            f"an image is an array (H, W) or (H, W, C) of uint8 or uint16, got {image.shape}"
+            f" {image.dtype}"
         )
-    option = module.IMWRITE_PNG_COMPRESSION if kind == ".png" else module.IMWRITE_JPEG_QUALITY
+    if kind == ".png":  # whose compression ends at 9: scripts leave the quality of JPEG there
+        option, quality = module.IMWRITE_PNG_COMPRESSION, min(int(quality), 9)
+    else:
+        option, quality = module.IMWRITE_JPEG_QUALITY, int(quality)
+        image = (image >> 8).astype(np.uint8) if image.dtype == np.uint16 else image
     try:
-        done, content = module.imencode(kind, image, [option, int(quality)])
+        done, content = module.imencode(kind, image, [option, quality])
     except module.error as error:
         raise ArgumentError(f"an image of {image.shape}: {reason(error)}") from None
     if not done:

@@ -158,8 +158,8 @@ class ImageRecordIter(MXDataIter):
         self._stop()
 
     def state_dict(self) -> dict[str, int]:
-        """Where the iterator is: an epoch, the position of its next batch, and whether the epoch has
-        begun, so that ``reset`` goes on to the next one."""
+        """Where the iterator is: an epoch, the position of its next batch, and whether ``reset``
+        begins another epoch."""
         began = int(self._began)
         if self._current is None or not self._began:
             return {"epoch": self._next_epoch, "position": self._start, "began": began}

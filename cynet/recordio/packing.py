@@ -125,7 +125,7 @@ def pack_img(
     Parameters
     ----------
     header : IRHeader
-    img : array of uint8
+    img : array of uint8, or of uint16 for PNG
         (H, W, 3) in the order blue, green, red, or (H, W).
     quality : int
         Of JPEG, 1 to 100; of PNG how much is tried, 0 to 9.

@@ -30,3 +30,17 @@ def test_png_that_says_that_gigabytes_follow(kind):
         4,
         3,
     )
+
+
+def test_sixteen_bits(rng, capfd):
+    """PNG keeps them, JPEG has the upper 8; a quality of JPEG is no warning of PNG."""
+    image = rng.integers(0, 1 << 16, (9, 7, 3)).astype(np.uint16)
+    header = mx.recordio.IRHeader(0, 1.0, 2, 0)
+    record = mx.recordio.pack_img(header, image, 95, ".png")
+    assert np.array_equal(mx.recordio.unpack_img(record)[1], image)
+    smooth = np.full((8, 8, 3), 200 << 8, np.uint16)
+    _, found = mx.recordio.unpack_img(mx.recordio.pack_img(header, smooth, 95, ".jpg"))
+    assert found.dtype == np.uint8 and np.abs(found.astype(int) - 200).max() <= 2
+    with pytest.raises(mx.errors.ShapeError, match="of uint8 or uint16, got .* float32"):
+        mx.recordio.pack_img(header, image.astype("float32"))
+    assert not capfd.readouterr().err
