@@ -1,6 +1,7 @@
 """Exceptions: few classes under CynetError, and the one way an asynchronous error is dressed."""
 
 import builtins
+import contextlib
 import functools
 import os
 import reprlib
@@ -15,13 +16,16 @@ _LONGEST = 4000  # characters of a dressed error's text
 _DEEPEST = 4  # dressed errors in a chain of causes, the innermost apart
 
 
+_NOT_USERS = (PACKAGE, contextlib.__file__)  # scopes around functions of cynet run there
+
+
 def user_frame():
     """(file name, line) of the innermost running Python code that is not cynet's own.
 
     What asynchronous functions remember, to say in an error who pushed them.
     """
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_USERS):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
 

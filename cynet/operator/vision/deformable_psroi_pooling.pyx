@@ -37,7 +37,7 @@ class DeformablePSROIPoolingProperty(RegionsProperty):
     pooled_size = Int(doc="Bins of a region along each axis.", low=1, high=1 << 30)
     part_size = Int(0, doc="Offsets of a region along each axis; 0: pooled_size.", low=0,
                     high=1 << 30)
-    sample_per_part = Int(1, doc="Samples of a bin along each axis.", low=1, high=1 << 20)
+    sample_per_part = Int(1, doc="Samples of a bin along each axis.", low=1, high=1 << 10)
     trans_std = Float(0.0, doc="Factor of the offsets.", low=0, high=1)
     no_trans = Bool(False, doc="Without trans: no bin is moved.")
 

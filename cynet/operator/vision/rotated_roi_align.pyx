@@ -30,7 +30,7 @@ class RROIAlignProperty(RegionsProperty):
     pooled_size = Shape(doc="Bins (h, w) of a region.", low=1, length=2)
     spatial_scale = Float(doc="Size of the data over that of the image.", low=0, high=1)
     sampling_ratio = Int(-1, doc="Samples of a bin along each axis; below 1: as many as it has "
-                                 "pixels, rounded up.", high=1 << 20)
+                                 "pixels, rounded up.", high=1 << 10)
 
     inputs_doc = {
         **RegionsProperty.inputs_doc,
