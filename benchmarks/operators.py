@@ -114,7 +114,7 @@ def page(results, families, note=""):
         "Written by `benchmarks/operators.py --write`. Each cell: cynet's time, then the times of "
         "MXNet 1.9.1 and PyTorch (eager) as multiples of it, - where one has no such operator; "
         "float32, imperative, the wait for the result included; backward is a recorded call and "
-        "its backward. Small are the tests' cases, large what `peers/sweep_settings.py` has."
+        "its backward. Small are the tests' cases, large what `peers/sweep_large.py` has."
     )
     if note:
         yield ""

@@ -48,32 +48,62 @@ inline void windows_to_columns(const Windows& w, int threads, const T* images, T
   });
 }
 
-// images (+)= the sums of the columns where windows hold each element
+// Which window, along one axis, has element `place` at its number k; -1: none.
+inline int64_t window_at(const Windows& w, int axis, int64_t place, int64_t k) {
+  const int64_t begins = place + w.pad[axis] - k * w.dilate[axis];
+  const int64_t number = begins / w.stride[axis];
+  const bool there = begins >= 0 && begins % w.stride[axis] == 0 && number < w.places[axis];
+  return there ? number : -1;
+}
+
+// sums[z - first] += what the windows of one row hold of the elements [first, last) of a line at
+// their number k; `from`: of each window.
+template <typename T>
+inline void add_windows(const Windows& w, int64_t k, const T* from, int64_t first, int64_t last,
+                        double* sums) {
+  const int64_t start = k * w.dilate[2] - w.pad[2], step = w.stride[2];
+  const int64_t low = first > start ? (first - start + step - 1) / step : 0;
+  int64_t high = last > start ? (last - start + step - 1) / step : 0;
+  high = high < w.places[2] ? high : w.places[2];
+  double* to = sums + (start - first);
+  if (step == 1)
+    for (int64_t c = low; c < high; ++c) to[c] += static_cast<double>(from[c]);
+  else
+    for (int64_t c = low; c < high; ++c) to[c * step] += static_cast<double>(from[c]);
+}
+
+// images (+)= the sums of the columns where windows hold each element, a part of a line at a time
 template <typename T>
 inline void columns_to_windows(const Windows& w, int threads, const T* columns, T* images,
                                bool add) {
+  enum { PART = 512 };
   const int64_t taps = w.taps(), n = w.columns();
   parallel_for(threads, w.planes * w.size[0], [=, &w](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const T* from = columns + row / w.size[0] * taps * n;
-      T* to = images + row * w.size[1] * w.size[2];
-      for (int64_t at = 0; at < w.size[1] * w.size[2]; ++at) {
-        const int64_t place[3] = {row % w.size[0], at / w.size[2], at % w.size[2]};
-        double sum = 0;
-        for (int64_t tap = 0; tap < taps; ++tap) {
-          const int64_t k[3] = {tap / (w.kernel[1] * w.kernel[2]), tap / w.kernel[2] % w.kernel[1],
-                                tap % w.kernel[2]};
-          int64_t column = 0;
-          bool there = true;
-          for (int i = 0; i < 3; ++i) {
-            const int64_t begins = place[i] + w.pad[i] - k[i] * w.dilate[i];
-            const int64_t number = begins / w.stride[i];
-            there = there && begins >= 0 && begins % w.stride[i] == 0 && number < w.places[i];
-            column = column * w.places[i] + number;
+    double sums[PART];
+    for (int64_t line = begin * w.size[1]; line < end * w.size[1]; ++line) {
+      const int64_t x = line / w.size[1] % w.size[0], y = line % w.size[1];
+      const T* from = columns + line / (w.size[0] * w.size[1]) * taps * n;
+      T* to = images + line * w.size[2];
+      for (int64_t first = 0; first < w.size[2]; first += PART) {
+        const int64_t last = first + PART < w.size[2] ? first + PART : w.size[2];
+        for (int64_t z = first; z < last; ++z) sums[z - first] = 0;
+        int64_t tap = 0;
+        for (int64_t i = 0; i < w.kernel[0]; ++i) {
+          const int64_t a = window_at(w, 0, x, i);
+          for (int64_t j = 0; j < w.kernel[1]; ++j) {
+            const int64_t b = a < 0 ? -1 : window_at(w, 1, y, j);
+            if (b < 0) {
+              tap += w.kernel[2];
+              continue;
+            }
+            const int64_t row = (a * w.places[1] + b) * w.places[2];
+            for (int64_t k = 0; k < w.kernel[2]; ++k, ++tap)
+              add_windows(w, k, from + tap * n + row, first, last, sums);
           }
-          if (there) sum += static_cast<double>(from[tap * n + column]);
         }
-        to[at] = static_cast<T>(add ? static_cast<double>(to[at]) + sum : sum);
+        for (int64_t z = first; z < last; ++z)
+          to[z] = static_cast<T>(add ? static_cast<double>(to[z]) + sums[z - first]
+                                     : sums[z - first]);
       }
     }
   });
