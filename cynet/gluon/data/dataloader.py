@@ -197,7 +197,7 @@ class DataLoader:
         try:
             epoch, batch = int(state["epoch"]), int(state["batch"])
             if min(epoch, batch) < 0:
-                raise ValueError("a negative number")
+                raise FormatError("a negative number")
             for each in (state["begin"], state["now"]):  # what begins the epoch is needed later
                 if each is not None:
                     _set_random_state(self, each)
