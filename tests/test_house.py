@@ -185,7 +185,7 @@ def test_a_source_distribution_has_every_source():
             folder, *patterns = line.split()[1:]
             has[folder] = {pattern.removeprefix("*") for pattern in patterns}
     has["cynet"] |= {".py"}  # setuptools finds the package's modules
-    wanted = (*CODE, ".pyi", ".cpp", ".md", ".json", ".npz", ".txt")
+    wanted = (*CODE, ".pyi", ".cpp", ".md", ".json", ".npz", ".png", ".txt")
     missing = [
         str(path)
         for folder, suffixes in has.items()
