@@ -107,6 +107,13 @@ def test_nothing_that_passes_between_has_memory(monkeypatch):
     assert executor._graph.memory.unplanned == 0
 
 
+def test_a_gradient_that_is_handed_on_is_read_where_it_lies(monkeypatch, seed):
+    net = mx.sym.tanh(mx.sym.var("x") * 2) + 1
+    _, executor = same(net, monkeypatch, seed, x=(40, 50))
+    back = chains(executor)[-1].prop
+    assert [line.loop.functor for line in back.lines] == ["tanh_grad_y", "grad_right"]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("size", [1, 15, 1023, 1024, 1025, 70001])
 def test_sizes_and_dtypes(monkeypatch, seed, dtype, size):
