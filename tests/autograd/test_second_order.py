@@ -209,6 +209,33 @@ def test_poles_of_polygamma():
         nd._internal._polygamma(x, n=100)
 
 
+@pytest.mark.parametrize("is_log", [False, True])
+@pytest.mark.parametrize(
+    "name, parameters",
+    [
+        ("gamma", (2.0, 3.0)),
+        ("exponential", (2.0,)),
+        ("uniform", (0.0, 3.0)),
+        ("negative_binomial", (2.0, 0.4)),
+        ("dirichlet", ([2.0, 3.0],)),
+    ],
+)
+def test_densities_outside_of_what_can_be_drawn(name, parameters, is_log):
+    """First gradients by operators are the kernel's: 0 from there."""
+    rows = [[[-1.0, 0.4], [0.6, 0.4]]] if name == "dirichlet" else [[-1.0, 2.0]]
+    arrays = [nd.array(rows, dtype="float64")]
+    arrays += [nd.array([value], dtype="float64") for value in parameters]
+    for each in arrays:
+        each.attach_grad()
+    with ag.record():
+        out = getattr(nd, f"random_pdf_{name}")(*arrays, is_log=is_log)
+        first = ag.grad(out, arrays, create_graph=True, retain_graph=True)
+    out.backward()
+    for found, array in zip(first, arrays):
+        assert np.isfinite(found.asnumpy()).all()
+        np.testing.assert_allclose(found.asnumpy(), array.grad.asnumpy(), 1e-9, 1e-12)
+
+
 def test_rnn_with_dropout_repeats_its_draws():
     """First gradients by operators are those of the layer, whose dropout has drawn its factors."""
     rng = np.random.default_rng(3)

@@ -226,8 +226,11 @@ def _khatri_rao(p, F, x, aux, training):
     return [out]
 
 
-def _outside(F, value, inside):
-    """The logarithm of a density, -inf where it is not `inside`, with a gradient of 0."""
+def _where_inside(F, inside, log, sample):
+    """``log(sample)``, -inf with a gradient of 0 where the sample is not `inside`: there log is
+    asked about another one, so that it gives no NaN."""
+    among = F.broadcast_to(inside, shape=sample.shape)
+    value = log(F.where(among, sample, F.ones_like(sample)))
     return F.where(inside, value, (F.ones_like(value) * -np.inf).detach())
 
 
@@ -238,7 +241,8 @@ def _density(log, support):
         sample = x[0]
         wide = [a.reshape(a.shape + (1,) * (sample.ndim - a.ndim)) for a in x[1:]]
         wide = [F.broadcast_to(a, shape=sample.shape) for a in wide]
-        value = _outside(F, log(F, sample, *wide), support(sample, *wide))
+        inside = support(sample, *wide)
+        value = _where_inside(F, inside, lambda x: log(F, x, *wide), sample)
         return [value if p.is_log else F.exp(value)]
 
     return rewritten
@@ -258,12 +262,15 @@ def _dispersed(F, x, mu, alpha):
 def _dirichlet(p, F, x, aux, training):
     sample, alpha = x
     shape = (*alpha.shape[:-1], *(1,) * (sample.ndim - alpha.ndim), alpha.shape[-1])
-    powers = F.broadcast_mul(F.log(sample), alpha.reshape(shape) - 1)
-    constant = F.gammaln(F.sum(alpha, axis=-1, keepdims=True)) - F.sum(
-        F.gammaln(alpha), axis=-1, keepdims=True
-    )
-    out = F.broadcast_add(F.sum(powers, axis=-1, keepdims=True), constant.reshape((*shape[:-1], 1)))
-    out = _outside(F, out, F.min(sample, axis=-1, keepdims=True) >= 0)
+    total = F.gammaln(F.sum(alpha, axis=-1, keepdims=True))
+    constant = total - F.sum(F.gammaln(alpha), axis=-1, keepdims=True)
+
+    def log(x):
+        powers = F.broadcast_mul(F.log(x), alpha.reshape(shape) - 1)
+        powers = F.sum(powers, axis=-1, keepdims=True)
+        return F.broadcast_add(powers, constant.reshape((*shape[:-1], 1)))
+
+    out = _where_inside(F, F.min(sample, axis=-1, keepdims=True) >= 0, log, sample)
     out = out.reshape(p.output_shapes([sample.shape, alpha.shape])[0])
     return [out if p.is_log else F.exp(out)]
 
@@ -286,7 +293,7 @@ _DENSITIES = {
 
 _SUPPORTS = {
     "uniform": lambda x, low, high: (x >= low) * (x <= high),
-    "normal": lambda x, *_: x == x,
+    "normal": lambda x, *_: (x == x) + (x != x),  # everywhere, NaN included
 }
 
 REWRITTEN = {
