@@ -405,7 +405,7 @@ cdef class Walk:
             if array is None:
                 array = filled(&call.outs[i], 0)
             grads.append((<object>array).reshape(blob_shape(&call.outs[i])))
-        if not flows:
+        if not flows or all(array.size == 0 for array in grads):  # an empty sum
             return 0
         for i in range(n_in):
             inputs.append(_linked(node.arrays[i], node.inputs[i]))
