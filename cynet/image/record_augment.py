@@ -47,10 +47,11 @@ def with_border(image, sides, fill):
 
 def with_turned_colors(image, shift):
     """An image of three colors with numbers added to its hue, lightness and saturation."""
-    turned = cv().cvtColor(np.ascontiguousarray(image), cv().COLOR_RGB2HLS).astype(np.int16)
-    turned += np.array(shift, np.int16)
-    turned[..., 0] %= _HUES
-    return cv().cvtColor(turned.clip(0, 255).astype(np.uint8), cv().COLOR_HLS2RGB)
+    turned = cv().cvtColor(np.ascontiguousarray(image), cv().COLOR_RGB2HLS)
+    table = np.arange(256)[:, None] + np.array(shift)
+    table[:, 0] %= _HUES
+    turned = cv().LUT(turned, table.clip(0, 255).astype(np.uint8)[None])
+    return cv().cvtColor(turned, cv().COLOR_HLS2RGB)
 
 
 class RecordAugmenter:
@@ -209,27 +210,32 @@ class RecordAugmenter:
         o = self.o
         jitters = [key for key in ("brightness", "contrast", "saturation") if o[key] > 0]
         if jitters:
-            out = image.astype(np.float32)
+            # each one is affine in the three colors, and so are they all: one pass over the pixels
+            image = np.ascontiguousarray(image)
+            means = np.array(cv().mean(image)[:3])
+            whole = np.eye(3, 4)
             for i in rng.permutation(len(jitters)):
-                out = self._jittered(out, jitters[i], rng)
-            image = out.clip(0, 255).astype(np.uint8)
+                whole = self._jitter(jitters[i], whole, means, rng)
+            image = cv().transform(image, whole)
         ranges = [o["random_h"], o["random_l"], o["random_s"]]  # as OpenCV orders them
         if any(ranges):
             image = with_turned_colors(image, [rng.integers(-r, r + 1) for r in ranges])
         if o["pca_noise"] > 0:
             alpha = rng.normal(0, o["pca_noise"], 3)
             shift = np.array(_EIGENVECTORS) * alpha @ np.array(_EIGENVALUES)
-            image = (image + shift.astype(np.float32)).clip(0, 255).astype(np.uint8)
+            image = cv().add(np.ascontiguousarray(image), (*shift, 0))
         return image
 
-    def _jittered(self, image, which, rng):
-        alpha = np.float32(1 + rng.uniform(-self.o[which], self.o[which]))
-        if which == "brightness":
-            return image * alpha
-        grey = (image * _GREY).sum(axis=2, keepdims=True)
+    def _jitter(self, which, whole, means, rng):
+        """The affine map of colors `whole` (3, 4) and behind it a jitter; `means` are those of the
+        image's colors."""
+        alpha = 1 + rng.uniform(-self.o[which], self.o[which])
+        out = whole * alpha
         if which == "contrast":
-            grey = grey.mean(dtype=np.float32)
-        return image * alpha + grey * (1 - alpha)
+            out[:, 3] += (1 - alpha) * (_GREY.ravel() @ (whole @ [*means, 1]))
+        elif which == "saturation":
+            out += (1 - alpha) * (_GREY.ravel() @ whole)
+        return out
 
 
 class Normalizer:

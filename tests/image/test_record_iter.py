@@ -14,6 +14,8 @@ import pytest
 
 import cynet as mx
 from cynet.image.pipeline import Pipeline
+from cynet.image.record_augment import RecordAugmenter
+from cynet.image.record_options import AUGMENTING
 from tests.fixtures.record_batches import CASES, write
 
 FIXTURE = np.load(Path(__file__).parent.parent / "fixtures" / "record_batches.npz")
@@ -199,6 +201,25 @@ def test_ranges_of_random_ones(path):
         assert found
         places.update(found)
     assert len(places) == 6
+
+
+def test_jitter_of_colors(rng):
+    """One map of colors is what brightness, contrast and saturation do one after the other."""
+    names = ("brightness", "contrast", "saturation")
+    options = {key: option.default for key, option in AUGMENTING.items()}
+    options |= dict.fromkeys(names, 0.4)
+    image = rng.integers(0, 256, (12, 9, 3), dtype=np.uint8)
+    greys = np.array([0.299, 0.587, 0.114])
+    for seed in range(9):
+        draws, expected = np.random.default_rng(seed), image.astype(float)
+        for which in draws.permutation(3):
+            alpha = 1 + draws.uniform(-0.4, 0.4)
+            grey = (expected * greys).sum(2, keepdims=True)
+            other = [0, grey.mean(), grey][which]
+            expected = expected * alpha + other * (1 - alpha)
+        augment = RecordAugmenter(options, (3, 12, 9))
+        found = augment(image, np.random.default_rng(seed))
+        assert np.abs(found - expected.clip(0, 255)).max() <= 1
 
 
 def test_resuming(path):
