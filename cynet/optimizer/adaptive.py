@@ -357,7 +357,8 @@ class Ftrl(FusedOptimizer):
     def __init__(
         self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any
     ) -> None:
-        super().__init__(learning_rate=learning_rate, **kwargs)
+        super().__init__(**kwargs)
+        self.lr = learning_rate  # a scheduler keeps its own base_lr, as in MXNet
         self.lamda1 = lamda1
         self.beta = beta
 

@@ -273,7 +273,9 @@ class LBSGD(Optimizer):
         return nd.clip(nd.sqrt(length / (slope + wd * length + 1e-18)), 0.01, 100.0)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        lr, wd, step = self._step(index)
+        # as in MXNet the rate is that before this update is counted
+        lr, wd = self._get_lr(index), self._get_wd(index)
+        step = self._step(index)[2]
         velocity, total = state
         updates = self.init_updates + step - self.begin_num_update
         if total is not None:

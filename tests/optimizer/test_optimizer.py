@@ -204,3 +204,26 @@ def test_a_step_of_a_subclass_is_used():
     assert [w.asnumpy().tolist() for w in weights] == [[-0.5] * 2, [-0.5] * 3]
     assert updater.joined([0, 1], grads, weights) is None
     assert updater.optimizer.num_update == 1
+
+
+def test_schedulers_of_ftrl_and_lbsgd():
+    """Ftrl's default rate leaves that of a scheduler alone, and LBSGD asks before it counts: the
+    weights that MXNet 1.9.1 gives."""
+
+    class Rises(mx.lr_scheduler.LRScheduler):
+        def __call__(self, num_update):
+            return self.base_lr * (1 + num_update % 3)
+
+    for name, expected in (
+        ("ftrl", [[0.09153847, -0.02636364], [0.10171917, -0.05220861]]),
+        ("lbsgd", [[0.485, -0.205], [0.4415, -0.2195]]),
+    ):
+        settings = {} if name == "ftrl" else {"momentum": 0.9, "warmup_epochs": 1}
+        rule = mx.optimizer.create(name, lr_scheduler=Rises(0.05), **settings)
+        updater = mx.optimizer.get_updater(rule)
+        weight, bias = mx.nd.array([[0.5, -0.2]]), mx.nd.array([0.1])
+        for values in expected:
+            updater(0, mx.nd.array([[0.3, 0.1]]), weight)
+            updater(1, mx.nd.array([0.2]), bias)
+            np.testing.assert_allclose(weight.asnumpy()[0], values, rtol=1e-5)
+        assert rule.lr_scheduler.base_lr == 0.05
