@@ -148,7 +148,9 @@ def test_cifar10(tmp_path):
     assert (data / "cifar10_train.rec").stat().st_mtime_ns == written
     (data / "data_batch_3.bin").unlink()
     (data / "cifar10_train.rec").unlink()
-    output = run("train_cifar10", *options, cwd=tmp_path, fails=True)
+    refuses = "http://127.0.0.1:9"  # a proxy that stands for a missing network
+    refused = {"http_proxy": refuses, "https_proxy": refuses}
+    output = run("train_cifar10", *options, cwd=tmp_path, fails=True, **refused)
     assert "data_batch_3.bin" in output and "--data-dir says where they are" in output
 
 
