@@ -78,7 +78,7 @@ AREA = {
 @pytest.mark.parametrize("more", [{}, AREA])
 def test_one_seed_for_any_number_of_threads(path, more):
     found = []
-    for threads, ahead in ((1, 1), (3, 2), (4, 9)):
+    for threads, ahead in ((1, 1), (0, 0), (3, 2), (4, 9)):
         iterator = mx.io.ImageRecordIter(
             path_imgrec=path, batch_size=3, preprocess_threads=threads, prefetch_buffer=ahead,
             **{**RANDOM, **more},
