@@ -13,6 +13,7 @@ from ..base.errors import (
     FormatError,
     UndefinedError,
     shorten,
+    shown,
     told,
 )
 from ..base.files import naming
@@ -71,6 +72,7 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     See `export_model`.
     """
     library, model = _load(model_file, "mx.onnx.import_model")
+    _check_lengths(model.graph)
     with suppress(Exception):  # a node of unknown kind is refused below, by its name
         model = library.shape_inference.infer_shapes(model)
     try:
@@ -93,6 +95,16 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
         {k: array(v, dtype=v.dtype) for k, v in params.items() if k in args},
         {k: array(v, dtype=v.dtype) for k, v in params.items() if k in states},
     )
+
+
+def _check_lengths(graph):
+    """Refuse negative lengths, over which the onnx package ends the process."""
+    found = [(each.name, list(each.dims)) for each in graph.initializer]
+    for each in (*graph.input, *graph.value_info, *graph.output):
+        found.append((each.name, [d.dim_value for d in each.type.tensor_type.shape.dim]))
+    for name, lengths in found:
+        if any(n < 0 for n in lengths):
+            raise FormatError(f"import_model: {shown(name)} has the shape {shown(lengths)}")
 
 
 def _damaged(where, error):

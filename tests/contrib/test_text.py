@@ -138,3 +138,10 @@ def test_glove_from_a_file(tmp_path):
         text.embedding.get_pretrained_file_names("zz")
     with pytest.raises(AssertionError, match="no embedding 'zz'"):
         text.embedding.create("zz")
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_bytes(b"a 1 2\n\xff\xfe 3 4\n")
+    with pytest.raises(mx.errors.FormatError, match="no text in utf8"):
+        mx.contrib.text.embedding.CustomEmbedding(str(path))

@@ -366,3 +366,25 @@ def test_operator(symbol, shapes, low, high, ints, tmp_path):
     for y, made in zip(wanted, again):
         assert made.shape == y.shape
         np.testing.assert_allclose(made.asnumpy(), y.asnumpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("place", ["constant", "input"])
+def test_negative_lengths(tmp_path, place):
+    """The onnx package's own inference would end the process over them."""
+    helper = onnx.helper
+    node = helper.make_node("Slice", ["x", "begin", "end"], ["y"])
+    values = [
+        helper.make_tensor(n, onnx.TensorProto.INT64, [1], [v])
+        for n, v in (("begin", 0), ("end", 2))
+    ]
+    x = helper.make_tensor_value_info(
+        "x", onnx.TensorProto.FLOAT, (-5 if place == "input" else 5, 2)
+    )
+    y = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    model = helper.make_model(helper.make_graph([node], "g", [x], [y], values))
+    if place == "constant":
+        model.graph.initializer[0].dims[0] = -1
+    path = tmp_path / "net.onnx"
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(mx.errors.FormatError, match=r"has the shape \[-"):
+        mx.onnx.import_model(path)

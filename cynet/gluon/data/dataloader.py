@@ -198,9 +198,9 @@ class DataLoader:
             epoch, batch = int(state["epoch"]), int(state["batch"])
             if min(epoch, batch) < 0:
                 raise FormatError("a negative number")
-            for each in (state["begin"], state["now"]):  # what begins the epoch is needed later
-                if each is not None:
-                    _set_random_state(self, each)
+            if state["begin"] is not None:  # it is needed later
+                _set_random_state(self, state["begin"])
+            _set_random_state(self, state["now"])
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
             _set_random_state(self, before)
             raise FormatError(f"this is no state of a DataLoader: {shown(state)}") from error
