@@ -13,6 +13,7 @@ from ..base.errors import (
     shown,
     warn_user,
 )
+from ..base.guard import guarded
 from ..base.kinds import check_flag
 from ..context import Context, read_context
 from ..operator import OPERATORS, get_operator
@@ -412,11 +413,13 @@ class NDArray(NDArrayIndexing):
         params = {} if given is None else {"axes": given}
         return invoke(get_operator("transpose"), (self,), params)
 
+    @guarded
     def slice_assign(self, rhs, begin, end, step):
         """Put `rhs` into the part of this array that ``mx.nd.slice`` takes; this array."""
         self[_part(begin, end, step)] = rhs
         return self
 
+    @guarded
     def slice_assign_scalar(self, value, begin, end, step):
         """Put a number into the part of this array that ``mx.nd.slice`` takes; this array."""
         self[_part(begin, end, step)] = value

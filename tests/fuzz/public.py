@@ -331,6 +331,8 @@ class World:
             for name in sorted(names):
                 each = getattr(space, name)
                 owner = getattr(each, "__module__", None) or ""
+                if name.startswith("_"):  # of old scripts, which give them what they gave
+                    continue
                 if not callable(each) or name in OPERATORS or not owner.startswith(space.__name__):
                     continue
                 if inspect.isclass(each) and issubclass(each, BaseException):

@@ -40,8 +40,8 @@ LOSSES = ("SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput",
 
 def check_dtype(target_dtype):
     """Refuse a dtype that nothing is converted to."""
-    name = getattr(target_dtype, "__name__", str(target_dtype))
-    if name != "float16":
+    name = getattr(target_dtype, "__name__", None) or getattr(target_dtype, "name", target_dtype)
+    if not isinstance(name, str) or name != "float16":
         raise ArgumentError(f"amp: target_dtype must be 'float16', got {shown(target_dtype)}")
 
 

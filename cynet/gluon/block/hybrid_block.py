@@ -249,6 +249,13 @@ class HybridBlock(Block):
 
 def _first_array(value, kinds=(NDArray, Symbol)):
     """The first NDArray or Symbol in nested lists, tuples and dicts, or None."""
+    try:
+        return _found(value, kinds)
+    except RecursionError:
+        raise ArgumentError("the arguments of a Block are nested too deep") from None
+
+
+def _found(value, kinds):
     if isinstance(value, kinds):
         return value
     if isinstance(value, dict):
@@ -256,7 +263,7 @@ def _first_array(value, kinds=(NDArray, Symbol)):
     elif not isinstance(value, (list, tuple)):
         return None
     for each in value:
-        found = _first_array(each, kinds)
+        found = _found(each, kinds)
         if found is not None:
             return found
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentError, shown
-from ....base.guard import guarded
+from ....base.guard import PER_BATCH, guarded
 from ...errors import MismatchError
 from ...nn.conv_layers import check_layout, sizes_of
 from ...rnn import HybridRecurrentCell
@@ -29,6 +29,7 @@ __all__ = [
 _LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
+@guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _ConvCell(HybridRecurrentCell):
     """A cell with a convolution of the input and one of the state, for each gate."""
 
