@@ -18,6 +18,7 @@ cdef class Plan:
     cdef Tables* tables
     cdef size_t n_forward_segments
     cdef uint64_t n_random
+    cdef bint draws_in_prediction  # whether a run that is no training takes random streams
     cdef int dev_type, dev_id
     cdef readonly list labels   # "operator Convolution (node 'conv0')", one a step
     cdef list _origins

@@ -355,6 +355,7 @@ cdef class Plan:
             resource.type, resource.index = kind, index
             if kind == kRandom:
                 self.n_random += 1
+                self.draws_in_prediction |= prop.draws_in_prediction
             self.tables.resources.push_back(resource)
         return 0
 
@@ -494,7 +495,7 @@ cdef class Plan:
         with nogil:
             for i in range(first, last):
                 segment = self.tables.segments[i]
-                if i == first and self.n_random:
+                if i == first and self.n_random and (is_train or self.draws_in_prediction):
                     stream = draw_many(self.n_random, segment.dev_type, segment.dev_id, &seed)
                 self.push_segment(i, is_train, seed, stream, origin)
         return 0

@@ -13,11 +13,11 @@ from .._engine cimport VarHandle, kInline, kNormal, kPython
 from ..engine.inline cimport INLINE_GIL_BYTES
 from ..engine.trace cimport IMPERATIVE, begun, note_operator
 from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, new_view, overlap
-from .._resource cimport Resource, draw
+from .._resource cimport Resource, draw, kRandom
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
 from ..operator._base cimport OpContext, Operator
 from ._resolve cimport (
-    Call, State, create, drop_state, fits, for_ever, new_state, state_hold)
+    RANDOM_IN_TRAINING, Call, State, create, drop_state, fits, for_ever, new_state, state_hold)
 from ._tape cimport Node, flagged, record, records, refuse_write, set_flags, tracked, trains
 
 from ..base.dtype import NAMES
@@ -138,7 +138,7 @@ cdef inline bint _all_ready(VarHandle* vars, int n) noexcept:
 
 
 cdef CallTask* _new_task(Call call, State* state, const vector[int]* resources,
-                         bint backward) except NULL:
+                         bint backward, bint is_train) except NULL:
     # A task with its resources drawn and its arrays to be filled in; it owns `state`.
     cdef int n_in = call.n_in, n_aux = call.n_aux, n_out = call.n_out, i
     cdef int n_resources = <int>resources.size()
@@ -152,6 +152,7 @@ cdef CallTask* _new_task(Call call, State* state, const vector[int]* resources,
         drop_state(state)
         raise OutOfMemoryError("no memory for a call")
     task.state = state
+    task.is_train = is_train
     task.n_in, task.n_out, task.n_aux, task.n_resources = n_in, n_out, n_aux, n_resources
     task.n_written = 0
     task.line = 0
@@ -169,6 +170,11 @@ cdef CallTask* _new_task(Call call, State* state, const vector[int]* resources,
     for i in range(n_resources):
         task.requested[i].type = resources[0][i]
         task.requested[i].index = i
+        if resources[0][i] == RANDOM_IN_TRAINING:
+            task.requested[i].type = kRandom
+            if not is_train:
+                task.requested[i].seed = task.requested[i].stream = 0
+                continue
         draw(&task.requested[i], call.dev_type, call.dev_id)
     return task
 
@@ -233,8 +239,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
         state = new_state(op, call.entry.name)
     else:
         state_hold(&state.references)
-    task = _new_task(call, state, &call.resources, False)
-    task.is_train = flagged and trains()
+    task = _new_task(call, state, &call.resources, False, flagged and trains())
     vars = _room(few, n_in + n_aux + n_out, task)
     blob = task.in_data
     for i in range(n_in + n_aux):
@@ -282,8 +287,7 @@ cdef int push_backward(Call call, State* state, const vector[int]* resources, bi
     cdef VarHandle* vars
     cdef CallTask* task
     state_hold(&state.references)
-    task = _new_task(call, state, resources, True)
-    task.is_train = is_train
+    task = _new_task(call, state, resources, True, is_train)
     if origin is not None:
         task.origin = <PyObject*>origin
     vars = _room(few, 2 * (n_in + n_out) + n_aux, task)

@@ -19,6 +19,9 @@ cdef extern from *:
     void state_hold "cynet_state_hold" (int* n) noexcept nogil
     int state_drop "cynet_state_drop" (int* n) noexcept nogil
 
+cdef enum:
+    RANDOM_IN_TRAINING = 2  # in Call.resources: a random stream, which prediction takes none of
+
 cdef struct State:
     # What a run needs of its Call; alive while the Call is, and until the last run is done.
     int references     # guarded by the atomic functions of the C++ compiler

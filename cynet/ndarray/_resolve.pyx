@@ -8,6 +8,7 @@ from libc.string cimport memset
 
 from ..engine.inline cimport INLINE_BYTES, INLINE_PASS_BYTES
 from .._ndarray cimport NDArrayBase, blob_shape
+from .._resource cimport kRandom
 from .._typedefs cimport TBlob, dtype_size, kGPU
 from ..operator._base cimport OpEntry, Operator
 from ._call_cache cimport freeze, pack
@@ -275,6 +276,8 @@ cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
 cdef int _resources_and_inplace(Call call) except -1:
     cdef int n_in = call.n_in, n_out = call.n_out
     for kind in call.prop.forward_resource(call.in_shapes):
+        if kind == kRandom and not call.prop.draws_in_prediction:
+            kind = RANDOM_IN_TRAINING
         call.resources.push_back(kind)
     call.inplace.resize(n_in * n_out, 0)
     pairs = call.prop.forward_inplace_option(list(range(n_in)), list(range(n_in, n_in + n_out)))

@@ -57,6 +57,10 @@ class DropoutProperty(OperatorProperty):
         known = in_types[0] or out_types[0]
         return [known], [known, "bool"], []
 
+    @property
+    def draws_in_prediction(self):
+        return self.mode == "always"
+
     def forward_resource(self, in_shapes):
         return [ResourceRequest.random]
 

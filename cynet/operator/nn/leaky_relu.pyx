@@ -98,6 +98,8 @@ class LeakyReLUProperty(OperatorProperty):
             shapes.append(gamma)
         return shapes, [data] * len(out_shapes), []
 
+    draws_in_prediction = False
+
     def forward_resource(self, in_shapes):
         return [ResourceRequest.random] if self.act_type == "rrelu" else []
 

@@ -176,6 +176,8 @@ class RNNProperty(OperatorProperty):
         memory = "float32" if ins[0] == "float16" else ins[0]
         return [*ins, *[counted or ins[0]] * self.use_sequence_length], [*outs, memory], []
 
+    draws_in_prediction = False
+
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space, *[ResourceRequest.random] * self.drops]
 
