@@ -14,14 +14,16 @@ from . cimport _engine
 from ._storage cimport Handle, alloc
 from ._storage cimport free as storage_free
 from ._typedefs cimport (
-    MAX_NDIM, TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared, kGPU, kUint8,
+    MAX_NDIM, TBlob, dtype_size, kBfloat16, kCPU, kCPUPinned, kCPUShared, kGPU, kUint8,
 )
 from .cuda.transfer cimport download, move
 from .kernels.movement.strided_copy cimport StridedCopy, copy_strided
 
+import numpy as np
+
 from .context import Context
 from .cuda.driver import opened_devices, synchronize
-from .base.dtype import NUMPY
+from .base.dtype import BFLOAT16, SCALAR_TYPES
 from .base.errors import (
     ArgumentError, ArgumentTypeError, HostMemoryError, OperatorError, OutOfMemoryError, ShapeError,
     SizeError, shown,
@@ -61,10 +63,9 @@ cdef extern from *:
 
 cdef const char** _FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
 cdef tuple _DEVICES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
-cdef tuple _SCALAR_TYPES = tuple([d.type for d in NUMPY])
+cdef tuple _SCALAR_TYPES = tuple([SCALAR_TYPES.get(flag) for flag in range(kBfloat16 + 1)])
 cdef int* _TYPE_NUMBERS = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.NPY_UINT8,
-                           cnp.NPY_INT32,
-                           cnp.NPY_INT8, cnp.NPY_INT64, cnp.NPY_BOOL]
+                           cnp.NPY_INT32, cnp.NPY_INT8, cnp.NPY_INT64, cnp.NPY_BOOL]
 cdef dict _contexts = {}
 cdef tuple _NOTHING = ()
 
@@ -412,7 +413,7 @@ cdef class NDArrayBase:
 
     @property
     def dtype(self):
-        """The NumPy scalar type, e.g. ``numpy.float32``."""
+        """The NumPy scalar type, e.g. ``numpy.float32``; of bfloat16 a dtype that is MXNet's."""
         return _SCALAR_TYPES[self.blob.dtype]
 
     @property
@@ -452,20 +453,25 @@ cdef class NDArrayBase:
             synchronize(self.blob.dev_id)
 
     def asnumpy(self):
-        """A copy as a NumPy array; waits for pending writes.
+        """A copy as a writable NumPy array of the same shape and dtype (of bfloat16: float32, which
+        has all its numbers); waits for pending writes."""
+        out = self.host_copy()
+        if self.blob.dtype != kBfloat16:
+            return out
+        out = out.view(np.uint16).astype(np.uint32)
+        out <<= 16
+        return out.view(np.float32)
 
-        Returns
-        -------
-        numpy.ndarray
-            Same shape and dtype, writable.
-        """
+    def host_copy(self):
+        """`asnumpy`, but for bfloat16: an array of its dtype, which holds the bits."""
         cdef size_t nbytes = self.blob.size * dtype_size(self.blob.dtype)
         cdef void* to
         cdef cnp.npy_intp sizes[MAX_NDIM]
         cdef int i
         for i in range(self.blob.ndim):
             sizes[i] = self.blob.shape[i]
-        out = cnp.PyArray_SimpleNew(self.blob.ndim, sizes, _TYPE_NUMBERS[self.blob.dtype])
+        number = cnp.NPY_UINT16 if self.blob.dtype == kBfloat16 else _TYPE_NUMBERS[self.blob.dtype]
+        out = cnp.PyArray_SimpleNew(self.blob.ndim, sizes, number)
         to = cnp.PyArray_DATA(<cnp.ndarray>out)
         with nogil:
             _engine.wait_for_var(self.chunk.var)
@@ -476,15 +482,12 @@ cdef class NDArrayBase:
                     _copy_bytes(to, self.blob.data, nbytes)
         if not self.chunk.written:
             _refuse_unwritten(self)
-        return out
+        return out.view(BFLOAT16) if self.blob.dtype == kBfloat16 else out
 
     def asscalar(self):
-        """The one element, as a NumPy scalar of the array's dtype; ArgumentError when there are
-        more."""
+        """The one element, as a NumPy scalar of the array's dtype (of bfloat16: float32)."""
         if self.blob.size != 1:
-            raise ArgumentError(
-                "asscalar takes an array of one element, this one has shape "
-                f"{blob_shape(&self.blob)}")
+            raise ArgumentError(f"asscalar takes an array of one element, not shape {self.shape}")
         return self.asnumpy().reshape(1)[0]
 
     def __array__(self, dtype=None, copy=None):
@@ -501,6 +504,8 @@ cdef class NDArrayBase:
         cdef int i
         if not on_host(&self.blob):
             raise HostMemoryError(f"this array is on {self.context}, where the host cannot read it")
+        if self.blob.dtype == kBfloat16:  # NumPy would take bits for numbers
+            raise HostMemoryError("bfloat16 has no form in the buffer protocol; use asnumpy()")
         own_memory(self)
         if flags & PyBUF_WRITABLE:
             self.chunk.exposed.store(True)

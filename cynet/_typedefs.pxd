@@ -17,6 +17,7 @@ cdef enum DType:
     kInt8 = 5
     kInt64 = 6
     kBool = 7
+    kBfloat16 = 12
 
 cdef enum OpReq:
     kNullOp = 0        # write nothing
@@ -53,7 +54,7 @@ cdef inline size_t dtype_size(int dtype) noexcept nogil:
         return 4
     if dtype == kFloat64 or dtype == kInt64:
         return 8
-    if dtype == kFloat16:
+    if dtype == kFloat16 or dtype == kBfloat16:
         return 2
     if dtype == kUint8 or dtype == kInt8 or dtype == kBool:
         return 1

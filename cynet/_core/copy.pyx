@@ -9,7 +9,7 @@ from .. cimport _engine
 from .._engine cimport VarHandle, complete, kCopy, kInline, kNormal, written
 from ..engine.inline cimport INLINE_COPY_BYTES, INLINE_PASS_BYTES
 from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, on_host, overlap, same_shape
-from .._typedefs cimport RunContext, dtype_size, kCPU, kCPUPinned, kGPU
+from .._typedefs cimport RunContext, dtype_size, kBfloat16, kCPU, kCPUPinned, kGPU
 from ..cuda.driver cimport check, launch
 from ..cuda.transfer cimport (
     Strides, across, call_later, download_later, download_pinned, fill, move, upload, upload_pinned
@@ -21,9 +21,9 @@ import numpy as np
 from ..cuda.device import device
 from ..base.errors import OutOfMemoryError, ShapeError
 
-# what kernels/strided.cu calls the dtypes, in the order of their flags
-cdef tuple _TYPES = ("float", "double", "cynet::half", "unsigned char", "int", "signed char",
-                     "long long", "bool")
+# what kernels/strided.cu calls the dtypes, by flag
+cdef dict _TYPES = {0: "float", 1: "double", 2: "cynet::half", 3: "unsigned char", 4: "int",
+                    5: "signed char", 6: "long long", 7: "bool", kBfloat16: "cynet::bfloat16"}
 cdef dict _WIDTHS = {1: "unsigned char", 2: "unsigned short", 4: "int", 8: "long long"}
 cdef dict _kernels = {}  # (GPU, instance) -> what Device.kernel gave
 

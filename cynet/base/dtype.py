@@ -4,20 +4,32 @@ import numpy as np
 
 from .errors import ArgumentTypeError, shown
 
-# position = MXNet's type flag, as .params files and _typedefs.pxd have it
-NAMES = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool")
-NUMPY = tuple(np.dtype(name) for name in NAMES)
-ITEMSIZES = {name: dtype.itemsize for name, dtype in zip(NAMES, NUMPY)}
-_FLAG = {dtype: flag for flag, dtype in enumerate(NUMPY)}
+# NumPy has no bfloat16: this is MXNet's dtype for it, whose elements are the bits
+BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
+# MXNet's type flag, as .params files and _typedefs.pxd have it, and the name; and the other way
+NAMES = {
+    0: "float32", 1: "float64", 2: "float16", 3: "uint8", 4: "int32", 5: "int8", 6: "int64",
+    7: "bool", 12: "bfloat16",
+}  # fmt: skip
+FLAGS = {name: flag for flag, name in NAMES.items()}
+NUMPY = {flag: BFLOAT16 if name == "bfloat16" else np.dtype(name) for flag, name in NAMES.items()}
+ITEMSIZES = {name: NUMPY[flag].itemsize for flag, name in NAMES.items()}
+# what `NDArray.dtype` is: NumPy's scalar type, where it has one
+SCALAR_TYPES = {flag: d if d is BFLOAT16 else d.type for flag, d in NUMPY.items()}
+_FLAG = {dtype: flag for flag, dtype in NUMPY.items()}
 # what needs no np.dtype: names and scalar types
-_DIRECT = {key: flag for flag, d in enumerate(NUMPY) for key in (d.name, d.type)}
+_DIRECT = {**FLAGS, **{d.type: flag for flag, d in NUMPY.items() if d is not BFLOAT16}}
+_OTHERS = {"bfloat16": BFLOAT16}  # by the name of a dtype that ml_dtypes adds to NumPy's
 
 
 def dtype_flag(dtype):
     """The type flag of anything NumPy takes as a dtype (None means float32).
 
-    >>> dtype_flag("float64"), dtype_flag(int), dtype_flag(None)
-    (1, 6, 0)
+    ``bfloat16`` is a name, MXNet's ``np.dtype([('bfloat16', np.uint16)])``, or what the package
+    ml_dtypes has by that name.
+
+    >>> dtype_flag("float64"), dtype_flag(int), dtype_flag(None), dtype_flag("bfloat16")
+    (1, 6, 0, 12)
     """
     if dtype is None:
         return 0
@@ -26,9 +38,28 @@ def dtype_flag(dtype):
         if flag is not None:
             return flag
     try:
-        return _FLAG[np.dtype(dtype)]
+        dtype = np.dtype(dtype)
+        return _FLAG[_OTHERS.get(dtype.name, dtype)]
     except Exception:  # NumPy reads a dtype from much, and raises of many classes
-        raise ArgumentTypeError(f"dtype {shown(dtype)} is not one of {', '.join(NAMES)}") from None
+        raise ArgumentTypeError(f"dtype {shown(dtype)} is not one of {', '.join(FLAGS)}") from None
+
+
+def name_of(dtype):
+    """The name of anything `dtype_flag` takes.
+
+    >>> name_of(np.float16), name_of(BFLOAT16)
+    ('float16', 'bfloat16')
+    """
+    return NAMES[dtype_flag(dtype)]
+
+
+def scalar_type(dtype):
+    """What an array's ``dtype`` is where it has that one: a NumPy scalar type, or `BFLOAT16`.
+
+    >>> scalar_type("float32")
+    <class 'numpy.float32'>
+    """
+    return SCALAR_TYPES[dtype_flag(dtype)]
 
 
 def numpy_dtype(flag):
@@ -38,3 +69,30 @@ def numpy_dtype(flag):
     dtype('float16')
     """
     return NUMPY[flag]
+
+
+def is_bfloat16(dtype):
+    """Whether a NumPy dtype is `BFLOAT16` or that of ml_dtypes.
+
+    >>> is_bfloat16(BFLOAT16), is_bfloat16(np.dtype("V2"))
+    (True, False)
+    """
+    return dtype == BFLOAT16 or dtype.name == "bfloat16"
+
+
+def is_narrow(dtype):
+    """Whether a dtype is float16 or bfloat16.
+
+    >>> is_narrow("bfloat16"), is_narrow(np.float32)
+    (True, False)
+    """
+    return dtype_flag(dtype) in (2, 12)
+
+
+def is_floating(dtype):
+    """Whether elements of a dtype are real numbers.
+
+    >>> is_floating("bfloat16"), is_floating("int32")
+    (True, False)
+    """
+    return dtype_flag(dtype) in (0, 1, 2, 12)

@@ -115,7 +115,8 @@ def instances(source):
     elif source == "update":
         found = [*_updates()]
     elif source == "strided":
-        found = [f"assign<{d}, {s}>" for d in ANY for s in ANY]
+        stored = (*ANY, "cynet::bfloat16")
+        found = [f"assign<{d}, {s}>" for d in stored for s in stored]
         found += [f"fill<{w}>" for w in ("unsigned char", "unsigned short", "int", "long long")]
     else:
         raise ArgumentError(f"no source {source!r} among {', '.join(sources())}")

@@ -2,8 +2,7 @@
 
 import difflib
 
-import numpy as np
-
+from ..base.dtype import name_of, scalar_type
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
 from ..context import read_context
 from ..graph.collector import collector_paused
@@ -156,14 +155,14 @@ def simple_bind(
         )
     if strange:
         warn_user(f"simple_bind{strange}")
-    known_types = {name: np.dtype(dtype).name for name, dtype in types.items()}
+    known_types = {name: name_of(dtype) for name, dtype in types.items()}
     found_types = infer_types(symbol.entries, known_types, default="float32")
     arguments, states, _ = variable_nodes(symbol.entries)
     arg_shapes, aux_shapes = (
         [plain(found_shapes[n, 0]) for n in nodes] for nodes in (arguments, states)
     )
     arg_types, aux_types = (
-        [np.dtype(found_types[n, 0]).type for n in nodes] for nodes in (arguments, states)
+        [scalar_type(found_types[n, 0]) for n in nodes] for nodes in (arguments, states)
     )
     requests = _requests(grad_req, arg_names)
     contexts = {}  # of variables that a group's context takes to another one
@@ -178,10 +177,12 @@ def simple_bind(
             if shared_exec is not None and name in shared_names
             else None
         )
-        if shared is not None and (shared.shape != tuple(shape) or shared.dtype != np.dtype(dtype)):
+        if shared is not None and (
+            shared.shape != tuple(shape) or name_of(shared.dtype) != name_of(dtype)
+        ):
             raise ShapeError(
                 f"simple_bind: shared argument '{name}' has shape {shared.shape} and dtype "
-                f"{np.dtype(shared.dtype).name}, expected {tuple(shape)} and {dtype}"
+                f"{name_of(shared.dtype)}, expected {tuple(shape)} and {dtype}"
             )
         grad = None
         if shared is not None:

@@ -3,10 +3,9 @@
 import threading
 from collections import OrderedDict
 
-import numpy as np
-
 from .._executor import Plan
 from ..base import config
+from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..graph import pipeline
 from ..graph.collector import collector_paused
@@ -156,7 +155,7 @@ class _Program:
             op.symbol.entries,
             ctx,
             {name: known(array.shape) for name, array in zip(op.inputs, arrays)},
-            {name: np.dtype(array.dtype).name for name, array in zip(op.inputs, arrays)},
+            {name: name_of(array.dtype) for name, array in zip(op.inputs, arrays)},
             requests,
             None,
             names,

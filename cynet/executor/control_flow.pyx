@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from .._typedefs cimport (
-    TBlob, dtype_size, kAddTo, kFloat16, kFloat32, kFloat64, kInt32, kInt64, kNullOp)
+    TBlob, dtype_size, kAddTo, kBfloat16, kFloat16, kFloat32, kFloat64, kInt32, kInt64, kNullOp)
 from ..operator._base cimport OpContext, Operator
 from .body cimport BodyPlan
 
@@ -40,7 +40,7 @@ cdef bint holds(const void* at, int dtype) noexcept nogil:
         return (<const float*>at)[0] != 0
     if dtype == kFloat64:
         return (<const double*>at)[0] != 0
-    if dtype == kFloat16:
+    if dtype == kFloat16 or dtype == kBfloat16:
         return ((<const unsigned short*>at)[0] & 0x7FFF) != 0
     if dtype == kInt32:
         return (<const int*>at)[0] != 0

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .._executor import Plan, arena_view
 from ..base import config
+from ..base.dtype import name_of
 from ..base.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -111,7 +110,7 @@ class Executor:
             self._symbol.entries,
             self._ctx,
             {name: known(value.shape) for name, value in arrays.items()},
-            {name: np.dtype(value.dtype).name for name, value in arrays.items()},
+            {name: name_of(value.dtype) for name, value in arrays.items()},
             {n: self._grad_req[n] for n, grad in self.grad_dict.items() if grad is not None},
             self._group2ctx,
             names,

@@ -1,10 +1,10 @@
 """A Symbol computed node by node by imperative calls: what autograd takes for a plan where it needs
 a gradient of a gradient."""
 
-import numpy as np
 
 from ..autograd._adjoint import alias_of
 from ..autograd._walk import gradients_to
+from ..base.dtype import name_of
 from ..base.errors import GradientError
 from ..ndarray import contrib, zeros, zeros_like
 from ..ndarray._call import invoke
@@ -86,7 +86,7 @@ def _run_graphs(node, inputs, where):
     if n_out and not outs:  # it never ran
         shapes = prop.output_shapes([array.shape for array in inputs])[:n_out]
         types = prop.infer_type(
-            [np.dtype(array.dtype).name for array in inputs], [None] * prop.num_outputs
+            [name_of(array.dtype) for array in inputs], [None] * prop.num_outputs
         )[1]
         outs = [zeros(s, ctx=inputs[0].context, dtype=t) for s, t in zip(shapes, types)]
     return [*outs, *states]

@@ -1,31 +1,31 @@
-"""Layers that compute in float16 from weights that stay float32."""
+"""Layers that compute in float16 or bfloat16 from weights that stay float32."""
 
 from __future__ import annotations
 
-import numpy as np
-
+from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from .block import Block
 from .nn import Conv1D, Conv2D, Conv3D, Dense
 from .tracing import changed
 
-_LAYERS = (Dense, Conv1D, Conv2D, Conv3D)  # what has float16 kernels
+_LAYERS = (Dense, Conv1D, Conv2D, Conv3D)  # what has kernels for narrow floats
 
 
 @guarded
 def autocast(block: Block, dtype: str = "float16") -> Block:
-    """Have the Dense and convolution layers of a Block compute in float16.
+    """Have the Dense and convolution layers of a Block compute in float16 or bfloat16.
 
     Their inputs and weights are cast for each call, their outputs are float32 again. Weights,
     gradients of weights and all other layers stay float32. Small gradients vanish in float16: scale
-    the loss, ``(loss * 128).backward()``, and then ``trainer.step(128 * batch_size)``.
+    the loss, ``(loss * 128).backward()``, and then ``trainer.step(128 * batch_size)``. In bfloat16
+    they do not.
 
     Parameters
     ----------
     block : Block
     dtype : str
-        ``'float16'``, or ``'float32'`` to undo it.
+        ``'float16'``, ``'bfloat16'``, or ``'float32'`` to undo it.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def autocast(block: Block, dtype: str = "float16") -> Block:
     Raises
     ------
     ArgumentError
-        Another dtype: there is no bfloat16 yet.
+        Another dtype.
 
     Examples
     --------
@@ -47,18 +47,22 @@ def autocast(block: Block, dtype: str = "float16") -> Block:
     """
     if not isinstance(block, Block):
         raise ArgumentTypeError(f"autocast takes a Block, got {shown(block)}")
-    if str(dtype) == "bfloat16":
-        raise ArgumentError("autocast: there is no dtype bfloat16 yet; float16 there is")
-    if dtype not in ("float16", "float32", np.float16, np.float32):
-        raise ArgumentError(f"autocast: dtype must be float16 or float32, got {shown(dtype)}")
-    block.apply(_cast if np.dtype(dtype) == np.float16 else _uncast)
+    try:
+        name = name_of(dtype)
+    except ArgumentTypeError:
+        name = ""
+    if dtype is None or name not in ("float16", "bfloat16", "float32"):
+        raise ArgumentError(
+            f"autocast: dtype must be float16, bfloat16 or float32, got {shown(dtype)}"
+        )
+    block.apply(_uncast if name == "float32" else lambda each: _cast(each, name))
     changed()
     return block
 
 
-def _cast(block):
+def _cast(block, dtype):
     if isinstance(block, _LAYERS):
-        vars(block).update(hybrid_forward=_InFloat16(block), _autocast="float16")
+        vars(block).update(hybrid_forward=_Narrow(block, dtype), _autocast=dtype)
 
 
 def _uncast(block):
@@ -66,16 +70,16 @@ def _uncast(block):
     vars(block).pop("_autocast", None)
 
 
-class _InFloat16:
+class _Narrow:
     """Stands in a layer for its `hybrid_forward`."""
 
-    def __init__(self, block):
-        self.block = block
+    def __init__(self, block, dtype):
+        self.block, self.dtype = block, dtype
 
     def __call__(self, F, x, **params):
-        def half(array):
-            return None if array is None else F.cast(array, dtype="float16")
+        def narrow(array):
+            return None if array is None else F.cast(array, dtype=self.dtype)
 
-        params = {name: half(each) for name, each in params.items()}
-        out = type(self.block).hybrid_forward(self.block, F, half(x), **params)
+        params = {name: narrow(each) for name, each in params.items()}
+        out = type(self.block).hybrid_forward(self.block, F, narrow(x), **params)
         return F.cast(out, dtype="float32")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .. import autograd
 from .. import random as mx_random
 from ..attribute import AttrScope
+from ..base.dtype import is_floating
 from ..base.errors import ArgumentError, ArgumentTypeError, GradientError, shown
 from ..base.guard import guarded
 from ..ndarray._tape import Leaf, StepNode, entry_of, wants_gradient
@@ -122,7 +121,7 @@ class _Step(StepNode):
             )
         inputs = [each.detach() for each in self.arrays_in]
         for each in inputs:
-            if np.dtype(each.dtype).kind == "f":
+            if is_floating(each.dtype):
                 each.attach_grad()
         outputs, _ = flatten(self._again(inputs), "output")
         heads = [i for i, each in enumerate(outputs) if grads[i] is not None and entry_of(each)]

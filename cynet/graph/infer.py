@@ -2,7 +2,7 @@
 
 import heapq
 
-from ..base.dtype import NAMES
+from ..base.dtype import FLAGS, NAMES
 from ..base.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -271,20 +271,20 @@ class _Types(_Inference):
         text = node.attrs.get("__dtype__")
         if text is None or text == "-1":
             return None
-        if text in NAMES:
+        if text in FLAGS:
             return text
-        flags = [str(flag) for flag in range(len(NAMES))]
+        flags = {str(flag): name for flag, name in NAMES.items()}
         if text not in flags:
             raise ArgumentError(
                 f"variable {node.name}: attribute __dtype__ is {shown(text)}, not a type flag"
             )
-        return NAMES[flags.index(text)]
+        return flags[text]
 
     @staticmethod
     def clean(name):
         """The dtype's name."""
-        if name not in NAMES:
-            raise ArgumentTypeError(f"type {shown(name)} is not one of {', '.join(NAMES)}")
+        if name not in FLAGS:
+            raise ArgumentTypeError(f"type {shown(name)} is not one of {', '.join(FLAGS)}")
         return name
 
     @staticmethod

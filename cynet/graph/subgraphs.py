@@ -9,7 +9,7 @@ each body through all passes and plans its memory, once, whatever the number of 
 from ..base import config
 from ..operator.checks.shapes import check_elements, known
 from ..operator.control_flow.subgraphs import row_of
-from ..operator.graph_hooks import GraphHooks
+from ..operator.graph_hooks import GraphHooks, Traits
 from ..operator.property import OperatorProperty, ResourceRequest
 from .cost import FLOPS_PER_SECOND, seconds
 from .ir import ADD, BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, Value
@@ -23,7 +23,9 @@ NOT_INSIDE = frozenset({"pack"})  # its results are kept by counts of writes, wh
 
 
 class _Hooks(GraphHooks):
-    """A body's time tells how long the step takes."""
+    """A body's time tells how long the step takes. The operators inside take bfloat16, or not."""
+
+    traits = Traits(bfloat16_loops=True)
 
     def flops(self, prop, in_shapes, out_shapes):
         steps = [s for body in prop.bodies for s in body.graph.steps[: body.graph.n_forward]]

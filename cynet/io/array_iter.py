@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
 from ..base.guard import PER_BATCH, guarded
 from ..ndarray import NDArray, array
@@ -210,6 +211,8 @@ class NDArrayIter(DataIter):
 
 def _gather(values, rows):
     """A new NDArray of some rows; NumPy reads them from the array's own memory."""
+    if name_of(values.dtype) == "bfloat16":  # of which there is no view
+        return array(values.host_copy()[rows], dtype=values.dtype)
     return array(np.asarray(memoryview(values))[rows], dtype=values.dtype)
 
 

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 
 from ..autograd import watching
+from ..base.dtype import is_floating
 from ..base.errors import CynetError, user_frame
 from ..base.kinds import check_flag
 from ..executor import watching as executors
@@ -115,7 +116,7 @@ def _install():
 # --- looking --------------------------------------------------------------------------------------
 def trouble(array):
     """``'NaN in 1 of 4 elements'``, or None."""
-    if np.dtype(array.dtype).kind != "f":
+    if not is_floating(array.dtype):
         return None
     values = array.asnumpy()
     infinite = all(each.infinite for each in (*_scopes, _switch[0]) if each is not None)

@@ -5,10 +5,12 @@ from ._dispatch cimport run_small
 from ._resolve cimport Call, fits, resolve
 from ._resolve cimport with_scalar as another_scalar
 from .._ndarray cimport NDArrayBase, blob_shape, same_shape
+from .._typedefs cimport kBfloat16
 from ..operator._base cimport OpEntry
 
 import numpy as np
 
+from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError
 from ..operator._base import get_operator
 
@@ -29,10 +31,11 @@ cdef object _beside(NDArrayBase array, object other, str sign):
     from ._indexing import from_host  # which is made on top of this module
     if other.ndim == 0:
         return other[()]
-    if not np.can_cast(other.dtype, array.dtype, "same_kind"):
+    own = np.float32 if array.blob.dtype == kBfloat16 else array.dtype
+    if not np.can_cast(other.dtype, own, "same_kind"):
         raise ArgumentTypeError(
             f"NDArray {sign} NumPy array: an array of {other.dtype} does not become one of "
-            f"{np.dtype(array.dtype)} without loss; convert one of them with astype")
+            f"{name_of(array.dtype)} without loss; convert one of them with astype")
     return from_host(other, array.blob.dtype, array.blob.dev_type, array.blob.dev_id)
 
 

@@ -11,7 +11,7 @@ from .._ndarray cimport NDArrayBase, wrap_foreign
 from .._typedefs cimport MAX_NDIM, dtype_size, kCPU, kGPU
 
 from .._ndarray import own_memory
-from ..base.dtype import NAMES
+from ..base.dtype import FLAGS, NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError, shown
 
 # The structures of the DLPack standard, version 0 (capsules named "dltensor").
@@ -41,11 +41,13 @@ cdef enum:
     DL_INT = 0
     DL_UINT = 1
     DL_FLOAT = 2
+    DL_BFLOAT = 4
     DL_BOOL = 6
     DL_CPU = 1
     DL_CUDA = 2
 
-cdef int* _CODES = [DL_FLOAT, DL_FLOAT, DL_FLOAT, DL_UINT, DL_INT, DL_INT, DL_INT, DL_BOOL]
+cdef int* _CODES = [DL_FLOAT, DL_FLOAT, DL_FLOAT, DL_UINT, DL_INT, DL_INT, DL_INT, DL_BOOL,
+                    -1, -1, -1, -1, DL_BFLOAT]  # by type flag
 
 
 cdef void _give_up(DLManagedTensor* managed) noexcept nogil:
@@ -104,13 +106,13 @@ def export(NDArrayBase array):
 
 cdef int _flag(const DLTensor* tensor) except -1:
     cdef int flag
-    for flag in range(8):
+    for flag in NAMES:
         if (tensor.code == _CODES[flag] and tensor.bits == 8 * dtype_size(flag)
                 and tensor.lanes == 1):
             return flag
     raise ArgumentTypeError(f"from_dlpack: DLPack type code {tensor.code} of {tensor.bits} bits "
                             "is none of "
-                            f"{', '.join(NAMES)}")
+                            f"{', '.join(FLAGS)}")
 
 
 cdef class Taken:

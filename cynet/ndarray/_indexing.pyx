@@ -9,14 +9,14 @@ from ._resolve cimport resolve
 from ._tape cimport flagged, record_view, records, refuse_part, refuse_write
 from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view
-from .._typedefs cimport MAX_NDIM, dtype_size, kBool, kFloat64, kGPU, kInt64
+from .._typedefs cimport MAX_NDIM, dtype_size, kBfloat16, kBool, kFloat64, kGPU, kInt64
 
 from math import prod
 
 import numpy as np
 
 from .._core.copy import last_of_equal
-from ..base.dtype import NUMPY
+from ..base.dtype import NUMPY, is_bfloat16
 from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown
 from ..base.np_shape import is_np_shape
 from ..operator._base import get_operator
@@ -33,7 +33,7 @@ cdef extern from "Python.h":
 cdef enum:
     MAX_AXES = 16            # of a Region: the array's and the new ones
 
-cdef tuple _NUMPY = tuple(NUMPY)
+cdef dict _NUMPY = {**NUMPY, kBfloat16: NUMPY[kFloat64]}  # what NumPy makes numbers of
 
 
 # --- host data ------------------------------------------------------------------------------------
@@ -57,6 +57,8 @@ cdef int _flag_of(cnp.ndarray array) noexcept:
         return 7
     if num == cnp.NPY_INT or num == cnp.NPY_LONG or num == cnp.NPY_LONGLONG:
         return 6 if size == 8 else (4 if size == 4 else -1)
+    if size == 2 and num >= cnp.NPY_VOID and is_bfloat16((<object>array).dtype):
+        return kBfloat16
     return -1
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core.copy import copy_into
 from .._ndarray import empty as empty_array
-from ..base.dtype import NUMPY, dtype_flag
+from ..base.dtype import NAMES, NUMPY, dtype_flag
 from ..base.errors import ArgumentError, ArgumentTypeError, SizeError, shown
 from ..base.guard import guarded
 from ..context import read_context
@@ -199,11 +199,11 @@ def arange(
         out = progression(count, start, step, ctx, dtype)
         if out is not None:
             return out
-    kind = NUMPY[flag]
+    kind = NUMPY[0 if NAMES[flag] == "bfloat16" else flag]
     # In the target's own arithmetic, as MXNet computes it.
     try:
         values = (kind.type(start) + np.arange(count).astype(kind) * kind.type(step)).astype(kind)
-        return array(np.repeat(values, repeat) if repeat != 1 else values, ctx, kind)
+        return array(np.repeat(values, repeat) if repeat != 1 else values, ctx, NAMES[flag])
     except MemoryError:
         raise SizeError(f"arange: there is no memory for {count} x {repeat} values") from None
 

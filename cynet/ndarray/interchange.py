@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.compat import optional
+from ..base.dtype import BFLOAT16
 from ..base.errors import ArgumentError, FormatError, shorten, shown
 from ..base.files import opened, read_file
 from .creation import array
@@ -41,11 +43,39 @@ def read(name: str, form: str) -> dict[str, NDArray]:
             values = _read_npz(file, name)
     else:
         library = optional("safetensors.numpy", f"load of {shown(name)}")
+        data = read_file(name)
         try:
-            values = library.load(read_file(name))
+            words, narrow = _renamed(data, "BF16", "U16")
+            values = library.load(words)
+            values.update((key, values[key].view(BFLOAT16)) for key in narrow)
         except Exception as error:  # classes of the package's compiled part
             raise FormatError(f"{name}: {shorten(str(error), 300)}") from None
     return {key: _array(value, key, name) for key, value in values.items()}
+
+
+def _renamed(data, old, new, names=None):
+    """The bytes of a ``.safetensors`` file with the dtype `new` for `old`, and the names of those
+    arrays; of `names` alone where they are given. NumPy and its form of that package have no
+    bfloat16: its bits go through them as integers.
+
+    The file begins with the length of its header in 8 bytes; the header is JSON.
+    """
+    n = int.from_bytes(data[:8], "little")
+    if n > len(data) - 8:
+        return data, []  # the package says what is wrong
+    header = json.loads(data[8 : 8 + n])
+    changed = [
+        key
+        for key, each in header.items()
+        if key != "__metadata__" and each.get("dtype") == old and (names is None or key in names)
+    ]
+    if not changed:
+        return data, []
+    for key in changed:
+        header[key]["dtype"] = new
+    text = json.dumps(header, ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + data[8 + n :], changed
 
 
 def _read_npz(file, name):
@@ -83,11 +113,14 @@ def packed(form: str, arrays: Sequence[NDArray], names: Sequence[str], name: str
         A name that the format cannot hold.
     """
     names = names or [f"arr_{i}" for i in range(len(arrays))]
-    values: Mapping[str, Any] = {key: each.asnumpy() for key, each in zip(names, arrays)}
+    values: Mapping[str, Any] = {key: each.host_copy() for key, each in zip(names, arrays)}
     if form == "safetensors":
         library = optional("safetensors.numpy", f"save of {shown(name)}")
-        made: bytes = library.save(dict(values))
-        return made
+        narrow = {key for key, value in values.items() if value.dtype == BFLOAT16}
+        made: bytes = library.save(
+            {key: v.view(np.uint16) if key in narrow else v for key, v in values.items()}
+        )
+        return _renamed(made, "U16", "BF16", narrow)[0]
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for key, value in values.items():

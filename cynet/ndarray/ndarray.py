@@ -157,7 +157,7 @@ class NDArray(NDArrayIndexing):
             yield self[i]
 
     def __reduce__(self):
-        return _restore, (self.asnumpy(), self.context.device_type, self.context.device_id)
+        return _restore, (self.host_copy(), self.context.device_type, self.context.device_id)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         return _dlpack.export(self.copy() if copy else self)

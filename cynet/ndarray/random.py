@@ -78,7 +78,8 @@ def uniform(
     shape : int or tuple of int, optional
         Without it one number, or one for each pair of parameters, or as many as `out` holds.
     dtype : str, optional
-        ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`, when not given.
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
+        when not given.
     ctx : Context, optional
         The device, the current one when not given.
     out : NDArray, optional

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..base.dtype import NAMES, dtype_flag, numpy_dtype
+from ..base.dtype import NAMES, NUMPY, SCALAR_TYPES
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ..base.files import file_name, opened, write_atomically
 from ..base.guard import guarded
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _FILE = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _SPARSE = {1: "row_sparse", 2: "csr"}
-_STORED = tuple(numpy_dtype(flag).newbyteorder("<") for flag in range(len(NAMES)))
+_STORED = {flag: dtype.newbyteorder("<") for flag, dtype in NUMPY.items()}
 _DEVICES = (1, 2, 3, 5)
 _MOST_AXES = 8
 _SMALL = 4096  # elements, of which a copy is quicker than a view
@@ -129,7 +129,11 @@ class _Record(NamedTuple):
     offset: int
     nbytes: int
     shape: tuple
-    dtype: np.dtype
+    flag: int
+
+    @property
+    def dtype(self):
+        return _STORED[self.flag]
 
 
 def _read_shape(reader, ndim, letter, label, least=1):
@@ -180,14 +184,13 @@ def _read_array(reader, label):
             reader.at - 8,
         )
     flag = reader.number("i", f"type flag of {label}")
-    if not 0 <= flag < len(NAMES):
-        reader.fail(f"a type flag from 0 to {len(NAMES) - 1} for {label}", flag, reader.at - 4)
-    dtype = numpy_dtype(flag)
-    nbytes = math.prod(shape) * dtype.itemsize
-    record = _Record(reader.at, nbytes, shape, _STORED[flag])
+    if flag not in NAMES:
+        reader.fail(f"a type flag ({', '.join(map(str, NAMES))}) for {label}", flag, reader.at - 4)
+    nbytes = math.prod(shape) * NUMPY[flag].itemsize
+    record = _Record(reader.at, nbytes, shape, flag)
     if nbytes > reader.left():
         reader.fail(
-            f"{nbytes} bytes of data of {label} ({dtype}, shape {shape})",
+            f"{nbytes} bytes of data of {label} ({NAMES[flag]}, shape {shape})",
             f"the end of the file after {reader.left()}",
         )
     reader.go_to(reader.at + nbytes)
@@ -243,8 +246,9 @@ def _read_data(reader, record):
     reader.go_to(record.offset)
     if record.nbytes <= _IN_PLACE:
         values = _values(reader.take(record.nbytes, "data"), record.dtype)
-        return array(values.reshape(record.shape), ctx=cpu(), dtype=record.dtype.type)
-    return read_in(record.shape, record.dtype.type, functools.partial(_fill, reader, record.dtype))
+        return array(values.reshape(record.shape), ctx=cpu(), dtype=SCALAR_TYPES[record.flag])
+    fill = functools.partial(_fill, reader, record.dtype)
+    return read_in(record.shape, SCALAR_TYPES[record.flag], fill)
 
 
 def _fill(reader, dtype, view):
@@ -390,8 +394,10 @@ def _chunks(arrays, names):
     for each in arrays:
         context = each.context
         # the array's own memory; what is on a device or small is copied, one array after another
-        copied = context.device_type == "gpu" or each.size <= _SMALL
-        values = each.asnumpy() if copied else np.asarray(memoryview(each))
+        # (and of bfloat16: there is no view of it)
+        flag = each.dtype_flag
+        copied = context.device_type == "gpu" or each.size <= _SMALL or NAMES[flag] == "bfloat16"
+        values = each.host_copy() if copied else np.asarray(memoryview(each))
         yield struct.pack(
             f"<IiI{values.ndim}qiii",
             _V3 if is_np_shape() or not values.ndim else _V2,
@@ -400,10 +406,11 @@ def _chunks(arrays, names):
             *values.shape,
             context.device_typeid,
             context.device_id,
-            dtype_flag(values.dtype),
+            flag,
         )
         if values.size:
-            yield memoryview(values.astype(values.dtype.newbyteorder("<"), copy=False)).cast("B")
+            stored = values.astype(_STORED[flag], copy=False)
+            yield memoryview(stored.view(np.uint16) if stored.dtype.names else stored).cast("B")
     encoded = [name.encode("utf-8") for name in names]
     yield struct.pack("<Q", len(encoded)) + b"".join(struct.pack("<Q", len(n)) + n for n in encoded)
 

@@ -4,7 +4,7 @@ from cpython.buffer cimport PyBUF_FORMAT
 
 from ..engine.python_work cimport PyRunContext
 from .._resource cimport Resource, kRandom
-from .._typedefs cimport TBlob, dtype_size, kCPU, kCPUPinned, kCPUShared
+from .._typedefs cimport TBlob, dtype_size, kBfloat16, kCPU, kCPUPinned, kCPUShared
 
 import numpy as np
 
@@ -166,6 +166,8 @@ cdef class Blob:
     def __getbuffer__(self, Py_buffer* view, int flags):
         if self.blob.dev_type not in (kCPU, kCPUPinned, kCPUShared):
             raise HostMemoryError(f"this blob is on {self.ctx}: the host cannot read its memory")
+        if self.blob.dtype == kBfloat16:
+            raise HostMemoryError("bfloat16 has no form in the buffer protocol")
         view.buf = self.blob.data
         view.obj = self
         view.len = self.blob.size * dtype_size(self.blob.dtype)

@@ -3,7 +3,9 @@
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
-from .._typedefs cimport TBlob, kAddTo, kBool, kFloat16, kFloat32, kFloat64, kInt64, kNullOp
+from .._typedefs cimport (
+    TBlob, kAddTo, kBfloat16, kBool, kFloat16, kFloat32, kFloat64, kInt64, kNullOp
+)
 from ..kernels.elementwise.binary cimport find_binary
 from ..kernels.elementwise.binary_grad cimport find_binary_grad
 from ..kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, run_grad, run_unary
@@ -69,7 +71,7 @@ cdef class LoopsOperator(Operator):
         None where another number may need other loops."""
         cdef LoopsOperator out
         cdef size_t i
-        if self.dtype not in (kFloat32, kFloat64, kFloat16) and (
+        if self.dtype not in (kFloat32, kFloat64, kFloat16, kBfloat16) and (
                 self.is_settled or not -_EXACT < value < _EXACT
                 or not fits_dtype(value, NAMES[self.dtype])):
             return None

@@ -61,6 +61,8 @@ class Traits:
         For an operator whose loops on the CPU are float's: the names of inputs that are not float16
         where the others are. float16 is then converted around the operator (``operator/half``).
         None: what `create_operator` makes takes float16 itself, or refuses it.
+    bfloat16_loops : bool
+        What `create_operator` makes takes bfloat16 itself (the hook `takes_bfloat16`).
     """
 
     elementwise: bool = False
@@ -77,6 +79,7 @@ class Traits:
     takes_empty: bool = False
     of_nothing: float | None = None
     float32_beside_half: tuple | None = None
+    bfloat16_loops: bool = False
 
 
 class GraphHooks:
@@ -93,6 +96,11 @@ class GraphHooks:
     def __init__(self, **traits):
         if traits:
             self.traits = replace(self.traits, **traits)
+
+    def takes_bfloat16(self, prop, in_shapes, in_types):
+        """Whether `create_operator` takes arrays of bfloat16, where there are any among the inputs
+        or outputs; where not, it is asked for float32, and they are converted around that."""
+        return self.traits.bfloat16_loops
 
     def fixed_inputs(self, prop):
         """What inputs that are not read, whatever they hold, hold instead: name to number."""

@@ -1,60 +1,88 @@
-"""float16 on the CPU for operators whose loops are float's: their float32 operator between two
-conversions, in temporary memory.
+"""float16 and bfloat16 on the CPU for operators without loops for them: their float32 operator
+between two conversions, in temporary memory.
 
-`OperatorProperty.operator_on` asks for it where the trait `float32_beside_half` says so.
+`OperatorProperty.operator_on` asks for it: for float16 where the trait `float32_beside_half` says
+so, for bfloat16 unless the hook `takes_bfloat16` does.
 """
 
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from .._resource cimport Resource, get_space, kTempSpace
-from .._typedefs cimport TBlob, kAddTo, kFloat16, kFloat32, kNullOp, kWriteTo
+from .._typedefs cimport TBlob, kAddTo, kBfloat16, kFloat16, kFloat32, kNullOp, kWriteTo
 from ..kernels.movement.strided_copy cimport StridedCopy, copy_strided
 from ._base cimport Operator, OpContext
 
-from .checks.dtypes import GPU_FLOATS, require_floats
+from ..base.errors import ArgumentError
+from .checks.dtypes import CPU_FLOATS, require_floats
 
 
 def in_float32(prop, ctx, in_shapes, in_types):
-    """The operator that computes `prop` on a CPU in float32, from and to float16.
+    """The operator that computes `prop` on a CPU in float32, from and to float16 or bfloat16.
 
     Raises
     ------
     ArgumentTypeError
         Where an input that has to be float16 like the others is of another dtype.
+    ArgumentError
+        Where `prop` cannot be computed in float32 instead of bfloat16; the message names it.
     """
     names = prop.list_arguments()
     single = prop.graph.traits.float32_beside_half
-    named = [(n, t) for n, t in zip(names, in_types) if n not in single]
-    require_floats(prop, [n for n, _ in named], [t for _, t in named], GPU_FLOATS)
-    if getattr(prop, "dtype", None) == "float16":
-        prop = prop.changed(dtype="float32")  # of the output, as data's
-    wide = ["float32" if t == "float16" else t for t in in_types]
-    return HalfOperator(prop.create_operator(ctx, in_shapes, wide))
+    narrow = ("bfloat16",)
+    if single is not None:
+        named = [(n, t) for n, t in zip(names, in_types) if n not in single]
+        require_floats(prop, [n for n, _ in named], [t for _, t in named], CPU_FLOATS)
+        narrow = ("bfloat16", "float16")
+    wide = prop
+    if getattr(prop, "dtype", None) in narrow:
+        wide = prop.changed(dtype="float32")  # of the output, as data's
+    wide_types = ["float32" if t in narrow else t for t in in_types]
+    if not _agrees(prop, in_types, wide, wide_types, narrow):
+        raise ArgumentError(f"operator {prop.op_name} does not take arrays of bfloat16")
+    operator = wide.create_operator(ctx, in_shapes, wide_types)
+    if operator.runs_python:  # it may keep views of its arrays, whose memory others use then
+        raise ArgumentError(f"operator {prop.op_name} runs Python code, which is not given arrays "
+                            f"of {narrow[0]}")
+    return HalfOperator(operator, single is not None)
+
+
+def _agrees(prop, in_types, wide, wide_types, narrow):
+    """Whether `wide` has float32 where `prop` has narrow floats, and all else alike."""
+    unknown = [None] * len(prop.list_outputs())
+    _, outs, states = prop.infer_type(list(in_types), unknown)
+    _, wide_outs, wide_states = wide.infer_type(list(wide_types), unknown)
+    if prop.graph.traits.private_outputs and any(
+            each in narrow for each in outs[prop.num_visible_outputs():]):
+        return False  # bytes of some meaning, and no numbers
+    return (["float32" if t in narrow else t for t in outs] == list(wide_outs)
+            and list(states) == list(wide_states))
 
 
 cdef class HalfOperator(Operator):
-    """What is float16 among the tensors is float32 to `inner`; all others are handed through."""
+    """What is bfloat16 (and float16, if `halves`) among the tensors is float32 to `inner`; all
+    others are handed through."""
 
     cdef Operator inner
+    cdef bint halves
 
-    def __init__(self, Operator inner not None):
-        self.inner = inner
+    def __init__(self, Operator inner not None, bint halves):
+        self.inner, self.halves = inner, halves
         self.stateful = inner.stateful
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef int n_in = ctx.n_in, n_out = ctx.n_out
-        cdef char* at = _room(ctx, _bytes(in_data, n_in) + _bytes(out_data, n_out),
-                              n_in + n_out, n_out)
+        cdef char* at = _room(ctx, _bytes(in_data, n_in, self.halves)
+                              + _bytes(out_data, n_out, self.halves), n_in + n_out, n_out)
         cdef TBlob* inputs = <TBlob*>at
         cdef TBlob* outputs = inputs + n_in
         cdef int* asked = <int*>(outputs + n_out)
         at = _aligned(<char*>(asked + n_out))
-        at = _widen(ctx, in_data, n_in, inputs, at)
-        _offer(out_data, req, n_out, outputs, asked, at)
+        at = _widen(ctx, in_data, n_in, inputs, at, self.halves)
+        _offer(out_data, req, n_out, outputs, asked, at, self.halves)
         self.inner.forward(ctx, inputs, asked, outputs, aux_states)
-        _narrow(ctx, outputs, out_data, req, n_out)
+        _narrow(ctx, outputs, out_data, req, n_out, self.halves)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -62,25 +90,26 @@ cdef class HalfOperator(Operator):
                       TBlob* aux_states) except -1 nogil:
         cdef int n_in = ctx.n_in, n_out = ctx.n_out
         cdef char* at = _room(
-            ctx, _bytes(out_grad, n_out) + _bytes(in_data, n_in) + _bytes(out_data, n_out)
-            + _bytes(in_grad, n_in), 2 * (n_in + n_out), n_in)
+            ctx, _bytes(out_grad, n_out, self.halves) + _bytes(in_data, n_in, self.halves)
+            + _bytes(out_data, n_out, self.halves) + _bytes(in_grad, n_in, self.halves),
+            2 * (n_in + n_out), n_in)
         cdef TBlob* heads = <TBlob*>at
         cdef TBlob* inputs = heads + n_out
         cdef TBlob* outputs = inputs + n_in
         cdef TBlob* grads = outputs + n_out
         cdef int* asked = <int*>(grads + n_in)
         at = _aligned(<char*>(asked + n_in))
-        at = _widen(ctx, out_grad, n_out, heads, at)
-        at = _widen(ctx, in_data, n_in, inputs, at)
-        at = _widen(ctx, out_data, n_out, outputs, at)
-        _offer(in_grad, req, n_in, grads, asked, at)
+        at = _widen(ctx, out_grad, n_out, heads, at, self.halves)
+        at = _widen(ctx, in_data, n_in, inputs, at, self.halves)
+        at = _widen(ctx, out_data, n_out, outputs, at, self.halves)
+        _offer(in_grad, req, n_in, grads, asked, at, self.halves)
         self.inner.backward(ctx, heads, inputs, outputs, asked, grads, aux_states)
-        _narrow(ctx, grads, in_grad, req, n_in)
+        _narrow(ctx, grads, in_grad, req, n_in, self.halves)
         return 0
 
 
-cdef inline bint _is_half(const TBlob* blob) noexcept nogil:
-    return blob.dtype == kFloat16 and blob.data != NULL
+cdef inline bint _is_narrow(const TBlob* blob, bint halves) noexcept nogil:
+    return (blob.dtype == kBfloat16 or (halves and blob.dtype == kFloat16)) and blob.data != NULL
 
 
 cdef inline size_t _size(const TBlob* blob) noexcept nogil:
@@ -91,11 +120,11 @@ cdef inline char* _aligned(char* at) noexcept nogil:
     return at + (64 - <size_t>at % 64) % 64
 
 
-cdef size_t _bytes(const TBlob* blobs, int n) noexcept nogil:
+cdef size_t _bytes(const TBlob* blobs, int n, bint halves) noexcept nogil:
     cdef size_t total = 0
     cdef int i
     for i in range(n):
-        if _is_half(&blobs[i]):
+        if _is_narrow(&blobs[i], halves):
             total += _size(&blobs[i])
     return total
 
@@ -119,41 +148,42 @@ cdef void _convert(OpContext* ctx, const TBlob* source, int to_type, void* to) n
     copy_strided(&what, ctx.run_ctx.worker == 0)
 
 
-cdef char* _widen(OpContext* ctx, const TBlob* given, int n, TBlob* to, char* at) noexcept nogil:
-    """`to` is `given` with float32 for float16, from `at` on; returns what is behind."""
+cdef char* _widen(OpContext* ctx, const TBlob* given, int n, TBlob* to, char* at,
+                  bint halves) noexcept nogil:
+    """`to` is `given` with float32 for narrow floats, from `at` on; returns what is behind."""
     cdef int i
     memcpy(to, given, n * sizeof(TBlob))
     for i in range(n):
-        if _is_half(&given[i]):
+        if _is_narrow(&given[i], halves):
             to[i].data, to[i].dtype = at, kFloat32
             _convert(ctx, &given[i], kFloat32, at)
             at += _size(&given[i])
     return at
 
 
-cdef void _offer(const TBlob* given, const int* req, int n, TBlob* to, int* asked,
-                 char* at) noexcept nogil:
+cdef void _offer(const TBlob* given, const int* req, int n, TBlob* to, int* asked, char* at,
+                 bint halves) noexcept nogil:
     """The same for what is to be written; sums are made when it is."""
     cdef int i
     memcpy(to, given, n * sizeof(TBlob))
     for i in range(n):
         asked[i] = req[i]
-        if _is_half(&given[i]):
+        if _is_narrow(&given[i], halves):
             to[i].data, to[i].dtype = at, kFloat32
             at += _size(&given[i])
             if req[i] != kNullOp:
                 asked[i] = kWriteTo
 
 
-cdef void _narrow(OpContext* ctx, const TBlob* found, TBlob* to, const int* req,
-                  int n) noexcept nogil:
+cdef void _narrow(OpContext* ctx, const TBlob* found, TBlob* to, const int* req, int n,
+                  bint halves) noexcept nogil:
     cdef float* sums
     cdef float old[256]
     cdef TBlob part
     cdef int64_t k, j, count
     cdef int i
     for i in range(n):
-        if req[i] == kNullOp or not _is_half(&to[i]):
+        if req[i] == kNullOp or not _is_narrow(&to[i], halves):
             continue
         if req[i] == kAddTo:
             sums = <float*>found[i].data
@@ -164,4 +194,4 @@ cdef void _narrow(OpContext* ctx, const TBlob* found, TBlob* to, const int* req,
                 _convert(ctx, &part, kFloat32, old)
                 for j in range(count):
                     sums[k + j] += old[j]
-        _convert(ctx, &found[i], kFloat16, to[i].data)
+        _convert(ctx, &found[i], to[i].dtype, to[i].data)

@@ -6,7 +6,7 @@ import typing
 
 import numpy as np
 
-from ..base.dtype import NAMES, dtype_flag, numpy_dtype
+from ..base.dtype import FLAGS, name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
 
 REQUIRED = object()  # the default of a field that must be given
@@ -358,12 +358,12 @@ class DType(Field):
 
     def convert(self, value, where):
         try:
-            return str(numpy_dtype(dtype_flag(value)))
+            return name_of(value)
         except Exception:  # NumPy reads a dtype from much, and raises of many classes
             self.refuse(value, where)
 
     def expected(self):
-        return "one of " + ", ".join(NAMES)
+        return "one of " + ", ".join(FLAGS)
 
 
 class FloatTuple(Field):

@@ -196,17 +196,32 @@ class Registered:
             from .cuda import gpu_operator, has_form
 
             if has_form(self.op_name) or not self.any_device:
+                if self._meets_bfloat16(in_types):
+                    raise ArgumentError(
+                        f"operator {self.op_name} has no form for bfloat16 on {ctx}; cast its "
+                        "inputs to float16 or float32"
+                    )
                 return gpu_operator(self, ctx, in_shapes, in_types)
-        elif "float16" in in_types and self.graph.traits.float32_beside_half is not None:
-            from .half import in_float32
-
-            return in_float32(self, ctx, in_shapes, in_types)
         try:
+            if ctx.device_type != "gpu" and self._is_converted(in_shapes, in_types):
+                from .half import in_float32
+
+                return in_float32(self, ctx, in_shapes, in_types)
             return self.create_operator(ctx, in_shapes, in_types)
         except MissingLoop as error:
             raise ArgumentError(
                 f"operator {self.op_name} does not take arrays of {error.dtype}"
             ) from error
+
+    def _meets_bfloat16(self, in_types):
+        """Whether an array of it is read or made."""
+        return "bfloat16" in in_types or getattr(self, "dtype", None) == "bfloat16"
+
+    def _is_converted(self, in_shapes, in_types):
+        """Whether it is computed in float32 between conversions from and to narrow floats."""
+        if self._meets_bfloat16(in_types):
+            return not self.graph.takes_bfloat16(self, in_shapes, in_types)
+        return "float16" in in_types and self.graph.traits.float32_beside_half is not None
 
 
 class OperatorProperty(Registered):
@@ -297,12 +312,18 @@ class OperatorProperty(Registered):
         return [plain(shape) for shape in out_shapes]
 
     def infer_type(self, in_types: list[Any], out_types: list[Any]) -> tuple[Sequence[Any], ...]:
-        """Complete what is known of the dtypes, both ways; by default all must be alike."""
-        known = next((t for t in (*in_types, *out_types) if t is not None), None)
-        if any(t is not None and t != known for t in (*in_types, *out_types)):
+        """Complete what is known of the dtypes, both ways; by default all must be alike, but for
+        hidden outputs beside bfloat16, which are float32."""
+        n = self.num_visible_outputs()
+        seen, hidden = (*in_types, *out_types[:n]), out_types[n:]
+        known = next((t for t in (*seen, *hidden) if t is not None), None)
+        beside = "float32" if known == "bfloat16" else known
+        fits = all(t in (None, known) for t in seen) and all(t in (None, beside) for t in hidden)
+        if not fits:
             raise ArgumentError(f"types of inputs {in_types} and outputs {out_types} must be alike")
+        outs = [*(t or known for t in out_types[:n]), *(t or beside for t in hidden)]
         n_aux = len(self.list_auxiliary_states())
-        return ([t or known for t in in_types], [t or known for t in out_types], [known] * n_aux)
+        return [t or known for t in in_types], outs, [known] * n_aux
 
     # --- what execution needs ---------------------------------------------------------------------
     def forward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:

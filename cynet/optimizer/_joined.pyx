@@ -10,7 +10,9 @@ from .._engine cimport VarHandle, kInline, kNormal
 from ..engine.inline cimport INLINE_UPDATE_ELEMENTS
 from .._ndarray cimport NDArrayBase, RowSet, blob_shape
 from .._core.touched_rows cimport rows_hold
-from .._typedefs cimport RunContext, dtype_size, kFloat16, kFloat32, kFloat64, kGPU
+from .._typedefs cimport (
+    RunContext, dtype_size, kBfloat16, kFloat16, kFloat32, kFloat64, kGPU
+)
 from ..cuda.driver cimport check, launch
 from ..cuda.graphs cimport hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
@@ -245,7 +247,7 @@ cdef class JoinedUpdate(UpdateStep):
     states : list
         For each weight None, an NDArray or a tuple of NDArrays.
     multi_precision : bool
-        The state of a float16 weight is a pair: a float32 copy of the weight, which is updated and
+        The state of a float16 or bfloat16 weight is a pair: a float32 copy of the weight, which is updated and
         from which the weight is rounded, and what the rule remembers of that copy.
     """
 
@@ -278,7 +280,7 @@ cdef class JoinedUpdate(UpdateStep):
         for k in range(len(weights)):
             weight, grad = _array(weights[k], "weight"), _array(grads[k], "gradient")
             state, master = states[k], None
-            if multi_precision and weight.blob.dtype == kFloat16:
+            if multi_precision and weight.blob.dtype in (kFloat16, kBfloat16):
                 master, state = _array(state[0], "float32 copy"), state[1]
             own = _states_of(state)
             if len(own) != _STATES[rule]:
@@ -288,7 +290,7 @@ cdef class JoinedUpdate(UpdateStep):
             if weight.blob.dev_type == kGPU and weight.context != weights[0].context:
                 raise ArgumentError(f"update: weights are on {weights[0].context} and"
                                     f" {weight.context}; update each device's on their own")
-            if weight.blob.dtype not in (kFloat32, kFloat64, kFloat16):
+            if weight.blob.dtype not in (kFloat32, kFloat64, kFloat16, kBfloat16):
                 raise ArgumentTypeError(f"update rule '{rule}' takes weights of a floating dtype,"
                                         f" got {NAMES[weight.blob.dtype]}")
             item.loop = find_update(name, weight.blob.dtype, master is not None, False)
@@ -418,6 +420,9 @@ cdef NDArrayBase _array(object value, str what):
 
 
 cdef void* _kernel(NDArrayBase weight, str rule, bint master) except NULL:
+    if weight.blob.dtype == kBfloat16:
+        raise ArgumentTypeError(f"update rule '{rule}' has no form for bfloat16 on"
+                                f" {weight.context}")
     kind = _TYPES[weight.blob.dtype]
     exact = "float" if kind == "cynet::half" else kind
     of_states, word = ("float", "true") if master else (kind, "false")

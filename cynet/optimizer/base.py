@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import ndarray as nd
+from ..base.dtype import is_narrow, name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, dress, shown, warn_user
 from ..base.guard import guarded
 from ..base.kinds import FLAG, count, number
@@ -78,7 +77,7 @@ class Optimizer:
     begin_num_update : int
         Where the count of updates starts.
     multi_precision : bool
-        Keep a float32 copy of float16 weights and update that.
+        Keep a float32 copy of float16 and bfloat16 weights and update that.
     param_dict : dict, optional
         Objects with ``lr_mult`` and ``wd_mult`` for indices.
     """
@@ -144,14 +143,14 @@ class Optimizer:
         raise UndefinedError(f"{type(self).__name__} defines no update")
 
     def create_state_multi_precision(self, index: Any, weight: NDArray) -> State:
-        """The state, with a float32 copy of a float16 weight before it if ``multi_precision``."""
-        if weight.dtype == np.float16:
+        """The state, with a float32 copy of a narrow weight before it if ``multi_precision``."""
+        if is_narrow(weight.dtype):
             if self.multi_precision:
                 master = weight.astype("float32")
                 return master, self.create_state(index, master)
             warn_user(
-                "float16 weights lose small updates; multi_precision=True keeps a float32"
-                " copy of them"
+                f"{name_of(weight.dtype)} weights lose small updates; multi_precision=True keeps a"
+                " float32 copy of them"
             )
         return self.create_state(index, weight)
 
@@ -159,7 +158,7 @@ class Optimizer:
         self, index: Any, weight: NDArray, grad: NDArray, state: State
     ) -> None:
         """``update``, through the float32 copy where there is one."""
-        if self.multi_precision and weight.dtype == np.float16:
+        if self.multi_precision and is_narrow(weight.dtype):
             master, inner = state
             self.update(index, master, grad.astype("float32"), inner)
             weight[:] = master

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ..base.dtype import is_narrow
 from ..base.errors import UndefinedError
 from ..base.guard import guarded
 from ..ndarray import zeros_like
@@ -30,7 +29,7 @@ class FusedOptimizer(Optimizer):
 
     _rule_name, _n_states = None, 0
 
-    _keeps_masters = False  # the rule has a form with float32 copies of float16 weights
+    _keeps_masters = False  # the rule has a form with float32 copies of narrow weights
     _joined = None  # tuple of indices to the JoinedUpdate of their arrays
 
     def _rule(self, state):
@@ -87,7 +86,7 @@ class FusedOptimizer(Optimizer):
         if type(self).update is not FusedOptimizer.update:  # a subclass has a step of its own
             return False
         return self._keeps_masters or not (
-            self.multi_precision and any(weight.dtype == np.float16 for weight in weights)
+            self.multi_precision and any(is_narrow(weight.dtype) for weight in weights)
         )
 
     def _update_joined(self, indices, weights, grads, states, multi_precision):
@@ -97,14 +96,14 @@ class FusedOptimizer(Optimizer):
 
     def _prepare(self, indices, weights, grads, states, multi_precision):
         """Count a step; the JoinedUpdate of these arrays and the arguments of its call. With
-        `multi_precision` states of float16 weights are what `create_state_multi_precision` gave."""
+        `multi_precision` states of narrow weights are what `create_state_multi_precision` gave."""
         self._update_count(indices)
         if self._joined is None:
             self._joined = {}
         key = tuple(indices)
         joined = self._joined.get(key)
         if joined is None or not joined.fits(weights, grads, states):
-            has_master = multi_precision and weights[0].dtype == np.float16
+            has_master = multi_precision and is_narrow(weights[0].dtype)
             rule = self._rule(states[0][1] if has_master else states[0])
             joined = JoinedUpdate(rule, weights, grads, states, multi_precision)
             self._joined[key] = joined

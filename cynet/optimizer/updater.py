@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ..base.dtype import name_of
 from ..base.errors import ArgumentError, shown
 from ..base.guard import guarded, refuse
 from .state_file import pack, read, unpack
@@ -143,7 +142,7 @@ def _form(state):
 def _words(state):
     if isinstance(state, (tuple, list)):
         return f"({', '.join(map(_words, state))})"
-    return "None" if state is None else f"{np.dtype(state.dtype)} {state.shape}"
+    return "None" if state is None else f"{name_of(state.dtype)} {state.shape}"
 
 
 @guarded

@@ -47,7 +47,7 @@ _CODES = {
     "long long": "q", "int64_t": "q", "unsigned long long": "Q", "uint64_t": "Q", "size_t": "Q",
     "long": "q", "unsigned long": "Q",
 }  # fmt: skip
-_CHARACTER = {name: np.dtype(name).char.replace("l", "q") for name in NAMES}
+_CHARACTER = {name: np.dtype(name).char.replace("l", "q") for name in _C_TYPES}
 _MAX_DIM = 2**31 - 1
 
 
@@ -325,6 +325,9 @@ def _require_count(kernel, what, given, wanted):
 
 def _whole(function, title, wanted, body):
     """The source around a body. The sizes come as arguments, so one object serves all shapes."""
+    for name, flag, _ in wanted:
+        if NAMES[flag] not in _C_TYPES:
+            raise ArgumentTypeError(f"kernel {function}: {name}: the array is {NAMES[flag]}")
     pointers = [f"{_C_TYPES[NAMES[flag]]} *{name}" for name, flag, _ in wanted]
     sizes = [f"const rtc_sizes {name}_sizes_" for name, _, _ in wanted]
     constants = "".join(
@@ -550,7 +553,7 @@ class CudaKernel:
             if not isinstance(given, NDArrayBase):
                 raise ArgumentTypeError(f"{where}: expected an NDArray, got {shown(given)}")
             found = NAMES[given.dtype_flag]
-            if _CHARACTER[found] != argument.code:
+            if _CHARACTER.get(found) != argument.code:
                 raise ArgumentTypeError(f"{where}: the array is {found}")
             if given.context != ctx:
                 raise ArgumentError(f"{where}: the array is on {given.context}, not on {ctx}")

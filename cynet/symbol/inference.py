@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..base.dtype import dtype_flag, numpy_dtype
+from ..base.dtype import name_of, scalar_type
 from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
 from ..base.guard import guarded
 from ..base.np_shape import is_np_shape
@@ -105,7 +103,7 @@ class Inference:
         """
         found = self._infer("infer_types", self._known_types(args, kwargs))
         if all(kind is not None for kinds in found for kind in kinds):
-            return tuple([np.dtype(kind).type for kind in kinds] for kinds in found)
+            return tuple([scalar_type(kind) for kind in kinds] for kinds in found)
         rows = [
             f"\n\t{name}: None"
             for name, kind in zip(self.list_arguments(), found[0])
@@ -122,7 +120,7 @@ class Inference:
     ) -> tuple[list[type | None], list[type | None], list[type | None]]:
         """As `infer_type`, but unknown types come back as None."""
         found = self._infer("infer_types", self._known_types(args, kwargs))
-        return tuple([kind and np.dtype(kind).type for kind in kinds] for kinds in found)
+        return tuple([kind and scalar_type(kind) for kind in kinds] for kinds in found)
 
     def _infer(self, what, known):
         """Lists of what was found for arguments, outputs and auxiliary states."""
@@ -168,7 +166,7 @@ class Inference:
     def _known_types(self, args, kwargs):
         def check(name, dtype):
             try:
-                return str(numpy_dtype(dtype_flag(dtype)))
+                return name_of(dtype)
             except TypeError as error:
                 raise ArgumentTypeError(f"the type of '{name}': {error}") from None
 

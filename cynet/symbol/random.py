@@ -55,7 +55,7 @@ def uniform(
     shape : int or tuple of int, optional
         Without it the shape is that of what the output is used for.
     dtype : str, optional
-        ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
     **kwargs
         ``name`` and ``attr`` of the node.
 

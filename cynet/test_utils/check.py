@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
+from ..base.dtype import is_floating, name_of
 from ..base.errors import ArgumentError
 from ..base.guard import guarded
 from ..context import cpu
@@ -297,12 +298,12 @@ def check_numeric_gradient(
     """
     ctx = ctx or default_context()
     args, auxs = _inputs(sym, location, aux_states, ctx, dtype)
-    eps = _EPS[np.dtype(dtype).name] if numeric_eps is None else numeric_eps
+    eps = _EPS[name_of(dtype)] if numeric_eps is None else numeric_eps
     atol = get_atol(atol, dtype)
     rtol = get_rtol(rtol, dtype)
     names = sym.list_arguments()
     if grad_nodes is None:
-        requests = {n: "write" if np.dtype(args[n].dtype).kind == "f" else "null" for n in names}
+        requests = {n: "write" if is_floating(args[n].dtype) else "null" for n in names}
     elif isinstance(grad_nodes, dict):
         requests = dict(grad_nodes)
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
+from ..base.dtype import BFLOAT16
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from ..base.kinds import to_index
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
     from ..base.typing import ArrayLike, DTypeLike, NDArray, NumpyArray, Shape
 
-RTOL = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-5}
-ATOL = {"float16": 1e-1, "float32": 1e-3, "float64": 1e-20}
+RTOL = {"bfloat16": 8e-2, "float16": 1e-2, "float32": 1e-4, "float64": 1e-5}
+ATOL = {"bfloat16": 1e-1, "float16": 1e-1, "float32": 1e-3, "float64": 1e-20}
 _chosen = []
 
 
@@ -113,16 +114,21 @@ def to_numpy(array: Any) -> NumpyArray:
     return array.asnumpy() if isinstance(array, nd.NDArray) else np.asarray(array)
 
 
+def _name(dtype):
+    dtype = np.dtype(dtype)
+    return "bfloat16" if dtype == BFLOAT16 else dtype.name
+
+
 @guarded
 def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
     """`rtol`, or the relative tolerance of a dtype."""
-    return RTOL.get(np.dtype(dtype).name, 0) if rtol is None else rtol
+    return RTOL.get(_name(dtype), 0) if rtol is None else rtol
 
 
 @guarded
 def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
     """`atol`, or the absolute tolerance of a dtype."""
-    return ATOL.get(np.dtype(dtype).name, 0) if atol is None else atol
+    return ATOL.get(_name(dtype), 0) if atol is None else atol
 
 
 @guarded
@@ -130,7 +136,7 @@ def get_tols(
     x: Any, y: Any, rtol: float | None = None, atol: float | None = None
 ) -> tuple[float, float]:
     """Tolerances that suit the coarser of two arrays' dtypes: (rtol, atol)."""
-    dtypes = to_numpy(x).dtype, to_numpy(y).dtype
+    dtypes = [getattr(each, "dtype", None) or np.asarray(each).dtype for each in (x, y)]
     return (
         max(get_rtol(rtol, dtype) for dtype in dtypes),
         max(get_atol(atol, dtype) for dtype in dtypes),
@@ -153,10 +159,10 @@ def almost_equal(
     use_broadcast: bool = True,
 ) -> bool:
     """Whether two arrays are equal within tolerances (by dtype where none are given)."""
+    rtol, atol = get_tols(a, b, rtol, atol)
     a, b = to_numpy(a), to_numpy(b)
     if not use_broadcast and a.shape != b.shape:
         return False
-    rtol, atol = get_tols(a, b, rtol, atol)
     return np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
@@ -188,8 +194,8 @@ def assert_almost_equal(
     mismatches : pair of int
         How many places are shown: the first number.
     """
-    a, b = to_numpy(a), to_numpy(b)
     rtol, atol = get_tols(a, b, rtol, atol)
+    a, b = to_numpy(a), to_numpy(b)
     if a.shape != b.shape:
         if not use_broadcast:
             raise AssertionError(f"{names[0]} has shape {a.shape}, {names[1]} has shape {b.shape}")

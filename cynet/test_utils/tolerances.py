@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.dtype import BFLOAT16
 from ..base.guard import guarded
 from .compare import ATOL, RTOL, assert_almost_equal, get_tols, same, to_numpy
 
@@ -20,12 +21,12 @@ _DTYPES = (
 
 def default_rtols() -> dict[Any, float]:
     """Relative tolerance of each dtype."""
-    return {np.dtype(name): RTOL.get(name, 0) for name in _DTYPES}
+    return {np.dtype(name): RTOL.get(name, 0) for name in _DTYPES} | {BFLOAT16: RTOL["bfloat16"]}
 
 
 def default_atols() -> dict[Any, float]:
     """Absolute tolerance of each dtype."""
-    return {np.dtype(name): ATOL.get(name, 0) for name in _DTYPES}
+    return {np.dtype(name): ATOL.get(name, 0) for name in _DTYPES} | {BFLOAT16: ATOL["bfloat16"]}
 
 
 def default_numeric_eps() -> dict[Any, float]:

@@ -1,6 +1,7 @@
 """Automatic mixed precision: converted graphs, hybridized Blocks, the scale of losses."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,9 @@ import pytest
 import cynet as mx
 from cynet.contrib import amp
 from cynet.gluon.block import hybridized
+from cynet.operator import OPERATORS
+
+MXNETS = json.loads(Path(__file__).parent.parent.joinpath("fixtures", "amp.json").read_text())
 
 
 @pytest.fixture
@@ -24,13 +28,87 @@ def small():
     return mx.sym.softmax(net, name="sm") + mx.sym.exp(net, name="e")
 
 
-def test_nodes_are_mxnets():
-    """MXNet 1.9.1 converts this symbol to these nodes."""
-    nodes = json.loads(amp.convert_symbol(small()).tojson(remove_amp_cast=False))["nodes"]
-    assert [n["name"] for n in nodes[:-1]] == [
-        "data", "data_amp_cast_float16", "fc_weight", "fc_weight_amp_cast_float16", "fc_bias",
-        "fc_bias_amp_cast_float16", "fc", "a", "a_output_amp_cast_float32", "sm", "e",
-    ]  # fmt: skip
+def layers():
+    net = mx.sym.Convolution(mx.sym.var("data"), kernel=(3, 3), num_filter=4, name="c")
+    net = mx.sym.Activation(net, act_type="relu", name="r")
+    net = mx.sym.Pooling(net, kernel=(2, 2), pool_type="max", name="p")
+    net = mx.sym.FullyConnected(mx.sym.Flatten(net, name="f"), num_hidden=3, name="fc")
+    return mx.sym.SoftmaxOutput(net, name="softmax")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("make", [small, layers])
+def test_nodes_are_mxnets(make, dtype):
+    """Names and inputs; an output without a name of its own is called 0 there."""
+    made = amp.convert_symbol(make(), dtype).tojson(remove_amp_cast=False)
+    nodes = json.loads(made)["nodes"]
+    found = [[n["name"], [nodes[at]["name"] for at, *_ in n["inputs"]]] for n in nodes]
+    wanted = json.dumps(MXNETS["nodes"][f"{make.__name__} {dtype}"]).replace("f_0_", "f_output_")
+    wanted = json.loads(wanted)
+    if make is small:  # the sum has a number in its name
+        assert found.pop()[1] == wanted.pop()[1]
+    assert found == wanted
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_lists_are_mxnets(dtype):
+    """Each operator that MXNet lists and cynet has is in the list of that name, or, where MXNet has
+    it in two, in the other one."""
+    lists = MXNETS["lists"]
+    kinds = ["lp16_ops", "fp32_ops", "lp16_fp32_ops", "widest_type_cast"]
+    ours = {kind: set(getattr(amp, f"list_{kind}")(dtype)) for kind in kinds}
+    theirs = {
+        kind: {OPERATORS.get(n).name for n in lists[f"list_{kind}"][dtype] if n in OPERATORS}
+        for kind in kinds
+    }
+    inserted = {"amp_cast", "amp_multicast"}  # what conversion makes
+    for kind in kinds:
+        elsewhere = set().union(*(theirs[other] for other in kinds if other != kind))
+        assert theirs[kind] - ours[kind] - inserted <= elsewhere, kind
+    for name in ("conditional_fp32_ops", "loss_output_functions"):
+        found = json.loads(json.dumps(getattr(amp, f"list_{name}")(dtype)))
+        assert found == lists[f"list_{name}"][dtype]
+    beside = amp.list_lp16_use_fp32_params(dtype)
+    theirs = lists["list_lp16_use_fp32_params"][dtype]
+    assert beside is theirs is None or list(beside.values()) == list(theirs.values())
+
+
+def test_bfloat16_training():
+    """LeNet's layers and a residual block in bfloat16 reach float32's loss."""
+
+    def losses(dtype):
+        mx.random.seed(3)
+        net = mx.gluon.nn.HybridSequential()
+        net.add(mx.gluon.nn.Conv2D(8, 3, in_channels=1, activation="relu"))
+        net.add(mx.gluon.nn.BatchNorm(), mx.gluon.nn.MaxPool2D())
+        net.add(mx.gluon.model_zoo.vision.BasicBlockV1(8, 1, in_channels=8))
+        net.add(mx.gluon.nn.Dense(16, activation="tanh"), mx.gluon.nn.Dense(2))
+        net.initialize(mx.init.Xavier())
+        net.hybridize()
+        rng = np.random.default_rng(0)
+        y = rng.integers(0, 2, 32)
+        x = mx.nd.array(rng.standard_normal((32, 1, 10, 10)) + y[:, None, None, None])
+        trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05})
+        loss_of, found = mx.gluon.loss.SoftmaxCELoss(), []
+        for _ in range(12):
+            with mx.autograd.record():
+                out = net(x)
+                loss = loss_of(out.astype("float32"), mx.nd.array(y))
+            loss.backward()
+            trainer.step(32)
+            found.append(loss.mean().asscalar())
+        assert mx.base.dtype.name_of(out.dtype) == dtype
+        assert {p.data().dtype for p in net.collect_params().values()} == {np.float32}
+        return np.array(found)
+
+    plain = losses("float32")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hybridized, "_conversions", [])
+        patch.setattr(amp.amp, "_amp_initialized", False)
+        amp.init("bfloat16")
+        narrow = losses("bfloat16")
+    np.testing.assert_allclose(narrow, plain, rtol=0.05, atol=0.01)
+    assert (narrow != plain).any() and narrow[-1] < narrow[0] / 3
 
 
 def test_values_and_excluded_nodes():
@@ -47,6 +125,10 @@ def test_values_and_excluded_nodes():
     assert 0 < difference < 0.05
     same = amp.convert_symbol(small(), excluded_sym_names=["fc"])
     np.testing.assert_array_equal(run(same).asnumpy(), plain.asnumpy())
+    low = run(amp.convert_symbol(small(), "bfloat16")).asnumpy()
+    assert difference < np.abs(plain.asnumpy() - low).max() < 0.1
+    stored = amp.convert_model(small(), arrays, {}, "bfloat16", cast_optional_params=True)[1]
+    assert mx.base.dtype.name_of(stored["fc_weight"].dtype) == "bfloat16"
     new, args, aux = amp.convert_model(small(), arrays, {}, cast_optional_params=True)
     assert args["fc_weight"].dtype == np.float16 and not aux
     got = new.bind(mx.cpu(), args).forward()[0]
@@ -55,7 +137,8 @@ def test_values_and_excluded_nodes():
 
 def test_refusals():
     for options in (
-        {"target_dtype": "bfloat16"},
+        {"target_dtype": "float64"},
+        {"target_dtype": None},
         {"fp32_ops": ["bogus"]},
         {"target_dtype_ops": ["exp"], "fp32_ops": ["exp"]},
         {"excluded_sym_names": ["nobody"]},

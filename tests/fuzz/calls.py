@@ -11,9 +11,13 @@ import sys
 
 import numpy as np
 
+from cynet.base.dtype import is_floating
+from tests.bfloat16 import as_type
 from tests.fuzz.worker import Fault, command_line
 
-DTYPES = ("float16", "float32", "float64", "uint8", "int8", "int32", "int64", "bool")
+DTYPES = (
+    "float16", "bfloat16", "float32", "float64", "uint8", "int8", "int32", "int64", "bool",
+)  # fmt: skip
 EDGES = (0, 1, -1, 0.5, 127, 128, 255, -128, 2**31 - 1, -(2**31), 2**53, 1e20, -1e20)
 EDGES += (np.inf, -np.inf, np.nan)
 INTEGERS = (0, -1, 1, 2, 3, 7, 255, 2**31, -(2**31), 2**32, 2**62, 2**63 - 1, 2**63)
@@ -134,15 +138,15 @@ def _array(rng, array, np_shape):
         del shape[rng.integers(len(shape))]
     elif change == 3:
         return _filled(rng, shape, str(rng.choice(DTYPES)))
-    return _filled(rng, shape, str(array.dtype))
+    return _filled(rng, shape, array.dtype)
 
 
 def _filled(rng, shape, dtype):
-    """An array of edge values, as NumPy casts them to `dtype`."""
+    """An array of edge values, cast to `dtype`."""
     edges = rng.random() < 0.5
     values = np.asarray(rng.choice(EDGES, shape) if edges else rng.uniform(-3, 3, shape))
     with np.errstate(all="ignore"):
-        return values.astype(dtype)
+        return as_type(values, dtype)
 
 
 def perform(call):
@@ -199,7 +203,7 @@ def _call(mx, call, inputs, states):
 
 def _record(mx, call, inputs, states):
     """Record the operator, and take its gradient, in training also that of the gradient."""
-    real = [a for a in inputs if np.dtype(a.dtype).kind == "f"]
+    real = [a for a in inputs if is_floating(a.dtype)]
     for each in real:
         each.attach_grad()
     with mx.autograd.record(train_mode=call.train):

@@ -120,7 +120,7 @@ def params_files():
     head = struct.pack("<QQQ", 0x112, 0, 3) + v2 + v1 + v0
     yield head + struct.pack("<Q", 3) + names
     yield head + struct.pack("<Q", 0)
-    every = [mx.nd.ones((2, 3), dtype=dtype) for dtype in mx.base.dtype.NAMES]
+    every = [mx.nd.ones((2, 3), dtype=dtype) for dtype in mx.base.dtype.FLAGS]
     yield mx.nd.save_tobuffer(every)
     yield mx.nd.save_tobuffer({f"arg:{i}": each for i, each in enumerate(every)})
 

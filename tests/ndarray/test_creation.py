@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.base.dtype import NAMES
+from cynet.base.dtype import FLAGS
+
+NUMPYS = [name for name in FLAGS if name != "bfloat16"]  # dtypes that NumPy has, too
 
 
-@pytest.mark.parametrize("dtype", NAMES)
+@pytest.mark.parametrize("dtype", NUMPYS)
 def test_array_keeps_values_in_every_dtype(dtype, rng):
     values = rng.integers(0, 2, (3, 4)).astype(dtype)
     array = mx.nd.array(values, dtype=dtype)
@@ -166,7 +168,7 @@ def test_buffer_and_array_protocols(rng):
     np.testing.assert_array_equal(np.exp(array), np.exp(values))
 
 
-@pytest.mark.parametrize("dtype", NAMES)
+@pytest.mark.parametrize("dtype", NUMPYS)
 def test_dlpack_both_ways(dtype):
     values = np.arange(6).reshape(2, 3).astype(dtype)
     array = mx.nd.array(values, dtype=dtype)

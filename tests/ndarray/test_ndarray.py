@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.base.dtype import NAMES
+from cynet.base.dtype import FLAGS
 
 
 def test_walk_through():
@@ -213,7 +213,7 @@ def test_truth_and_numbers():
     assert len({mx.nd.ones((1,)), mx.nd.ones((1,))}) == 2
 
 
-@pytest.mark.parametrize("dtype", NAMES)
+@pytest.mark.parametrize("dtype", FLAGS)
 def test_copies_are_equal_and_apart(dtype, rng):
     a = mx.nd.array(rng.integers(0, 2, (2, 3)), dtype=dtype)
     for other in (
@@ -235,8 +235,8 @@ def test_copies_are_equal_and_apart(dtype, rng):
         a.copyto("cpu")
 
 
-@pytest.mark.parametrize("source", NAMES)
-@pytest.mark.parametrize("target", NAMES)
+@pytest.mark.parametrize("source", FLAGS)
+@pytest.mark.parametrize("target", FLAGS)
 def test_astype_agrees_with_numpy(source, target, rng):
     values = rng.integers(0, 100, (3, 5)).astype(source)
     got = mx.nd.array(values, dtype=source).astype(target)

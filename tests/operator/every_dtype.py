@@ -11,9 +11,10 @@ import warnings
 
 import numpy as np
 
-from cynet.base.dtype import NAMES
+from cynet.base.dtype import FLAGS
 from cynet.base.errors import CynetError
 from cynet.operator import get_operator
+from tests.bfloat16 import as_type
 from tests.operator.cases import all_cases
 from tests.operator.runner import ADD, Run
 
@@ -26,7 +27,7 @@ def walk(case, dtype, wrong):
         run = Run(case, dtype)
         outputs, aux = run.forward()
         run.forward([ADD] * len(outputs), [o.copy() for o in outputs])
-        heads = [np.ones(s, t) for s, t in zip(run.out_shapes, run.out_types)]
+        heads = [as_type(np.ones(s), t) for s, t in zip(run.out_shapes, run.out_types)]
         grads = []
         if run.prop.differentiable:
             grads = run.backward(heads, outputs, aux=aux)
@@ -51,6 +52,6 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     wrong, took = [], 0
     for case in all_cases():
-        for dtype in NAMES:
+        for dtype in FLAGS:
             took += walk(case, dtype, wrong)
     print("\n".join(["found:", *wrong, f"{took} taken", "end"]))

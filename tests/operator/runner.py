@@ -3,13 +3,17 @@
 import numpy as np
 from cynet.operator._testing import prepare, run_backward, run_forward
 
+from cynet.base.dtype import BFLOAT16, name_of
 from cynet.operator import get_operator
+from tests.bfloat16 import as_type
 
 NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3
 
 
 def filler(shape, dtype):
     """An output array full of what must not be left: NaN, or the largest integer."""
+    if dtype in ("bfloat16", BFLOAT16):
+        return as_type(np.full(shape, np.nan), "bfloat16")
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
         return np.full(shape, np.nan, dtype)
@@ -28,7 +32,7 @@ class Run:
         self.aux = [i.make(rng, dtype) for i in case.aux]
         self.in_shapes = [a.shape for a in self.inputs]
         self.op, self.out_shapes, self.out_types, self.aux_shapes, self.aux_types = prepare(
-            self.prop, self.in_shapes, [str(a.dtype) for a in self.inputs]
+            self.prop, self.in_shapes, [name_of(a.dtype) for a in self.inputs]
         )
         self.n_visible = self.prop.num_visible_outputs()
 
@@ -46,7 +50,7 @@ class Run:
         """Fresh output arrays, filled with `values` (one array an output) or with garbage."""
         if values is not None:
             return [
-                np.ascontiguousarray(v.astype(t)).reshape(s)
+                np.ascontiguousarray(as_type(v, t)).reshape(s)
                 for v, t, s in zip(values, self.out_types, self.out_shapes)
             ]
         return [filler(s, t) for s, t in zip(self.out_shapes, self.out_types)]
@@ -103,7 +107,7 @@ class Run:
     def head_grads(self):
         """Random out_grads of the visible outputs (zeros for the hidden ones)."""
         return [
-            self.rng.uniform(-1, 1, s).astype(t) if i < self.n_visible else np.zeros(s, t)
+            as_type(self.rng.uniform(-1, 1, s) if i < self.n_visible else np.zeros(s), t)
             for i, (s, t) in enumerate(zip(self.out_shapes, self.out_types))
         ]
 

@@ -1,4 +1,5 @@
-"""mx.contrib.amp: automatic mixed precision, float16 where networks bear it, else float32."""
+"""mx.contrib.amp: automatic mixed precision, float16 or bfloat16 where networks bear it,
+else float32."""
 
 from . import amp
 from .amp import init

@@ -25,14 +25,15 @@ def init(
 
     Graphs made before stay as they are, and so do calls that run operator by operator, symbols
     (`convert_symbol`) and Modules. On the CPU float16 is computed in float32 between two
-    conversions: it shows what float16 does to a network, and is slower than float32.
+    conversions: it shows what float16 does to a network, and is slower than float32. So is
+    bfloat16, unless the processor has instructions for it (AVX-512 BF16, AMX).
 
     Parameters
     ----------
     target_dtype : str
-        ``'float16'``.
+        ``'float16'`` or ``'bfloat16'``, with which losses need no scale.
     target_precision_ops, fp32_ops : list of str, optional
-        Operators for float16 and for float32, in place of `list_lp16_ops`, `list_fp32_ops`.
+        Operators for that dtype and for float32, in place of `list_lp16_ops`, `list_fp32_ops`.
     conditional_fp32_ops : list of (str, str, list of str), optional
         In place of `list_conditional_fp32_ops`.
     """

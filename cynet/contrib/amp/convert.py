@@ -20,15 +20,18 @@ if TYPE_CHECKING:
 
     from ...base.typing import Context, NDArray
 
-LOW, FULL = "float16", "float32"
+FULL = "float32"
 
 
 class _Rules:
-    """What becomes of each operator."""
+    """What becomes of each operator. `dtype`: the narrow one."""
 
-    def __init__(self, low, full, conditional, excluded):
-        self.low = self._known("target_dtype_ops", lists.LOW if low is None else low)
-        self.full = self._known("fp32_ops", lists.list_fp32_ops() if full is None else full)
+    def __init__(self, dtype, low, full, conditional, excluded):
+        self.dtype = dtype
+        self.low = self._known(
+            "target_dtype_ops", lists.list_lp16_ops(dtype) if low is None else low
+        )
+        self.full = self._known("fp32_ops", lists.list_fp32_ops(dtype) if full is None else full)
         both = self.low & self.full
         if both:
             raise ArgumentError(f"amp: {min(both)} is in target_dtype_ops and in fp32_ops")
@@ -37,7 +40,8 @@ class _Rules:
         for operator, parameter, values in conditional:
             self._known("conditional_fp32_ops", [operator])
             self.conditional.setdefault(operator, []).append((parameter, list(values)))
-        self.widest = set(lists.WIDEST) - self.low - self.full
+        # Concat, which bfloat16 has among those of either dtype, takes one dtype all the same
+        self.widest = {*lists.list_widest_type_cast(dtype), "Concat"} - self.low - self.full
         self.excluded = set(excluded or ())
 
     @staticmethod
@@ -51,7 +55,7 @@ class _Rules:
         """The dtype that the operator of a node computes in; None: whatever comes in."""
         name = node.op.name
         if name in self.low:
-            return FULL if node.name in self.excluded else LOW
+            return FULL if node.name in self.excluded else self.dtype
         if name in self.full:
             return FULL
         for parameter, values in self.conditional.get(name, ()):
@@ -81,12 +85,12 @@ class _Converter:
 
     def _node(self, node):
         inputs = [self.entry(each) for each in node.inputs]
-        n, wanted = node.num_args, self.rules.dtype_of(node)
+        n, wanted, low = node.num_args, self.rules.dtype_of(node), self.rules.dtype
         kinds = {self.kind.get(each) for each in inputs[:n]}
         if wanted is not None:
             inputs[:n] = [self._cast(each, wanted) for each in inputs[:n]]
             found = wanted
-        elif node.op.name in self.rules.widest and n > 1 and kinds != {LOW} and kinds != {FULL}:
+        elif node.op.name in self.rules.widest and n > 1 and kinds != {low} and kinds != {FULL}:
             name = f"{node.name}_amp_multicast"
             operator = OPERATORS.get("amp_multicast")
             params = {"num_outputs": str(n)}
@@ -126,7 +130,7 @@ def convert_symbol(
     data_names: Sequence[str] | None = None,
     cast_optional_params: bool = False,
 ) -> Symbol:
-    """A symbol whose convolutions and fully connected layers compute in float16.
+    """A symbol whose convolutions and fully connected layers compute in float16 or bfloat16.
 
     Variables stay float32: ``amp_cast`` converts what an operator reads, ``amp_multicast`` brings
     the inputs of sums and products together.
@@ -135,9 +139,9 @@ def convert_symbol(
     ----------
     sym : Symbol
     target_dtype : str
-        ``'float16'``.
+        ``'float16'`` or ``'bfloat16'``.
     target_dtype_ops, fp32_ops : list of str, optional
-        Operators for float16 and for float32, in place of `list_lp16_ops`, `list_fp32_ops`.
+        Operators for that dtype and for float32, in place of `list_lp16_ops`, `list_fp32_ops`.
     conditional_fp32_ops : list of (str, str, list of str), optional
         In place of `list_conditional_fp32_ops`.
     excluded_sym_names : list of str, optional
@@ -163,12 +167,12 @@ def convert_symbol(
     """
     if not isinstance(sym, Symbol):
         raise ArgumentTypeError(f"convert_symbol takes a Symbol, got {shown(sym)}")
-    lists.check_dtype(target_dtype)
+    dtype = lists.check_dtype(target_dtype)
     names = {node.name for node in topological_order(sym.entries)}
     for name in excluded_sym_names or ():
         if name not in names:
             raise ArgumentError(f"amp: excluded_sym_names has {shown(name)}, which is no node")
-    rules = _Rules(target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
+    rules = _Rules(dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
     return Symbol(_Converter(rules).convert(sym.entries))
 
 
@@ -192,7 +196,7 @@ def convert_model(
         See `convert_symbol`.
     arg_params, aux_params : dict of str to NDArray
     cast_optional_params : bool
-        Store parameters in float16 that nothing reads but float16 operators.
+        Store parameters in the narrow dtype that nothing reads but operators in it.
 
     Returns
     -------
@@ -203,8 +207,9 @@ def convert_model(
     )
     arguments = dict(arg_params)
     if cast_optional_params:
-        for name in _read_in_float16(new) & arguments.keys():
-            arguments[name] = arguments[name].astype(LOW)
+        low = lists.check_dtype(target_dtype)
+        for name in _read_in(low, new) & arguments.keys():
+            arguments[name] = arguments[name].astype(low)
     return new, arguments, dict(aux_params)
 
 
@@ -253,13 +258,13 @@ def convert_bucketing_module(
     )
 
 
-def _read_in_float16(symbol):
-    """Names of variables that nothing reads but casts to float16."""
+def _read_in(dtype, symbol):
+    """Names of variables that nothing reads but casts to that dtype."""
     readers = {}
     for node in topological_order(symbol.entries):
         for source, _ in node.inputs:
             if source.op is None:
-                low = node.op.name == "amp_cast" and node.prop.dtype == LOW
+                low = node.op.name == "amp_cast" and node.prop.dtype == dtype
                 readers.setdefault(source.name, []).append(low)
     return {name for name, low in readers.items() if all(low)}
 

@@ -1,32 +1,42 @@
-"""Which operators automatic mixed precision computes in float16, in float32, in the wider dtype."""
+"""Which operators automatic mixed precision computes in float16 or bfloat16, in float32, or in the
+wider dtype."""
 
-from ...base.errors import ArgumentError, shown
+from ...base.dtype import name_of
+from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from ...operator import OPERATORS
 
-LOW = ("Convolution", "Deconvolution", "FullyConnected", "RNN")
+LOW = {
+    "float16": ("Convolution", "Deconvolution", "FullyConnected", "RNN"),
+    "bfloat16": ("Convolution", "FullyConnected"),
+}
 _FULL = """
-    CTCLoss GroupNorm InstanceNorm L2Normalization LRN LayerNorm LinearRegressionOutput
-    LogisticRegressionOutput MAERegressionOutput MakeLoss SVMOutput SoftmaxActivation SoftmaxOutput
-    _contrib_MultiBoxDetection _contrib_MultiBoxPrior _contrib_MultiBoxTarget
-    _contrib_SyncBatchNorm _contrib_hawkesll _hypot _hypot_scalar _linalg_det _linalg_extractdiag
-    _linalg_extracttrian _linalg_gelqf _linalg_gemm _linalg_gemm2 _linalg_inverse _linalg_makediag
-    _linalg_maketrian _linalg_potrf _linalg_potri _linalg_slogdet _linalg_sumlogdiag _linalg_syevd
-    _linalg_syrk _linalg_trmm _linalg_trsm _power _power_scalar _rdiv_scalar _rpower_scalar arccos
-    arcsin arctanh argsort broadcast_hypot broadcast_power cosh erfinv exp expm1 gamma gammaln log
-    log10 log1p log2 log_softmax make_loss mean nanprod nansum norm prod rcbrt reciprocal rsqrt sinh
-    smooth_l1 softmax softmax_cross_entropy softmin square sum tan topk
+    CTCLoss Custom GroupNorm IdentityAttachKLSparseReg InstanceNorm L2Normalization LRN LayerNorm
+    LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput MakeLoss SVMOutput
+    SoftmaxActivation SoftmaxOutput _NDArray _Native _contrib_DeformableConvolution
+    _contrib_DeformablePSROIPooling _contrib_MultiBoxDetection _contrib_MultiBoxPrior
+    _contrib_MultiBoxTarget _contrib_SyncBatchNorm _contrib_count_sketch _contrib_fft
+    _contrib_hawkesll _hypot _hypot_scalar _linalg_det _linalg_extractdiag _linalg_extracttrian
+    _linalg_gelqf _linalg_gemm _linalg_gemm2 _linalg_inverse _linalg_makediag _linalg_maketrian
+    _linalg_potrf _linalg_potri _linalg_slogdet _linalg_sumlogdiag _linalg_syevd _linalg_syrk
+    _linalg_trmm _linalg_trsm _power _power_scalar _rdiv_scalar _rpower_scalar arccos arcsin arctanh
+    argsort broadcast_hypot broadcast_power cosh erfinv exp expm1 gamma gammaln khatri_rao log log10
+    log1p log2 log_softmax make_loss mean moments nanprod nansum norm prod rcbrt reciprocal rsqrt
+    sinh smooth_l1 softmax softmax_cross_entropy softmin square sum tan topk
 """
 FULL = tuple(_FULL.split())
 _WIDEST = """
-    Concat _contrib_MultiProposal _contrib_Proposal _contrib_box_iou _contrib_box_nms
-    _contrib_interleaved_matmul_encdec_qk _contrib_interleaved_matmul_encdec_valatt
-    _contrib_interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_valatt _equal
-    _greater _greater_equal _lesser _lesser_equal _logical_and _logical_or _logical_xor _maximum
-    _minimum _mod _not_equal add_n batch_dot broadcast_add broadcast_div broadcast_equal
-    broadcast_greater broadcast_greater_equal broadcast_lesser broadcast_lesser_equal
-    broadcast_logical_and broadcast_logical_or broadcast_logical_xor broadcast_maximum
-    broadcast_minimum broadcast_mod broadcast_mul broadcast_not_equal broadcast_sub dot elemwise_add
-    elemwise_div elemwise_mul elemwise_sub stack where
+    Concat Correlation _contrib_MultiProposal _contrib_PSROIPooling _contrib_Proposal
+    _contrib_ROIAlign _contrib_box_iou _contrib_box_nms _contrib_interleaved_matmul_encdec_qk
+    _contrib_interleaved_matmul_encdec_valatt _contrib_interleaved_matmul_selfatt_qk
+    _contrib_interleaved_matmul_selfatt_valatt _equal _greater _greater_equal _lesser _lesser_equal
+    _logical_and _logical_or _logical_xor _maximum _minimum _mod _not_equal _random_pdf_dirichlet
+    _random_pdf_exponential _random_pdf_gamma _random_pdf_generalized_negative_binomial
+    _random_pdf_negative_binomial _random_pdf_normal _random_pdf_poisson _random_pdf_uniform add_n
+    batch_dot broadcast_add broadcast_div broadcast_equal broadcast_greater broadcast_greater_equal
+    broadcast_lesser broadcast_lesser_equal broadcast_logical_and broadcast_logical_or
+    broadcast_logical_xor broadcast_maximum broadcast_minimum broadcast_mod broadcast_mul
+    broadcast_not_equal broadcast_sub dot elemwise_add elemwise_div elemwise_mul elemwise_sub stack
+    where
 """
 WIDEST = tuple(_WIDEST.split())
 # operator, parameter, its values under which it is computed in float32
@@ -34,27 +44,51 @@ CONDITIONAL = (
     ("Activation", "act_type", ["softrelu"]),
     ("LeakyReLU", "act_type", ["elu", "selu"]),
 )
+# with bfloat16, MXNet computes in float32 all that is not in another list
+_EITHER_OF_BFLOAT16 = (
+    "BatchNorm", "_contrib_BatchNormWithReLU", "Concat", "LRN", "Pooling", "_shuffle", "abs",
+    "clip", "relu", "sqrt", "square", "tanh",
+)  # fmt: skip
+_NOT_WIDEST_OF_BFLOAT16 = (
+    "Concat", "_contrib_interleaved_matmul_encdec_qk", "_contrib_interleaved_matmul_encdec_valatt",
+    "_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt",
+    "broadcast_mul",
+)  # fmt: skip
+_WIDEST_OF_BFLOAT16 = (
+    "_contrib_MultiBoxDetection", "_contrib_MultiBoxPrior", "_contrib_MultiBoxTarget",
+)  # fmt: skip
+# what stays in float32 beside bfloat16 data, as MXNet lists it: '' is the data
+_FLOAT32_PARAMS = ["", "gamma", "beta", "moving_mean", "moving_var"]
 LOSSES = ("SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput",
           "MAERegressionOutput")  # fmt: skip
 
 
 def check_dtype(target_dtype):
-    """Refuse a dtype that nothing is converted to."""
-    name = getattr(target_dtype, "__name__", None) or getattr(target_dtype, "name", target_dtype)
-    if not isinstance(name, str) or name != "float16":
-        raise ArgumentError(f"amp: target_dtype must be 'float16', got {shown(target_dtype)}")
+    """The name of a dtype that things are converted to; others are refused."""
+    try:
+        name = name_of(target_dtype)
+    except ArgumentTypeError:
+        name = ""
+    if target_dtype is None or name not in LOW:
+        raise ArgumentError(
+            f"amp: target_dtype must be 'float16' or 'bfloat16', got {shown(target_dtype)}"
+        )
+    return name
 
 
 def list_lp16_ops(target_dtype: str = "float16") -> list[str]:
-    """Operators computed in float16."""
-    check_dtype(target_dtype)
-    return list(LOW)
+    """Operators computed in float16 or bfloat16, as `target_dtype` says here and below."""
+    return list(LOW[check_dtype(target_dtype)])
 
 
 def list_fp32_ops(target_dtype: str = "float16") -> list[str]:
     """Operators computed in float32."""
-    check_dtype(target_dtype)
-    return [name for name in FULL if name in OPERATORS]
+    if check_dtype(target_dtype) == "float16":
+        return [name for name in FULL if name in OPERATORS]
+    others = [list_lp16_ops, list_lp16_fp32_ops, list_widest_type_cast]
+    listed = {name for each in others for name in each("bfloat16")}
+    listed |= {name for name, _, _ in CONDITIONAL} | {"amp_cast", "amp_multicast"}
+    return sorted({entry.name for _, entry in OPERATORS.items()} - listed)
 
 
 def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, str, list[str]]]:
@@ -71,14 +105,18 @@ def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, 
 
 def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
     """Operators whose inputs are brought to the wider of their dtypes."""
-    check_dtype(target_dtype)
-    return [name for name in WIDEST if name in OPERATORS]
+    names = WIDEST
+    if check_dtype(target_dtype) == "bfloat16":
+        kept = (name for name in WIDEST if name not in _NOT_WIDEST_OF_BFLOAT16)
+        names = (*kept, *_WIDEST_OF_BFLOAT16)
+    return [name for name in names if name in OPERATORS]
 
 
 def list_lp16_fp32_ops(target_dtype: str = "float16") -> list[str]:
-    """Operators computed in whatever dtype comes in: all that are in no other list."""
-    check_dtype(target_dtype)
-    listed = {*LOW, *FULL, *WIDEST, *(name for name, _, _ in CONDITIONAL)}
+    """Operators computed in whatever dtype comes in: with float16 all that are in no other list."""
+    if check_dtype(target_dtype) == "bfloat16":
+        return [name for name in _EITHER_OF_BFLOAT16 if name in OPERATORS]
+    listed = {*LOW["float16"], *FULL, *WIDEST, *(name for name, _, _ in CONDITIONAL)}
     return sorted({entry.name for _, entry in OPERATORS.items()} - listed)
 
 
@@ -88,7 +126,10 @@ def list_loss_output_functions(target_dtype: str = "float16") -> list[str]:
     return list(LOSSES)
 
 
-def list_lp16_use_fp32_params(target_dtype: str = "float16") -> None:
-    """None: no operator takes float16 data beside float32 parameters here, as with MXNet's
-    float16."""
-    check_dtype(target_dtype)
+def list_lp16_use_fp32_params(target_dtype: str = "float16") -> dict[str, list[str]] | None:
+    """With bfloat16, the operators that take it beside parameters of float32, and which they are
+    (``''`` is the data). With float16 None, as with MXNet."""
+    if check_dtype(target_dtype) == "float16":
+        return None
+    names = "BatchNorm", "_contrib_BatchNormWithReLU"
+    return {name: list(_FLOAT32_PARAMS) for name in names if name in OPERATORS}

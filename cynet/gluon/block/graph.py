@@ -2,11 +2,10 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
 from ... import autograd
 from ... import ndarray as nd
 from ... import symbol as sym
+from ...base.dtype import name_of
 from ...base.errors import ArgumentError, CynetError
 from ...base.kinds import to_index
 from ...ndarray import NDArray
@@ -110,7 +109,7 @@ def infer_types(block, args):
     """Set the dtypes of all parameters that the graph tells, from those of the inputs."""
     params = {each.name: each for each in block.collect_params().values()}
     for name, kind in _inferred(block, args, "infer_type", lambda each: each.dtype):
-        if name in params and kind is not None and np.dtype(params[name].dtype) != kind:
+        if name in params and kind is not None and name_of(params[name].dtype) != name_of(kind):
             params[name].cast(kind)
 
 

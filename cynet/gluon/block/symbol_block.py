@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import symbol as sym
-from ...base.dtype import numpy_dtype
+from ...base.dtype import SCALAR_TYPES
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from ...base.guard import guarded
 from ...ndarray import NDArray
@@ -177,4 +177,4 @@ def _common_prefix(names):
 
 
 def _dtype_of(flag):
-    return numpy_dtype(int(flag)).type
+    return SCALAR_TYPES[int(flag)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import symbol as sym
+from ...base.dtype import name_of, scalar_type
 from ...base.errors import BoundsError, CynetError, shown
 from ...graph.infer import infer_shapes, infer_types
 from ...ndarray import NDArray
@@ -47,12 +48,12 @@ class Trace:
         self.asked = False  # whether the Block has looked at a shape
         self.constants = {}  # name -> NDArray
         self.shapes = dict(shapes)
-        self.types = {name: np.dtype(each).name for name, each in types.items()}
+        self.types = {name: name_of(each) for name, each in types.items()}
         self._params = {}  # id of a parameter's array -> Parameter
         for each in params:
             if each.shape is not None:
                 self.shapes[each.name] = each.shape
-            self.types[each.name] = np.dtype(each.dtype).name
+            self.types[each.name] = name_of(each.dtype)
             for array in each._data or ():
                 self._params[id(array)] = each
         self._by_array = {}  # id of an array -> (its symbol, the array)
@@ -65,7 +66,7 @@ class Trace:
             raise UntraceableError(f"two parameters of a graph are named '{param.name}'")
         if param.name not in self.types:  # of a Block that is no child
             self.shapes[param.name] = param.shape
-            self.types[param.name] = np.dtype(param.dtype).name
+            self.types[param.name] = name_of(param.dtype)
         return Traced(param.var().entries)
 
     def constant(self, array):
@@ -78,7 +79,7 @@ class Trace:
             else:
                 name = f"constant{len(self.constants)}"
                 self.constants[name] = array
-                self.shapes[name], self.types[name] = array.shape, np.dtype(array.dtype).name
+                self.shapes[name], self.types[name] = array.shape, name_of(array.dtype)
                 symbol = sym.var(name, shape=array.shape, dtype=array.dtype)
             found = self._by_array[id(array)] = Traced(symbol.entries), array
         return found[0]
@@ -102,7 +103,7 @@ class Trace:
         found = self._types.get(entry)
         if found is None:
             found = infer_types([entry], self.types, "float32")[entry]
-        return np.dtype(found).type
+        return scalar_type(found)
 
     def _go_on(self, entry, known, given, what):
         """Ask the operators between what is known and `entry`."""
@@ -202,7 +203,7 @@ class Traced(Symbol):
         except UntraceableError:
             return made
         trace.shapes[name] = row_of(shape) if row else shape
-        trace.types[name] = np.dtype(trace.dtype(self)).name
+        trace.types[name] = name_of(trace.dtype(self))
         return made
 
     # --- what needs values ------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from multiprocessing import reduction
 import numpy as np
 
 from ... import ndarray as nd
+from ...base.dtype import BFLOAT16
 from ...ndarray import NDArray
 from .batchify import host_array
 
@@ -60,11 +61,13 @@ def send(connection, header, batch):
     def replace(value):
         nonlocal size
         if isinstance(value, NDArray):
-            value = value.asnumpy()
-        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            value = value.host_copy()
+        if isinstance(value, np.ndarray) and (
+            value.dtype.kind in "biuf" or value.dtype == BFLOAT16
+        ):
             value = np.ascontiguousarray(value)
             arrays.append((size, value))
-            out = _Array(size, value.shape, value.dtype.str)
+            out = _Array(size, value.shape, value.dtype)
             size += -(-value.nbytes // _ALIGNED) * _ALIGNED
             return out
         return _rebuilt(value, replace)
@@ -73,7 +76,7 @@ def send(connection, header, batch):
     if not _SHARED or size <= _INLINE:
         block = bytearray(size)
         for offset, value in arrays:
-            block[offset : offset + value.nbytes] = memoryview(value.reshape(-1)).cast("B")
+            block[offset : offset + value.nbytes] = value.reshape(-1).view(np.uint8).data
         connection.send((header, structure, bytes(block)))
         return
     number = os.memfd_create("cynet-batch", os.MFD_CLOEXEC)
@@ -81,7 +84,7 @@ def send(connection, header, batch):
         os.ftruncate(number, size)
         with mmap.mmap(number, size) as memory:
             for offset, value in arrays:
-                memory[offset : offset + value.nbytes] = memoryview(value.reshape(-1)).cast("B")
+                memory[offset : offset + value.nbytes] = value.reshape(-1).view(np.uint8).data
         connection.send((header, structure, size))
         reduction.send_handle(connection, number, None)
     finally:
@@ -101,9 +104,10 @@ def receive(connection):
 
     def restore(value):
         if isinstance(value, _Array):
-            dtype = np.dtype(value.dtype)
             count = int(np.prod(value.shape, dtype=np.int64))
-            found = np.frombuffer(block, dtype, count, value.offset).reshape(value.shape)
+            found = np.frombuffer(block, value.dtype, count, value.offset).reshape(value.shape)
+            if value.dtype == BFLOAT16:
+                return nd.array(found, dtype=BFLOAT16)
             if isinstance(block, mmap.mmap) and count:
                 return nd.from_numpy(found)
             return host_array(found)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ...base.dtype import is_narrow
 from ...base.guard import guarded
 from ..block import HybridBlock
 
@@ -110,8 +109,9 @@ class BatchNorm(_Norm):
             setattr(self, name, param)
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Change the dtype of the parameters; they stay float32 beside float16."""
-        super().cast("float32" if np.dtype(dtype) == np.float16 else dtype)
+        """Change the dtype of the parameters; they stay float32 beside float16 and
+        bfloat16."""
+        super().cast("float32" if is_narrow(dtype) else dtype)
 
     def hybrid_forward(
         self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any

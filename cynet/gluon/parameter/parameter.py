@@ -9,7 +9,7 @@ import numpy as np
 from ... import autograd, initializer
 from ... import ndarray as nd
 from ... import symbol as sym
-from ...base.dtype import dtype_flag
+from ...base.dtype import dtype_flag, name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ...base.guard import guarded
 from ...base.np_shape import is_np_shape
@@ -384,11 +384,11 @@ class Parameter:
                 f"parameter '{self.name}' has shape {self._shape}, the saved one {values.shape}"
             )
         self._shape = tuple(values.shape)
-        if np.dtype(self._dtype) != values.dtype:
+        if name_of(self._dtype) != name_of(values.dtype):
             if not cast_dtype:
                 raise MismatchError(
-                    f"parameter '{self.name}' has dtype {np.dtype(self._dtype)}, the saved one"
-                    f" {np.dtype(values.dtype)}; cast_dtype=True casts"
+                    f"parameter '{self.name}' has dtype {name_of(self._dtype)}, the saved one"
+                    f" {name_of(values.dtype)}; cast_dtype=True casts"
                 )
             if dtype_source == "saved":
                 self.cast(values.dtype)
@@ -425,7 +425,7 @@ class Parameter:
         if self._data is None:
             if not self._deferred_init:
                 raise MismatchError(f"parameter '{self.name}' is not initialized")
-            if data.dtype != np.dtype(self._dtype):
+            if name_of(data.dtype) != name_of(self._dtype):
                 data = data.astype(self._dtype)
             self._deferred_init = (*self._deferred_init[:3], data)
             return

@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import initializer
 from ... import ndarray as nd
+from ...base.dtype import name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, shown
 from ...base.files import file_name
 from ...base.guard import guarded
@@ -127,7 +128,7 @@ class ParameterDict:
                 if merged_shape(stored, wanted) is not None:
                     found.shape = wanted
                     continue
-            elif key == "dtype" and np.dtype(stored) == np.dtype(wanted):
+            elif key == "dtype" and name_of(stored) == name_of(wanted):
                 continue
             if wanted is not None and wanted != stored:
                 raise MismatchError(

@@ -1,4 +1,5 @@
-"""The one guarded door to oneDNN: primitives over fixed float32 shapes, made once and run often.
+"""The one guarded door to oneDNN: primitives over fixed shapes of float32 or
+bfloat16, made once and run often.
 
 The library is the one in the `onednn-cpu-gomp` wheel, opened when the first primitive is asked for;
 nothing is linked and no header is needed. It runs on the threads of parallel.pxd. Where it is
@@ -6,6 +7,8 @@ missing, or ``CYNET_KERNELS=portable``, `available` says no and operators use th
 """
 
 from libc.stdint cimport int64_t
+
+from ..elementwise.elementwise cimport Kernel
 
 
 cdef struct Argument:
@@ -16,6 +19,7 @@ cdef struct Argument:
 cdef class Layout:
     # A memory descriptor: shape, and where in memory each element lies.
     cdef void* desc  # dnnl_memory_desc_t, owned
+    cdef int dtype   # DType
     cdef size_t nbytes(self) noexcept
     cdef bint same(self, Layout other) noexcept
 
@@ -44,8 +48,10 @@ cdef class ReorderedPrimitive:
     cdef size_t main_offset
     cdef readonly size_t scratch_bytes
     cdef int output             # index of the tensor written
+    cdef int dtype              # of that tensor: a DType
+    cdef Kernel add
     cdef int run(self, void** data, void* scratch) except -1 nogil
-    # The same, its result of `size` floats added to what there is if `add`; `space` has `room`.
+    # The same, its result of `size` elements added to what there is if `add`; `space` has `room`.
     cdef size_t room(self, int64_t size, bint add) noexcept nogil
     cdef int run_to(self, void** data, int64_t size, bint add, void* space) except -1 nogil
     cdef int _reorder(self, int i, void** pair, char* base) except -1 nogil

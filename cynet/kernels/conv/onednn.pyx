@@ -6,6 +6,9 @@ Numbers of enumerations are those of oneDNN 3's public headers (oneapi/dnnl/dnnl
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 
+from ..._typedefs cimport kBfloat16, kFloat32
+from ..elementwise.elementwise cimport Kernel, run_unary
+from ..elementwise.unary cimport find_unary
 from ..parallel cimport gang_can_run, gang_size, lend_team_to, threads_for
 
 import ctypes
@@ -14,6 +17,7 @@ from pathlib import Path
 
 from ...base import config
 from ...base.errors import CynetError
+from ..isa.dispatch import cpu_capability
 
 ctypedef int64_t Dims[12]
 
@@ -24,6 +28,8 @@ cdef dict _STATUS = {1: "out of memory", 2: "invalid arguments", 3: "not impleme
 cdef enum:
     PRIMITIVES = 8  # that oneDNN keeps, in use or not, in each of its cache's 16 parts
     F32 = 3
+    BF16 = 2
+    ISA_BF16 = 0xe7  # dnnl_cpu_isa_avx512_core_bf16: what has it has these bits
     ANY = 1
     CPU = 1
     USER_SCRATCHPAD = 1
@@ -181,12 +187,22 @@ def _open():
     return _opened is not False
 
 
-cdef class Layout:
-    """Shape and strides of a float32 tensor; ``strides`` None leaves the order to oneDNN."""
+def takes_bfloat16():
+    """True when primitives of bfloat16 are computed by the processor's own instructions for it."""
+    if not available() or cpu_capability() not in ("avx512", "amx"):
+        return False
+    return _opened.dnnl_get_effective_cpu_isa() & ISA_BF16 == ISA_BF16
 
-    def __cinit__(self, shape=None, strides=None):
+
+cdef class Layout:
+    """Shape and strides of a tensor of float32 or bfloat16; ``strides`` None leaves the order to
+    oneDNN."""
+
+    def __cinit__(self, shape=None, strides=None, dtype="float32"):
         cdef Dims dims, steps
+        cdef int kind = BF16 if dtype == "bfloat16" else F32
         self.desc = NULL
+        self.dtype = kBfloat16 if dtype == "bfloat16" else kFloat32
         if not _open():  # all primitives are made of layouts
             raise CynetError("oneDNN is not installed: pip install onednn-cpu-gomp")
         if shape is None:
@@ -195,9 +211,9 @@ cdef class Layout:
             dims[i] = n
             steps[i] = 0 if strides is None else strides[i]
         if strides is None:
-            _check(_dnnl.desc_tag(&self.desc, len(shape), dims, F32, ANY), "any layout")
+            _check(_dnnl.desc_tag(&self.desc, len(shape), dims, kind, ANY), "any layout")
         else:
-            _check(_dnnl.desc_strides(&self.desc, len(shape), dims, F32, steps), "layout")
+            _check(_dnnl.desc_strides(&self.desc, len(shape), dims, kind, steps), "layout")
 
     def __dealloc__(self):
         if self.desc != NULL:
@@ -210,22 +226,22 @@ cdef class Layout:
         return _dnnl.desc_equal(self.desc, other.desc) != 0
 
 
-def row_major(shape):
+def row_major(shape, dtype="float32"):
     """The Layout of a C-contiguous tensor."""
     strides, step = [], 1
     for n in reversed(shape):
         strides.insert(0, step)
         step *= n
-    return Layout(shape, strides)
+    return Layout(shape, strides, dtype)
 
 
-def channels_last(shape):
+def channels_last(shape, dtype="float32"):
     """The Layout of a tensor (N, C, *size) that lies in memory as (N, *size, C)."""
     strides, step = [], shape[1]
     for n in reversed(shape[2:]):
         strides.insert(0, step)
         step *= n
-    return Layout(shape, [step, 1, *strides])
+    return Layout(shape, [step, 1, *strides], dtype)
 
 
 cdef class Primitive:
@@ -311,11 +327,11 @@ cdef Primitive _primitive(void* pd, list tensors):
     return self
 
 
-cdef ReorderedPrimitive _chain(void* pd, list tensors):
+cdef ReorderedPrimitive _chain(void* pd, list tensors, str dtype):
     """A ReorderedPrimitive whose tensors are (number, query, index, layout as given or None); the
     last one is written."""
     return ReorderedPrimitive(_primitive(pd, tensors), tuple([t[3] for t in tensors]),
-                              len(tensors) - 1)
+                              len(tensors) - 1, dtype)
 
 
 cdef class _Attributes:
@@ -358,11 +374,13 @@ cdef size_t _aligned(size_t nbytes) noexcept nogil:
 cdef class ReorderedPrimitive:
     """A primitive with the reorders that bring its tensors from and to the layouts given."""
 
-    def __init__(self, Primitive main, tuple given, int output):
+    def __init__(self, Primitive main, tuple given, int output, str dtype):
         cdef Layout mine, wanted
         cdef int i
         cdef Primitive step
         self.main, self.output, self._kept = main, output, []
+        self.dtype = kBfloat16 if dtype == "bfloat16" else kFloat32
+        self.add = find_unary(b"identity", self.dtype, True)
         for i in range(len(given)):
             mine, wanted = given[i], main.layouts[i]
             if mine is None or mine.same(wanted):
@@ -406,6 +424,9 @@ cdef class ReorderedPrimitive:
         data[self.output] = space
         self.run(data, <char*>space + _aligned(size * sizeof(float)))
         data[self.output] = target
+        if self.dtype != kFloat32:
+            run_unary(&self.add, space, target, size)
+            return 0
         for i in prange(size, num_threads=threads_for(size), schedule="static"):
             target[i] += found[i]
         return 0
@@ -434,7 +455,8 @@ cdef class Window:
 
 
 cdef class Convolution:
-    """The three primitives of one convolution over channels-last data.
+    """The three primitives of one convolution over channels-last data, or over row-major data,
+    which are then reordered.
 
     Parameters
     ----------
@@ -442,17 +464,27 @@ cdef class Convolution:
         Shapes (N, C, *size), (F, C, *kernel) or (G, F/G, C/G, *kernel), (N, F, *size').
     stride, dilate, pad : tuple of int
     bias : bool
+    dtype : str
+        Of all tensors: ``'float32'`` or ``'bfloat16'``.
+    last : bool
+        Whether data and out are channels-last.
     """
 
     cdef Window window
     cdef Layout data, weight, out, plain_weight, bias
+    cdef Layout row_data, row_out  # None where data and out are channels-last
+    cdef str dtype
     cdef void* hint  # the forward description, which the backward ones ask for
 
-    def __init__(self, data, weight, out, stride, dilate, pad, bias):
-        self.window = Window(stride, dilate, pad)
-        self.data, self.out = channels_last(data), channels_last(out)
-        self.weight, self.plain_weight = Layout(weight), row_major(weight)
-        self.bias = row_major((out[1],)) if bias else None
+    def __init__(self, data, weight, out, stride, dilate, pad, bias, dtype="float32", last=True):
+        self.window, self.dtype = Window(stride, dilate, pad), dtype
+        if last:
+            self.data, self.out = channels_last(data, dtype), channels_last(out, dtype)
+        else:
+            self.data, self.out = Layout(data, None, dtype), Layout(out, None, dtype)
+            self.row_data, self.row_out = row_major(data, dtype), row_major(out, dtype)
+        self.weight, self.plain_weight = Layout(weight, None, dtype), row_major(weight, dtype)
+        self.bias = row_major((out[1],), dtype) if bias else None
 
     def __dealloc__(self):
         if self.hint != NULL:
@@ -471,7 +503,7 @@ cdef class Convolution:
             _dnnl.pd_destroy(pd)
 
     def packing(self, activation=None, add=False):
-        """(floats, Primitive) of the order in which the primitive of `forward` reads its weight,
+        """(elements, Primitive) of the order in which the primitive of `forward` reads its weight,
         and of what brings a row-major weight into it; None where that is row-major."""
         cdef void* pd = self._forward(_Attributes(activation, add))
         cdef Layout wanted = Layout()
@@ -481,20 +513,21 @@ cdef class Convolution:
             _dnnl.pd_destroy(pd)
         if wanted.same(self.plain_weight):
             return None
-        return (wanted.nbytes() + 3) // 4, reorder(self.plain_weight, wanted)
+        size = 2 if self.dtype == "bfloat16" else 4
+        return (wanted.nbytes() + size - 1) // size, reorder(self.plain_weight, wanted)
 
     def forward(self, activation=None, packed=False, add=False):
         """A ReorderedPrimitive (data, weight[, bias], out); `activation` (an act_type) is applied
         to out, a `packed` weight is one that went through `packing`, and with `add` what is in out
         is added before the activation."""
         cdef void* pd = self._forward(_Attributes(activation, add))
-        cdef list tensors = [(ARG_SRC, QUERY_SRC, 0, None),
+        cdef list tensors = [(ARG_SRC, QUERY_SRC, 0, self.row_data),
                              (ARG_WEIGHTS, QUERY_WEIGHTS, 0,
                               None if packed else self.plain_weight)]
         if self.bias is not None:
             tensors.append((ARG_BIAS, QUERY_WEIGHTS, 1, None))
-        tensors.append((ARG_DST, QUERY_DST, 0, None))
-        return _chain(pd, tensors)
+        tensors.append((ARG_DST, QUERY_DST, 0, self.row_out))
+        return _chain(pd, tensors, self.dtype)
 
     cdef int _need_hint(self) except -1:
         if self.hint == NULL:
@@ -515,9 +548,9 @@ cdef class Convolution:
             if chosen or _leave_brgemm(pd):
                 break
             _dnnl.pd_destroy(pd)
-        return _chain(pd, [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, None),
+        return _chain(pd, [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
                            (ARG_WEIGHTS, QUERY_WEIGHTS, 0, self.plain_weight),
-                           (ARG_DIFF_SRC, QUERY_DIFF_SRC, 0, None)])
+                           (ARG_DIFF_SRC, QUERY_DIFF_SRC, 0, self.row_data)], self.dtype)
 
     def backward_weight(self):
         """A ReorderedPrimitive (out_grad, data[, bias_grad], weight_grad)."""
@@ -529,12 +562,12 @@ cdef class Convolution:
             &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
             self.bias.desc if self.bias is not None else NULL, self.out.desc, w.stride, w.dilate,
             w.pad, w.pad, self.hint, attributes.attr), "convolution weight gradient")
-        cdef list tensors = [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, None),
-                             (ARG_SRC, QUERY_SRC, 0, None)]
+        cdef list tensors = [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
+                             (ARG_SRC, QUERY_SRC, 0, self.row_data)]
         if self.bias is not None:
             tensors.append((ARG_DIFF_BIAS, QUERY_DIFF_WEIGHTS, 1, None))
         tensors.append((ARG_DIFF_WEIGHTS, QUERY_DIFF_WEIGHTS, 0, self.plain_weight))
-        return _chain(pd, tensors)
+        return _chain(pd, tensors, self.dtype)
 
 
 def matmul(Layout a, Layout b, Layout c, Layout bias=None, activation=None, add=False):

@@ -50,6 +50,8 @@ void convert_from(int to, const void* src, void* dst, int64_t n) {
       return convert_loop<From, int8_t>(src, dst, n);
     case I64:
       return convert_loop<From, int64_t>(src, dst, n);
+    case BF16:
+      return convert_loop<From, bfloat16>(src, dst, n);
     case BOOL:
       return convert_loop<From, bool>(src, dst, n);
   }
@@ -71,6 +73,8 @@ void convert(int from, int to, const void* src, void* dst, int64_t n) {
       return convert_from<int8_t>(to, src, dst, n);
     case I64:
       return convert_from<int64_t>(to, src, dst, n);
+    case BF16:
+      return convert_from<bfloat16>(to, src, dst, n);
     case BOOL:
       return convert_from<uint8_t>(to, src, dst, n);
   }

@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "common/half.h"
+#include "common/bfloat16.h"
 
 namespace cynet {
 
@@ -22,14 +22,30 @@ CYNET_XINLINE float float_for_rounding(double x) {
   return exact ? near : bit_cast<float>((beyond ? bits - 1 : bits) | 1u);
 }
 
+// The same for an integer, of which a float has 24 bits.
+template <typename From>
+CYNET_XINLINE float whole_for_rounding(From x) {
+  if constexpr (sizeof(From) < 4) {
+    return static_cast<float>(x);
+  } else if constexpr (sizeof(From) == 4) {
+    return float_for_rounding(static_cast<double>(x));
+  } else {  // a double has 53 bits: below 2^11, one bit says whether there are others
+    const bool large = x > (From(1) << 53) || x < -(From(1) << 53);
+    const From rest = x & 0x7ff, kept = (x ^ rest) | (rest ? 0x800 : 0);
+    return float_for_rounding(static_cast<double>(large ? kept : x));
+  }
+}
+
 template <typename To, typename From>
 CYNET_XINLINE To convert_one(From x) {
-  if constexpr (std::is_same<From, half>::value) {
-    if constexpr (std::is_same<To, half>::value) return x;
-    else return convert_one<To>(half::to_float(x.bits));
-  } else if constexpr (std::is_same<To, half>::value) {
-    if constexpr (std::is_same<From, double>::value) return half(float_for_rounding(x));
-    else return half(static_cast<float>(x));
+  if constexpr (is_narrow<From>) {
+    if constexpr (std::is_same<To, From>::value) return x;
+    else return convert_one<To>(From::to_float(x.bits));
+  } else if constexpr (is_narrow<To>) {
+    if constexpr (std::is_same<From, double>::value) return To(float_for_rounding(x));
+    else if constexpr (std::is_integral<From>::value && !std::is_same<From, bool>::value)
+      return To(whole_for_rounding(x));
+    else return To(static_cast<float>(x));
   } else if constexpr (std::is_same<To, bool>::value) {
     return x != From(0);
   } else if constexpr (std::is_floating_point<From>::value && std::is_integral<To>::value) {

@@ -95,7 +95,8 @@ Kernel find_kernel(const Row<Loop> (&table)[rows], const char* name, int dtype, 
   for (size_t i = 0; i < rows; ++i) {
     if (std::strcmp(table[i].name, name) != 0) continue;
     const auto& loops = table[i].loop[add];
-    if (!loops[found.compute][BASELINE]) found.compute = dtype == F16 ? F32 : F64;
+    if (dtype == BF16 || !loops[found.compute][BASELINE])
+      found.compute = dtype == F16 || dtype == BF16 ? F32 : F64;
     const Loop loop = loops[found.compute][level];
     found.loop = reinterpret_cast<void*>(loop ? loop : loops[found.compute][BASELINE]);
     break;

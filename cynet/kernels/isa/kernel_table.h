@@ -16,8 +16,12 @@
 
 namespace cynet {
 
-enum { F32, F64, F16, U8, I32, I8, I64, BOOL, N_DTYPE };  // as _typedefs.pxd
-enum { N_REQ = 2 };                                       // write, add
+// As _typedefs.pxd. Tables by dtype have N_DTYPE rows; `row_of` says which: bfloat16 comes last.
+enum { F32, F64, F16, U8, I32, I8, I64, BOOL, BF16 = 12 };
+enum { N_DTYPE = 9 };
+enum { N_REQ = 2 };  // write, add
+
+inline int row_of(int dtype) { return dtype == BF16 ? 8 : dtype; }
 
 inline int64_t element_size(int dtype) {
   switch (dtype) {
@@ -28,6 +32,7 @@ inline int64_t element_size(int dtype) {
     case I32:
       return 4;
     case F16:
+    case BF16:
       return 2;
     default:
       return 1;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "common/half.h"
+#include "common/bfloat16.h"
 #include "isa/kernel_table.h"
 #include "isa/levels.h"
 #include "parallel.h"
@@ -48,17 +48,16 @@ inline void simplify(StridedSpace* s) {
 
 template <typename T, int mode>
 CYNET_XINLINE void strided_put(T& dst, T src) {
-  if constexpr (mode == STRIDED_WRITE) dst = src;
-  else if constexpr (mode == STRIDED_ADD) dst = sum_of(dst, src);
-  else dst = difference_of(dst, src);
-}
-template <>
-CYNET_XINLINE void strided_put<half, STRIDED_ADD>(half& dst, half src) {
-  dst = half(static_cast<float>(dst) + static_cast<float>(src));
-}
-template <>
-CYNET_XINLINE void strided_put<half, STRIDED_SUBTRACT>(half& dst, half src) {
-  dst = half(static_cast<float>(dst) - static_cast<float>(src));
+  if constexpr (mode == STRIDED_WRITE) {
+    dst = src;
+  } else if constexpr (is_narrow<T>) {
+    const float sign = mode == STRIDED_ADD ? 1.0f : -1.0f;
+    dst = T(static_cast<float>(dst) + sign * static_cast<float>(src));
+  } else if constexpr (mode == STRIDED_ADD) {
+    dst = sum_of(dst, src);
+  } else {
+    dst = difference_of(dst, src);
+  }
 }
 
 }  // namespace cynet
@@ -153,6 +152,8 @@ void strided_typed(int threads, int level, int dtype, const StridedSpace& s, voi
       return strided_loop<double, mode>(threads, level, s, dst, src);
     case F16:
       return strided_loop<half, mode>(threads, level, s, dst, src);
+    case BF16:
+      return strided_loop<bfloat16, mode>(threads, level, s, dst, src);
     case I32:
       return strided_loop<int32_t, mode>(threads, level, s, dst, src);
     case I64:

@@ -9,7 +9,6 @@
 
 #include "elementwise/convert.h"
 #include "isa/kernel_table.h"
-#include "common/half.h"
 #include "isa/levels.h"
 #include "parallel.h"
 
@@ -73,8 +72,9 @@ ConvertFunction convert_from(int level, int src_type) {
       CYNET_AT_LEVELS(convert_row<D, float>),   CYNET_AT_LEVELS(convert_row<D, double>),
       CYNET_AT_LEVELS(convert_row<D, half>),    CYNET_AT_LEVELS(convert_row<D, uint8_t>),
       CYNET_AT_LEVELS(convert_row<D, int32_t>), CYNET_AT_LEVELS(convert_row<D, int8_t>),
-      CYNET_AT_LEVELS(convert_row<D, int64_t>), CYNET_AT_LEVELS(convert_row<D, bool>)};
-  return table[src_type][level];
+      CYNET_AT_LEVELS(convert_row<D, int64_t>), CYNET_AT_LEVELS(convert_row<D, bool>),
+      CYNET_AT_LEVELS(convert_row<D, bfloat16>)};
+  return table[row_of(src_type)][level];
 }
 
 inline ConvertFunction convert_function(int level, int dst_type, int src_type) {
@@ -86,6 +86,7 @@ inline ConvertFunction convert_function(int level, int dst_type, int src_type) {
     case I32: return convert_from<int32_t>(level, src_type);
     case I8: return convert_from<int8_t>(level, src_type);
     case I64: return convert_from<int64_t>(level, src_type);
+    case BF16: return convert_from<bfloat16>(level, src_type);
     default: return convert_from<bool>(level, src_type);
   }
 }

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "elementwise/convert.h"
-#include "common/half.h"
+#include "common/bfloat16.h"
 #include "isa/kernel_table.h"
 #include "isa/levels.h"
 #include "parallel.h"
@@ -37,7 +37,7 @@ typedef void (*ReduceLoop)(int threads, int level, const ReduceSpace& s, const v
 template <typename T>
 using wide = typename std::conditional<std::is_integral<T>::value, int64_t, double>::type;
 template <typename T>
-using value_of = typename std::conditional<std::is_same<T, half>::value, float, T>::type;
+using value_of = typename std::conditional<is_narrow<T>, float, T>::type;
 
 // ----- reducers: init, step, merge, finish. An acc is what a result is carried in; part, see sum -
 template <typename T>
@@ -148,8 +148,8 @@ namespace cynet {
 // ----- the walk ----------------------------------------------------------------------------------
 template <typename T, typename V>
 inline void store(T* out, int add, V value) {
-  if constexpr (std::is_same<T, half>::value) {
-    *out = half((add ? half::to_float(out->bits) : 0.0f) + static_cast<float>(value));
+  if constexpr (is_narrow<T>) {
+    *out = T((add ? T::to_float(out->bits) : 0.0f) + static_cast<float>(value));
   } else {
     const T own = convert_one<T>(value);
     *out = add ? sum_of(*out, own) : own;
@@ -168,7 +168,7 @@ enum { MAX_PARTS = 16, COLUMNS = 1024 };
 #define CYNET_UP_TO_AVX2(...) CYNET_AT_LEVELS(__VA_ARGS__)
 #endif
 
-// The loops of a level; those of integers and of float16 are bound by memory or by conversions.
+// The loops of a level; those of integers and narrow floats are bound by memory or conversions.
 template <typename T, class R>
 auto row_loop(int level) {
   typedef typename R::acc (*Loop)(const T* x, int64_t n);
@@ -312,7 +312,7 @@ struct ReduceRow {
       reduce_loop<float, R<float>>, reduce_loop<double, R<double>>, reduce_loop<half, R<half>>, \
           reduce_loop<uint8_t, U<uint8_t>>, reduce_loop<int32_t, I<int32_t>>,                   \
           reduce_loop<int8_t, I<int8_t>>, reduce_loop<int64_t, I<int64_t>>,                     \
-          reduce_loop<uint8_t, U<uint8_t>, bool>                                                \
+          reduce_loop<uint8_t, U<uint8_t>, bool>, reduce_loop<bfloat16, R<bfloat16>>            \
     }                                                                                           \
   }
 #define CYNET_REDUCE(R) CYNET_REDUCE_AS(R, R, R)
@@ -325,7 +325,7 @@ static const ReduceRow reduce_table[] = {
 
 inline ReduceLoop find_reduce_loop(const char* name, int dtype) {
   for (const ReduceRow& row : reduce_table)
-    if (std::strcmp(row.name, name) == 0) return row.loop[dtype];
+    if (std::strcmp(row.name, name) == 0) return row.loop[row_of(dtype)];
   return nullptr;
 }
 

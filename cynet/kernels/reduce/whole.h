@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/half.h"
+#include "common/bfloat16.h"
 #include "elementwise/elementwise.h"
 #include "parallel.h"
 
@@ -68,14 +68,16 @@ bool finite_bits(int threads, const void* data, int64_t n) {
   return std::all_of(parts, parts + WHOLE_PARTS, [](bool finite) { return finite; });
 }
 
-// dtype is F32, F64 or F16.
+// dtype is F32, F64, F16 or BF16.
 inline double whole_squares(int threads, int dtype, const void* x, int64_t n) {
   if (dtype == F64) return sum_squares<double>(threads, x, n);
+  if (dtype == BF16) return sum_squares<bfloat16>(threads, x, n);
   return dtype == F32 ? sum_squares<float>(threads, x, n) : sum_squares<half>(threads, x, n);
 }
 inline bool whole_finite(int threads, int dtype, const void* x, int64_t n) {
   if (dtype == F64) return finite_bits<uint64_t, 0x7ff0000000000000ULL>(threads, x, n);
   if (dtype == F32) return finite_bits<uint32_t, 0x7f800000U>(threads, x, n);
+  if (dtype == BF16) return finite_bits<uint16_t, 0x7f80U>(threads, x, n);
   return finite_bits<uint16_t, 0x7c00U>(threads, x, n);
 }
 

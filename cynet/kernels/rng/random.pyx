@@ -2,12 +2,14 @@
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from ..._typedefs cimport kFloat16, kFloat32, kFloat64, kInt32, kInt64
+from ..._typedefs cimport kBfloat16, kFloat16, kFloat32, kFloat64, kInt32, kInt64
 from ..isa.dispatch cimport cpu_level
 from ..parallel cimport threads_for
 
-cdef extern from "common/half.h" namespace "cynet" nogil:
+cdef extern from "common/bfloat16.h" namespace "cynet" nogil:
     cppclass half:
+        pass
+    cppclass bfloat16:
         pass
 
 cdef extern from "rng/random_fill.h" namespace "cynet" nogil:
@@ -31,6 +33,8 @@ cdef int fill(const Draw* draw, void* out, int dtype, int64_t n, bint add) noexc
         fill_as[double, double](level, draw[0], <double*>out, n, add, threads)
     elif dtype == kFloat16:
         fill_as[half, float](level, draw[0], <half*>out, n, add, threads)
+    elif dtype == kBfloat16:
+        fill_as[bfloat16, float](level, draw[0], <bfloat16*>out, n, add, threads)
     else:
         return -1
     return 0

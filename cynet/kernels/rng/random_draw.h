@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "common/half.h"
+#include "common/bfloat16.h"
 #include "rng/philox.h"
 
 namespace cynet {
@@ -153,23 +153,20 @@ CYNET_XFUNCTION double draw_one(Distribution distribution, ElementStream& s, dou
 template <typename T, typename C>
 struct Before {
   CYNET_XINLINE static C value(C b) {
-    return std::nextafter(b, -std::numeric_limits<C>::infinity());
+    if constexpr (is_narrow<T>) {
+      T h(static_cast<float>(b));
+      if (static_cast<C>(static_cast<float>(h)) >= b)
+        h.bits = static_cast<uint16_t>(
+            (h.bits & 0x7fff) == 0 ? 0x8001 : (h.bits & 0x8000) ? h.bits + 1 : h.bits - 1);
+      return static_cast<C>(static_cast<float>(h));
+    } else {
+      return std::nextafter(b, -std::numeric_limits<C>::infinity());
+    }
   }
 };
 
-template <typename C>
-struct Before<half, C> {
-  CYNET_XINLINE static C value(C b) {
-    half h(static_cast<float>(b));
-    if (static_cast<C>(static_cast<float>(h)) >= b)
-      h.bits = static_cast<uint16_t>(
-          (h.bits & 0x7fff) == 0 ? 0x8001 : (h.bits & 0x8000) ? h.bits + 1 : h.bits - 1);
-    return static_cast<C>(static_cast<float>(h));
-  }
-};
-
-// Whether standard variates are what parameters a and b ask for; but float16 would round a uniform
-// up to 1.
+// Whether standard variates are what parameters a and b ask for; but a narrow float would round a
+// uniform up to 1.
 template <typename T, typename C>
 CYNET_XINLINE bool is_standard(int distribution, C a, C b) {
   if (distribution == kExponential || a != 0 || b != 1) return false;

@@ -10,7 +10,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "common/half.h"
+#include "common/bfloat16.h"
 #include "isa/levels.h"
 #include "rng/philox_blocks.h"
 #include "rng/random_draw.h"
@@ -36,6 +36,7 @@ inline double load_number(const void* data, int dtype, int64_t i) {
     case 4: return static_cast<const int32_t*>(data)[i];
     case 5: return static_cast<const int8_t*>(data)[i];
     case 6: return static_cast<double>(static_cast<const int64_t*>(data)[i]);
+    case 12: return static_cast<float>(static_cast<const bfloat16*>(data)[i]);
     default: return static_cast<const bool*>(data)[i];
   }
 }

@@ -212,23 +212,20 @@ inline void draw_lanes(Distribution distribution, const Philox& key, int64_t fir
 // --- chunks --------------------------------------------------------------------------------------
 template <typename T, typename Source>
 inline void store(T* out, const Source* values, int64_t n, bool add) {
-  if (add) {
+  if constexpr (is_narrow<T>) {
+    for (int64_t i = 0; i < n; ++i) {
+      const T value(static_cast<float>(values[i]));
+      out[i] = add ? T(static_cast<float>(out[i]) + static_cast<float>(value)) : value;
+    }
+  } else if (add) {
     for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(out[i] + static_cast<T>(values[i]));
   } else {
     for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(values[i]);
   }
 }
 
-template <typename Source>
-inline void store(half* out, const Source* values, int64_t n, bool add) {
-  for (int64_t i = 0; i < n; ++i) {
-    const half value(static_cast<float>(values[i]));
-    out[i] = add ? half(static_cast<float>(out[i]) + static_cast<float>(value)) : value;
-  }
-}
-
 // Elements [first, first + n) of a draw; n <= CHUNK, and first is a multiple of it. C is the type
-// of the arithmetic: float for float16 and float32.
+// of the arithmetic: float for narrow floats and float32.
 template <typename T, typename C>
 void fill_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, T* out, bool add) {
   C kept[CHUNK];

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "common/bfloat16.h"
 #include "elementwise/elementwise.h"
 #include "parallel.h"
 #include "update/update_arrays.h"
@@ -248,15 +249,18 @@ namespace cynet {
 struct UpdateRow {
   const char* name;
   bool rests;
-  UpdateLoop loop[N_REQ][4][N_LEVEL];  // float, double, half, half with a float master
+  // float, double, half, bfloat16; half and bfloat16 with a float master
+  UpdateLoop loop[N_REQ][6][N_LEVEL];
 };
 
 // Adding to the output, which no optimizer asks for, is compiled for the baseline alone.
-#define CYNET_UPDATES(R, add, ...)                                 \
-  {__VA_ARGS__,                                                    \
-   {baseline::update_loop<R, double, double, double, false, add>}, \
-   {baseline::update_loop<R, half, half, float, false, add>},      \
-   {baseline::update_loop<R, half, float, float, true, add>}}
+#define CYNET_UPDATES(R, add, ...)                                    \
+  {__VA_ARGS__,                                                       \
+   {baseline::update_loop<R, double, double, double, false, add>},    \
+   {baseline::update_loop<R, half, half, float, false, add>},         \
+   {baseline::update_loop<R, bfloat16, bfloat16, float, false, add>}, \
+   {baseline::update_loop<R, half, float, float, true, add>},         \
+   {baseline::update_loop<R, bfloat16, float, float, true, add>}}
 #define CYNET_UPDATE(R)                                                                            \
   {                                                                                                \
     #R, R::RESTS != 0, {                                                                           \
@@ -278,13 +282,15 @@ inline bool rule_rests(const char* name) {
   return false;
 }
 
-// dtype is F32, F64 or F16; `master` goes with F16 alone.
+// dtype is F32, F64, F16 or BF16; `master` goes with the last two.
 inline UpdateLoop find_update_loop(const char* name, int dtype, int master, int add,
                                    int level) {
-  if (dtype > F16 || (master && dtype != F16)) return nullptr;
+  const bool narrow = dtype == F16 || dtype == BF16;
+  if (!narrow && (master || dtype > F64)) return nullptr;
+  const int column = (dtype == BF16 ? 3 : dtype) + (master ? 2 : 0);
   for (const UpdateRow& row : update_table)
     if (std::strcmp(row.name, name) == 0) {
-      const auto& loops = row.loop[add][master ? 3 : dtype];
+      const auto& loops = row.loop[add][column];
       return loops[level] ? loops[level] : loops[BASELINE];
     }
   return nullptr;

@@ -4,6 +4,8 @@ from ...base.errors import ArgumentError, ArgumentTypeError
 
 FLOATS = ("float32", "float64")
 GPU_FLOATS = ("float32", "float64", "float16")  # of cuBLAS and cuDNN
+NARROW = ("float16", "bfloat16")
+CPU_FLOATS = (*GPU_FLOATS, "bfloat16")  # of update rules, and of what is converted around
 
 
 def require_floats(prop, names, types, allowed=FLOATS):
@@ -21,8 +23,8 @@ def require_floats(prop, names, types, allowed=FLOATS):
             )
 
 
-def require_float_cpu(prop, ctx, names, types):
-    """Raise unless `ctx` is a CPU and all `types` are one of FLOATS.
+def require_float_cpu(prop, ctx, names, types, allowed=FLOATS):
+    """Raise unless `ctx` is a CPU and all `types` are one of `allowed`.
 
     Raises
     ------
@@ -33,4 +35,4 @@ def require_float_cpu(prop, ctx, names, types):
     """
     if ctx.device_type == "gpu":
         raise ArgumentError(f"operator {prop.op_name} has no implementation on {ctx}")
-    require_floats(prop, names, types)
+    require_floats(prop, names, types, allowed)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base.dtype import dtype_flag, numpy_dtype
+from ...base.dtype import name_of
 from ...base.errors import ArgumentError, dress, told
 from ..checks.shapes import has_empty, known
 from ..property import is_known
@@ -148,7 +148,7 @@ class Checker:
                 self.refuse(callback, found, "a NumPy type, since those of all inputs are known")
             return None
         try:
-            return str(numpy_dtype(dtype_flag(found)))
+            return name_of(found)
         except (TypeError, ValueError):
             return self.refuse(callback, found, "NumPy types, such as numpy.float32")
 

@@ -18,12 +18,12 @@ import atexit
 import inspect
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ...base.dtype import scalar_type
 from ...base.errors import ArgumentError, ArgumentTypeError, CynetError, OperatorError, shown
 from ...registry import Registry
 from .._base import OPERATORS, Operator, register_operator
 from ..checks.shapes import plain
+from ..graph_hooks import GraphHooks
 from ..parameters import Str
 from ..property import OperatorProperty, is_known
 from ._borrow import lend, ones, take_back
@@ -262,6 +262,7 @@ class CustomProperty(OperatorProperty):
     pure = False
     honours_req = False
     any_device = True
+    graph = GraphHooks(bfloat16_loops=True)  # in arrays, whose operators take it
     op_type = Str(doc="Name the CustomOpProp was registered under.")
 
     def __init__(self, op_type=None, **kwargs):
@@ -298,7 +299,7 @@ class CustomProperty(OperatorProperty):
         if in_types and in_types[0] is None:
             return in_types, out_types, [None] * self.lengths[2]
         method = callback(self.custom, "infer_type")
-        found = self.check.ask(method, [None if t is None else np.dtype(t).type for t in in_types])
+        found = self.check.ask(method, [None if t is None else scalar_type(t) for t in in_types])
         return self.check.types(method, found, self.lengths, None not in in_types)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
@@ -307,7 +308,7 @@ class CustomProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         method = callback(self.custom, "create_operator")
-        types = [np.dtype(t).type for t in in_types]
+        types = [scalar_type(t) for t in in_types]
         op = self.check.ask(method, ctx, [list(s) for s in in_shapes], types)
         if not isinstance(op, CustomOp):
             self.check.refuse(method, op, "a CustomOp")

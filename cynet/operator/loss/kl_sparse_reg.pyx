@@ -15,7 +15,7 @@ from cython.parallel cimport prange
 
 from ...base.errors import ShapeError
 from .._base import register_operator
-from ..checks.dtypes import require_float_cpu
+from ..checks.dtypes import NARROW, require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Float
 from ..property import OperatorProperty, merge_shapes
@@ -53,7 +53,7 @@ class KlSparseRegProperty(OperatorProperty):
 
     def infer_type(self, in_types, out_types):
         in_types, out_types, aux = super().infer_type(in_types, out_types)
-        return in_types, out_types, ["float32" if t == "float16" else t for t in aux]
+        return in_types, out_types, ["float32" if t in NARROW else t for t in aux]
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return out_grad

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from .._base import register_operator
 from .._elementwise import LoopsOperator
-from ..checks.dtypes import require_float_cpu
+from ..checks.dtypes import FLOATS, require_float_cpu
 from ..parameters import Enum
 from ..tensor.unary import UnaryHooks, UnaryProperty
 
@@ -53,7 +53,7 @@ class ActivationProperty(UnaryProperty):
         self.functor, self.gradient, self.reads = FUNCTIONS[self.act_type]
 
     def create_operator(self, ctx, in_shapes, in_types):
-        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        require_float_cpu(self, ctx, self.list_arguments(), in_types, (*FLOATS, "bfloat16"))
         return LoopsOperator(self, in_types[0])
 
 

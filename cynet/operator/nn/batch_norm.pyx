@@ -18,7 +18,7 @@ from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..checks.dtypes import require_float_cpu
+from ..checks.dtypes import NARROW, require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, Float, Int
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
@@ -93,13 +93,14 @@ class BatchNormProperty(OperatorProperty):
         return [data, channels, channels], [data, channels, channels], [channels, channels]
 
     def infer_type(self, in_types, out_types):
-        """gamma, beta and all statistics have data's dtype; beside float16 they are float32."""
+        """gamma, beta and all statistics have data's dtype; beside narrow floats they
+        are float32."""
         data = in_types[0] or out_types[0]
         others = [*in_types[1:], *out_types[1:]]
         known = next((t for t in others if t is not None), None)
-        if data is None and known not in (None, "float32"):  # float32 stands beside float16, too
+        if data is None and known not in (None, "float32"):  # float32 stands beside narrow ones, too
             data = known
-        kind = known if data is None else "float32" if data == "float16" else data
+        kind = known if data is None else "float32" if data in NARROW else data
         if out_types[0] not in (None, data) or any(t not in (None, kind) for t in others):
             raise ArgumentError(
                 f"BatchNorm: inputs {in_types} and outputs {out_types} do not fit: of {data} data "

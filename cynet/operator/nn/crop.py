@@ -23,7 +23,7 @@ class CropProperty(OperatorProperty):
     """
 
     key_var_num_args = "num_args"
-    graph = CropHooks(shape_only=(1,))
+    graph = CropHooks(shape_only=(1,), bfloat16_loops=True)
 
     num_args = Int(1, doc="Number of inputs: 1, or 2 to crop like the second.", low=1, high=2)
     offset = Shape((0, 0), doc="First row and column of the window.", low=0)

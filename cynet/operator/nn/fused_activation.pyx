@@ -4,7 +4,6 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from ..._typedefs cimport kFloat32
 from ...kernels.elementwise.elementwise cimport run_binary, run_unary
 from ...kernels.parallel cimport threads_awake, threads_for
 from ...kernels.reduce.row_sums cimport sum_rows
@@ -12,6 +11,7 @@ from ...kernels.reduce.line_reduce cimport add_columns
 from ...kernels.elementwise.unary cimport find_unary
 from ...kernels.elementwise.unary_grad cimport find_unary_grad
 
+from ...base.dtype import dtype_flag
 from ..graph_hooks import ACTIVATION, MASK, MASKED, SUM, GraphHooks, LayerHooks
 from .activation import FUNCTIONS
 
@@ -82,15 +82,16 @@ class FoldsActivationHooks(LayerHooks):
 cdef class FoldedActivation:
     """What `prop`, a FoldsActivation, has folded into an output of `size` elements."""
 
-    def __init__(self, prop, int64_t size):
+    def __init__(self, prop, int64_t size, dtype="float32"):
         cdef bytes functor, gradient
+        cdef int flag = dtype_flag(dtype)
         activation = prop.activation
         self.size = size
         if activation is not None:
             functor = FUNCTIONS[activation].functor.encode()
             gradient = FUNCTIONS[activation].gradient.encode()
-            self.function = find_unary(functor, kFloat32, False)
-            self.mask = find_unary_grad(gradient, kFloat32, False)
+            self.function = find_unary(functor, flag, False)
+            self.mask = find_unary_grad(gradient, flag, False)
             self.nbytes = 0 if prop.gets_masked else aligned_floats(size)
         self.relu = activation == "relu"
         self.apart = activation is not None and not self.relu

@@ -30,7 +30,7 @@ cdef extern from "common/half.h" namespace "cynet" nogil:
         half()
         half(float)
 
-_FLOATS = ("float16", "float32", "float64")
+_FLOATS = ("bfloat16", "float16", "float32", "float64")
 _INDEX_TYPES = ("float16", "float32", "float64", "int32", "int64", "uint8")
 
 

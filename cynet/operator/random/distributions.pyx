@@ -18,10 +18,11 @@ from .._base cimport Operator, OpContext
 
 from ...base.errors import ArgumentError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..parameters import DType, Float, Int, Shape, Str
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 
-_FLOATS = ("float16", "float32", "float64")
+_FLOATS = ("bfloat16", "float16", "float32", "float64")
 _SHAPE = "Shape of the output."
 _CTX = "Device of the output, such as 'cpu(0)'; only for imperative calls."
 _DTYPE = "Type of the output; by default that of `out`, else {}."
@@ -93,6 +94,7 @@ class _Random(OperatorProperty):
     """What all random operators share: no gradient, one random stream a run."""
 
     differentiable = False
+    graph = GraphHooks(bfloat16_loops=True)
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.random]

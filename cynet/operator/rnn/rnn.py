@@ -3,7 +3,7 @@
 from ...base.errors import ArgumentError, ShapeError
 from ...kernels.gemm.blas import check_sizes
 from .._base import register_operator
-from ..checks.dtypes import require_float_cpu
+from ..checks.dtypes import NARROW, require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import MOST_ARRAYS, Bool, Double, Enum, Float, Int
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
@@ -173,7 +173,7 @@ class RNNProperty(OperatorProperty):
         counted = in_types[-1] if self.use_sequence_length else None
         others = in_types[:-1] if self.use_sequence_length else in_types
         ins, outs, _ = super().infer_type(others, out_types[:-1])
-        memory = "float32" if ins[0] == "float16" else ins[0]
+        memory = "float32" if ins[0] in NARROW else ins[0]
         return [*ins, *[counted or ins[0]] * self.use_sequence_length], [*outs, memory], []
 
     draws_in_prediction = False

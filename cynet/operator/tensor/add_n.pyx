@@ -2,7 +2,7 @@
 
 from .._base import register_operator
 from .._elementwise import LoopsOperator
-from ..graph_hooks import GraphHooks
+from ..graph_hooks import GraphHooks, Traits
 from ..elementwise_loop import Loop
 from ..parameters import MOST_ARRAYS, Int
 from ..property import OperatorProperty
@@ -10,6 +10,8 @@ from ..property import OperatorProperty
 
 class AddNHooks(GraphHooks):
     """A loop for each input behind the second."""
+
+    traits = Traits(bfloat16_loops=True)
 
     def forward_loops(self, prop, in_data, out_data):
         first, rest = in_data[:2], in_data[2:]

@@ -7,7 +7,7 @@ a side. Comparisons give 1 and 0 in the inputs' dtype. Integer division truncate
 
 from .._base import register_operator
 from .._elementwise import LoopsOperator
-from ..graph_hooks import GraphHooks
+from ..graph_hooks import GraphHooks, Traits
 from ..elementwise_loop import SIMPLE, Loop, binary_gradients
 from ..property import OperatorProperty
 from .binary_table import GRADIENTS, TAKES_BOOL
@@ -15,6 +15,8 @@ from .binary_table import GRADIENTS, TAKES_BOOL
 
 class BinaryHooks(GraphHooks):
     """One loop, and its gradients."""
+
+    traits = Traits(bfloat16_loops=True)
 
     def forward_loops(self, prop, in_data, out_data):
         return [Loop("binary", prop.functor, tuple(in_data), out_data[0])]

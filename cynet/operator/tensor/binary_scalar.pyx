@@ -7,7 +7,7 @@ the integers of the dtype is compared as it is (`loops.settled`).
 
 from .._base import register_operator
 from .._elementwise import LoopsOperator
-from ..graph_hooks import GraphHooks
+from ..graph_hooks import GraphHooks, Traits
 from ..elementwise_loop import SIMPLE, Loop, binary_gradients
 from ..parameters import Bool, Number
 from ..property import OperatorProperty
@@ -16,6 +16,8 @@ from .binary_table import GRADIENTS, TAKES_BOOL
 
 class BinaryScalarHooks(GraphHooks):
     """One loop, and its gradient."""
+
+    traits = Traits(bfloat16_loops=True)
 
     def forward_loops(self, prop, in_data, out_data):
         return [Loop("binary", prop.functor, prop._operands(in_data[0]), out_data[0])]

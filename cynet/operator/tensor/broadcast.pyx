@@ -22,7 +22,7 @@ from .._base cimport Operator, OpContext
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..graph_hooks import GraphHooks
+from ..graph_hooks import GraphHooks, Traits
 from ..elementwise_loop import SIMPLE, Loop
 from ..property import OperatorProperty, ResourceRequest, is_known
 from .binary_table import GRADIENTS, TAKES_BOOL
@@ -49,6 +49,8 @@ def broadcast_shapes(lhs, rhs):
 
 class BroadcastHooks(GraphHooks):
     """One loop; a channels-last form."""
+
+    traits = Traits(bfloat16_loops=True)
 
     def channels_last(self, prop, in_shapes, in_types):
         lhs, rhs = in_shapes

@@ -21,6 +21,7 @@ class CastProperty(OperatorProperty):
     """The input in another dtype."""
 
     inputs_doc = {"data": "The input, any shape and dtype."}
+    graph = GraphHooks(bfloat16_loops=True)
     dtype = DType(doc="Dtype of the output.")
 
     def infer_type(self, in_types, out_types):
@@ -34,12 +35,12 @@ class CastProperty(OperatorProperty):
 
 
 # what automatic mixed precision casts, narrow ones first; float64 is somebody's wish
-FLOATING = ("float16", "float32")
+FLOATING = ("bfloat16", "float16", "float32")
 
 
 class AmpCastProperty(CastProperty):
-    """The input in another dtype where it is float16 or float32, else as it is; as automatic mixed
-    precision inserts it."""
+    """The input in another dtype where it is bfloat16, float16 or float32, else as it is; as
+    automatic mixed precision inserts it."""
 
     def infer_type(self, in_types, out_types):
         kind = in_types[0]
@@ -52,12 +53,13 @@ class AmpCastProperty(CastProperty):
 
 
 class AmpMulticastProperty(OperatorProperty):
-    """Inputs of float16 and float32 in one dtype, the wider that is there; others as they are."""
+    """Inputs of bfloat16, float16 and float32 in one dtype, the wider that is there; others as they
+    are. bfloat16 and float16 beside each other become float32."""
 
     key_var_num_args = "num_outputs"
     num_outputs = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
     cast_narrow = Bool(False, doc="True: the narrower.")
-    graph = GraphHooks(takes_empty=True)
+    graph = GraphHooks(takes_empty=True, bfloat16_loops=True)
 
     def list_arguments(self):
         return [f"data_{i}" for i in range(self.num_outputs)]
@@ -76,6 +78,8 @@ class AmpMulticastProperty(OperatorProperty):
         floating = sorted((t for t in in_types if t in FLOATING), key=FLOATING.index)
         at = 0 if self.cast_narrow else len(floating) - 1
         common = floating[at] if floating else None
+        if not self.cast_narrow and {"bfloat16", "float16"} <= {*floating}:
+            common = "float32"  # neither holds all numbers of the other
         return in_types, [common if t in FLOATING else t for t in in_types], []
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):

@@ -4,7 +4,7 @@ import itertools
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..graph_hooks import GraphHooks
+from ..graph_hooks import GraphHooks, Traits
 from ..parameters import MOST_ARRAYS, Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
 from .axes import axis_of
@@ -30,6 +30,8 @@ class JoinProperty(OperatorProperty):
 
 class ConcatHooks(GraphHooks):
     """Where each input goes."""
+
+    traits = Traits(bfloat16_loops=True)
 
     def channels_last(self, prop, in_shapes, in_types):
         if len(in_shapes[0]) < 3:
@@ -87,6 +89,8 @@ class ConcatProperty(JoinProperty):
 class StackHooks(GraphHooks):
     """Where each input goes."""
 
+    traits = Traits(bfloat16_loops=True)
+
     def pieces(self, prop, in_shapes):
         shape = in_shapes[0]
         axis = axis_of(prop.axis, len(shape) + 1)
@@ -121,6 +125,8 @@ class StackProperty(JoinProperty):
 
 class SliceChannelHooks(GraphHooks):
     """Where each output comes from."""
+
+    traits = Traits(bfloat16_loops=True)
 
     def pieces(self, prop, in_shapes):
         shape, n = in_shapes[0], prop.num_outputs
@@ -181,6 +187,8 @@ class SliceChannelProperty(MoveProperty):
 
 class SplitV2Hooks(GraphHooks):
     """Where each output comes from."""
+
+    traits = Traits(bfloat16_loops=True)
 
     def pieces(self, prop, in_shapes):
         shape = in_shapes[0]

@@ -3,19 +3,27 @@
 from math import prod
 
 from ...base.errors import ShapeError
+from ...kernels.conv import onednn
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 from .matmul import ProductOperator, product_choices
+from .matmul_onednn import LibraryProducts
 
 
 class ProductHooks(GraphHooks):
     """What dot and batch_dot share."""
 
     def algorithms(self, prop, in_shapes, in_types):
+        if self.takes_bfloat16(prop, in_shapes, in_types):
+            return {}  # one way only
         _, *sizes = prop.sizes(*in_shapes)
-        return product_choices(prop, in_types[0], *sizes)
+        dtype = "float32" if in_types[0] == "bfloat16" else in_types[0]
+        return product_choices(prop, dtype, *sizes)
+
+    def takes_bfloat16(self, prop, in_shapes, in_types):
+        return set(in_types) == {"bfloat16"} and onednn.takes_bfloat16()
 
     def flops(self, prop, in_shapes, out_shapes):
         products, m, n, k = prop.sizes(*in_shapes)
@@ -54,6 +62,8 @@ class ProductProperty(OperatorProperty):
         return [ResourceRequest.temp_space]
 
     def create_operator(self, ctx, in_shapes, in_types):
+        if in_types[0] == "bfloat16":
+            return LibraryProducts(self, *self.sizes(*in_shapes))
         return ProductOperator(self, in_types[0], *self.sizes(*in_shapes))
 
 

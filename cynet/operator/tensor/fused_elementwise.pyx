@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from ...base.dtype import dtype_flag
 from ..elementwise_loop import SIMPLE, settled
+from ..graph_hooks import GraphHooks
 from ..property import OperatorProperty
 
 REGISTERS = FUSED_REGISTERS
@@ -74,6 +75,7 @@ class ChainProperty(OperatorProperty):
     """
 
     differentiable = False
+    graph = GraphHooks(bfloat16_loops=True)
 
     def __init__(self, op_name, rows, columns, dtype, lines, in_shapes, out_shapes, inplace):
         super().__init__()

@@ -29,6 +29,9 @@ from .axes import axes_of
 class ReduceHooks(GraphHooks):
     """One pass over the input."""
 
+    def takes_bfloat16(self, prop, in_shapes, in_types):
+        return not prop.mean  # whose gradient's factor would be rounded
+
     def one_pass(self, prop, in_shapes):
         return True
 

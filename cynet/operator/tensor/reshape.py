@@ -31,7 +31,7 @@ class SameBytesProperty(CopyProperty):
     """Base: output 0 is input 0 under another shape, and so are their gradients."""
 
     inputs_doc = {"data": "The input, any shape."}
-    graph = GraphHooks(view=True)
+    graph = GraphHooks(view=True, bfloat16_loops=True)
 
     def new_shape(self, shape):
         """The output's shape for a known input shape."""
@@ -235,7 +235,7 @@ class ReshapeLikeProperty(LikeProperty):
     lhs_end = Int(None, doc="Axis of lhs after the last one replaced.")
     rhs_begin = Int(None, doc="First axis of rhs that is taken.")
     rhs_end = Int(None, doc="Axis of rhs after the last one taken.")
-    graph = GraphHooks(view=True, shape_only=(1,))
+    graph = GraphHooks(view=True, shape_only=(1,), bfloat16_loops=True)
 
     def infer_shape(self, in_shapes, out_shapes):
         lhs, rhs = in_shapes
@@ -252,7 +252,7 @@ class ReshapeLikeProperty(LikeProperty):
 class IdentityLikeProperty(LikeProperty):
     """The first input itself; the second one has its shape, and no gradient."""
 
-    graph = GraphHooks(shape_only=(1,))
+    graph = GraphHooks(shape_only=(1,), bfloat16_loops=True)
     inputs_doc = {"lhs": "The array that is given back.", "rhs": "An array of its shape."}
 
 

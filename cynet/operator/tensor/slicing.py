@@ -2,7 +2,7 @@
 
 from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
-from ..graph_hooks import GraphHooks
+from ..graph_hooks import GraphHooks, Traits
 from ..parameters import Int, Shape
 from ..property import is_known, merge_shapes
 from .axes import axes_of, axis_of
@@ -48,6 +48,8 @@ def slice_ranges(shape, begin, end, step, where="slice"):
 
 class SlicedHooks(GraphHooks):
     """A copy."""
+
+    traits = Traits(bfloat16_loops=True)
 
     def one_pass(self, prop, in_shapes):
         return True

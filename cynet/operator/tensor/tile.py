@@ -138,7 +138,7 @@ class BroadcastAxisProperty(SpreadProperty):
 class BroadcastLikeProperty(SpreadProperty):
     """The left input with axes of length 1 repeated up to the right input's lengths."""
 
-    graph = GraphHooks(shape_only=(1,))
+    graph = GraphHooks(shape_only=(1,), bfloat16_loops=True)
     inputs_doc = {"lhs": "The array that is repeated.", "rhs": "The array whose shape is taken."}
     lhs_axes = Shape(None, doc="Axes of lhs that are matched; None matches all.")
     rhs_axes = Shape(None, doc="Axes of rhs they are matched with.")

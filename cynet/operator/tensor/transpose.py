@@ -2,6 +2,7 @@
 
 from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
 from ..property import OperatorProperty, merge_shapes
 from .axes import axes_of, axis_of
@@ -12,6 +13,7 @@ class MoveProperty(OperatorProperty):
     """Base of operators that move elements: the gradient reads out_grad alone."""
 
     inputs_doc = {"data": "The input, any shape."}
+    graph = GraphHooks(bfloat16_loops=True)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return out_grad

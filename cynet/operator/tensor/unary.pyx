@@ -6,13 +6,15 @@ Floating functions of integers are computed in float64 and truncated.
 
 from .._base import register_operator
 from .._elementwise import LoopsOperator
-from ..graph_hooks import GraphHooks
+from ..graph_hooks import GraphHooks, Traits
 from ..elementwise_loop import SIMPLE, Loop
 from ..property import OperatorProperty
 
 
 class UnaryHooks(GraphHooks):
     """One loop, and its gradient."""
+
+    traits = Traits(bfloat16_loops=True)
 
     def forward_loops(self, prop, in_data, out_data):
         return [Loop("unary", prop.functor, (in_data[0],), out_data[0])]

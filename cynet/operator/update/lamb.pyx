@@ -24,7 +24,8 @@ from math import prod
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..checks.dtypes import GPU_FLOATS
+from ..checks.dtypes import CPU_FLOATS, NARROW
+from ..graph_hooks import GraphHooks
 from ..parameters import MOST_ARRAYS, Bool, Float, FloatTuple, Int, Shape
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 from .multi_update import ManyWeights, with_masters
@@ -46,7 +47,7 @@ cdef double trust(double length, double size, double lower, double upper) noexce
 
 def check_weights(prop, dtype):
     """Refuse a dtype of weights that there is no loop for."""
-    wanted = ("float16",) if prop.master else GPU_FLOATS
+    wanted = NARROW if prop.master else CPU_FLOATS
     if dtype not in wanted:
         raise ArgumentError(
             f"operator {prop.op_name} takes weights of {' or '.join(wanted)}, not {dtype}")
@@ -55,6 +56,7 @@ def check_weights(prop, dtype):
 class Moments(OperatorProperty):
     """The parameters of Adam's means."""
 
+    graph = GraphHooks(bfloat16_loops=True)
     beta1 = Float(0.9, doc="Decay of the mean.")
     beta2 = Float(0.999, doc="Decay of the variance.")
     epsilon = Float(1e-6, doc="Added to the denominator.")
@@ -153,6 +155,7 @@ class LambPhase2Property(OperatorProperty):
     lower_bound = Float(-1.0, doc="Least norm of the weight; negative: none.")
     upper_bound = Float(-1.0, doc="Largest norm of the weight; negative: none.")
     differentiable = False
+    graph = GraphHooks(bfloat16_loops=True)
     master = False
     inputs_doc = {
         "weight": "The weight.", "g": "The step, of the same shape.",

@@ -6,6 +6,7 @@ weights. The rules are those of the operators for one weight (`update.pyx`).
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..graph_hooks import GraphHooks
 from ..parameters import MOST_ARRAYS, Float, FloatTuple, Int
 from ..property import OperatorProperty, merge_shapes
 from .update import UpdateOperator
@@ -29,6 +30,7 @@ class ManyWeights(OperatorProperty):
 
     many_inputs = True
     differentiable = False
+    graph = GraphHooks(bfloat16_loops=True)
     rule = None
     states = ()
     master = False

@@ -17,14 +17,16 @@ from .._base cimport Operator, OpContext
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from .._base import register_operator
-from ..checks.dtypes import GPU_FLOATS
-from ..graph_hooks import GraphHooks
+from ..checks.dtypes import CPU_FLOATS, NARROW
+from ..graph_hooks import GraphHooks, Traits
 from ..parameters import Bool, Double, Float, Int
 from ..property import OperatorProperty, merge_shapes
 
 
 class UpdateHooks(GraphHooks):
     """One pass over the weight."""
+
+    traits = Traits(bfloat16_loops=True)
 
     def one_pass(self, prop, in_shapes):
         return True
@@ -93,7 +95,7 @@ cdef class UpdateOperator(Operator):
         cdef int flag = dtype_flag(dtype)
         cdef bytes rule = prop.rule.encode()
         cdef UpdateParams params
-        wanted = ("float16",) if prop.master else GPU_FLOATS  # the GPU forms take the same
+        wanted = NARROW if prop.master else CPU_FLOATS
         if dtype not in wanted:
             raise ArgumentError(
                 f"operator {prop.op_name} takes weights of {' or '.join(wanted)}, not {dtype}")
@@ -297,7 +299,7 @@ ROWS = {
 for _name, _prop in ROWS.items():
     register_operator(_name, _prop)
 
-# the same rules for float16 weights with a float32 master, which is the last state
+# the same rules for narrow weights with a float32 master, which is the last state
 for _name in ("sgd_update", "sgd_mom_update", "nag_mom_update"):
     _prop = ROWS[_name]
     register_operator(f"mp_{_name}", type(f"MP{_prop.__name__}", (_prop,), {

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tests.bfloat16 import as_type
+
 TOLERANCE = {"float16": (4e-3, 4e-3), "float32": (2e-5, 2e-6), "float64": (1e-10, 1e-12)}
 
 
@@ -15,7 +17,7 @@ class Input:
 
     `domain` is (low, high) for uniform values, a callable ``f(rng, shape) -> array``, or an array
     itself. `dtype` None means the dtype under test; a fixed one is for labels and indices. `wide`
-    means float32 where the dtype under test is float16.
+    means float32 where the dtype under test is float16 or bfloat16.
     """
 
     shape: tuple
@@ -25,14 +27,15 @@ class Input:
 
     def make(self, rng, dtype):
         """The array for one run, C-contiguous."""
-        dtype = self.dtype or ("float32" if self.wide and dtype == "float16" else dtype)
+        wide = self.wide and dtype in ("float16", "bfloat16")
+        dtype = self.dtype or ("float32" if wide else dtype)
         if callable(self.domain):
             values = self.domain(rng, self.shape)
         elif isinstance(self.domain, tuple):
             values = rng.uniform(*self.domain, self.shape)
         else:
             values = np.asarray(self.domain).reshape(self.shape)
-        return np.ascontiguousarray(np.asarray(values).astype(dtype)).reshape(self.shape)
+        return np.ascontiguousarray(as_type(np.asarray(values), dtype)).reshape(self.shape)
 
 
 @dataclass

@@ -9,7 +9,7 @@ With a layout such as NHWC the second axis of data, weight and out is their last
 from ....base.errors import ArgumentError, ShapeError
 from ....kernels.conv import onednn
 from ..._base import register_operator
-from ...checks.dtypes import require_float_cpu
+from ...checks.dtypes import FLOATS, require_float_cpu
 from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
 from ...property import OperatorProperty, ResourceRequest
@@ -138,7 +138,7 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
         return self.forward_resource(in_shapes)
 
     def create_operator(self, ctx, in_shapes, in_types):
-        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        require_float_cpu(self, ctx, self.list_arguments(), in_types, (*FLOATS, "bfloat16"))
         return in_layout(self, in_shapes, in_types)
 
     def desc(self, in_shapes, in_types, **more):

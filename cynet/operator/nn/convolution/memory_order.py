@@ -35,6 +35,11 @@ class ConvHooks:
     def algorithms(self, prop, in_shapes, in_types):
         return select.choices(prop.desc(in_shapes, in_types))
 
+    def takes_bfloat16(self, prop, in_shapes, in_types):
+        return set(in_types) == {"bfloat16"} and (
+            prop.desc(in_shapes, in_types).dtype == "bfloat16"
+        )
+
 
 class ChannelsLastHooks(ConvHooks):
     """Hooks of a ChannelsLast."""

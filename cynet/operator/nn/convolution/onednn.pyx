@@ -1,15 +1,15 @@
 # cython: wraparound=True
-"""Convolution of channels-last float32 data by oneDNN, with an activation folded in.
+"""Convolution of channels-last data by oneDNN, with an activation folded in.
 
 out = act(bias + data * weight); sizes are those of a ConvDesc (select.py), data and out (N, C,
-*size) in channels-last order. A weight is brought into the order that the primitive reads at every
+*size) in channels-last order; in bfloat16 also row-major, which the primitive reorders. A weight is brought into the order that the primitive reads at every
 run, or comes prepacked.
 """
 
 from libc.stdint cimport int64_t
 
 from ...._resource cimport get_space
-from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
+from ...._typedefs cimport TBlob, kAddTo, kNullOp
 from ....kernels.elementwise.elementwise cimport Kernel, run_unary
 from ....kernels.conv.onednn cimport ReorderedPrimitive, Primitive
 from ....kernels.parallel cimport threads_for
@@ -23,6 +23,7 @@ from ..fused_activation cimport FoldedActivation, aligned_floats
 
 from math import prod
 
+from ....base.dtype import dtype_flag
 from ....kernels.conv.onednn import Convolution
 
 
@@ -39,7 +40,7 @@ def primitives(desc):
     data, weight, out = sizes
     if desc.groups > 1:
         weight = (desc.groups, weight[0] // desc.groups, *weight[1:])
-    return Convolution(data, weight, out, *window, bias)
+    return Convolution(data, weight, out, *window, bias, desc.dtype, desc.channels_last)
 
 
 cdef class ReorderWeight(Operator):
@@ -72,11 +73,11 @@ cdef class OnednnConvolution(Operator):
     def __init__(self, desc, prop, scatters, by_channel):
         self.stateful = True
         self.has_bias, self.sums = not prop.no_bias, prop.sums
-        self.add = find_unary(b"identity", kFloat32, True)
+        self.add = find_unary(b"identity", dtype_flag(desc.dtype), True)
         self.out_size, self.data_size = prod(desc.out), prod(desc.data)
         self.filters = desc.filters
         self.weight_size = desc.filters * (desc.channels // desc.groups) * desc.taps
-        self.activation = FoldedActivation(prop, self.out_size)
+        self.activation = FoldedActivation(prop, self.out_size, desc.dtype)
         self.scatters, self.by_channel = scatters, by_channel
         if scatters or by_channel:
             self.window = shape_of(desc)

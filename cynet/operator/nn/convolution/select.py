@@ -7,6 +7,7 @@ choose a memory order and prepack weights, and `Executor.debug_str`.
 from math import prod
 from typing import NamedTuple
 
+from ....base.dtype import is_narrow
 from ....kernels.conv import onednn
 from ....kernels.gemm.blas import check_sizes
 from ....kernels.isa.dispatch import cpu_capability
@@ -73,7 +74,7 @@ def describe(prop, data, out, pad, in_types, **more):
         *prop.window[:2],
         tuple(pad),
         prop.num_group,
-        "float32" if in_types[0] == "float16" else in_types[0],
+        _computed(in_types[0], **more),
         not prop.no_bias,
         library=onednn.available(),
         **more,
@@ -82,6 +83,12 @@ def describe(prop, data, out, pad, in_types, **more):
         last = desc._replace(channels_last=True)
         return desc if ALGORITHMS.choose(last) is None else last
     return desc
+
+
+def _computed(dtype, transposed=False, **_):
+    """The dtype of the kernels for arrays of `dtype`."""
+    native = dtype == "bfloat16" and not transposed and onednn.takes_bfloat16()
+    return "float32" if is_narrow(dtype) and not native else dtype
 
 
 class PackWeight(OperatorProperty):
@@ -138,6 +145,11 @@ def _is_exact(desc):
 
 def _last(desc):
     return desc.channels_last and _is_single(desc)
+
+
+def _by_library(desc):
+    """Whether oneDNN has the gradients."""
+    return _last(desc) or desc.dtype == "bfloat16"
 
 
 def _is_product(desc):
@@ -274,7 +286,7 @@ ALGORITHMS = Algorithms(
     Algorithm("gemm", _is_product, _gemm_cycles, _gemm, _pack_for_gemm),
     Algorithm(
         "onednn",
-        lambda desc: _last(desc) and not (desc.transposed and desc.packed),
+        lambda desc: _by_library(desc) and not (desc.transposed and desc.packed),
         cost.direct_cycles,
         _onednn,
         _pack_for_onednn,
@@ -299,21 +311,26 @@ ALGORITHMS = Algorithms(
     ),
     # windows of row-major data, which the product reads in place
     Algorithm("implicit_gemm", _is_row_gemm, cost.implicit_gemm_cycles, _unrolled(True)),
-    # unrolled windows, which serve every shape and dtype
-    Algorithm("im2col", lambda desc: not desc.channels_last, cost.direct_cycles, _unrolled(False)),
+    # unrolled windows, which serve every shape
+    Algorithm(
+        "im2col",
+        lambda desc: not desc.channels_last and desc.dtype != "bfloat16",
+        cost.direct_cycles,
+        _unrolled(False),
+    ),
     names=["by_channel"],
 )
 # What computes a gradient of a convolution that is oneDNN's.
 GRADIENT_OF_DATA = Algorithms(
     SETTING,
     Algorithm("scatter", _is_scattered, cost.scatter_cycles),
-    Algorithm("onednn", _last, cost.direct_cycles),
+    Algorithm("onednn", _by_library, cost.direct_cycles),
     names=ALGORITHMS.names,
 )
 GRADIENT_OF_WEIGHT = Algorithms(
     SETTING,
     Algorithm("by_channel", _is_by_channel, cost.direct_cycles),
-    Algorithm("onednn", _last, cost.direct_cycles),
+    Algorithm("onednn", _by_library, cost.direct_cycles),
     names=ALGORITHMS.names,
 )
 

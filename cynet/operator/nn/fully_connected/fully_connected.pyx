@@ -6,7 +6,7 @@ from math import prod
 from ....base.errors import ShapeError
 from ....kernels.conv import onednn
 from ..._base import register_operator
-from ...checks.dtypes import require_float_cpu
+from ...checks.dtypes import FLOATS, require_float_cpu
 from ...parameters import Bool, Int
 from ...products import is_own
 from ...property import OperatorProperty, ResourceRequest
@@ -27,6 +27,9 @@ class FullyConnectedHooks(FoldsActivationHooks):
 
     def algorithms(self, prop, in_shapes, in_types):
         return select.choices(select.describe(prop, in_shapes, in_types))
+
+    def takes_bfloat16(self, prop, in_shapes, in_types):
+        return set(in_types) == {"bfloat16"} and onednn.takes_bfloat16()
 
 
 class FullyConnectedProperty(FoldsActivation, OperatorProperty):
@@ -90,7 +93,7 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
         return data[0] if self.flatten else prod(data[:-1])
 
     def create_operator(self, ctx, in_shapes, in_types):
-        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+        require_float_cpu(self, ctx, self.list_arguments(), in_types, (*FLOATS, "bfloat16"))
         return select.create(select.describe(self, in_shapes, in_types), self)
 
 

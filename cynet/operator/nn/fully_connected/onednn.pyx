@@ -1,10 +1,11 @@
 # cython: wraparound=True
-"""FullyConnected in float32 by oneDNN's matrix products, with an activation folded in.
+"""FullyConnected in float32 or bfloat16 by oneDNN's matrix products, with an activation folded in.
 
 out = act(data weight^T + bias); data (N, K), weight (M, K), bias (M,), out (N, M).
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
+from libcpp.vector cimport vector
 
 from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kNullOp
@@ -18,23 +19,30 @@ cdef enum:
     FORWARD = 0
     DATA = 1
     WEIGHT = 2
+    BIAS = 3
+    ONE = 0x3F80  # in bfloat16
 
 
 cdef class MatmulFullyConnected(Operator):
-    """Three products, each made for writing or adding when it is first run."""
+    """Three products, each made for writing or adding when it is first run; in bfloat16 a fourth one,
+    of ones and the output's gradient, is that of the bias."""
 
     cdef int64_t rows, units, hidden
     cdef bint has_bias
     cdef object act_type
     cdef FoldedActivation activation
-    cdef void* products[3][2]  # by kind and whether it adds: a Primitive that `_made` holds
+    cdef str dtype
+    cdef vector[uint16_t] ones  # in bfloat16: one for each row
+    cdef void* products[4][2]  # by kind and whether it adds: a Primitive that `_made` holds
     cdef list _made
 
-    def __init__(self, prop, rows, units, hidden):
-        self.stateful = True
+    def __init__(self, prop, rows, units, hidden, dtype="float32"):
+        self.stateful, self.dtype = True, dtype
         self.rows, self.units, self.hidden = rows, units, hidden
         self.has_bias, self.act_type, self._made = not prop.no_bias, prop.activation, []
-        self.activation = FoldedActivation(prop, rows * hidden)
+        self.activation = FoldedActivation(prop, rows * hidden, dtype)
+        if self.has_bias and dtype == "bfloat16":
+            self.ones.assign(<size_t>self.rows, <uint16_t>ONE)
         self._make(FORWARD, prop.sums)
 
     cdef void* _product(self, int kind, bint add) except NULL nogil:
@@ -48,16 +56,22 @@ cdef class MatmulFullyConnected(Operator):
         cdef Primitive made
         bias = activation = None
         if kind == FORWARD:
-            a, b, c = _matrix(n, k), _matrix(k, m, True), _matrix(n, m)
-            bias, activation = _matrix(1, m) if self.has_bias else None, self.act_type
+            a, b, c = self._matrix(n, k), self._matrix(k, m, True), self._matrix(n, m)
+            bias, activation = self._matrix(1, m) if self.has_bias else None, self.act_type
         elif kind == DATA:
-            a, b, c = _matrix(n, m), _matrix(m, k), _matrix(n, k)
+            a, b, c = self._matrix(n, m), self._matrix(m, k), self._matrix(n, k)
+        elif kind == WEIGHT:
+            a, b, c = self._matrix(m, n, True), self._matrix(n, k), self._matrix(m, k)
         else:
-            a, b, c = _matrix(m, n, True), _matrix(n, k), _matrix(m, k)
+            a, b, c = self._matrix(1, n), self._matrix(n, m), self._matrix(1, m)
         made = matmul(a, b, c, bias, activation, add)
         self._made.append(made)
         self.products[kind][add] = <void*>made
         return 0
+
+    cdef Layout _matrix(self, int64_t rows, int64_t columns, bint transposed=False):
+        cdef list strides = [1, rows] if transposed else [columns, 1]
+        return Layout((rows, columns), strides, self.dtype)
 
     cdef int _run(self, OpContext* ctx, int kind, bint add, void** tensors,
                   size_t kept) except -1 nogil:
@@ -89,16 +103,19 @@ cdef class MatmulFullyConnected(Operator):
         cdef void* space = NULL
         cdef int kind
         if kept:
-            for kind in range(DATA, WEIGHT + 1):  # once for all: growing the space would move it
-                if req[kind - DATA] != kNullOp:
+            for kind in range(DATA, BIAS + 1 if self.ones.size() else BIAS):
+                if req[kind - DATA] != kNullOp:  # once for all: growing the space would move it
                     need = max(need, kept + (<Primitive>self._product(
                         kind, req[kind - DATA] == kAddTo)).scratch_bytes)
             space = get_space(&ctx.requested[0], need)
-        if self.has_bias and req[2] != kNullOp:
+        if self.has_bias and req[2] != kNullOp and self.ones.empty():
             grad = self.activation.gradient_and_sums(grad, out_data[0].data, space, self.hidden,
                                                      <float*>in_grad[2].data, req[2] == kAddTo)
         else:
             grad = self.activation.gradient(grad, out_data[0].data, space)
+        if self.has_bias and req[2] != kNullOp and not self.ones.empty():
+            tensors[0], tensors[1], tensors[2] = self.ones.data(), grad, in_grad[2].data
+            self._run(ctx, BIAS, req[2] == kAddTo, tensors, kept)
         if req[1] != kNullOp:
             tensors[0], tensors[1], tensors[2] = grad, in_data[0].data, in_grad[1].data
             self._run(ctx, WEIGHT, req[1] == kAddTo, tensors, kept)
@@ -106,8 +123,3 @@ cdef class MatmulFullyConnected(Operator):
             tensors[0], tensors[1], tensors[2] = grad, in_data[1].data, in_grad[0].data
             self._run(ctx, DATA, req[0] == kAddTo, tensors, kept)
         return 0
-
-
-cdef Layout _matrix(int64_t rows, int64_t columns, bint transposed=False):
-    cdef list strides = [1, rows] if transposed else [columns, 1]
-    return Layout((rows, columns), strides)

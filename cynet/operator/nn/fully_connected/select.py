@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ....base.dtype import is_narrow
 from ....kernels.conv import onednn
 from ....kernels.gemm.blas import check_sizes
 from ...algorithms import Algorithm, Algorithms
@@ -41,7 +42,9 @@ class LayerDesc(NamedTuple):
 def describe(prop, in_shapes, in_types):
     """The LayerDesc of a FullyConnected of arrays of these shapes and types."""
     rows, units = prop.rows(in_shapes[0]), in_shapes[1][1]
-    dtype = "float32" if in_types[0] == "float16" else in_types[0]
+    dtype = in_types[0]
+    if is_narrow(dtype) and not (dtype == "bfloat16" and onednn.takes_bfloat16()):
+        dtype = "float32"  # between conversions
     product = layer_products(rows, units, prop.num_hidden, dtype)["forward"]
     return LayerDesc(product, prop.activation, onednn.available())
 
@@ -56,6 +59,10 @@ def _own(algorithm):
     )
 
 
+def _is_bfloat16(desc):
+    return desc.product.dtype == "bfloat16"
+
+
 def _blas(desc, prop):
     check_sizes(f"operator {prop.op_name}", *desc.sizes)
     return BlasFullyConnected(prop, *desc.sizes)
@@ -66,15 +73,15 @@ ALGORITHMS = Algorithms(
     *map(_own, OWN_ALGORITHMS),
     Algorithm(
         "blas",
-        lambda desc: desc.activation is None,
+        lambda desc: desc.activation is None and not _is_bfloat16(desc),
         lambda desc: library_cycles(desc.product) + desc.product.work * BLAS,
         _blas,
     ),
     Algorithm(
         "onednn",
-        lambda desc: desc.library and is_single(desc.product),
+        lambda desc: desc.library and (is_single(desc.product) or _is_bfloat16(desc)),
         lambda desc: library_cycles(desc.product) + CALL,
-        lambda desc, prop: MatmulFullyConnected(prop, *desc.sizes),
+        lambda desc, prop: MatmulFullyConnected(prop, *desc.sizes, desc.product.dtype),
     ),
 )
 
