@@ -10,6 +10,8 @@ import pytest
 import cynet as mx
 from cynet.base.dtype import FLAGS
 
+NUMPYS = [name for name in FLAGS if name != "bfloat16"]  # dtypes that NumPy has, too
+
 
 def test_walk_through():
     """NDArray basics of the MXNet tutorials: make, compute, read, overwrite in place."""
@@ -235,8 +237,8 @@ def test_copies_are_equal_and_apart(dtype, rng):
         a.copyto("cpu")
 
 
-@pytest.mark.parametrize("source", FLAGS)
-@pytest.mark.parametrize("target", FLAGS)
+@pytest.mark.parametrize("source", NUMPYS)
+@pytest.mark.parametrize("target", NUMPYS)
 def test_astype_agrees_with_numpy(source, target, rng):
     values = rng.integers(0, 100, (3, 5)).astype(source)
     got = mx.nd.array(values, dtype=source).astype(target)

@@ -259,9 +259,10 @@ def test_a_graph(rng, is_train):
             found += places.values()
         assert {name_of(each.dtype) for each in found} == {dtype}
         results.append([each.asnumpy() for each in found])
-    for wide, narrow in zip(*results):
-        off = np.abs(wide - narrow) / np.abs(wide).max()  # a maximum may be that of another pixel
-        assert off.mean() <= 0.01 and np.quantile(off, 0.95) <= 0.03
+    off = [np.abs(a - b) / np.abs(a).max() for a, b in zip(*results)]
+    assert off[0].max() <= 0.04  # of the output
+    # where a relu or a maximum is that of another pixel, a gradient goes elsewhere
+    assert all(each.mean() <= 0.06 for each in off), [each.mean() for each in off]
 
 
 ELSEWHERE = """
