@@ -158,9 +158,9 @@ def add_n(*data: NDArray | Sequence[NDArray], num_args: int = ..., out: NDArray 
 def all_finite(data: NDArray, init_output: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """1 where all elements are finite, else 0: an array (1,) of float32."""
 def amp_cast(data: NDArray, dtype: DTypeLike, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """The input in another dtype where it is float16 or float32, else as it is; as automatic mixed precision inserts it."""
+    """The input in another dtype where it is bfloat16, float16 or float32, else as it is; as automatic mixed precision inserts it."""
 def amp_multicast(*data: NDArray | Sequence[NDArray], cast_narrow: bool = False, num_outputs: int = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
-    """Inputs of float16 and float32 in one dtype, the wider that is there; others as they are."""
+    """Inputs of bfloat16, float16 and float32 in one dtype, the wider that is there; others as they are. bfloat16 and float16 beside each other become float32."""
 def arccos(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Inverse cosine of each element, within [0, pi]."""
 def arccosh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -247,8 +247,8 @@ cdef class JoinedUpdate(UpdateStep):
     states : list
         For each weight None, an NDArray or a tuple of NDArrays.
     multi_precision : bool
-        The state of a float16 or bfloat16 weight is a pair: a float32 copy of the weight, which is updated and
-        from which the weight is rounded, and what the rule remembers of that copy.
+        The state of a float16 or bfloat16 weight is a pair: a float32 copy of the weight, which is
+        updated and from which the weight is rounded, and what the rule remembers of that copy.
     """
 
     def __cinit__(self):

@@ -133,9 +133,9 @@ def add_n(*data: Symbol | Sequence[Symbol], num_args: int = ..., name: str | Non
 def all_finite(data: Symbol | None = None, init_output: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """1 where all elements are finite, else 0: an array (1,) of float32."""
 def amp_cast(data: Symbol | None = None, dtype: DTypeLike = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    """The input in another dtype where it is float16 or float32, else as it is; as automatic mixed precision inserts it."""
+    """The input in another dtype where it is bfloat16, float16 or float32, else as it is; as automatic mixed precision inserts it."""
 def amp_multicast(*data: Symbol | Sequence[Symbol], cast_narrow: bool = False, num_outputs: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    """Inputs of float16 and float32 in one dtype, the wider that is there; others as they are."""
+    """Inputs of bfloat16, float16 and float32 in one dtype, the wider that is there; others as they are. bfloat16 and float16 beside each other become float32."""
 def arccos(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Inverse cosine of each element, within [0, pi]."""
 def arccosh(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

@@ -50,7 +50,9 @@ class NDArray:
     def wait_to_write(self) -> None:
         """Wait until everything that reads or writes this array is done."""
     def asnumpy(self) -> NumpyArray:
-        """A copy as a NumPy array; waits for pending writes."""
+        """A copy as a NumPy array, of bfloat16 one of float32; waits for pending writes."""
+    def host_copy(self) -> NumpyArray:
+        """`asnumpy`, but for bfloat16: an array of its dtype, which holds the bits."""
     def asscalar(self) -> Any:
         """The one element, as a NumPy scalar of the array's dtype."""
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumpyArray: ...

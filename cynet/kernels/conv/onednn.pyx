@@ -7,7 +7,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 
 from ..._typedefs cimport kBfloat16, kFloat32
-from ..elementwise.elementwise cimport Kernel, run_unary
+from ..elementwise.elementwise cimport run_unary
 from ..elementwise.unary cimport find_unary
 from ..parallel cimport gang_can_run, gang_size, lend_team_to, threads_for
 

@@ -1,6 +1,6 @@
 # cython: wraparound=True
-"""Matrix products of one shape, one or a stack of them, in bfloat16 by oneDNN: float32 sums, rounded
-once. What is computed is said in matmul.pyx."""
+"""Matrix products of one shape, one or a stack of them, in bfloat16 by oneDNN: float32 sums,
+rounded once. What is computed is said in matmul.pyx."""
 
 from libc.stdint cimport int64_t
 

@@ -2,8 +2,8 @@
 """Convolution of channels-last data by oneDNN, with an activation folded in.
 
 out = act(bias + data * weight); sizes are those of a ConvDesc (select.py), data and out (N, C,
-*size) in channels-last order; in bfloat16 also row-major, which the primitive reorders. A weight is brought into the order that the primitive reads at every
-run, or comes prepacked.
+*size) in channels-last order; in bfloat16 also row-major, which the primitive reorders. A weight is
+brought into the order that the primitive reads at every run, or comes prepacked.
 """
 
 from libc.stdint cimport int64_t

@@ -24,7 +24,7 @@ cdef enum:
 
 
 cdef class MatmulFullyConnected(Operator):
-    """Three products, each made for writing or adding when it is first run; in bfloat16 a fourth one,
+    """Three products, each made for writing or adding when it is first run; in bfloat16 a fourth,
     of ones and the output's gradient, is that of the bias."""
 
     cdef int64_t rows, units, hidden
