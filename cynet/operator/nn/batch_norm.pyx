@@ -98,7 +98,7 @@ class BatchNormProperty(OperatorProperty):
         data = in_types[0] or out_types[0]
         others = [*in_types[1:], *out_types[1:]]
         known = next((t for t in others if t is not None), None)
-        if data is None and known not in (None, "float32"):  # float32 stands beside narrow ones, too
+        if data is None and known not in (None, "float32"):  # float32 is beside narrow ones, too
             data = known
         kind = known if data is None else "float32" if data in NARROW else data
         if out_types[0] not in (None, data) or any(t not in (None, kind) for t in others):
