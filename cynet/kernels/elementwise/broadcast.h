@@ -286,10 +286,99 @@ inline void grad_all(int threads, const Kernel& k, const void* g, int sg, const 
   });
 }
 
+// Runs shorter than SHORT cost more in calls than in arithmetic, as those of pixels (H, W, 3) less a
+// mean (3,) do. Operands whose elements do not follow each other are then laid out in chunks first.
+enum { SHORT = 64 };
+
+// One operand of a space, in the space's flat order.
+class Flat {
+ public:
+  Flat(const Space& s, int operand, const void* data, int64_t size) : data_(data), size_(size) {
+    own_.ndim = s.ndim;
+    own_.operands = 1;
+    for (int i = 0; i < s.ndim; ++i) {
+      own_.shape[i] = s.shape[i];
+      own_.stride[0][i] = s.stride[operand][i];
+    }
+    collapse(&own_);
+    in_place_ = own_.ndim == 1 && own_.stride[0][0] <= 1;
+    if (own_.ndim == 2 && own_.stride[0][0] == 0) period_ = own_.shape[1];
+  }
+
+  int stride() const { return in_place_ ? static_cast<int>(own_.stride[0][0]) : 1; }
+
+  // Elements [begin, end), where they lie or in the chunk; parts begin at multiples of `each`.
+  const void* part(int64_t begin, int64_t end, int64_t each, Chunk* chunk) {
+    if (in_place_) return at(data_, begin * own_.stride[0][0], size_);
+    if (end - begin > laid_) {
+      switch (size_) {
+        case 1:
+          lay_out<uint8_t>(begin, end, chunk);
+          break;
+        case 2:
+          lay_out<uint16_t>(begin, end, chunk);
+          break;
+        case 4:
+          lay_out<uint32_t>(begin, end, chunk);
+          break;
+        default:
+          lay_out<uint64_t>(begin, end, chunk);
+      }
+      if (period_ && each % period_ == 0) laid_ = end - begin;  // every part is the same
+    }
+    return chunk->bytes;
+  }
+
+ private:
+  template <typename T>
+  void lay_out(int64_t begin, int64_t end, Chunk* chunk) const {
+    T* to = reinterpret_cast<T*>(chunk->bytes);
+    const int64_t stride = own_.stride[0][own_.ndim - 1];
+    for_runs(own_, begin, end, [&](const int64_t* offset, int64_t n) {
+      const T* from = static_cast<const T*>(data_) + offset[0];
+      for (int64_t i = 0; i < n; ++i) to[i] = from[i * stride];
+      to += n;
+    });
+  }
+
+  Space own_;
+  const void* data_;
+  int64_t size_, period_ = 0, laid_ = 0;
+  bool in_place_;
+};
+
+// Whether a space is walked in parts of each_part elements. Its first operand, the output, is read
+// and written where it lies.
+inline bool in_parts(const Space& s) {
+  const int last = s.ndim - 1;
+  int64_t size = 1;
+  if (s.shape[last] >= SHORT || last == 0 || s.size < 4 * SHORT) return false;
+  for (int i = last; i >= 0; size *= s.shape[i--])
+    if (s.stride[0][i] != size) return false;
+  return true;
+}
+
+inline int64_t each_part(const Space& s) {
+  return CHUNK / s.shape[s.ndim - 1] * s.shape[s.ndim - 1];
+}
+
 // The space's operands: out, a, b. The last axis of a collapsed space has stride 0 or 1 in each.
 inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const void* a,
                              const void* b, void* out) {
   const int64_t size = element_size(k.dtype);
+  if (in_parts(s)) {
+    const int64_t each = each_part(s);
+    parallel_for(threads, (s.size + each - 1) / each, [=, &k, &s](int64_t first, int64_t past) {
+      Flat fa(s, 1, a, size), fb(s, 2, b, size);
+      Chunk ca, cb;
+      for (int64_t i = first * each; i < past * each && i < s.size; i += each) {
+        const int64_t end = i + each < s.size ? i + each : s.size;
+        binary_run(k, fa.part(i, end, each, &ca), fa.stride(), fb.part(i, end, each, &cb),
+                   fb.stride(), at(out, i, size), end - i);
+      }
+    });
+    return;
+  }
   const int last = s.ndim - 1;
   const int sa = s.stride[1][last] != 0, sb = s.stride[2][last] != 0;
   parallel_for(threads, s.size, [=, &k, &s](int64_t begin, int64_t end) {
@@ -304,6 +393,19 @@ inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const
 inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const void* g,
                            const void* a, const void* b, void* out) {
   const int64_t size = element_size(k.dtype);
+  if (in_parts(s)) {
+    const int64_t each = each_part(s);
+    parallel_for(threads, (s.size + each - 1) / each, [=, &k, &s](int64_t first, int64_t past) {
+      Flat fg(s, 1, g, size), fa(s, 2, a, size), fb(s, 3, b, size);
+      Chunk cg, ca, cb;
+      for (int64_t i = first * each; i < past * each && i < s.size; i += each) {
+        const int64_t end = i + each < s.size ? i + each : s.size;
+        grad_run(k, fg.part(i, end, each, &cg), fg.stride(), fa.part(i, end, each, &ca),
+                 fa.stride(), fb.part(i, end, each, &cb), fb.stride(), at(out, i, size), end - i);
+      }
+    });
+    return;
+  }
   const int last = s.ndim - 1;
   const int sg = s.stride[1][last] != 0, sa = s.stride[2][last] != 0, sb = s.stride[3][last] != 0;
   parallel_for(threads, s.size, [=, &k, &s](int64_t begin, int64_t end) {

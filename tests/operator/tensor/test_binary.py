@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cynet.base.errors import ArgumentError, ShapeError
+from cynet.kernels.parallel import set_num_threads
 from tests.operator.direct import call, gradients
 
 
@@ -52,6 +53,42 @@ def test_large_broadcast(dtype, rng):
     b = rng.integers(0, 9, (5, 1)).astype(dtype)
     np.testing.assert_array_equal(call("broadcast_add", a, b), a + b)
     assert gradients("broadcast_add", [np.ones((300, 5, 70), dtype)], a, b)[0].min() == 5
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "int64"])
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((500, 7, 3), (3,)),
+        ((500, 7, 3), (500, 7, 1)),
+        ((90, 5, 8), (5, 1)),
+        ((700, 5), (700, 1)),
+        ((1, 7, 3), (300, 1, 3)),
+        ((60, 1, 37), (1, 3, 37)),
+        ((41, 1, 2, 9), (1, 7, 1, 9)),
+        ((150, 1, 3), (150, 3, 1)),
+    ],
+)
+def test_short_rows(shapes, dtype, rng):
+    """Rows of a few elements are laid out in chunks; no number of threads changes a bit."""
+    a, b = (rng.integers(1, 9, s).astype(dtype) for s in shapes)
+    whole = call("broadcast_mul", a, b)
+    np.testing.assert_array_equal(whole, a * b)
+    np.testing.assert_array_equal(call("broadcast_lesser", a, b), (a < b).astype(dtype))
+    if a.dtype.kind != "f":
+        return
+    g = rng.integers(-9, 9, whole.shape).astype(dtype)
+    found = [call("broadcast_power", a, b), *gradients("broadcast_div", [g], a, b)]
+    limit = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-12}[dtype]
+    scale = np.abs(fold(g / b, a)).max()
+    np.testing.assert_allclose(found[1], fold(g / b.astype("d"), a), rtol=limit, atol=limit * scale)
+    before = set_num_threads(3, beyond_cores=True)
+    try:
+        again = [call("broadcast_power", a, b), *gradients("broadcast_div", [g], a, b)]
+    finally:
+        set_num_threads(before, beyond_cores=True)
+    for one, other in zip(found, again):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_shapes_that_do_not_fit():
