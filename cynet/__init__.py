@@ -38,6 +38,7 @@ from . import random as rnd
 from . import executor_manager, model, module  # floor 7
 from . import module as mod
 from . import libinfo
+from .libinfo import __version__ as __version__
 
 if TYPE_CHECKING:  # imported when it is first used: see libinfo.py
     from . import contrib, gluon, image, log, misc, onnx, profiler, recordio, rnn, runtime, util
@@ -107,4 +108,3 @@ __all__ = [
     "viz",
     "waitall",
 ]
-__version__ = "0.1.0"

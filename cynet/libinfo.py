@@ -13,6 +13,7 @@ from types import ModuleType
 
 from .base.errors import NotFoundError
 
+__version__ = "0.1.0"
 _PACKAGE = __name__.partition(".")[0]
 # what is imported when it is first asked for
 _LATER = {

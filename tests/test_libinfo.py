@@ -89,3 +89,7 @@ for path in ("", "io", "contrib"):
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="did you mean gluon"):
         mx.gluno  # noqa: B018
+
+
+def test_version():
+    assert mx.libinfo.__version__ == mx.__version__

@@ -92,7 +92,7 @@ def _root():
     vars(root).update({k: v for k, v in vars(package).items() if k not in own})
     root.__path__ = []  # a package; the finder knows its modules
     root.__file__ = package.__file__
-    root.__version__ = _VERSION
+    root.__version__ = package.libinfo.__version__ = _VERSION
     root.__getattr__ = lambda name: getattr(package, name)
     return root
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from ..base.files import read_file
 from ..base.guard import PER_BATCH, guarded
 from ..io import DataBatch, DataDesc, DataIter
 from ..ndarray import NDArray
+from ..recordio import MXIndexedRecordIO, MXRecordIO
 from .augment import CreateAugmenter, applied, checked_shape
 from .codec import decoded_rgb
 from .geometry import imdecode, pixels
@@ -78,6 +81,13 @@ class ImageIter(DataIter):
     **kwargs
         Of :func:`CreateAugmenter`.
 
+    Attributes
+    ----------
+    num_image : int
+        Images of this part.
+    imgrec, imgidx, imglist, path_root
+        Where they come from.
+
     Raises
     ------
     FormatError
@@ -121,7 +131,8 @@ class ImageIter(DataIter):
         self.label_width = label_width
         self.skip_damaged, self.skipped = skip_damaged, 0
         self.shuffle, self.last_batch_handle = shuffle, last_batch_handle
-        self._root = path_root
+        self.path_root, self._index = path_root, path_imgidx
+        self._listed: dict[Any, Any] | None = None  # number to (label, path)
         self._source = self._opened(path_imgrec, path_imgidx, path_imglist, imglist, path_root)
         if num_parts == 1 and part_index == 0:
             self.seq = list(range(len(self._source)))
@@ -129,6 +140,7 @@ class ImageIter(DataIter):
             self.seq = list(part(len(self._source), part_index, num_parts))
         if not self.seq:
             raise FormatError(f"there are no images for part {part_index} of {num_parts}")
+        self.num_image = len(self.seq)
         if aug_list is None:
             self.auglist = self._created(self.data_shape, kwargs)
         elif kwargs:
@@ -143,18 +155,42 @@ class ImageIter(DataIter):
         self.reset()
 
     def _opened(self, path_imgrec, path_imgidx, path_imglist, imglist, path_root):
+        if path_imglist is not None:
+            self._listed = read_list(path_imglist)
         if path_imgrec is not None:
-            labels = None
-            if path_imglist is not None:
-                labels = {number: each[0] for number, each in read_list(path_imglist).items()}
+            labels = self._listed and {number: each[0] for number, each in self._listed.items()}
             return RecordSource(
                 path_imgrec, path_imgidx, labels, self._skip if self.skip_damaged else None
             )
-        if path_imglist is not None:
-            return FileSource(list(read_list(path_imglist).values()), path_root)
-        if imglist is None:
-            raise ArgumentError("images come from path_imgrec, path_imglist or imglist")
-        return FileSource(listed(imglist), path_root)
+        if self._listed is None:
+            if imglist is None:
+                raise ArgumentError("images come from path_imgrec, path_imglist or imglist")
+            self._listed = {str(i): each for i, each in enumerate(listed(imglist), 1)}
+        return FileSource(list(self._listed.values()), path_root)
+
+    # MXNet's attributes; scripts and subclasses may put others in their place
+    @cached_property
+    def imgrec(self) -> MXRecordIO | None:
+        """A reader of the records of its own, at their beginning; None without `path_imgrec`."""
+        if not isinstance(self._source, RecordSource):
+            return None
+        name = self._source.only_file()
+        if self._index is None:
+            return MXRecordIO(name, "r")
+        return MXIndexedRecordIO(os.fspath(self._index), name, "r")
+
+    @cached_property
+    def imgidx(self) -> list[int] | None:
+        """The keys of the index; None without one."""
+        return self._source.keys if isinstance(self._source, RecordSource) else None
+
+    @cached_property
+    def imglist(self) -> dict[Any, tuple[NDArray, str]] | None:
+        """Number to (label, path) of a list file; of a list in memory the numbers are ``"1"``,
+        ``"2"``, ...; None where there is no list."""
+        if self._listed is None:
+            return None
+        return {number: (nd.array(label), path) for number, (label, path) in self._listed.items()}
 
     def _created(self, data_shape, kwargs):
         return CreateAugmenter(data_shape, **kwargs)
@@ -317,7 +353,7 @@ class ImageIter(DataIter):
 
     def read_image(self, fname: FileName) -> bytes:
         """The bytes of a file below ``path_root``."""
-        return read_file(FileSource([(None, fname)], self._root).path(0))
+        return read_file(FileSource([(None, fname)], self.path_root).path(0))
 
     def augmentation_transform(self, data: NDArray) -> NDArray:
         """An image after all augmenters."""

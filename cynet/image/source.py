@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, StateError, shown
 from ..base.files import file_name, naming, opened, read_file
 from ..recordio.files import read_index
 from ..recordio.framing import RecordFile
@@ -53,10 +53,12 @@ class RecordSource:
     def __init__(self, path, index=None, labels=None, skipped=None):
         self.path = path
         self._files = [RecordFile(name) for name in record_files(path)]
+        self.keys = None  # those of the index
         if index is None:
             found = [np.fromiter(file.offsets(skipped), np.int64) for file in self._files]
         elif len(self._files) == 1:
-            found = [np.fromiter(read_index(index).values(), np.int64)]
+            read = read_index(index)
+            self.keys, found = list(read), [np.fromiter(read.values(), np.int64)]
         else:
             raise ArgumentError(
                 f"one index, {shown(index)}, for {len(self._files)} files of records"
@@ -67,6 +69,12 @@ class RecordSource:
 
     def __len__(self):
         return len(self._offsets)
+
+    def only_file(self):
+        """The name of the file of records; of several none can be read as one."""
+        if len(self._files) > 1:
+            raise StateError(f"{shown(self.path)} are {len(self._files)} files of records, not one")
+        return self._files[0].name
 
     def _place(self, number):
         """(file, offset) of a sample."""

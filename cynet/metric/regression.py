@@ -149,13 +149,14 @@ class PearsonCorrelation(EvalMetric):
 
     def reset(self) -> None:
         super().reset()
-        self._restart()
+        self.reset_micro()
 
     def reset_local(self) -> None:
         super().reset_local()
-        self._restart()
+        self.reset_micro()
 
-    def _restart(self):
+    def reset_micro(self) -> None:
+        """Forget the entries of ``'micro'``."""
         self._count = 0
         self._mean = np.zeros(2)
         self._scatter = np.zeros((2, 2))  # sums of products of deviations from the mean

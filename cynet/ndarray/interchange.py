@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
     from .ndarray import NDArray
 
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 _FREE, _TIMES = 64 << 20, 200  # a compressed file may hold that much, or that many times its size
 
 
@@ -86,15 +91,33 @@ def _read_npz(file, name):
             packed = sum(each.compress_size for each in archive.infolist())
             if size > max(_FREE, _TIMES * packed):
                 raise FormatError(f"{name}: {packed} bytes say that they hold {size}")
+            length = file.seek(0, io.SEEK_END)
+            if packed > length:  # zipfile takes memory for all that it is told of
+                raise FormatError(f"{name}: {length} bytes say that {packed} are packed in them")
             for each in archive.infolist():
                 data = archive.read(each)
                 key = each.filename.removesuffix(".npy")
-                values[key] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+                values[key] = _read_npy(data, f"{name}: array {shown(key)}")
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"{name}: {error}") from None
     return values
+
+
+def _read_npy(data, where):
+    """The array of a ``.npy`` file; one whose header asks for more than there is, is refused before
+    memory is taken for it."""
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADERS:
+        raise FormatError(f"{where}: version {version} of .npy is not read")
+    shape, _, dtype = _HEADERS[version](file)
+    asked, there = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
+    if asked > there and not dtype.hasobject:
+        raise FormatError(f"{where} of shape {shown(shape)} in {there} bytes")
+    file.seek(0)
+    return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def _array(value, key, name):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..base.compat import optional
-from ..base.errors import FormatError, UndefinedError
+from ..base.errors import FormatError, UndefinedError, shown
 from ..symbol import Variable
+from .shapes import Shapes
 
 IMPORTERS = {}  # kind of a node: function(reader, node) that gives its outputs as symbols
 _MOST = 1 << 20  # elements of a value that is computed when the file is read
@@ -99,13 +100,8 @@ class Reader:
         self.opset = max((o.version for o in model.opset_import if not o.domain), default=1)
         to_array = library.numpy_helper.to_array
         self._constants = {each.name: to_array(each) for each in graph.initializer}
-        self.params, self._symbols, self._shapes = {}, {}, {}
-        for each in (*graph.input, *graph.value_info, *graph.output):
-            if each.type.HasField("tensor_type") and each.type.tensor_type.HasField("shape"):
-                self._shapes[each.name] = tuple(
-                    d.dim_value if d.HasField("dim_value") else None
-                    for d in each.type.tensor_type.shape.dim
-                )
+        self.params, self._symbols = {}, {}
+        self._shapes = Shapes(library, model)
         for each in graph.input:
             if each.name not in self._constants:
                 self._symbols[each.name] = Variable(each.name)
@@ -118,14 +114,14 @@ class Reader:
         """The whole shape of a value, or None."""
         if name in self._constants:
             return self._constants[name].shape
-        found = self._shapes.get(name)
+        found = self._shapes.of(name)
         return None if found is None or None in found else found
 
     def rank(self, name):
         """How many axes a value has, or None."""
         if name in self._constants:
             return self._constants[name].ndim
-        found = self._shapes.get(name)
+        found = self._shapes.of(name)
         return None if found is None else len(found)
 
     def symbol(self, name):
@@ -153,8 +149,9 @@ class Reader:
         return self._symbols[name]
 
     def put(self, node, made):
-        """Note the outputs of a node."""
+        """Note the outputs of a node, and their shapes."""
         self._symbols.update(zip(node.outputs, made))
+        self._shapes.infer(node, self._constants)
 
     def fold(self, node):
         """Compute a node of constants, or a shape that the file tells; whether it was one."""
@@ -163,6 +160,9 @@ class Reader:
         if node.kind == "Constant":
             value = node.attributes.get("value")
             if value is not None:
+                if any(n < 0 for n in value.dims):  # NumPy would find a length for it
+                    node_shape = shown(list(value.dims))
+                    raise FormatError(f"import_model: '{node.name}' has the shape {node_shape}")
                 found = self.library.numpy_helper.to_array(value)
             else:
                 found = np.asarray(next(iter(node.attributes.values())))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..base.compat import optional
@@ -73,8 +72,6 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     """
     library, model = _load(model_file, "mx.onnx.import_model")
     _check_lengths(model.graph)
-    with suppress(Exception):  # a node of unknown kind is refused below, by its name
-        model = library.shape_inference.infer_shapes(model)
     try:
         reader = Reader(library, model)
     except Exception as error:  # a constant whose bytes do not fit its shape

@@ -14,6 +14,19 @@ from cynet.operator import OPERATORS
 MXNETS = json.loads(Path(__file__).parent.parent.joinpath("fixtures", "amp.json").read_text())
 
 
+def test_lists_under_mxnets_names():
+    from cynet.contrib.amp.lists import symbol_bf16, symbol_fp16
+
+    assert amp.list_lp16_ops() == symbol_fp16.FP16_FUNCS
+    assert "softmax" in symbol_fp16.FP32_FUNCS and "relu" in symbol_bf16.BF16_FP32_FUNCS
+    assert "BatchNorm" in symbol_bf16.BF16_USE_FP32_PARAMS
+    symbol_fp16.FP16_FUNCS.append("x")  # a copy
+    try:
+        assert "x" not in amp.list_lp16_ops()
+    finally:
+        symbol_fp16.FP16_FUNCS.remove("x")
+
+
 @pytest.fixture
 def on(monkeypatch):
     """amp.init, taken back afterwards."""

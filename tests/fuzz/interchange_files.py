@@ -146,7 +146,7 @@ def _change_onnx(rng, graph):
         each.data_type = int(rng.integers(0, 25))
     elif graph.initializer:
         each = graph.initializer[rng.integers(len(graph.initializer))]
-        if each.data_type == 7 and each.raw_data:
+        if each.data_type == 7 and len(each.raw_data) >= 8 and len(each.raw_data) % 8 == 0:
             values = np.frombuffer(each.raw_data, "int64").copy()
             values[rng.integers(len(values))] = number
             each.raw_data = values.tobytes()

@@ -87,6 +87,32 @@ def test_lists(folder):
         next(both)
 
 
+def test_where_images_come_from(folder):
+    """MXNet's attributes, for each kind of source."""
+    rec, idx, lst = (folder / f"images.{end}" for end in ("rec", "idx", "lst"))
+    plain = mx.image.ImageIter(3, (3, 8, 8), path_imgrec=rec)
+    assert plain.imgidx is None and plain.imglist is None and plain.path_root is None
+    assert mx.recordio.unpack(plain.imgrec.read())[0].label == 0
+    assert next(plain).label[0].asnumpy().tolist() == [0, 1, 2]  # two readers, two places
+    keyed = mx.image.ImageIter(
+        3, (3, 8, 8), 2, path_imgrec=rec, path_imgidx=idx, path_imglist=lst, num_parts=2
+    )
+    assert keyed.imgidx == list(range(7)) and keyed.num_image == 3
+    assert mx.recordio.unpack(keyed.imgrec.read_idx(5))[0].label == 5
+    label, path = keyed.imglist[2]
+    assert label.asnumpy().tolist() == [2.5, 4] and path == "2.png"
+    memory = mx.image.ImageIter(1, (3, 8, 8), imglist=[[3, "1.png"]], path_root=folder)
+    assert memory.imgrec is None and memory.path_root == folder and memory.num_image == 1
+    assert list(memory.imglist) == ["1"] and memory.imglist["1"][1] == "1.png"
+    boxes = mx.image.ImageDetIter(
+        2, (3, 8, 8), path_imgrec=folder / "boxes.rec", path_imgidx=folder / "boxes.idx"
+    )
+    assert boxes.imgidx == [0, 1, 2, 3] and boxes.num_image == 4
+    several = mx.image.ImageIter(2, (3, 8, 8), path_imgrec=f"{rec};{rec}")
+    with pytest.raises(mx.errors.StateError, match="are 2 files of records"):
+        several.imgrec  # noqa: B018  to read it is the test
+
+
 def test_augmenters_and_hooks(folder):
     options = {"rand_mirror": True, "mean": True, "resize": 20}
     random.seed(5)

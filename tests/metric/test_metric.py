@@ -219,3 +219,11 @@ def test_values_that_do_not_fit():
         mx.metric.TopKAccuracy(3).update([np.ones(2)], [np.ones((2, 2))])
     with pytest.raises(NotImplementedError):
         mx.metric.EvalMetric("bare").update([], [])
+
+
+def test_pearson_forgets_its_entries():
+    pearson = mx.metric.PearsonCorrelation(average="micro")
+    pearson.update([mx.nd.array([1, 2, 4, 3])], [mx.nd.array([1, 3, 3, 5])])
+    pearson.reset_micro()
+    pearson.update([mx.nd.array([1, 2, 3])], [mx.nd.array([3, 2, 1])])
+    assert pearson.get()[1] == pytest.approx(-1)

@@ -92,6 +92,19 @@ def test_no_pickles_and_no_bombs(tmp_path):
         archive.writestr("a.npy", b"\0" * (80 << 20))
     with pytest.raises(mx.MXNetError, match="say that they hold 83886080"):
         mx.nd.load(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.npy", b"\0" * 100)
+    whole = path.read_bytes()
+    sizes = struct.pack("<II", 100, 100)  # in the list at the end, packed and not
+    path.write_bytes(whole[:60] + whole[60:].replace(sizes, struct.pack("<II", 60 << 20, 100)))
+    with pytest.raises(mx.errors.FormatError, match="say that 62914560 are packed in them"):
+        mx.nd.load(path)
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999,), }\n"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.npy", np.lib.format.magic(1, 0) + struct.pack("<H", len(header)) +
+                         header + b"1234")  # fmt: skip
+    with pytest.raises(mx.errors.FormatError, match=r"shape \(99999999999,\) in 4 bytes"):
+        mx.nd.load(path)
     file = io.BytesIO()
     np.save(file, np.zeros(2, "complex64"))
     with zipfile.ZipFile(path, "w") as archive:

@@ -168,6 +168,29 @@ def test_refusals(tmp_path):
     assert not (tmp_path / "x.onnx").exists()
 
 
+@pytest.mark.parametrize("way", ["negative", "constant"])
+def test_lengths_that_end_the_process(tmp_path, way):
+    """The onnx package aborts over negative lengths."""
+    helper = onnx.helper
+    info = [helper.make_tensor_value_info(n, 1, s) for n, s in (("x", (3, 2)), ("y", None))]
+    ends = {"b": [-1], "e": [-(2**63)], "a": [0], "s": [-1], "p": [-5, 0, 0, 0]}
+    known = [helper.make_tensor(k, 7, (len(v),), v) for k, v in ends.items()]
+    nodes = [helper.make_node("Slice", ["x", "b", "e", "a", "s"], ["y"], "n")]
+    if way == "negative":
+        nodes[0].input[0] = "cut"
+        nodes.insert(0, helper.make_node("Pad", ["x", "p"], ["cut"], "pad"))
+    else:
+        value = helper.make_tensor("v", 1, (2,), [1.0, 2.0])
+        value.dims[0] = -2
+        nodes[0].input[0] = "v"
+        nodes.insert(0, helper.make_node("Constant", [], ["v"], "c", value=value))
+    graph = helper.make_graph(nodes, "g", *[[each] for each in info], known)
+    path = tmp_path / "x.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), str(path))
+    with pytest.raises(mx.errors.CynetError, match="pad_width|has the shape"):
+        mx.onnx.import_model(path)
+
+
 def test_support_is_listed():
     assert {"Convolution", "RNN", "_plus_scalar"} <= set(mx.onnx.get_operator_support())
     with pytest.raises(ValueError, match="opset 13"):

@@ -13,7 +13,7 @@ from ...module import BucketingModule
 from ...operator import OPERATORS
 from ...symbol import Symbol
 from ...symbol.node import Node, topological_order
-from . import lists
+from .lists import listing as lists
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -42,6 +42,11 @@ class SVRGModule(Module):
     symbol, data_names, label_names, ...
         As of a :class:`Module`.
 
+    Notes
+    -----
+    ``fit(resume=...)`` keeps neither the weights kept aside nor their gradient: where a training
+    goes on, it takes them anew, also between two epochs of `update_freq`.
+
     Raises
     ------
     ArgumentTypeError, ArgumentError

@@ -320,9 +320,11 @@ def brief_list(names, most=7):
 
     >>> brief_list(["a", "b"])
     "'a', 'b'"
+    >>> len(brief_list(["a" * 10**6]))
+    200
     """
     names = list(names)
     if len(names) > most:
         half = most // 2
         return f"{brief_list(names[:half], most)}, ..., {brief_list(names[-half:], most)}"
-    return ", ".join(f"'{each}'" for each in names)
+    return ", ".join(shown(str(each)) for each in names)

@@ -59,6 +59,12 @@ class WhileLoopProperty(ControlFlowProperty):
                 f"{self._where()}: {self.num_outputs} outputs of which {self.num_out_data} are "
                 f"stacked do not fit loop variables {self.func_var_locs} of {self.func_input_locs}"
             )
+        for i in states:
+            if self.func_input_locs.count(i) > 1:  # its gradient has one place
+                raise FormatError(
+                    f"{self._where()}: func_input_locs {self.func_input_locs} names loop variable"
+                    f" {i} twice"
+                )
         return super().take(subgraphs)
 
     def _through(self, what, merge, ins, states, outs):

@@ -1,5 +1,7 @@
 """Loops whose most runs are many, graphs inside of graphs inside, shapes with too many axes."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,18 @@ def test_too_many_axes():
     assert found[0].shape == (2, 1, 1, 2)
     with pytest.raises(mx.errors.ShapeError, match="at most 8"):
         nested(8)[0].simple_bind(mx.cpu(), x=(2, 2), s=(2,))
+
+
+def test_a_loop_variable_named_twice():
+    """Refused: the gradient of one of the body's two inputs would be lost."""
+    t = S.var("t")
+    _, (last,) = S.contrib.while_loop(
+        lambda s: s.sum() < 9, lambda s: ([], [s * t]), [S.var("s")], max_iterations=4
+    )
+    graph = json.loads(last.tojson())
+    (node,) = (each for each in graph["nodes"] if each["op"] == "_while_loop")
+    assert node["attrs"]["func_input_locs"] == "[0, 1]"
+    node["attrs"]["func_input_locs"] = "(0, 0)"
+    words = r"_while_loop.*func_input_locs \(0, 0\) names loop variable 0 twice"
+    with pytest.raises(mx.errors.FormatError, match=words):
+        mx.sym.load_json(json.dumps(graph))

@@ -1,9 +1,9 @@
 """Which operators automatic mixed precision computes in float16 or bfloat16, in float32, or in the
 wider dtype."""
 
-from ...base.dtype import name_of
-from ...base.errors import ArgumentError, ArgumentTypeError, shown
-from ...operator import OPERATORS
+from ....base.dtype import name_of
+from ....base.errors import ArgumentError, ArgumentTypeError, shown
+from ....operator import OPERATORS
 
 LOW = {
     "float16": ("Convolution", "Deconvolution", "FullyConnected", "RNN"),

@@ -1,0 +1,83 @@
+"""Shapes of the values of an ONNX graph, inferred node by node while it is read."""
+
+from __future__ import annotations
+
+from ..base.errors import FormatError, shown
+
+_MOST = 1 << 12  # elements of a constant whose values tell a shape
+
+
+class Shapes:
+    """What the file tells of the shapes, and what follows from it.
+
+    The onnx package infers one node at a time, and none that gets a negative length: over those it
+    ends the process.
+    """
+
+    def __init__(self, library, model):
+        self._library, graph = library, model.graph
+        self._imports, self._ir_version = list(model.opset_import), model.ir_version
+        self._types = {}
+        for each in (*graph.input, *graph.value_info, *graph.output):
+            if each.type.HasField("tensor_type"):
+                self._types[each.name] = each.type
+
+    def of(self, name):
+        """Tuple of a value's lengths, None for one that is open; None where nothing is known."""
+        found = self._types.get(name)
+        return None if found is None else _lengths(found)
+
+    def infer(self, node, constants):
+        """Note the shapes of a node's outputs.
+
+        Parameters
+        ----------
+        node : Node
+        constants : dict of str to ndarray
+            Values that are known.
+
+        Raises
+        ------
+        FormatError
+            The node gives a negative length.
+        """
+        helper = self._library.helper
+        inputs, known = [], []
+        for name in dict.fromkeys(filter(None, node.inputs)):
+            value = constants.get(name)
+            kind = self._types.get(name)
+            if value is not None:
+                dtype = helper.np_dtype_to_tensor_dtype(value.dtype)
+                kind = helper.make_tensor_type_proto(dtype, value.shape)
+                if value.size <= _MOST:
+                    known.append(self._library.numpy_helper.from_array(value, name))
+            if kind is not None:
+                inputs.append(helper.make_value_info(name, kind))
+        outputs = [helper.make_empty_tensor_value_info(each) for each in node.outputs if each]
+        graph = helper.make_graph([node.proto], "node", inputs, outputs, known)
+        model = helper.make_model(graph, opset_imports=self._imports, ir_version=self._ir_version)
+        try:
+            model = self._library.shape_inference.infer_shapes(model)
+        except Exception:  # what does not fit is refused by who asks for the shape
+            return
+        found = {each.name: each.type for each in (*model.graph.output, *model.graph.value_info)}
+        for name, made in found.items():
+            lengths = _lengths(made)
+            if any(n is not None and n < 0 for n in lengths or ()):
+                raise FormatError(
+                    f"import_model: {node.kind} '{node.name}' gives the shape {shown(lengths)}"
+                )
+            if _known(lengths) >= _known(self.of(name)):
+                self._types[name] = made
+
+
+def _lengths(kind):
+    tensor = kind.tensor_type
+    if not tensor.HasField("shape"):
+        return None
+    return tuple(d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim)
+
+
+def _known(lengths):
+    """How much is known of a shape: the more, the larger."""
+    return -1 if lengths is None else sum(n is not None for n in lengths)
