@@ -287,7 +287,7 @@ inline void grad_all(int threads, const Kernel& k, const void* g, int sg, const 
 }
 
 // Runs shorter than SHORT cost more in calls than in arithmetic, as those of pixels (H, W, 3) less
-// a mean (3,) do. Operands whose elements do not follow each other are then laid out in chunks first.
+// a mean (3,) do. Operands whose elements do not follow each other are laid out in chunks first.
 enum { SHORT = 64 };
 
 // One operand of a space, in the space's flat order.
