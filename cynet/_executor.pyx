@@ -355,7 +355,7 @@ cdef class Plan:
             resource.type, resource.index = kind, index
             if kind == kRandom:
                 self.n_random += 1
-                self.draws_in_prediction |= prop.draws_in_prediction
+                self.draws_in_prediction |= prop.graph.draws_in_prediction(prop)
             self.tables.resources.push_back(resource)
         return 0
 

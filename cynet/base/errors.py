@@ -137,6 +137,8 @@ class FormatError(CynetError, ValueError):
 class FileError(CynetError, OSError):
     """A file cannot be read or written; the message names it. Also the OSError of its kind."""
 
+    __init__ = OSError.__init__  # not RuntimeError's, which leaves errno and strerror unset
+
     def __str__(self):
         return str(self.strerror) if self.strerror else OSError.__str__(self)
 

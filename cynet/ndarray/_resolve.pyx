@@ -276,7 +276,7 @@ cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
 cdef int _resources_and_inplace(Call call) except -1:
     cdef int n_in = call.n_in, n_out = call.n_out
     for kind in call.prop.forward_resource(call.in_shapes):
-        if kind == kRandom and not call.prop.draws_in_prediction:
+        if kind == kRandom and not call.prop.graph.draws_in_prediction(call.prop):
             kind = RANDOM_IN_TRAINING
         call.resources.push_back(kind)
     call.inplace.resize(n_in * n_out, 0)

@@ -49,6 +49,8 @@ class Traits:
     private_outputs : bool
         What the hidden outputs hold is between forward and backward of one device, bytes that
         differ from device to device.
+    draws_in_training_alone : bool
+        Forward draws no random numbers in prediction.
     takes_bool : bool
         The loops of an elementwise operator take arrays of bool.
     takes_empty : bool
@@ -75,6 +77,7 @@ class Traits:
     loss_labels: tuple = ()
     prefers_channels_last: bool = False
     private_outputs: bool = False
+    draws_in_training_alone: bool = False
     takes_bool: bool = False
     takes_empty: bool = False
     of_nothing: float | None = None
@@ -105,6 +108,11 @@ class GraphHooks:
     def fixed_inputs(self, prop):
         """What inputs that are not read, whatever they hold, hold instead: name to number."""
         return {}
+
+    def draws_in_prediction(self, prop):
+        """Whether the random numbers that forward asks for are drawn in prediction, too; where they
+        are not, predictions leave the stream where it is."""
+        return not self.traits.draws_in_training_alone
 
     def one_pass(self, prop, in_shapes):
         """Whether forward is one pass of simple operations over its arrays, so that their bytes

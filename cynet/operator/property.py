@@ -249,9 +249,6 @@ class OperatorProperty(Registered):
         True: backward does with each gradient what its request says: nothing (there is no array
         then), write or add. False for operators that users write in Python, unless they say
         otherwise: backward gets an array for every input and is asked to write each.
-    draws_in_prediction : bool
-        False: the random numbers that forward asks for are drawn in training alone, so that
-        predictions leave the stream where it is.
     graph : GraphHooks
         What graph passes may know (``graph_hooks.py``); right as it is for any operator.
     """
@@ -261,7 +258,6 @@ class OperatorProperty(Registered):
     differentiable = True
     pure = True
     honours_req = True
-    draws_in_prediction = True
     graph = GraphHooks()
 
     # --- names ------------------------------------------------------------------------------------

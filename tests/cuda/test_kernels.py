@@ -117,6 +117,16 @@ LEAKY = ("leaky", "elu", "selu", "gelu")
 BINARY = {p.functor: p for p in BroadcastProperty.__subclasses__()}
 
 
+def polygamma(x, n):
+    """Of the order that n is cut to, element by element."""
+    x, n = np.broadcast_arrays(x, n)
+    rows = [
+        mx.nd._internal._polygamma(mx.nd.array(v.reshape(1), dtype=x.dtype), n=int(k))
+        for v, k in zip(x.ravel(), n.ravel())
+    ]
+    return np.concatenate([row.asnumpy() for row in rows]).reshape(x.shape)
+
+
 def binary_reference(functor, a, b, dtype):
     """What the CPU operators say; functors that no binary operator has are computed here."""
     if functor == "grad_left":
@@ -125,6 +135,8 @@ def binary_reference(functor, a, b, dtype):
         x, s = a.astype("d"), b.astype("d") ** 2
         want = np.where(abs(x) > 1 / s, abs(x) - 0.5 / s, 0.5 * x * x * s)
         return want.astype(dtype)
+    if functor == "polygamma":
+        return polygamma(a, b)
     if functor in LEAKY:
         wide = "float32" if dtype == "float16" else dtype
         rows = [  # an operator has one slope for all
@@ -158,6 +170,7 @@ def test_binary_and_broadcast(functor):
 
 # Gradient functors that no broadcast operator has: g * f(a, b) in NumPy.
 GRADIENTS = {
+    "polygamma_grad": lambda a, b: polygamma(a, b + 1),
     "grad_one": lambda a, b: 1 + 0 * a,
     "grad_minus_one": lambda a, b: -1 + 0 * a,
     "grad_left": lambda a, b: a,

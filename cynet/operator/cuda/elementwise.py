@@ -87,6 +87,33 @@ def binary_scalar(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
+@form("_polygamma")
+def polygamma(prop, shapes, types, device):
+    n, dtype = prod(shapes[0]), types[0]
+    forward, backward = Steps(), Steps()
+    name, kind = computing("binary", "polygamma", dtype)
+    order = constant(device, prop.n, dtype, kind)
+    x = forward.read(IN[0], dtype, n, kind)
+    forward.write(
+        OUT[0],
+        dtype,
+        n,
+        kind,
+        each(n, "elementwise", name, x, True, order, False, TARGET, n, ADD),
+    )
+    name, kind = computing("binary_grad", "polygamma_grad", dtype)
+    order = constant(device, prop.n, dtype, kind)
+    g, x = (backward.read(of, dtype, n, kind) for of in (OUT_GRAD[0], IN[0]))
+    backward.write(
+        IN_GRAD[0],
+        dtype,
+        n,
+        kind,
+        each(n, "elementwise", name, g, x, True, order, False, TARGET, n, ADD),
+    )
+    return operator(device, forward, backward)
+
+
 @form(*names(BroadcastProperty))
 def broadcast(prop, shapes, types, device):
     dtype, out = types[0], broadcast_shapes(*shapes)

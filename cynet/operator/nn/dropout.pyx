@@ -23,6 +23,12 @@ from ..parameters import Bool, Enum, Float, Shape
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 
 
+class DropoutHooks(GraphHooks):
+
+    def draws_in_prediction(self, prop):
+        return prop.mode == "always"
+
+
 class DropoutProperty(OperatorProperty):
     """Set each element to 0 with probability `p`, and divide the others by ``1 - p``.
 
@@ -35,7 +41,7 @@ class DropoutProperty(OperatorProperty):
     axes = Shape((), doc="Axes along which the mask repeats.", low=0)
     cudnn_off = Bool(False, doc="Accepted and not needed.")
 
-    graph = GraphHooks(float32_beside_half=())
+    graph = DropoutHooks(float32_beside_half=())
     inputs_doc = {"data": "Input of any shape."}
 
     def list_outputs(self):
@@ -56,10 +62,6 @@ class DropoutProperty(OperatorProperty):
     def infer_type(self, in_types, out_types):
         known = in_types[0] or out_types[0]
         return [known], [known, "bool"], []
-
-    @property
-    def draws_in_prediction(self):
-        return self.mode == "always"
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.random]

@@ -22,7 +22,9 @@ from ..parameters import Enum, Float
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 
 _TYPES = {"leaky": kLeaky, "elu": kELU, "selu": kSELU, "gelu": kGELU}
-_ELEMENTWISE = GraphHooks(elementwise=True, float32_beside_half=())
+_ELEMENTWISE = GraphHooks(
+    elementwise=True, float32_beside_half=(), draws_in_training_alone=True
+)
 
 
 class PReLUHooks(GraphHooks):
@@ -52,7 +54,7 @@ class LeakyReLUProperty(OperatorProperty):
     upper_bound = Float(0.334, doc="Of rrelu's slopes.")
 
     channels_last = False  # a form the layout pass makes, of prelu
-    graph = PReLUHooks(float32_beside_half=())
+    graph = PReLUHooks(float32_beside_half=(), draws_in_training_alone=True)
 
     inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,), (C,) or (N, C)."}
     variable_attrs = {"gamma": {"__init__": '["Constant", {"value": 0.25}]'}}
@@ -97,8 +99,6 @@ class LeakyReLUProperty(OperatorProperty):
                                      f"({data[1]},)")
             shapes.append(gamma)
         return shapes, [data] * len(out_shapes), []
-
-    draws_in_prediction = False
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.random] if self.act_type == "rrelu" else []

@@ -70,7 +70,11 @@ class RNNProperty(OperatorProperty):
         "with use_sequence_length. It has no gradient.",
     }
 
-    graph = GraphHooks(private_outputs=True, float32_beside_half=("sequence_length",))
+    graph = GraphHooks(
+        private_outputs=True,
+        float32_beside_half=("sequence_length",),
+        draws_in_training_alone=True,
+    )
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -175,8 +179,6 @@ class RNNProperty(OperatorProperty):
         ins, outs, _ = super().infer_type(others, out_types[:-1])
         memory = "float32" if ins[0] in NARROW else ins[0]
         return [*ins, *[counted or ins[0]] * self.use_sequence_length], [*outs, memory], []
-
-    draws_in_prediction = False
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space, *[ResourceRequest.random] * self.drops]

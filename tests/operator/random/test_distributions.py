@@ -229,7 +229,7 @@ def test_wrong_parameters_are_named(name, params, found):
 
 
 def test_wrong_types_are_refused():
-    with pytest.raises(ValueError, match="'dtype' takes one of 'float16'"):
+    with pytest.raises(ValueError, match="'dtype' takes one of 'bfloat16', 'float16'"):
         get_operator("_random_uniform").prop(shape=(2,), dtype="int32")
     with pytest.raises(ValueError, match="'dtype' takes one of 'int32', 'int64'"):
         get_operator("_random_randint").prop(low=0, high=2, dtype="float32")
