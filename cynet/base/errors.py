@@ -85,7 +85,11 @@ def warn_user(message, category=UserWarning):
 
 class CynetError(RuntimeError):
     """Base of every error cynet raises by itself; ``mx.base.MXNetError`` is the same class, and a
-    RuntimeError as in MXNet."""
+    RuntimeError as in MXNet.
+
+    An error that is also of a class with an ``__init__`` of its own (OSError, ImportError) names
+    that class first: RuntimeError's takes no keywords and leaves errno unset.
+    """
 
 
 MXNetError = CynetError
@@ -118,12 +122,8 @@ class NotFoundError(CynetError, AttributeError, KeyError):
         return Exception.__str__(self)
 
 
-class MissingModuleError(CynetError, ModuleNotFoundError):
+class MissingModuleError(ModuleNotFoundError, CynetError):
     """``import mxnet.x`` of a module that is not here; `name` is that of the module."""
-
-    def __init__(self, *args, name=None):  # a RuntimeError's takes no keywords
-        super().__init__(*args)
-        self.name = name
 
 
 class UndefinedError(CynetError, NotImplementedError):
@@ -134,10 +134,8 @@ class FormatError(CynetError, ValueError):
     """A file is truncated, corrupt or of another format."""
 
 
-class FileError(CynetError, OSError):
+class FileError(OSError, CynetError):
     """A file cannot be read or written; the message names it. Also the OSError of its kind."""
-
-    __init__ = OSError.__init__  # not RuntimeError's, which leaves errno and strerror unset
 
     def __str__(self):
         return str(self.strerror) if self.strerror else OSError.__str__(self)

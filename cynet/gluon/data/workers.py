@@ -28,7 +28,7 @@ _LOOK_FOR_PARENT = 2.0  # seconds between two looks whether the parent lives
 _PATIENCE = 2.0  # seconds that a worker is given to end by itself
 
 
-class WorkerTimeout(CynetError, TimeoutError):
+class WorkerTimeout(TimeoutError, CynetError):
     """A batch took longer than the `timeout` of its loader."""
 
 
