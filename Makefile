@@ -82,6 +82,9 @@ bench-peers: $(VENV)/.dev  ## beside PyTorch and MXNet 1.9.1: writes benchmarks/
 check-cuda: $(VENV)/.dev  ## compile every CUDA kernel with nvcc for sm_80, sm_90, sm_100, if there is one
 	$(PY) -m tests.cuda.check_nvcc $(if $(NVCC),--nvcc $(NVCC))
 
+asan: $(VENV)/.dev  ## the operator tests and the short fuzz under AddressSanitizer (half an hour)
+	tests/asan/run.sh
+
 tsan: $(VENV)/.dev  ## stress of kernels' threads, engine and storage under ThreadSanitizer
 	tests/tsan/run.sh
 

@@ -59,59 +59,45 @@ def binary(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form(*names(BinaryScalarProperty))
-def binary_scalar(prop, shapes, types, device):
-    n, dtype = prod(shapes[0]), types[0]
+def _with_number(device, functor, gradient, number, shape, dtype, reverse=False, reads=True):
+    """The form of a function of an array and a number; `reads`: its gradient reads the array."""
+    n = prod(shape)
     forward, backward = Steps(), Steps()
-    name, kind = computing("binary", prop.functor, dtype)
+    name, kind = computing("binary", functor, dtype)
 
     def operands(x, kind):
-        number = constant(device, prop.scalar, dtype, kind)
-        return (number, False, x, True) if prop.reverse else (x, True, number, False)
+        given = constant(device, number, dtype, kind)
+        return (given, False, x, True) if reverse else (x, True, given, False)
 
     x = forward.read(IN[0], dtype, n, kind)
     forward.write(
         OUT[0], dtype, n, kind, each(n, "elementwise", name, *operands(x, kind), TARGET, n, ADD)
     )
-    lhs, rhs, reads = _gradients(prop)
-    grad_name, grad_kind = computing("binary_grad", rhs if prop.reverse else lhs, dtype)
-    g = backward.read(OUT_GRAD[0], dtype, n, grad_kind)
-    known = backward.read(IN[0], dtype, n, grad_kind) if reads else g
+    name, kind = computing("binary_grad", gradient, dtype)
+    g = backward.read(OUT_GRAD[0], dtype, n, kind)
+    known = backward.read(IN[0], dtype, n, kind) if reads else g
     backward.write(
         IN_GRAD[0],
         dtype,
         n,
-        grad_kind,
-        each(n, "elementwise", grad_name, g, *operands(known, grad_kind), TARGET, n, ADD),
+        kind,
+        each(n, "elementwise", name, g, *operands(known, kind), TARGET, n, ADD),
     )
     return operator(device, forward, backward)
+
+
+@form(*names(BinaryScalarProperty))
+def binary_scalar(prop, shapes, types, device):
+    lhs, rhs, reads = _gradients(prop)
+    gradient = rhs if prop.reverse else lhs
+    return _with_number(
+        device, prop.functor, gradient, prop.scalar, shapes[0], types[0], prop.reverse, reads
+    )
 
 
 @form("_polygamma")
 def polygamma(prop, shapes, types, device):
-    n, dtype = prod(shapes[0]), types[0]
-    forward, backward = Steps(), Steps()
-    name, kind = computing("binary", "polygamma", dtype)
-    order = constant(device, prop.n, dtype, kind)
-    x = forward.read(IN[0], dtype, n, kind)
-    forward.write(
-        OUT[0],
-        dtype,
-        n,
-        kind,
-        each(n, "elementwise", name, x, True, order, False, TARGET, n, ADD),
-    )
-    name, kind = computing("binary_grad", "polygamma_grad", dtype)
-    order = constant(device, prop.n, dtype, kind)
-    g, x = (backward.read(of, dtype, n, kind) for of in (OUT_GRAD[0], IN[0]))
-    backward.write(
-        IN_GRAD[0],
-        dtype,
-        n,
-        kind,
-        each(n, "elementwise", name, g, x, True, order, False, TARGET, n, ADD),
-    )
-    return operator(device, forward, backward)
+    return _with_number(device, "polygamma", "polygamma_grad", prop.n, shapes[0], types[0])
 
 
 @form(*names(BroadcastProperty))

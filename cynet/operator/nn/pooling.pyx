@@ -20,7 +20,7 @@ from ..property import OperatorProperty, ResourceRequest
 from ..checks.shapes import agree
 from .laid_out import LaidOut, copier
 from .spatial_window import (
-    LAYOUTS, channels_first, check_rank, check_window, is_last, laid_out, pad3
+    LAYOUTS, channels_first, check_rank, check_window, is_last, laid_out, pad3, window_room
 )
 
 _TYPES = {"max": kMaxPool, "avg": kAvgPool, "sum": kSumPool, "lp": kLpPool}
@@ -124,10 +124,7 @@ class PoolingProperty(OperatorProperty):
             out = -(-size // stride)
             missing = max((out - 1) * stride + kernel - size, 0)
             return out, kernel, stride, missing // 2, missing - missing // 2
-        room = size + 2 * pad - kernel
-        if room < 0:
-            raise ShapeError(f"kernel {self.kernel} is larger than the input along spatial axis "
-                             f"{axis}: {size} + 2 * {pad} (pad) = {size + 2 * pad}")
+        room = window_room(self.kernel, axis, size, pad)
         if self.pooling_convention == "full":
             return -(-room // stride) + 1, kernel, stride, pad, pad
         return room // stride + 1, kernel, stride, pad, pad

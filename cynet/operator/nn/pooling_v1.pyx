@@ -22,7 +22,7 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum, Shape
 from ..property import OperatorProperty
-from .spatial_window import check_window
+from .spatial_window import check_window, window_room
 
 
 class PoolingV1Property(OperatorProperty):
@@ -71,12 +71,9 @@ class PoolingV1Property(OperatorProperty):
         if self.global_pool:
             return 1, size, 1, 0
         kernel, stride, pad = self.kernel[axis], self.window[0][axis], self.window[1][axis]
-        room = size + 2 * pad - kernel
         if size == 0:
             return 0, kernel, stride, pad
-        if room < 0:
-            raise ShapeError(f"kernel {self.kernel} is larger than the input along spatial axis "
-                             f"{axis}: {size} + 2 * {pad} (pad) = {size + 2 * pad}")
+        room = window_room(self.kernel, axis, size, pad)
         full = self.pooling_convention == "full"
         return (-(-room // stride) if full else room // stride) + 1, kernel, stride, pad
 

@@ -83,6 +83,17 @@ def check_rank(name, shape, kernel, layout=None):
         )
 
 
+def window_room(kernel, axis, size, pad):
+    """How far a window can slide along that spatial axis; a ShapeError where it is too large."""
+    room = size + 2 * pad - kernel[axis]
+    if room < 0:
+        raise ShapeError(
+            f"kernel {kernel} is larger than the input along spatial axis {axis}: "
+            f"{size} + 2 * {pad} (pad) = {size + 2 * pad}"
+        )
+    return room
+
+
 def pad3(values, fill):
     """`values` with `fill` before them up to three: every window is computed as a 3-d one."""
     return (fill,) * (3 - len(values)) + tuple(values)
