@@ -10,6 +10,7 @@ import cynet as mx
 from cynet.contrib import amp
 from cynet.gluon.block import hybridized
 from cynet.operator import OPERATORS
+from tests.fixtures.amp_networks import layers, small
 
 MXNETS = json.loads(Path(__file__).parent.parent.joinpath("fixtures", "amp.json").read_text())
 
@@ -35,25 +36,11 @@ def on(monkeypatch):
     amp.init()
 
 
-def small():
-    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
-    net = mx.sym.Activation(net, act_type="relu", name="a")
-    return mx.sym.softmax(net, name="sm") + mx.sym.exp(net, name="e")
-
-
-def layers():
-    net = mx.sym.Convolution(mx.sym.var("data"), kernel=(3, 3), num_filter=4, name="c")
-    net = mx.sym.Activation(net, act_type="relu", name="r")
-    net = mx.sym.Pooling(net, kernel=(2, 2), pool_type="max", name="p")
-    net = mx.sym.FullyConnected(mx.sym.Flatten(net, name="f"), num_hidden=3, name="fc")
-    return mx.sym.SoftmaxOutput(net, name="softmax")
-
-
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("make", [small, layers])
 def test_nodes_are_mxnets(make, dtype):
     """Names and inputs; an output without a name of its own is called 0 there."""
-    made = amp.convert_symbol(make(), dtype).tojson(remove_amp_cast=False)
+    made = amp.convert_symbol(make(mx), dtype).tojson(remove_amp_cast=False)
     nodes = json.loads(made)["nodes"]
     found = [[n["name"], [nodes[at]["name"] for at, *_ in n["inputs"]]] for n in nodes]
     wanted = json.dumps(MXNETS["nodes"][f"{make.__name__} {dtype}"]).replace("f_0_", "f_output_")
@@ -132,17 +119,17 @@ def test_values_and_excluded_nodes():
     def run(symbol):
         return symbol.bind(mx.cpu(), dict(arrays)).forward()[0]
 
-    plain, half = run(small()), run(amp.convert_symbol(small()))
+    plain, half = run(small(mx)), run(amp.convert_symbol(small(mx)))
     assert half.dtype == np.float32
     difference = np.abs(plain.asnumpy() - half.asnumpy()).max()
     assert 0 < difference < 0.05
-    same = amp.convert_symbol(small(), excluded_sym_names=["fc"])
+    same = amp.convert_symbol(small(mx), excluded_sym_names=["fc"])
     np.testing.assert_array_equal(run(same).asnumpy(), plain.asnumpy())
-    low = run(amp.convert_symbol(small(), "bfloat16")).asnumpy()
+    low = run(amp.convert_symbol(small(mx), "bfloat16")).asnumpy()
     assert difference < np.abs(plain.asnumpy() - low).max() < 0.1
-    stored = amp.convert_model(small(), arrays, {}, "bfloat16", cast_optional_params=True)[1]
+    stored = amp.convert_model(small(mx), arrays, {}, "bfloat16", cast_optional_params=True)[1]
     assert mx.base.dtype.name_of(stored["fc_weight"].dtype) == "bfloat16"
-    new, args, aux = amp.convert_model(small(), arrays, {}, cast_optional_params=True)
+    new, args, aux = amp.convert_model(small(mx), arrays, {}, cast_optional_params=True)
     assert args["fc_weight"].dtype == np.float16 and not aux
     got = new.bind(mx.cpu(), args).forward()[0]
     np.testing.assert_array_equal(got.asnumpy(), half.asnumpy())
@@ -157,7 +144,7 @@ def test_refusals():
         {"excluded_sym_names": ["nobody"]},
     ):
         with pytest.raises(mx.MXNetError, match="amp"):
-            amp.convert_symbol(small(), **options)
+            amp.convert_symbol(small(mx), **options)
     net = mx.gluon.nn.Dense(1, in_units=1)
     with pytest.raises(mx.MXNetError, match="no graph"):
         amp.convert_hybrid_block(net)
