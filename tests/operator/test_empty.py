@@ -1,33 +1,20 @@
 """Arrays without elements: an operator computes what NumPy does, or refuses; it never reads or
 leaves memory that is not its own."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import cynet as mx
 from cynet.operator.checks.shapes import EMPTY, agree, known, plain
 from cynet.operator.property import is_known, merge_shapes
+from tests.operator.sweeps import check_sweep
 
 PARTS = 2
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_operator(part):
-    ran = subprocess.run(
-        [sys.executable, "-m", "tests.operator.empty_sweep", str(part), str(PARTS)],
-        cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
-        timeout=240, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr[-3000:]
-    faults = [line for line in ran.stdout.splitlines() if line.startswith("FAULT")]
-    assert not faults, "\n".join(faults[:20])
-    assert "computed and refused" in ran.stdout
+    check_sweep("empty_sweep", part, PARTS, "computed and refused")
 
 
 def test_a_known_length_of_0_is_not_unknown():

@@ -2,36 +2,20 @@
 operator and the parameter or shape; nothing is listed or allocated before."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 import cynet as mx
 from cynet.operator.parameters import MOST_ARRAYS
+from tests.operator.sweeps import check_sweep
 
-ROOT = Path(__file__).parents[2]
 PARTS = 2
 HUGE = 1 << 62
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_parameter(part):
-    ran = subprocess.run(
-        [sys.executable, "-m", "tests.operator.size_sweep", str(part), str(PARTS)],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr[-3000:]
-    faults = [line for line in ran.stdout.splitlines() if line.startswith("FAULT")]
-    assert not faults, "\n".join(faults[:20])
-    assert "refused" in ran.stdout
+    check_sweep("size_sweep", part, PARTS, "refused")
 
 
 ones = mx.nd.ones
