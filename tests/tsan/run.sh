@@ -33,7 +33,7 @@ library=$(${CXX:-g++} -print-file-name=libtsan.so)
 options="log_path=$work/report history_size=5"
 options="$options suppressions=$root/tests/tsan/suppressions.txt"
 status=0
-"${CXX:-g++}" -std=c++17 -O1 -g -fsanitize=thread -pthread \
+${CXX:-g++} -std=c++17 -O1 -g -fsanitize=thread -pthread \
     -I"$root/cynet/kernels" "$root/tests/tsan/team.cpp" -o team
 for arguments in "2 3 300" "4 4 100"; do
     TSAN_OPTIONS="$options" setarch -R ./team $arguments || status=$?
