@@ -136,12 +136,7 @@ class SymbolBlock(HybridBlock):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The symbol's outputs for inputs in the order of `inputs`."""
-        arrays, _ = flatten(list(args))
-        if len(arrays) != len(self._graph.inputs):
-            raise ArgumentTypeError(
-                f"SymbolBlock takes {len(self._graph.inputs)} inputs"
-                f" ({', '.join(self._graph.inputs)}), got {len(arrays)}"
-            )
+        arrays = self._inputs(args)
         if self._cached is None:
             vars(self)["_cached"] = Hybridized(self, self._graph)
         vars(self)["_active"] = True
@@ -150,13 +145,23 @@ class SymbolBlock(HybridBlock):
                 return super().__call__(*args, **kwargs)
         return super().__call__(*args, **kwargs)
 
+    def _inputs(self, args):
+        """The arrays or symbols in `args`, one for each input."""
+        arrays, _ = flatten(list(args))
+        if len(arrays) != len(self._graph.inputs):
+            raise ArgumentTypeError(
+                f"SymbolBlock takes {len(self._graph.inputs)} inputs"
+                f" ({', '.join(self._graph.inputs)}), got {len(arrays)}"
+            )
+        return arrays
+
     def forward(self, x: Any, *args: Any) -> Any:
         """The graph with symbols in place of its inputs."""
-        given, _ = flatten([x, *args])
+        given = self._inputs([x, *args])
         trace = active()
         if trace is not None:
             given = [trace.constant(each) if isinstance(each, NDArray) else each for each in given]
-        elif isinstance(given[0], NDArray):
+        elif any(isinstance(each, NDArray) for each in given):
             raise ArgumentError("SymbolBlock: inputs must be all NDArrays or all Symbols")
         weights = {name: variable(each) for name, each in self.params.items()}
         whole = self._graph.symbol(**dict(zip(self._graph.inputs, given)), **weights)

@@ -332,3 +332,14 @@ def test_a_plain_forward_is_exported(path):
     net.export(path)
     again = gluon.SymbolBlock.imports(f"{path}-symbol.json", "data", f"{path}-0000.params")
     np.testing.assert_allclose(again(x).asnumpy(), wanted, rtol=1e-6)
+
+
+def test_a_symbol_block_refuses_another_number_of_inputs():
+    x = mx.sym.Variable("data")
+    block = gluon.SymbolBlock(mx.sym.FullyConnected(x, num_hidden=3, name="fc"), [x])
+    for call in (block, block.forward):
+        with pytest.raises(TypeError, match=r"takes 1 inputs \(data\), got 0"):
+            call("\0", (-1,), 7)
+        with pytest.raises(TypeError, match="got 2"):
+            call(x, [x])
+    assert block.forward(mx.sym.Variable("y")).list_inputs() == ["y", "fc_weight", "fc_bias"]
