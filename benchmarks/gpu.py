@@ -20,7 +20,7 @@ import cynet as mx
 
 BATCH = 128
 EXAMPLES = Path(__file__).parent.parent / "examples"
-sys.path += [str(EXAMPLES / name) for name in ("image_classification", "cuda_kernel", "custom_op")]
+sys.path[:0] = [str(EXAMPLES / n) for n in ("image_classification", "cuda_kernel", "custom_op")]
 
 
 def median(function, synchronize, repeat=30, warm_up=10):

@@ -331,7 +331,8 @@ def _whole(function, title, wanted, body):
     pointers = [f"{_C_TYPES[NAMES[flag]]} *{name}" for name, flag, _ in wanted]
     sizes = [f"const rtc_sizes {name}_sizes_" for name, _, _ in wanted]
     constants = "".join(
-        f"const int {name}_ndim = {ndim}; const int *const {name}_dims = {name}_sizes_.n; "
+        f"[[maybe_unused]] const int {name}_ndim = {ndim}; "
+        f"[[maybe_unused]] const int *const {name}_dims = {name}_sizes_.n; "
         for name, _, ndim in wanted
     )
     return (

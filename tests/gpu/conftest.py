@@ -30,6 +30,9 @@ def pytest_collection_modifyitems(items):
             mx.nd.zeros((1,), ctx=mx.gpu(0))
         except mx.base.MXNetError as error:
             pytest.exit(f"the GPU suite cannot run: {error}", returncode=2)
+    for item in items:
+        # pycuda leaves the file of an object that it has read to the garbage collector.
+        item.add_marker(pytest.mark.filterwarnings("ignore:.*kernel.cubin:ResourceWarning"))
     if not WHERE:
         reason = "CYNET_TEST_GPU is not set; tests/cuda/test_simulated.py runs these simulated"
         here = Path(__file__).parent

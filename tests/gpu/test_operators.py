@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.operator import get_operator
-from cynet.operator.cuda import has_form
 from tests.operator.cases import all_cases
-from tests.operator.cuda.running import SEED, TOLERANCE
+from tests.operator.cuda.running import SEED, TOLERANCE, has_device_form
 from tests.operator.runner import Run
 
-CASES = [case for case in all_cases() if has_form(get_operator(case.op).name)]
+CASES = [case for case in all_cases() if has_device_form(case)]
 PAIRS = [pytest.param(case, case.dtypes[0], id=case.id) for case in CASES]
 
 

@@ -108,3 +108,25 @@ def test_a_network_with_kernels_of_its_own(gpu, images, monkeypatch):
     one, two = fit(gpu, images, net=built_in, **options)[0], fit(gpu, images, net=own, **options)[0]
     for name, want in weights(one).items():
         np.testing.assert_allclose(weights(two)[name], want, rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+def test_a_numpy_op_computes_on_the_host(gpu, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(EXAMPLE).parent / "custom_op"))
+    from softmax_numpy import Softmax
+
+    x = mx.sym.FullyConnected(mx.sym.Variable("data"), name="fc", num_hidden=4)
+    symbol, found = Softmax()(data=x, name="softmax"), []
+    batch = mx.io.DataBatch(
+        [mx.nd.array(np.arange(15).reshape(5, 3) / 7)], [mx.nd.array([0, 1, 2, 3, 0])]
+    )
+    for ctx in (mx.cpu(), gpu):
+        mx.random.seed(3)
+        module = mx.mod.Module(symbol, context=ctx)
+        module.bind([("data", (5, 3))], [("softmax_label", (5,))])
+        module.init_params(mx.init.Xavier())
+        module.init_optimizer()
+        for _ in range(4):
+            module.train_step(batch)
+        found.append([module.get_outputs()[0], *module.get_params()[0].values()])
+    for here, there in zip(*found):
+        np.testing.assert_allclose(there.asnumpy(), here.asnumpy(), rtol=1e-5, atol=1e-6)

@@ -1,7 +1,8 @@
 """cuDNN's stack of recurrent layers over fixed shapes: what is computed is queued on run.stream.
 
-x (steps, batch, inputs), y (steps, batch, directions * hidden), states and cells (layers *
-directions, batch, hidden). Weights are given as cuDNN's weight space, which `gather` fills from
+x (steps, batch, inputs), y (steps, batch, directions * state), states (layers * directions, batch,
+state), where `state` is the projection's size or `hidden`, cells (layers * directions, batch,
+hidden). Weights are given as cuDNN's weight space, which `gather` fills from
 MXNet's vector and `scatter` brings back into it; where `direct`, the vector is the weight space.
 """
 
@@ -25,9 +26,10 @@ cdef class Recurrent:
     cdef void* rnn     # cudnnRNNDescriptor_t
     cdef void* x       # cudnnRNNDataDescriptor_t
     cdef void* y
-    cdef Tensor state   # of three axes, as the layers take it
-    cdef Tensor states  # of four, for copies
-    cdef int dtype, item, steps, batch, inputs, outputs, layers, directions, gates
+    cdef Tensor state, cell    # as the layers take them
+    cdef Tensor states, cells  # as copies take them
+    cdef Tensor state_row, cell_row  # of one sequence in one layer and direction
+    cdef int dtype, item, steps, batch, inputs, hidden, width, layers, directions, gates
     cdef list passes, tensors
     cdef vector[WeightPart] pieces
     cdef str what
@@ -58,3 +60,6 @@ cdef class Recurrent:
     # to (+)= source, arrays as a cudnnTensorDescriptor_t of the same dtype says
     cdef int copy(self, const RunContext* run, void* desc, const void* source, void* to,
                   bint add) except -1 nogil
+    # of all states (kind 0) or cells (1), or those of one sequence in one layer and direction
+    cdef int copy_states(self, const RunContext* run, int kind, bint row, const void* source,
+                         void* to, bint add) except -1 nogil

@@ -53,22 +53,29 @@ cdef class Recurrent:
         Least and largest value of an LSTM's cells, and whether NaN becomes the former.
     padded : bool
         Sequences may be shorter than `steps`: set_lengths says so.
+    projection : int or None
+        Size of an LSTM's states, less than `hidden`.
     """
 
     def __init__(self, dtype, mode, steps, batch, inputs, hidden, layers, directions, passes,
-                 gates, clip=None, padded=False):
+                 gates, clip=None, padded=False, projection=None):
         cdef Library* dnn
         cdef int math = DEFAULT_MATH
         cdef vector[int] lengths
         self.dtype = dtype_flag(dtype)
         self.item = {"float32": 4, "float64": 8, "float16": 2}[dtype]
         self.steps, self.batch, self.inputs = steps, batch, inputs
-        self.outputs, self.layers, self.directions = directions * hidden, layers, directions
+        self.hidden, self.width = hidden, projection or hidden
+        self.layers, self.directions = layers, directions
         self.gates, self.passes, self.tensors = gates, list(passes), []
         self.what = (f"{layers} {mode} layers of {hidden} in {directions} directions over "
                      f"{(steps, batch, inputs)}, {dtype}")
-        self.state = Tensor(dtype, (layers * directions, batch, hidden), 3)  # opens the door
-        self.states = Tensor(dtype, (layers * directions, batch, hidden))
+        if projection is not None:
+            self.what += f", projected to {projection}"
+        shapes = [(layers * directions, batch, n) for n in (self.width, self.hidden)]
+        self.state, self.cell = [Tensor(dtype, shape, 3) for shape in shapes]  # opens the door
+        self.states, self.cells = [Tensor(dtype, shape) for shape in shapes]
+        self.state_row, self.cell_row = [Tensor(dtype, (1, shape[2])) for shape in shapes]
         if self.dtype == kFloat64 or (self.dtype == kFloat32
                                       and config.get("CYNET_CUDA_TF32") != "all"):
             math = FMA_MATH
@@ -79,8 +86,8 @@ cdef class Recurrent:
         check(dnn.rnn_set(
             self.rnn, ALGO_STANDARD, _MODES[mode], DOUBLE_BIAS,
             BIDIRECTIONAL if directions == 2 else 0, LINEAR_INPUT, self.dtype,
-            kFloat64 if self.dtype == kFloat64 else kFloat32, math, inputs, hidden, hidden, layers,
-            NULL, PADDED_IO if padded else NO_PADDED_IO),
+            kFloat64 if self.dtype == kFloat64 else kFloat32, math, inputs, hidden, self.width,
+            layers, NULL, PADDED_IO if padded else NO_PADDED_IO),
             "SetRNNDescriptor_v8", self.what)
         if clip is not None:
             check(dnn.rnn_clip(self.rnn, CLIP_MINMAX,
@@ -106,8 +113,8 @@ cdef class Recurrent:
             &_zero)
         if status == 0:
             status = library().rnn_data_set(
-                self.y, self.dtype, SEQ_MAJOR_UNPACKED, self.steps, self.batch, self.outputs,
-                lengths, &_zero)
+                self.y, self.dtype, SEQ_MAJOR_UNPACKED, self.steps, self.batch,
+                self.directions * self.width, lengths, &_zero)
         return _failed(self, status, "SetRNNDataDescriptor") if status != 0 else 0
 
     cdef int prepare(self, const RunContext* run, const void* parameters) except -1 nogil:
@@ -137,7 +144,7 @@ cdef class Recurrent:
                      void* reserve) except -1 nogil:
         cdef int status = library().rnn_forward(
             handle_of(run), self.rnn, TRAINING if training else PREDICTION, NULL, self.x, x, self.y,
-            y, self.state.desc, first.h, <void*>last.h, self.state.desc, first.c, <void*>last.c,
+            y, self.state.desc, first.h, <void*>last.h, self.cell.desc, first.c, <void*>last.c,
             self.weights, weights, self.work[training], work, self.reserve if training else 0,
             reserve if training else NULL)
         return _failed(self, status, "RNNForward") if status != 0 else 0
@@ -147,7 +154,7 @@ cdef class Recurrent:
                      void* work, void* reserve) except -1 nogil:
         cdef int status = library().rnn_to_data(
             handle_of(run), self.rnn, NULL, self.y, y, dy, self.x, dx, self.state.desc, first.h,
-            last_grad.h, <void*>first_grad.h, self.state.desc, first.c, last_grad.c,
+            last_grad.h, <void*>first_grad.h, self.cell.desc, first.c, last_grad.c,
             <void*>first_grad.c, self.weights, weights, self.work[1], work, self.reserve, reserve)
         return _failed(self, status, "RNNBackwardData_v8") if status != 0 else 0
 
@@ -160,6 +167,15 @@ cdef class Recurrent:
 
     cdef int copy(self, const RunContext* run, void* desc, const void* source, void* to,
                   bint add) except -1 nogil:
+        return _copy(self, run, desc, source, to, add)
+
+    cdef int copy_states(self, const RunContext* run, int kind, bint row, const void* source,
+                         void* to, bint add) except -1 nogil:
+        cdef void* desc
+        if row:
+            desc = self.cell_row.desc if kind else self.state_row.desc
+        else:
+            desc = self.cells.desc if kind else self.states.desc
         return _copy(self, run, desc, source, to, add)
 
 
@@ -183,7 +199,7 @@ cdef int _ask(Recurrent self, const RunContext* run, const void* parameters) exc
     cdef Tensor bias = Tensor("float32", (1, 1, 1), 3)
     cdef Tensor tensor
     cdef WeightPart piece
-    cdef int hidden = self.outputs // self.directions
+    cdef int hidden = self.hidden
     check(dnn.rnn_weight_size(handle, self.rnn, &self.weights), "GetRNNWeightSpaceSize", self.what)
     check(dnn.rnn_space(handle, self.rnn, PREDICTION, self.x, &self.work[0], &unused),
           "GetRNNTempSpaceSizes", self.what)
@@ -197,11 +213,16 @@ cdef int _ask(Recurrent self, const RunContext* run, const void* parameters) exc
                   "GetRNNWeightParams", self.what)
             gate = which % self.gates * hidden
             recurrent = which >= self.gates
-            columns = hidden if recurrent else one.inputs
+            columns = self.width if recurrent else one.inputs
             found.append(((one.h2h_weight if recurrent else one.i2h_weight) + gate * columns,
                           <size_t>at[0] - <size_t>parameters, hidden * columns))
             found.append(((one.h2h_bias if recurrent else one.i2h_bias) + gate,
                           <size_t>at[1] - <size_t>parameters, hidden))
+        if self.width != hidden:
+            check(dnn.rnn_weight_place(handle, self.rnn, number, self.weights, parameters,
+                                       2 * self.gates, matrix.desc, &at[0], bias.desc, &at[1]),
+                  "GetRNNWeightParams", self.what)
+            found.append((one.projection, <size_t>at[0] - <size_t>parameters, self.width * hidden))
     joined = []
     for flat, space, n in sorted(found):
         flat *= self.item

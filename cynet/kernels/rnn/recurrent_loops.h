@@ -117,18 +117,26 @@ inline bool first_gives_nothing(const Recurrence& r) {
 
 // ----- gates of one sequence in one step
 
-template <typename T>
-inline void clip_cells(const Recurrence& r, T* c) {
-  const T low = static_cast<T>(r.clip_min), high = static_cast<T>(r.clip_max);
-  for (int64_t j = 0; j < r.hidden; ++j) {
-    const T value = r.clip_nan && c[j] != c[j] ? low : c[j];
-    c[j] = value < low ? low : (value > high ? high : value);
+// An LSTM's cells go on as they are computed. Like cuDNN, CLIP bounds them where they are used.
+template <bool CLIP, typename T>
+struct Cells {
+  T low, high;
+  bool clip_nan;
+  explicit Cells(const Recurrence& r)
+      : low(static_cast<T>(r.clip_min)), high(static_cast<T>(r.clip_max)), clip_nan(r.clip_nan) {}
+  T used(T c) const {
+    if (!CLIP) return c;
+    const T value = clip_nan && c != c ? low : c;
+    return value < low ? low : (value > high ? high : value);
   }
-}
+  // The gradient of c, when d is that of used(c).
+  T gradient(T c, T d) const { return !CLIP || (c > low && c < high) ? d : T(0); }
+};
 
-template <typename T>
+template <bool CLIP, typename T>
 inline void lstm_gates(const Recurrence& r, T* gates, const T* c_before, T* c, T* h) {
   const int64_t n = r.hidden;
+  const Cells<CLIP, T> cells(r);
   T *in = gates, *forget = gates + n, *cell = gates + 2 * n, *out = gates + 3 * n;
   CYNET_IVDEP
   for (int64_t j = 0; j < n; ++j) {
@@ -136,14 +144,13 @@ inline void lstm_gates(const Recurrence& r, T* gates, const T* c_before, T* c, T
     in[j] = i;
     forget[j] = f;
     cell[j] = g;
-    c[j] = f * c_before[j] + i * g;
+    c[j] = f * cells.used(c_before[j]) + i * g;
   }
-  if (r.clip) clip_cells(r, c);
   CYNET_IVDEP
   for (int64_t j = 0; j < n; ++j) {
     const T o = math::sigmoid(out[j]);
     out[j] = o;
-    h[j] = o * math::tanh(c[j]);
+    h[j] = o * math::tanh(cells.used(c[j]));
   }
 }
 
@@ -221,7 +228,8 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
         if (r.mode == LSTM)
           std::memcpy(all_c + (to + i) * n, all_c + (from + i) * n, n * sizeof(T));
       } else if (r.mode == LSTM) {
-        lstm_gates(r, gates + i * width, all_c + (from + i) * n, all_c + (to + i) * n, h);
+        (r.clip ? lstm_gates<true, T> : lstm_gates<false, T>)(
+            r, gates + i * width, all_c + (from + i) * n, all_c + (to + i) * n, h);
       } else if (r.mode == GRU) {
         gru_gates(r, gates + i * width, product + i * n, all_h + (from + i) * m, h);
       } else {
@@ -239,28 +247,25 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
 // ----- gradients of the gates of one sequence in one step
 // dh comes as the gradient of h and leaves without what the product by the weights will add.
 
-template <typename T>
+template <bool CLIP, typename T>
 inline void lstm_gradient(const Recurrence& r, const T* gates, const T* c_before, const T* c,
                           const T* dh, T* dc, T* sums) {
   const int64_t n = r.hidden;
   const T *in = gates, *forget = gates + n, *cell = gates + 2 * n, *out = gates + 3 * n;
+  const Cells<CLIP, T> cells(r);
   CYNET_IVDEP
   for (int64_t j = 0; j < n; ++j) {
-    const T t = math::tanh(c[j]), o = out[j], d = dh[j] * o;
+    const T t = math::tanh(cells.used(c[j])), o = out[j], d = dh[j] * o;
     sums[3 * n + j] = d * t * (1 - o);
-    dc[j] += d * (1 - t * t);
-  }
-  if (r.clip) {
-    const T low = static_cast<T>(r.clip_min), high = static_cast<T>(r.clip_max);
-    for (int64_t j = 0; j < n; ++j) dc[j] = c[j] > low && c[j] < high ? dc[j] : T(0);
+    dc[j] += cells.gradient(c[j], d * (1 - t * t));
   }
   CYNET_IVDEP
   for (int64_t j = 0; j < n; ++j) {
     const T i = in[j], f = forget[j], g = cell[j], d = dc[j];
     sums[j] = d * g * i * (1 - i);
-    sums[n + j] = d * c_before[j] * f * (1 - f);
+    sums[n + j] = d * cells.used(c_before[j]) * f * (1 - f);
     sums[2 * n + j] = d * i * (1 - g * g);
-    dc[j] = d * f;
+    dc[j] = cells.gradient(c_before[j], d * f);
   }
 }
 
@@ -340,8 +345,9 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
       }
       if (!projection) begin_row(i);
       if (r.mode == LSTM)
-        lstm_gradient(r, gates + i * width, all_c + (from + i) * n, all_c + (to + i) * n, dh,
-                      static_cast<T*>(r.dc) + (begin + i) * n, sums + i * width);
+        (r.clip ? lstm_gradient<true, T> : lstm_gradient<false, T>)(
+            r, gates + i * width, all_c + (from + i) * n, all_c + (to + i) * n, dh,
+            static_cast<T*>(r.dc) + (begin + i) * n, sums + i * width);
       else if (r.mode == GRU)
         gru_gradient(r, gates + i * width, static_cast<const T*>(r.n) + (first + i) * n,
                      all_h + (from + i) * m, dh, sums + i * width, sums_h + i * width);

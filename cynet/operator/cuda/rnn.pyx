@@ -57,7 +57,10 @@ cdef class RNNForm(Operator):
     cdef ReadFn read
     cdef SpaceFn space
     cdef vector[int64_t] reserve_at
-    cdef int64_t x_bytes, y_bytes, states, factor, factors, room  # bytes
+    cdef int64_t x_bytes, y_bytes, factor, factors, room  # bytes
+    cdef int64_t[2] rows         # bytes of a sequence's states, of its cells
+    cdef int64_t passes          # layers * directions
+    cdef vector[int] empty       # sequences of length 0 in this run
     cdef int64_t steps, batch, x_size, y_size
     cdef int64_t work, weights, reserves, rest  # bytes, known once it is prepared
     cdef int dtype, kinds  # of states: 2 of an LSTM
@@ -66,7 +69,7 @@ cdef class RNNForm(Operator):
 
     def __init__(self, prop, shape, dtype, stacks, droppers, clear, device):
         item = BYTES[C_TYPES[dtype]]
-        out = (*shape[:2], prop.directions * prop.state_size)
+        out = (*shape[:2], prop.directions * prop.out_size)
         self.held, self.name = [*stacks, *droppers], prop.op_name
         for one in stacks:
             self.stacks.push_back(<void*>one)
@@ -79,7 +82,8 @@ cdef class RNNForm(Operator):
         self.steps, self.batch, _ = shape
         self.x_size, self.y_size = prod(shape), prod(out)
         self.x_bytes, self.y_bytes = _aligned(self.x_size * item), _aligned(self.y_size * item)
-        self.states = prop.num_layers * prop.directions * shape[1] * prop.state_size * item
+        self.rows = [prop.out_size * item, prop.state_size * item]
+        self.passes = prop.num_layers * prop.directions
         self.factor = self.y_size * item
         self.factors = _aligned(len(droppers) * self.factor)
         self.room, self.dtype = kept(prop, shape)[3] * max(item, 4), dtype_flag(dtype)
@@ -109,6 +113,8 @@ cdef class RNNForm(Operator):
                 if req[1 + i] == kAddTo:
                     ends[i] = _stand_in(self, work, i)
         _compute(self, ctx, in_data, ctx.is_train, ctx.is_train, &where, ends, work)
+        for i in range(self.kinds):
+            _keep_empty(self, ctx, i, in_data[2 + i].data, ends[i])
         if req[0] != kNullOp:
             (<Recurrent>self.stacks[0]).copy(
                 &ctx.run_ctx, self.y.desc, where.outputs + top * self.y_bytes, out_data[0].data,
@@ -146,6 +152,8 @@ cdef class RNNForm(Operator):
             if s > 0 and ctx.is_train:
                 _drop(self, ctx, s - 1, 1, dx, where.factors, dx)
             dy = dx
+        for i in range(self.kinds if self.state_outputs else 0):
+            _keep_empty(self, ctx, i, out_grad[1 + i].data, grads[i])
         if req[0] == kAddTo:
             (<Recurrent>self.stacks[0]).copy(&ctx.run_ctx, self.x.desc, dx, in_grad[0].data, True)
         _add_states(self, ctx, work, &req[2], &in_grad[2], True)
@@ -196,6 +204,7 @@ cdef int _read_lengths(RNNForm self, OpContext* ctx, const TBlob* given) except 
     raw.resize(self.batch * dtype_size(given.dtype))
     wide.resize(self.batch)
     lengths.resize(self.batch)
+    self.empty.clear()
     code = self.read(raw.data(), given.data, raw.size(), ctx.run_ctx.stream)
     if code != 0:
         with gil:
@@ -208,6 +217,8 @@ cdef int _read_lengths(RNNForm self, OpContext* ctx, const TBlob* given) except 
                     f"operator {self.name}: sequence_length[{i}] is {wide[i]}, outside of 0 to "
                     f"{self.steps}")
         lengths[i] = <int>wide[i]
+        if wide[i] == 0:
+            self.empty.push_back(<int>i)
     for s in range(self.stacks.size()):
         (<Recurrent>self.stacks[s]).set_lengths(lengths.data())
     return 0
@@ -266,46 +277,69 @@ cdef TBlob _blob(void* data, int64_t size) noexcept nogil:
 cdef char* _work(RNNForm self, OpContext* ctx) except NULL nogil:
     """Temporary memory: the calls' own, weights, their gradient, states, two of gradients."""
     return <char*>self.space(
-        ctx.run_ctx.dev_id, WORK, self.work + 2 * self.weights + 2 * _aligned(self.states)
-        + 2 * max(self.x_bytes, self.y_bytes), ctx.run_ctx.stream)
+        ctx.run_ctx.dev_id, WORK, self.work + 2 * self.weights + _state_bytes(self, 0)
+        + _state_bytes(self, 1) + 2 * max(self.x_bytes, self.y_bytes), ctx.run_ctx.stream)
+
+
+cdef inline int64_t _state_bytes(RNNForm self, int kind) noexcept nogil:
+    return _aligned(self.passes * self.batch * self.rows[kind])
 
 
 cdef void* _stand_in(RNNForm self, char* work, int kind) noexcept nogil:
     """Where states are put that are to be added."""
-    return work + self.work + 2 * self.weights + kind * _aligned(self.states)
+    return work + self.work + 2 * self.weights + (_state_bytes(self, 0) if kind else 0)
 
 
 cdef char* _gradient(RNNForm self, char* work, int64_t s) noexcept nogil:
     """Where the gradient of the input of stack `s` is put: stacks take turns."""
-    return (work + self.work + 2 * self.weights + 2 * _aligned(self.states)
+    return (work + self.work + 2 * self.weights + _state_bytes(self, 0) + _state_bytes(self, 1)
             + s % 2 * max(self.x_bytes, self.y_bytes))
 
 
 # ----- computing
 
+cdef inline int64_t _part(RNNForm self, int kind) noexcept nogil:
+    """Bytes of one stack's states or cells."""
+    return self.passes // <int64_t>self.stacks.size() * self.batch * self.rows[kind]
+
+
 cdef inline States _states(RNNForm self, int64_t s, const void* h, const void* c) noexcept nogil:
     """The part of states that stack `s` has."""
     cdef States found
-    cdef int64_t at = s * (self.states // <int64_t>self.stacks.size())
     found.h = found.c = NULL
     if h != NULL:
-        found.h = <const char*>h + at
+        found.h = <const char*>h + s * _part(self, 0)
     if c != NULL and self.kinds == 2:
-        found.c = <const char*>c + at
+        found.c = <const char*>c + s * _part(self, 1)
     return found
 
 
 cdef int _add_states(RNNForm self, OpContext* ctx, char* work, const int* req, TBlob* to,
                      bint given) except -1 nogil:
-    cdef int64_t s, at, size = self.states // <int64_t>self.stacks.size()
+    cdef int64_t s, at
     cdef int i
     for i in range(self.kinds if given else 0):
         if req[i] == kAddTo:
             for s in range(<int64_t>self.stacks.size()):
-                at = s * size
-                (<Recurrent>self.stacks[s]).copy(
-                    &ctx.run_ctx, (<Recurrent>self.stacks[s]).states.desc,
-                    <char*>_stand_in(self, work, i) + at, <char*>to[i].data + at, True)
+                at = s * _part(self, i)
+                (<Recurrent>self.stacks[s]).copy_states(
+                    &ctx.run_ctx, i, False, <char*>_stand_in(self, work, i) + at,
+                    <char*>to[i].data + at, True)
+    return 0
+
+
+cdef int _keep_empty(RNNForm self, OpContext* ctx, int kind, const void* source,
+                     void* to) except -1 nogil:
+    """States of sequences of length 0 as they were; cuDNN gives zeros."""
+    cdef int64_t i, at
+    cdef int n
+    if source == NULL or to == NULL:
+        return 0
+    for i in range(self.passes):
+        for n in self.empty:
+            at = (i * self.batch + n) * self.rows[kind]
+            (<Recurrent>self.stacks[0]).copy_states(
+                &ctx.run_ctx, kind, True, <const char*>source + at, <char*>to + at, False)
     return 0
 
 
@@ -411,9 +445,10 @@ def rnn(prop, in_shapes, in_types, device):
     """One stack of all layers; with dropout a stack of each."""
     n = 4 if prop.mode == "lstm" else 3
     require_floats(prop, prop.list_arguments()[:n], in_types[:n], GPU_FLOATS)
-    if prop.projection_size is not None:
+    if prop.projection_size is not None and prop.projection_size >= prop.state_size:
         raise ArgumentError(
-            f"operator {prop.op_name}: projection_size={prop.projection_size} has no form for GPUs")
+            f"operator {prop.op_name}: projection_size={prop.projection_size} is not less than "
+            f"state_size={prop.state_size}, which it must be on a GPU: cuDNN has no such layers")
     open_door()
     data, dtype = in_shapes[0], in_types[0]
     directions, hidden = prop.directions, prop.state_size
@@ -425,10 +460,10 @@ def rnn(prop, in_shapes, in_types, device):
     stacks = [
         Recurrent(dtype, prop.mode, *data[:2], passes[first * directions].inputs, hidden, each_has,
                   directions, passes[first * directions:(first + each_has) * directions],
-                  GATES[prop.mode], clip, prop.use_sequence_length)
+                  GATES[prop.mode], clip, prop.use_sequence_length, prop.projection_size)
         for first in range(0, prop.num_layers, each_has)
     ]
-    size = prod(data[:2]) * directions * hidden
+    size = prod(data[:2]) * directions * prop.out_size
     droppers = [_dropper(i, prop, size, dtype, device) for i in range(len(stacks) - 1)]
     forward, backward = Steps(), Steps()
     forward += each(SIZE, "fill", "zero_bytes", OUT[0], NBYTES, to=(0, 0))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.errors import ArgumentError, CynetError, FormatError, shown
+from ...base.errors import CynetError, FormatError, shown
 from .._base import Operator, get_operator, register_operator
 from ..checks.shapes import plain
 from ..parameters import Str
@@ -154,9 +154,9 @@ class InstanceProperty(OperatorProperty):
         return self.check.ids(method, out_grad, in_data, out_data)
 
     def create_operator(self, ctx, in_shapes, in_types):
-        kind = _NDArrayOperator if isinstance(self.instance, NDArrayOp) else _NumpyOperator
-        if kind is _NumpyOperator and ctx.device_type == "gpu":
-            raise ArgumentError(f"{self.check.where}: it computes on the CPU, not on {ctx}")
+        kind = _HostOperator if ctx.device_type == "gpu" else _NumpyOperator
+        if isinstance(self.instance, NDArrayOp):
+            kind = _NDArrayOperator
         return kind(self, ctx, in_shapes, in_types)
 
 
@@ -217,6 +217,21 @@ class _NDArrayOperator(_NumpyOperator):
             done = True
         finally:
             take_back(tuple(arrays.values()), quiet=not done)
+
+
+class _HostOperator(_NDArrayOperator):
+    """Runs a NumpyOp on copies in the host's memory of tensors on a GPU."""
+
+    def _run(self, method, **arrays):
+        copies = {
+            name: [None if each is None else each.asnumpy() for each in given]
+            for name, given in arrays.items()
+        }
+        super()._run(method, **copies)
+        target = list(arrays)[-1]
+        for array, copy in zip(arrays[target], copies[target]):
+            if array is not None:
+                array[:] = copy
 
 
 register_operator(

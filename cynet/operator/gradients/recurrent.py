@@ -27,6 +27,9 @@ def _rows(F, array):
 
 
 def _clipped(p, F, cell):
+    """A cell as it is used; it goes on as it is."""
+    if p.lstm_state_clip_min is None:
+        return cell
     if p.lstm_state_clip_nan:
         lowest = F.ones_like(cell) * p.lstm_state_clip_min
         cell = F.where(cell == cell, cell, lowest.detach())
@@ -68,10 +71,8 @@ class _Direction:
         if p.mode != "lstm":
             return (F.relu if p.mode == "rnn_relu" else F.tanh)(total), None
         i, f, g, o = F.split(total, num_outputs=4, axis=1)
-        cell = F.sigmoid(f) * cell + F.sigmoid(i) * F.tanh(g)
-        if p.lstm_state_clip_min is not None:
-            cell = _clipped(p, F, cell)
-        h = F.sigmoid(o) * F.tanh(cell)
+        cell = F.sigmoid(f) * _clipped(p, F, cell) + F.sigmoid(i) * F.tanh(g)
+        h = F.sigmoid(o) * F.tanh(_clipped(p, F, cell))
         if self.projection is not None:
             h = F.FullyConnected(h, self.projection, num_hidden=p.out_size, no_bias=True)
         return h, cell

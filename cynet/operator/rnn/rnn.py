@@ -30,7 +30,8 @@ class RNNProperty(OperatorProperty):
     (and cells) behind each sequence's last step follow.
 
     With `use_sequence_length`, steps behind a sequence's length give 0 and change no state, and the
-    second direction begins at a sequence's own last step. (MXNet does so on GPUs, and computes all
+    second direction begins at a sequence's own last step; the states of one of length 0 stay what
+    they were. (MXNet does so on GPUs, and computes all
     steps on the CPU.) The same holds for clipping: MXNet does neither on the CPU, cynet does both.
     """
 
@@ -55,7 +56,9 @@ class RNNProperty(OperatorProperty):
         low=1,
     )
     lstm_state_clip_min = Double(
-        None, doc="Least value of an LSTM's cells; only together with lstm_state_clip_max."
+        None,
+        doc="Least value of an LSTM's cells where they are used (the cell that comes out is not "
+        "clipped); only together with lstm_state_clip_max.",
     )
     lstm_state_clip_max = Double(None, doc="Largest value of an LSTM's cells.")
     lstm_state_clip_nan = Bool(False, doc="Whether clipping turns NaN into lstm_state_clip_min.")

@@ -1,4 +1,5 @@
-// Recurrent layers of the simulated libcudnn: one sequence after another, in double.
+// Recurrent layers of the simulated libcudnn: one sequence after another, in double. Clipped cells
+// and sequences of length 0 are as cuDNN 9.19 had them on an H200.
 #include <cmath>
 #include <map>
 #include <memory>
@@ -9,11 +10,13 @@
 enum { RELU = 0, TANH = 1, LSTM = 2, GRU = 3 };
 
 struct Rnn {
-  int mode = -1, directions = 1, type = -1, inputs = 0, hidden = 0, layers = 0, padded = 0, math = 0;
+  int mode = -1, directions = 1, type = -1, inputs = 0, hidden = 0, width = 0, layers = 0;
+  int padded = 0, math = 0;
   int clip = 0, nan = 1;
   double low = 0, high = 0;
   int64_t gates() const { return mode == LSTM ? 4 : mode == GRU ? 3 : 1; }
-  int64_t outputs() const { return int64_t(directions) * hidden; }
+  int64_t outputs() const { return int64_t(directions) * width; }
+  bool projected() const { return width != hidden; }
 };
 
 struct RnnData {
@@ -57,7 +60,7 @@ static int64_t bytes_of(int type) { return type == 1 ? 8 : type == 2 ? 2 : 4; }
 // Where the parameters of a pass lie in the weight space, in elements: matrices and biases of all
 // gates, of the input and of the state. As documented: linear layers in the order of gates.
 struct Place {
-  int64_t inputs, matrix[2], bias[2];
+  int64_t inputs, matrix[3], bias[2];
 };
 
 static std::vector<Place> places(const Rnn& r, int64_t* size) {
@@ -68,7 +71,8 @@ static std::vector<Place> places(const Rnn& r, int64_t* size) {
     Place p;
     p.inputs = k < r.directions ? r.inputs : r.outputs();
     p.matrix[0] = at, at += rows * p.inputs + gap;
-    p.matrix[1] = at, at += rows * r.hidden + gap;
+    p.matrix[1] = at, at += rows * r.width + gap;
+    p.matrix[2] = at, at += r.projected() ? r.width * r.hidden + gap : 0;
     found.push_back(p);
   }
   for (Place& p : found)
@@ -78,13 +82,15 @@ static std::vector<Place> places(const Rnn& r, int64_t* size) {
 }
 
 // What a pass remembers, in doubles: gates, cells, the recurrent product of a GRU's
-// third gate, and gradients of sums of both kinds; each layer's output before all of that.
+// third gate, gradients of sums of both kinds, states before their projection and the gradient behind
+// it; each layer's output before all of that.
 struct Memory {
   int64_t pass, layer, total;
   Memory(const Rnn& r, const RnnData& x) {
     const int64_t cells = x.steps * x.batch * r.hidden;
-    pass = cells * (3 * r.gates() + 2);
-    layer = r.directions * (pass + cells);
+    const int64_t outs = x.steps * x.batch * r.width;
+    pass = cells * (3 * r.gates() + 3) + outs;
+    layer = r.directions * (pass + outs);
     total = layer * r.layers;
   }
 };
@@ -97,30 +103,35 @@ static double clipped(const Rnn& r, double c) {
   return c < r.low ? r.low : c > r.high ? r.high : c;
 }
 
+static bool free_of_clip(const Rnn& r, double c) { return !r.clip || (c > r.low && c < r.high); }
+
 // One run: what the calls hand over.
 struct Run {
   Rnn r;
   RnnData x;
   std::vector<Place> place;
   double *reserve;
-  int64_t cells, pass_size, layer_size;
+  int64_t cells, outs, pass_size, layer_size;
 
   Run(const Rnn& rnn, const RnnData& data, double* memory) : r(rnn), x(data), reserve(memory) {
     int64_t size;
     place = places(r, &size);
     const Memory m(r, x);
     cells = x.steps * x.batch * r.hidden;
+    outs = x.steps * x.batch * r.width;
     pass_size = m.pass;
     layer_size = m.layer;
   }
   double* output(int layer) const { return reserve + layer * layer_size; }
   double* gates(int k) const {
-    return output(k / r.directions) + r.directions * cells + k % r.directions * pass_size;
+    return output(k / r.directions) + r.directions * outs + k % r.directions * pass_size;
   }
   double* cell(int k) const { return gates(k) + r.gates() * cells; }
   double* product(int k) const { return cell(k) + cells; }
   double* sums(int k) const { return product(k) + cells; }
   double* sums_h(int k) const { return sums(k) + r.gates() * cells; }
+  double* full(int k) const { return sums_h(k) + r.gates() * cells; }
+  double* behind(int k) const { return full(k) + cells; }
   // x of a layer at (t, n, j)
   template <typename T>
   double input(const T* data, int layer, int64_t t, int64_t n, int64_t j) const {
@@ -133,8 +144,8 @@ struct Run {
     const int direction = k % r.directions;
     const int64_t from = direction ? t + 1 : t - 1;
     if (from < 0 || from >= x.lengths[n])
-      return first ? double(first[(k * x.batch + n) * r.hidden + j]) : 0.0;
-    return output(k / r.directions)[(from * x.batch + n) * r.outputs() + direction * r.hidden + j];
+      return first ? double(first[(k * x.batch + n) * r.width + j]) : 0.0;
+    return output(k / r.directions)[(from * x.batch + n) * r.outputs() + direction * r.width + j];
   }
   template <typename T>
   double cell_before(const T* first, int k, int64_t t, int64_t n, int64_t j) const {
@@ -167,8 +178,8 @@ static void forward(const Run& run, const T* x, T* y, const T* hx, T* hy, const 
             b[g] = w[p.bias[1] + line];
             for (int64_t i = 0; i < p.inputs; ++i)
               a[g] += double(w[p.matrix[0] + line * p.inputs + i]) * run.input(x, layer, t, n, i);
-            for (int64_t i = 0; i < hidden; ++i)
-              b[g] += double(w[p.matrix[1] + line * hidden + i]) * run.before(hx, k, t, n, i);
+            for (int64_t i = 0; i < r.width; ++i)
+              b[g] += double(w[p.matrix[1] + line * r.width + i]) * run.before(hx, k, t, n, i);
           }
           double h;
           double* kept = run.gates(k) + (row + j) * gates;
@@ -178,9 +189,9 @@ static void forward(const Run& run, const T* x, T* y, const T* hx, T* hy, const 
             kept[2] = std::tanh(a[2] + b[2]);
             kept[3] = sigmoid(a[3] + b[3]);
             const double c =
-                clipped(r, kept[1] * run.cell_before(cx, k, t, n, j) + kept[0] * kept[2]);
+                kept[1] * clipped(r, run.cell_before(cx, k, t, n, j)) + kept[0] * kept[2];
             run.cell(k)[row + j] = c;
-            h = kept[3] * std::tanh(c);
+            h = kept[3] * std::tanh(clipped(r, c));
           } else if (r.mode == GRU) {
             kept[0] = sigmoid(a[0] + b[0]);
             kept[1] = sigmoid(a[1] + b[1]);
@@ -190,14 +201,20 @@ static void forward(const Run& run, const T* x, T* y, const T* hx, T* hy, const 
           } else {
             h = r.mode == TANH ? std::tanh(a[0] + b[0]) : std::fmax(a[0] + b[0], 0);
           }
-          run.output(layer)[(t * batch + n) * r.outputs() + direction * hidden + j] = h;
+          run.full(k)[row + j] = h;
+        }
+        double* out = run.output(layer) + (t * batch + n) * r.outputs() + direction * r.width;
+        for (int64_t q = 0; q < r.width; ++q) {
+          out[q] = r.projected() ? 0 : run.full(k)[row + q];
+          for (int64_t j = 0; j < (r.projected() ? hidden : 0); ++j)
+            out[q] += double(w[p.matrix[2] + q * hidden + j]) * run.full(k)[row + j];
         }
       }
-      for (int64_t j = 0; j < hidden; ++j) {
-        const int64_t at = (k * batch + n) * hidden + j, end = direction ? -1 : length;
-        if (hy) hy[at] = static_cast<T>(run.before(hx, k, end, n, j));
-        if (cy) cy[at] = static_cast<T>(run.cell_before(cx, k, end, n, j));
-      }
+      const int64_t end = direction ? -1 : length, at = k * batch + n;
+      for (int64_t j = 0; j < r.width && hy; ++j)
+        hy[at * r.width + j] = static_cast<T>(length ? run.before(hx, k, end, n, j) : 0);
+      for (int64_t j = 0; j < hidden && cy; ++j)
+        cy[at * hidden + j] = static_cast<T>(length ? run.cell_before(cx, k, end, n, j) : 0);
     }
   }
   const double* last = run.output(r.layers - 1);
@@ -218,30 +235,35 @@ static void to_data(const Run& run, const T* dy, T* dx, const T* hx, const T* dh
       const int k = layer * r.directions + direction;
       const Place& p = run.place[k];
       for (int64_t n = 0; n < batch; ++n) {
-        const int64_t length = run.x.lengths[n], at = (k * batch + n) * hidden;
-        std::vector<double> dh(hidden), dc(hidden);
-        for (int64_t j = 0; j < hidden; ++j) {
-          dh[j] = dhy ? double(dhy[at + j]) : 0.0;
-          dc[j] = dcy ? double(dcy[at + j]) : 0.0;
-        }
+        const int64_t length = run.x.lengths[n], at = k * batch + n;
+        std::vector<double> dh(r.width), dc(hidden);
+        for (int64_t j = 0; j < r.width; ++j)
+          dh[j] = dhy && length ? double(dhy[at * r.width + j]) : 0.0;
+        for (int64_t j = 0; j < hidden; ++j)
+          dc[j] = dcy && length ? double(dcy[at * hidden + j]) : 0.0;
         for (int64_t step = length - 1; step >= 0; --step) {
           const int64_t t = direction ? length - 1 - step : step, row = t * batch + n;
-          std::vector<double> next(hidden);
+          std::vector<double> next(r.width);
+          double* behind = run.behind(k) + row * r.width;
+          for (int64_t q = 0; q < r.width; ++q)
+            behind[q] = dh[q] + above[row * r.outputs() + direction * r.width + q];
           for (int64_t j = 0; j < hidden; ++j) {
-            const int64_t place = row * r.outputs() + direction * hidden + j;
-            const double d = dh[j] + above[place], h = run.output(layer)[place];
+            double d = r.projected() ? 0 : behind[j];
+            for (int64_t q = 0; q < (r.projected() ? r.width : 0); ++q)
+              d += double(w[p.matrix[2] + q * hidden + j]) * behind[q];
+            const double h = run.full(k)[row * hidden + j];
             const double* g = run.gates(k) + (row * hidden + j) * gates;
             double* s = run.sums(k) + (row * hidden + j) * gates;
             double* s_h = run.sums_h(k) + (row * hidden + j) * gates;
             if (r.mode == LSTM) {
-              const double c = run.cell(k)[row * hidden + j], tc = std::tanh(c);
-              double e = dc[j] + d * g[3] * (1 - tc * tc);
-              if (r.clip && !(c > r.low && c < r.high)) e = 0;
+              const double c = run.cell(k)[row * hidden + j], tc = std::tanh(clipped(r, c));
+              const double c_before = run.cell_before(cx, k, t, n, j);
+              const double e = dc[j] + (free_of_clip(r, c) ? d * g[3] * (1 - tc * tc) : 0);
               s[0] = e * g[2] * g[0] * (1 - g[0]);
-              s[1] = e * run.cell_before(cx, k, t, n, j) * g[1] * (1 - g[1]);
+              s[1] = e * clipped(r, c_before) * g[1] * (1 - g[1]);
               s[2] = e * g[0] * (1 - g[2] * g[2]);
               s[3] = d * tc * g[3] * (1 - g[3]);
-              dc[j] = e * g[1];
+              dc[j] = free_of_clip(r, c_before) ? e * g[1] : 0;
             } else if (r.mode == GRU) {
               const double m = run.product(k)[row * hidden + j];
               s[2] = d * (1 - g[1]) * (1 - g[2] * g[2]);
@@ -257,18 +279,18 @@ static void to_data(const Run& run, const T* dy, T* dx, const T* hx, const T* dh
           for (int64_t j = 0; j < hidden; ++j)
             for (int64_t q = 0; q < gates; ++q) {
               const int64_t sum = (row * hidden + j) * gates + q, line = q * hidden + j;
-              for (int64_t i = 0; i < hidden; ++i)
-                next[i] += run.sums_h(k)[sum] * double(w[p.matrix[1] + line * hidden + i]);
+              for (int64_t i = 0; i < r.width; ++i)
+                next[i] += run.sums_h(k)[sum] * double(w[p.matrix[1] + line * r.width + i]);
               for (int64_t i = 0; i < inputs; ++i)
                 below[row * inputs + i] +=
                     run.sums(k)[sum] * double(w[p.matrix[0] + line * inputs + i]);
             }
           dh = next;
         }
-        for (int64_t j = 0; j < hidden; ++j) {
-          if (dhx) dhx[at + j] = static_cast<T>(dh[j]);
-          if (dcx) dcx[at + j] = static_cast<T>(dc[j]);
-        }
+        for (int64_t j = 0; j < r.width && dhx; ++j)
+          dhx[at * r.width + j] = static_cast<T>(dh[j]);
+        for (int64_t j = 0; j < hidden && dcx; ++j)
+          dcx[at * hidden + j] = static_cast<T>(dc[j]);
       }
     }
     above = below;
@@ -287,10 +309,14 @@ static void to_weights(const Run& run, const T* x, const T* hx, T* dw, int64_t s
   for (int k = 0; k < r.layers * r.directions; ++k) {
     const Place& p = run.place[k];
     for (int64_t n = 0; n < run.x.batch; ++n)
-      for (int64_t t = 0; t < run.x.lengths[n]; ++t)
+      for (int64_t t = 0; t < run.x.lengths[n]; ++t) {
+        const int64_t row = t * run.x.batch + n;
+        for (int64_t i = 0; i < (r.projected() ? r.width * hidden : 0); ++i)
+          total[p.matrix[2] + i] +=
+              run.behind(k)[row * r.width + i / hidden] * run.full(k)[row * hidden + i % hidden];
         for (int64_t j = 0; j < hidden; ++j)
           for (int64_t q = 0; q < gates; ++q) {
-            const int64_t sum = ((t * run.x.batch + n) * hidden + j) * gates + q;
+            const int64_t sum = (row * hidden + j) * gates + q;
             const int64_t line = q * hidden + j;
             const double s = run.sums(k)[sum], s_h = run.sums_h(k)[sum];
             total[p.bias[0] + line] += s;
@@ -298,16 +324,17 @@ static void to_weights(const Run& run, const T* x, const T* hx, T* dw, int64_t s
             for (int64_t i = 0; i < p.inputs; ++i)
               total[p.matrix[0] + line * p.inputs + i] +=
                   s * run.input(x, k / r.directions, t, n, i);
-            for (int64_t i = 0; i < hidden; ++i)
-              total[p.matrix[1] + line * hidden + i] += s_h * run.before(hx, k, t, n, i);
+            for (int64_t i = 0; i < r.width; ++i)
+              total[p.matrix[1] + line * r.width + i] += s_h * run.before(hx, k, t, n, i);
           }
+      }
   }
   for (int64_t i = 0; i < size; ++i) put(dw + i, total[i], 1);
 }
 
 // What all three calls check alike.
 static int check_run(void* handle, const Rnn* r, const RnnData* x, const RnnData* y,
-                     const Tensor* h, size_t weights, size_t work, const void* space) {
+                     const Tensor* h, const Tensor* c, size_t weights, size_t work, const void* space) {
   int64_t size;
   if (handles.find(handle) == nullptr) return NOT_INITIALIZED;
   if (!r || !x || !y || !h || r->type < 0) return refuse(BAD_PARAM, "descriptor");
@@ -317,8 +344,10 @@ static int check_run(void* handle, const Rnn* r, const RnnData* x, const RnnData
       x->batch != y->batch || x->lengths != y->lengths)
     return refuse(BAD_PARAM, "data");
   if (h->rank != 3 || h->dims[0] != r->layers * r->directions || h->dims[1] != x->batch ||
-      h->dims[2] != r->hidden)
+      h->dims[2] != r->width)
     return refuse(BAD_PARAM, "states");
+  if (r->mode == LSTM && c && (c->rank != 3 || c->dims[2] != r->hidden))
+    return refuse(BAD_PARAM, "cells");
   for (int length : x->lengths)
     if (length != x->steps && !r->padded) return refuse(BAD_PARAM, "lengths without padded i/o");
   places(*r, &size);
@@ -345,11 +374,14 @@ int cudnnSetRNNDescriptor_v8(void* d, int algo, int mode, int bias, int directio
   if (input != 0 || type < 0 || type > 2 || precision != (type == 1 ? 1 : 0))
     return refuse(BAD_PARAM, "input mode, type or precision");
   if (math != 0 && math != 1 && math != 3) return refuse(BAD_PARAM, "math");
-  if (inputs < 1 || hidden < 1 || layers < 1 || projection != hidden || flags < 0 || flags > 1)
+  if (inputs < 1 || hidden < 1 || layers < 1 || projection < 1 || projection > hidden ||
+      flags < 0 || flags > 1)
     return refuse(BAD_PARAM, "sizes or flags");
+  if (projection != hidden && mode != LSTM)
+    return refuse(NOT_SUPPORTED, "a projection of what is no LSTM");
   if (dropout != nullptr) return refuse(NOT_SUPPORTED, "the tests give no dropout");
   r->mode = mode, r->directions = direction + 1, r->type = type, r->inputs = inputs;
-  r->hidden = hidden, r->layers = layers, r->padded = flags, r->math = math;
+  r->hidden = hidden, r->width = projection, r->layers = layers, r->padded = flags, r->math = math;
   return SUCCESS;
 }
 
@@ -399,14 +431,19 @@ int cudnnGetRNNWeightParams(void* handle, void* d, int pass, size_t size, const 
   if (!handles.find(handle) || !r || !tensors.find(matrix) || !tensors.find(bias))
     return refuse(BAD_PARAM, "handle or descriptor");
   const auto found = places(*r, &count);
-  if (pass < 0 || pass >= int(found.size()) || which < 0 || which >= 2 * r->gates())
+  const bool projection = which == 2 * r->gates() && r->projected();
+  if (pass < 0 || pass >= int(found.size()) || which < 0 || (which >= 2 * r->gates() && !projection))
     return refuse(BAD_PARAM, "pass or matrix");
   if (size != size_t(count * bytes_of(r->type))) return refuse(BAD_PARAM, "weight space");
   const int side = which >= r->gates();
   const int64_t gate = which % r->gates() * r->hidden;
   const Place& p = found[pass];
   char* begin = static_cast<char*>(const_cast<void*>(weights));
-  *matrix_at = begin + (p.matrix[side] + gate * (side ? r->hidden : p.inputs)) * bytes_of(r->type);
+  if (projection) {
+    *matrix_at = begin + p.matrix[2] * bytes_of(r->type), *bias_at = nullptr;
+    return SUCCESS;
+  }
+  *matrix_at = begin + (p.matrix[side] + gate * (side ? r->width : p.inputs)) * bytes_of(r->type);
   *bias_at = begin + (p.bias[side] + gate) * bytes_of(r->type);
   return SUCCESS;
 }
@@ -419,7 +456,7 @@ int cudnnRNNForward(void* handle, void* d, int mode, const int* lengths, void* x
   const Rnn* r = rnns.find(d);
   const RnnData* tx = rnn_data.find(x_desc);
   const int wrong = check_run(handle, r, tx, rnn_data.find(y_desc), tensors.find(h_desc),
-                              weights_size, work_size, work);
+                              tensors.find(c_desc), weights_size, work_size, work);
   if (wrong) return wrong;
   if (!x || !y || !weights || lengths) return refuse(BAD_PARAM, "data");
   if (mode == 1 && (!reserve || reserve_size < reserve_bytes()))
@@ -449,7 +486,7 @@ int cudnnRNNBackwardData_v8(void* handle, void* d, const int* lengths, void* y_d
   const Rnn* r = rnns.find(d);
   const RnnData* tx = rnn_data.find(x_desc);
   const int wrong = check_run(handle, r, tx, rnn_data.find(y_desc), tensors.find(h_desc),
-                              weights_size, work_size, work);
+                              tensors.find(c_desc), weights_size, work_size, work);
   if (wrong) return wrong;
   if (!y || !dy || !dx || !weights || lengths || work_size < size_t(WORK[1]))
     return refuse(BAD_PARAM, "data");
@@ -481,7 +518,7 @@ int cudnnRNNBackwardWeights_v8(void* handle, void* d, int mode, const int* lengt
   const Rnn* r = rnns.find(d);
   const RnnData* tx = rnn_data.find(x_desc);
   const int wrong = check_run(handle, r, tx, rnn_data.find(y_desc), tensors.find(h_desc),
-                              weights_size, work_size, work);
+                              nullptr, weights_size, work_size, work);
   if (wrong) return wrong;
   if (!x || !y || !gradient || lengths) return refuse(BAD_PARAM, "data");
   if (mode != 0) return refuse(NOT_SUPPORTED, "gradients are only added");

@@ -11,7 +11,7 @@ from cynet.base.errors import CynetError
 from cynet.operator import OPERATORS, get_operator
 from cynet.operator.cuda import has_form
 from tests.operator.cases import all_cases
-from tests.operator.cuda.running import DeviceRun, same
+from tests.operator.cuda.running import DeviceRun, has_device_form, same
 from tests.operator.cuda.without import WITHOUT
 from tests.operator.runner import ADD, INPLACE, NULL, WRITE
 
@@ -36,11 +36,7 @@ def dtypes(case):
     return known
 
 
-CASES = [
-    case
-    for case in all_cases()
-    if has_form(get_operator(case.op).name) and "projection_size" not in case.params
-]
+CASES = [case for case in all_cases() if has_device_form(case)]
 
 
 def differentiable(case):

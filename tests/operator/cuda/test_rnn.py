@@ -106,6 +106,27 @@ def test_every_path(mode, weights, reserve):
     compare({**params, "bidirectional": True, "use_sequence_length": True})
 
 
+@pytest.mark.parametrize("p", [0.0, 0.4])
+def test_projections(p, weights, reserve):
+    params = {"mode": "lstm", "state_size": 4, "num_layers": 2, "projection_size": 3, "p": p,
+              "state_outputs": True}  # fmt: skip
+    compare(params)
+    compare({**params, "bidirectional": True, "use_sequence_length": True})
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_a_projection_that_cudnn_has_not(size):
+    params = {"mode": "lstm", "state_size": 4, "num_layers": 1, "projection_size": size}
+    with pytest.raises(ArgumentError, match=f"projection_size={size} is not less than"):
+        pair_of(params)
+
+
+def test_clipped_cells(weights, reserve):
+    """Where they are used; the last cell is as it was computed."""
+    compare({"mode": "lstm", "state_size": 4, "num_layers": 2, "state_outputs": True,
+             "lstm_state_clip_min": -0.1, "lstm_state_clip_max": 0.08})  # fmt: skip
+
+
 @pytest.mark.parametrize("both", [False, True])
 def test_dropout(both, weights, reserve):
     """The CPU's factors, drawn for each boundary of layers."""

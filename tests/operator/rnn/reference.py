@@ -41,10 +41,9 @@ def step(mode, parts, x, h, c, clip):
         reset, z = sigmoid(a[0] + e[0]), sigmoid(a[1] + e[1])
         return (1 - z) * np.tanh(a[2] + reset * e[2]) + z * h, c
     i, f, g, o = (left + right for left, right in zip(a, e))
-    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-    if clip is not None:
-        c = np.clip(c, *clip)
-    h = sigmoid(o) * np.tanh(c)
+    used = (lambda cells: cells) if clip is None else (lambda cells: np.clip(cells, *clip))
+    c = sigmoid(f) * used(c) + sigmoid(i) * np.tanh(g)
+    h = sigmoid(o) * np.tanh(used(c))
     return h if p is None else p @ h, c
 
 

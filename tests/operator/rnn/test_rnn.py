@@ -155,15 +155,38 @@ def test_share_of_dropped_elements():
     assert (drawn == 0).all()
 
 
+CLIPPED = {"lstm_state_clip_min": -0.5, "lstm_state_clip_max": 0.5}
+
+
 def test_clip_turns_nan_into_the_least_value():
-    params = {**SMALL, "num_layers": 1, "state_outputs": True}
-    ready = made({**params, "lstm_state_clip_min": -0.5, "lstm_state_clip_max": 0.5})
+    params = {**SMALL, **CLIPPED, "num_layers": 1, "state_outputs": True}
+    ready = made(params)
     ready.inputs[3][0, 1, 2] = np.nan
     assert np.isnan(ready.forward()[2][0, 1]).any()
-    stopped = {"lstm_state_clip_min": -0.5, "lstm_state_clip_max": 0.5, "lstm_state_clip_nan": True}
-    ready = made({**params, **stopped}, steps=1)
-    ready.inputs[3][0, 1, 2] = np.nan
-    assert ready.forward()[2][0, 1, 2] == -0.5
+    found = []
+    for cell in (np.nan, -0.5, -3.0):
+        ready = made({**params, "lstm_state_clip_nan": True})
+        ready.inputs[3][0, 1, 2] = cell
+        out = ready.forward()
+        found.append([*out[:3], *ready.backward([np.ones_like(each) for each in out[:3]], out)])
+    for given_nan, given_least, given_less in zip(*found):
+        np.testing.assert_array_equal(given_nan, given_least)
+        np.testing.assert_array_equal(given_less, given_least)
+    assert np.isfinite(found[0][0]).all()
+
+
+def test_cells_are_clipped_where_they_are_used():
+    """As cuDNN does it (9.19, on an H200): the last cell is what came out of the sum."""
+    ready = made({**SMALL, **CLIPPED, "num_layers": 1, "state_outputs": True}, steps=1)
+    ready.inputs[3][:] = 40.0
+    free = made({**SMALL, "num_layers": 1, "state_outputs": True}, steps=1)
+    free.inputs[3][:] = 0.5
+    out, wanted = ready.forward(), free.forward()
+    np.testing.assert_array_equal(out[2], wanted[2])
+    assert (np.abs(out[2]) > 0.5).any()
+    gates = np.abs(wanted[1]) / np.tanh(np.abs(wanted[2]))
+    used = np.clip(np.abs(wanted[2]), 0, 0.5)
+    np.testing.assert_allclose(np.abs(out[1]), gates * np.tanh(used), 1e-5)
 
 
 @pytest.mark.parametrize("level", cpu_capabilities())
