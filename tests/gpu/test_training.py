@@ -111,7 +111,7 @@ def test_a_network_with_kernels_of_its_own(gpu, images, monkeypatch):
 
 
 def test_a_numpy_op_computes_on_the_host(gpu, monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(EXAMPLE).parent / "custom_op"))
+    monkeypatch.syspath_prepend(str(EXAMPLE.parent / "custom_op"))
     from softmax_numpy import Softmax
 
     x = mx.sym.FullyConnected(mx.sym.Variable("data"), name="fc", num_hidden=4)
