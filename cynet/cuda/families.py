@@ -44,7 +44,7 @@ TEMPLATES = {
         ("cross_entropy cross_entropy_grad", REAL),
     ],
     "sort": [("sort_near sort_far take_order put_order extreme running_sum", ALL)],
-    "pooling": [("pool pool_grad", REAL)],
+    "pooling": [("pool pool_places pool_grad", REAL)],
     "pooling_v1": [("pool_v1 pool_v1_grad", REAL)],
     "random": [
         ("draw masked dropout_factors weight_sums log_probability log_probability_grad", REAL),
@@ -135,7 +135,8 @@ def exact(source):
 
 def nvcc_options(source):
     """What nvcc gets for a source beside what it gets for all of them, a tuple of str."""
-    return ("-fmad=false",) if exact(source) else ()
+    compared = ("-diag-suppress=186",)  # of an unsigned number with 0, which templates do
+    return ("-fmad=false", *compared) if exact(source) else compared
 
 
 def sources():

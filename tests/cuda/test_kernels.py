@@ -374,12 +374,13 @@ def test_in_the_checking_mode(source, names):
     module = EmulatedModule(families.text(source), f"{source}.cu", (), names, checked=True)
     x, out = samples("float32", 60), np.zeros(60, "f")
     if source == "softmax":
-        sizes = [LONG(4), LONG(15), LONG(1), DOUBLE(1), INT(0)]
-        tail = [*sizes, np.full(4, 15), INT(0)]
-        module.get(names[0]).launch([x, out, *tail], 2, 64)
-        module.get(names[1]).launch([x, out, x.copy(), *tail], 2, 64)
-        close(out.reshape(4, 15), mx.nd.softmax(mx.nd.array(x).reshape((4, 15))).asnumpy(),
-              "float32")  # fmt: skip
+        for lanes in (1, 32, 64):  # threads of a line
+            sizes = [LONG(4), LONG(15), LONG(1), LONG(lanes), DOUBLE(1), INT(0)]
+            tail = [*sizes, np.full(4, 15), INT(0)]
+            module.get(names[0]).launch([x, out, *tail], 2, 64)
+            module.get(names[1]).launch([x, out, x.copy(), *tail], 2, 64)
+            close(out.reshape(4, 15), mx.nd.softmax(mx.nd.array(x).reshape((4, 15))).asnumpy(),
+                  "float32")  # fmt: skip
     elif source == "reduce":
         total, parts = np.zeros(12, "f"), np.zeros(12, "d")
         module.get(names[0]).launch(

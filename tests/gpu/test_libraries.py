@@ -144,6 +144,24 @@ def test_what_is_not_finite(gpu, name, params, dtype):
     np.testing.assert_allclose(got, want, 5e-3 if dtype == "float16" else 1e-6)
 
 
+@pytest.mark.parametrize("dtype, far", [("float16", 2e4), ("float32", 1e17), ("float64", 1e30)])
+def test_batch_norm_of_large_numbers(gpu, rng, dtype, far):
+    """cuDNN's persistent mode, which its documentation calls prone to overflow."""
+    x = (rng.standard_normal((16, 5, 12, 12)) * far / 4 + far).astype(dtype)
+    found = []
+    for ctx, kind in ((gpu, dtype), (mx.cpu(), "float64")):
+        data = mx.nd.array(x, ctx=ctx, dtype=kind)
+        small = "float32" if kind == "float16" else kind
+        rest = [mx.nd.full((5,), v, ctx=ctx, dtype=small) for v in (2.0, 1.0, 0.0, 1.0)]
+        data.attach_grad()
+        with mx.autograd.record():
+            y = mx.nd.BatchNorm(data, *rest, fix_gamma=False)
+        y.backward(mx.nd.arange(y.size, ctx=ctx, dtype=kind).reshape(y.shape) % 7)
+        found.append([a.asnumpy().astype("d") for a in (y, data.grad * far)])
+    for got, want in zip(*found):
+        close(got, want, {"float16": 5e-3, "float32": 1e-4, "float64": 1e-9}[dtype])
+
+
 def test_two_gpus(two, rng):
     """Each GPU has handles of its own."""
     a = rng.standard_normal((5, 5)).astype("f")

@@ -77,10 +77,7 @@ __global__ void pool(const T* x, T* y, const Window s, int add) {
   CYNET_EACH(i, s.planes * s.out[0] * s.out[1] * s.out[2]) {
     Index rest = i;
     int at[3];
-    for (int k = 2; k >= 0; --k) {
-      at[k] = static_cast<int>(rest % s.out[k]);
-      rest /= s.out[k];
-    }
+    for (int k = 2; k >= 0; --k) at[k] = static_cast<int>(split(&rest, s.out[k]));
     const T* plane = x + rest * plane_size;
     const Span r = span(s, at);
     if (s.type == MAX_POOL) {
@@ -92,17 +89,30 @@ __global__ void pool(const T* x, T* y, const Window s, int add) {
   }
 }
 
-// dx (+)= the gradient. A thread for each element of x gathers from the windows that it lies in, so
-// nothing is added twice at once and the sum has one order. LP_POOL with p > 1 reads y.
+// places[i] = the place of the maximum of window i in its plane
 template <typename T>
-__global__ void pool_grad(const T* dy, const T* x, const T* y, T* dx, const Window s, int add) {
+__global__ void pool_places(const T* x, int* places, const Window s) {
+  const Index plane_size = static_cast<Index>(s.size[0]) * s.size[1] * s.size[2];
+  CYNET_EACH(i, s.planes * s.out[0] * s.out[1] * s.out[2]) {
+    Index rest = i;
+    int at[3];
+    for (int k = 2; k >= 0; --k) at[k] = static_cast<int>(split(&rest, s.out[k]));
+    places[i] = static_cast<int>(largest(x + rest * plane_size, s, span(s, at)));
+  }
+}
+
+// dx (+)= the gradient. A thread for each element of x gathers from the windows that it lies in, so
+// nothing is added twice at once and the sum has one order. MAX_POOL reads places; LP_POOL with
+// p > 1 reads x and y.
+template <typename T>
+__global__ void pool_grad(const T* dy, const T* x, const T* y, const int* places, T* dx,
+                          const Window s, int add) {
   const Index plane_size = static_cast<Index>(s.size[0]) * s.size[1] * s.size[2];
   CYNET_EACH(i, s.planes * plane_size) {
     Index rest = i;
     int first[3], last[3], at[3];
     for (int k = 2; k >= 0; --k) {
-      const int place = static_cast<int>(rest % s.size[k]) + s.pad[k];
-      rest /= s.size[k];
+      const int place = static_cast<int>(split(&rest, s.size[k])) + s.pad[k];
       first[k] = place < s.kernel[k] ? 0 : (place - s.kernel[k]) / s.stride[k] + 1;
       last[k] = place / s.stride[k] < s.out[k] ? place / s.stride[k] : s.out[k] - 1;
     }
@@ -113,7 +123,7 @@ __global__ void pool_grad(const T* dy, const T* x, const T* y, T* dx, const Wind
           const Index from = ((rest * s.out[0] + at[0]) * s.out[1] + at[1]) * s.out[2] + at[2];
           computed<T> g = load(dy, from);
           if (s.type == MAX_POOL) {
-            if (largest(x + rest * plane_size, s, span(s, at)) != i - rest * plane_size) continue;
+            if (places[from] != i - rest * plane_size) continue;
           } else if (s.type == AVG_POOL) {
             g /= static_cast<computed<T>>(span(s, at).counted);
           } else if (s.type == LP_POOL && s.p > 1) {

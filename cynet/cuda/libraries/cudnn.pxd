@@ -106,7 +106,6 @@ cdef struct Library:
     algorithms_t guess[3]  # forward, backward data, backward filter: by heuristics
     algorithms_t time[3]   # by trying them all, in memory of its own
     convolve_t convolve[3]
-    map_t bias_gradient
     map_t add
     create_t pooling_create
     pooling_nd_t pooling_set

@@ -27,7 +27,7 @@ FUNCTIONS = tuple("cudnn" + name for name in (
     "FindConvolutionForwardAlgorithm", "FindConvolutionBackwardDataAlgorithm",
     "FindConvolutionBackwardFilterAlgorithm",
     "ConvolutionForward", "ConvolutionBackwardData", "ConvolutionBackwardFilter",
-    "ConvolutionBackwardBias", "AddTensor",
+    "AddTensor",
     "CreatePoolingDescriptor", "SetPoolingNdDescriptor", "DestroyPoolingDescriptor",
     "PoolingForward", "PoolingBackward", "SoftmaxForward", "SoftmaxBackward",
     "BatchNormalizationForwardInference", "BatchNormalizationForwardTraining",

@@ -35,8 +35,6 @@ cdef class Convolution:
     cdef int run(self, const RunContext* run, int direction, const void* a, const void* b,
                  void* out, bint add, void* space) except -1 nogil
     cdef int add_bias(self, const RunContext* run, const void* bias, void* out) except -1 nogil
-    cdef int bias_gradient(self, const RunContext* run, const void* out_grad, void* bias_grad,
-                           bint add) except -1 nogil
 
 
 cdef class BatchNorm:

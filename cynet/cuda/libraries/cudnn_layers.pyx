@@ -17,6 +17,7 @@ cdef enum:
     TENSOR_OP_MATH = 1
     FMA_MATH = 3
     BATCHNORM_SPATIAL = 1
+    BATCHNORM_SPATIAL_PERSISTENT = 2  # in training: each element is read once
     MOST_ALGORITHMS = 16
 
 cdef tuple _CALLS = ("Forward", "BackwardData", "BackwardFilter")
@@ -112,16 +113,6 @@ cdef class Convolution:
                 check(status, "AddTensor", self.what)
         return 0
 
-    cdef int bias_gradient(self, const RunContext* run, const void* out_grad, void* bias_grad,
-                           bint add) except -1 nogil:
-        cdef int status = library().bias_gradient(
-            handle_of(run), scale(self.dtype, True), self.biased.desc, out_grad,
-            scale(self.dtype, add), self.bias.desc, bias_grad)
-        if status != 0:
-            with gil:
-                check(status, "ConvolutionBackwardBias", self.what)
-        return 0
-
 
 cdef inline void _descriptors(Convolution self, int direction, void** out) noexcept nogil:
     # those of a, b and out, in the order of the calls
@@ -196,7 +187,7 @@ cdef class BatchNorm:
                      const void* beta, void* y, bint add, void* mean,
                      void* inv_std) except -1 nogil:
         cdef int status = library().normalize(
-            handle_of(run), BATCHNORM_SPATIAL, scale(self.dtype, True), scale(self.dtype, add),
+            handle_of(run), BATCHNORM_SPATIAL_PERSISTENT, scale(self.dtype, True), scale(self.dtype, add),
             self.x.desc, x, self.x.desc, y, self.parameter.desc, gamma, beta, 0, NULL, NULL,
             self.eps, mean, inv_std)
         return _failed(self, status, 0) if status != 0 else 0
@@ -215,7 +206,7 @@ cdef class BatchNorm:
                       bint add, void* dgamma, void* dbeta, bint add_parameters) except -1 nogil:
         cdef const void* one = scale(self.dtype, True)
         cdef int status = library().normalize_gradient(
-            handle_of(run), BATCHNORM_SPATIAL, one, scale(self.dtype, add), one,
+            handle_of(run), BATCHNORM_SPATIAL_PERSISTENT, one, scale(self.dtype, add), one,
             scale(self.dtype, add_parameters), self.x.desc, x, self.x.desc, dy, self.x.desc, dx,
             self.parameter.desc, gamma, dgamma, dbeta, self.eps, mean, inv_std)
         return _failed(self, status, 2) if status != 0 else 0

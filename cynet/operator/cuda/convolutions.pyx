@@ -16,9 +16,9 @@ from ...cuda.libraries.cudnn import open_door
 from ..checks.dtypes import GPU_FLOATS, require_floats
 from .laid_out import in_layout
 from .registry import form
-from .launch_program import Steps, operator
-from .launch_steps import ADD, IN, IN_GRAD, each
-from .kernel_args import BYTES, C_TYPES, layout, strides_of
+from .launch_program import Steps, fold, operator
+from .launch_steps import ADD, IN, IN_GRAD, OUT_GRAD, each
+from .kernel_args import BYTES, C_TYPES, axes, layout, strides_of
 
 _UNLIMITED = 1 << 62
 _TUNE = ("off", "limited_workspace", "fastest")
@@ -36,13 +36,14 @@ cdef class ConvolutionForm(Operator):
     """
 
     cdef Convolution layer
-    cdef bint transposed, has_bias
+    cdef bint transposed
+    cdef DeviceOperator bias  # its backward computes the bias's gradient; None without a bias
     cdef DeviceOperator fit
     cdef size_t fitted_bytes
     cdef SpaceFn space
 
-    def __init__(self, layer, transposed, has_bias, device, fit=None, fitted_bytes=0):
-        self.layer, self.transposed, self.has_bias = layer, transposed, has_bias
+    def __init__(self, layer, transposed, bias, device, fit=None, fitted_bytes=0):
+        self.layer, self.transposed, self.bias = layer, transposed, bias
         self.fit, self.fitted_bytes = fit, fitted_bytes
         self.space = <SpaceFn><size_t>device.space_address
 
@@ -55,7 +56,7 @@ cdef class ConvolutionForm(Operator):
                  out_data[0].data)
         else:
             _run(self, ctx, kForward, in_data[0].data, in_data[1].data, req[0], out_data[0].data)
-        if not self.has_bias:
+        if self.bias is None:
             return 0
         return self.layer.add_bias(&ctx.run_ctx, in_data[2].data, out_data[0].data)
 
@@ -69,8 +70,8 @@ cdef class ConvolutionForm(Operator):
                 _run(self, ctx, kToWeight, g, _data(self, ctx, in_data), req[1], in_grad[1].data)
             else:
                 _run(self, ctx, kToWeight, in_data[0].data, g, req[1], in_grad[1].data)
-        if self.has_bias and req[2] != kNullOp:
-            self.layer.bias_gradient(&ctx.run_ctx, g, in_grad[2].data, req[2] == kAddTo)
+        if self.bias is not None:
+            self.bias.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
         if req[0] == kNullOp:
             return 0
         if not self.transposed:
@@ -111,6 +112,17 @@ def _layer(prop, dtype, data, weight, out, stride, dilate, pad, transposed):
                        tune != "off", transposed)
 
 
+def _bias(prop, dtype, out, device):
+    """What sums a bias's gradient over all axes of the output but the channels; None without one.
+    cuDNN's takes a fifth of a training step of LeNet (docs/notes/benchmarks-log.md)."""
+    if prop.no_bias:
+        return None
+    backward = Steps()
+    walk = axes((out[0], out[1], prod(out[2:])), (0, 2))
+    fold(backward, "sum", C_TYPES[dtype], OUT_GRAD[0], IN_GRAD[2], walk)
+    return operator(device, Steps(), backward)
+
+
 @form("Convolution", checks=False)
 @in_layout
 def convolution(prop, in_shapes, in_types, device):
@@ -120,7 +132,7 @@ def convolution(prop, in_shapes, in_types, device):
     open_door()
     layer = _layer(prop, in_types[0], in_shapes[0], in_shapes[1], out, *prop.window,
                    False)
-    return ConvolutionForm(layer, False, not prop.no_bias, device)
+    return ConvolutionForm(layer, False, _bias(prop, in_types[0], out, device), device)
 
 
 @form("Deconvolution", checks=False)
@@ -133,12 +145,13 @@ def deconvolution(prop, in_shapes, in_types, device):
     pad = tuple(prop.geometry(axis, size)[1] for axis, size in enumerate(data[2:]))
     stride, dilate = prop.window[:2]
     # what the convolution makes of out: data, or more behind it where target_shape cuts unevenly
-    axes = zip(out[2:], prop.kernel, stride, dilate, pad)
-    whole = (*data[:2], *((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in axes))
+    windows = zip(out[2:], prop.kernel, stride, dilate, pad)
+    whole = (*data[:2], *((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in windows))
     open_door()
     layer = _layer(prop, in_types[0], out, in_shapes[1], whole, stride, dilate, pad, True)
+    bias = _bias(prop, in_types[0], out, device)
     if whole == data:
-        return ConvolutionForm(layer, True, not prop.no_bias, device)
+        return ConvolutionForm(layer, True, bias, device)
     kind = C_TYPES[in_types[0]]
     forward, backward, nbytes = Steps(), Steps(), prod(whole) * BYTES[kind]
     space, backward_space = forward.space(nbytes), backward.space(nbytes)
@@ -147,5 +160,4 @@ def deconvolution(prop, in_shapes, in_types, device):
     forward += each(nbytes, "fill", "zero_bytes", space, nbytes, to=(0, 0))
     forward += each(prod(data), "index", f"copy<{kind}>", IN[0], space, into, False, to=(0, 0))
     backward += each(prod(data), "index", f"copy<{kind}>", backward_space, IN_GRAD[0], out_of, ADD)
-    return ConvolutionForm(layer, True, not prop.no_bias, device,
-                           operator(device, forward, backward), nbytes)
+    return ConvolutionForm(layer, True, bias, device, operator(device, forward, backward), nbytes)

@@ -164,11 +164,13 @@ def each(n, source, instance, *arguments, **options):
                   **options)  # fmt: skip
 
 
+def threads_of(length):
+    """Threads of a block that takes lines of `length` elements: 32 to 512, a power of two."""
+    return min(512, max(32, 1 << (max(length, 1) - 1).bit_length()))
+
+
 def lines(count, length, source, instance, *arguments, **options):
-    """A launch whose blocks take `count` lines of `length` elements, a multiple of 32 threads
-    each."""
-    threads = 32
-    while threads < length and threads < 512:
-        threads *= 2
+    """A launch whose blocks take `count` lines of `length` elements."""
+    threads = threads_of(length)
     blocks = max(1, min(count, MAX_BLOCKS))
     return Launch(source, instance, arguments, (blocks, 1, 1), (threads, 1, 1), **options)

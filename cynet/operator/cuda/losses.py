@@ -9,16 +9,28 @@ from ...cuda.libraries.cudnn_maps import Softmax
 from .cudnn_layer import LayerForm
 from .kernel_args import C_TYPES, INT, LONG
 from .launch_program import Steps, identity, operator, zeros
-from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, each, lines
+from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, each, lines, threads_of
 from .registry import form
 
 
-def softmax_lines(steps, x, y, kind, sizes, temperature=1.0, log_of=False, lengths=NULL, add=ADD,
-                  **options):  # fmt: skip
-    """``y (+)= softmax(x / temperature)`` along the middle of `sizes` (outer, n, inner)."""
+def by_line(instance, sizes, arrays, *others, **options):
+    """A launch for the lines along the middle of `sizes` (outer, n, inner). Threads beside each
+    other take lines beside each other, or share one where its elements lie beside each other or
+    lines are few."""
     outer, n, inner = sizes
-    steps += lines(outer * inner, n, "softmax", f"softmax<{kind}>", x, y, outer, n, inner,
-                   float(temperature), log_of, lengths, add, **options)  # fmt: skip
+    count = outer * inner
+    lanes = 1 if inner > 1 and count >= 2048 else threads_of(-(-n // 8))
+    arguments = "softmax", instance, *arrays, outer, n, inner, lanes, *others
+    if lanes > 32:
+        return lines(count, lanes, *arguments, **options)
+    return each(count * lanes, *arguments, **options)
+
+
+def softmax_lines(x, y, kind, sizes, temperature=1.0, log_of=False, lengths=NULL, add=ADD,
+                  **options):  # fmt: skip
+    """``y (+)= softmax(x / temperature)`` along the middle of `sizes`."""
+    return by_line(f"softmax<{kind}>", sizes, (x, y), 1 / temperature, log_of, lengths, add,
+                   **options)  # fmt: skip
 
 
 def library_softmax(dtype, sizes, log_of=False):
@@ -44,12 +56,11 @@ def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_typ
             return NULL
         return steps.read(IN[1], length_type, outer * inner, "long long")
 
-    softmax_lines(forward, IN[0], OUT[0], kind, sizes, temperature, log_of, lengths(forward))
+    forward += softmax_lines(IN[0], OUT[0], kind, sizes, temperature, log_of, lengths(forward))
     if length_type is not None:
         backward += zeros((outer * inner,), length_type, IN_GRAD[1])
-    backward += lines(outer * inner, n, "softmax", f"softmax_grad<{kind}>", OUT_GRAD[0], OUT[0],
-                      IN_GRAD[0], outer, n, inner, float(temperature), log_of, lengths(backward),
-                      ADD)  # fmt: skip
+    backward += by_line(f"softmax_grad<{kind}>", sizes, (OUT_GRAD[0], OUT[0], IN_GRAD[0]),
+                        1 / temperature, log_of, lengths(backward), ADD)  # fmt: skip
     return operator(device, forward, backward)
 
 
@@ -98,7 +109,7 @@ def softmax_output(prop, shapes, types, device):
     forward, backward = Steps(), Steps()
     layer = library_softmax(types[0], sizes)
     if layer is None:
-        softmax_lines(forward, IN[0], OUT[0], kind, sizes)
+        forward += softmax_lines(IN[0], OUT[0], kind, sizes)
 
     def made():
         if layer is None:
@@ -179,12 +190,12 @@ def cross_entropy(prop, shapes, types, device):
     size, sizes = rows * classes, (rows, classes, 1)
     forward, backward = Steps(), Steps()
     logs = forward.room(size, kind)
-    softmax_lines(forward, IN[0], logs, kind, sizes, 1.0, True, add=False, to=(0, 1))
+    forward += softmax_lines(IN[0], logs, kind, sizes, 1.0, True, add=False, to=(0, 1))
     forward += lines(1, rows, "loss", f"cross_entropy<{kind}>", logs, IN[1], OUT[0], rows, classes,
                      ADD)  # fmt: skip
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     soft = backward.room(size, kind)
-    softmax_lines(backward, IN[0], soft, kind, sizes, add=False, to=(0, 1))
+    backward += softmax_lines(IN[0], soft, kind, sizes, add=False, to=(0, 1))
     backward += each(size, "loss", f"cross_entropy_grad<{kind}>", OUT_GRAD[0], soft, IN[1],
                      IN_GRAD[0], rows, classes, ADD)  # fmt: skip
     return operator(device, forward, backward)

@@ -1,14 +1,15 @@
 """GPU forms of Pooling: cuDNN where it has such windows, kernels for the rest.
 
-The maximum's gradient goes to the first of equal elements and is computed from data alone. cuDNN
-promises no order, only that it is the same in every run (CUDNN_POOLING_MAX_DETERMINISTIC), and
-needs the output: that gradient is a kernel's in every case.
+Maxima are kernels' in every case: cuDNN's of a window of -inf is the lowest finite number, and its
+gradient needs the output and promises no order (CUDNN_POOLING_MAX_DETERMINISTIC), where the CPU's
+goes to the first of equal elements.
 """
 
 import ctypes
 from math import prod
 
 from ...base import config
+from ...base.errors import ArgumentError
 from ...cuda.libraries.cudnn import countable
 from ...cuda.libraries.cudnn_maps import Pooling
 from ..nn.spatial_window import pad3
@@ -16,9 +17,10 @@ from .cudnn_layer import LayerForm
 from .kernel_args import C_TYPES, INT, LONG
 from .laid_out import in_layout
 from .launch_program import Steps, operator
-from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each
+from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, each
 from .registry import form
 
+_MOST = 2**31 - 1  # elements of a plane: places in one are int
 _TYPES = {"max": 0, "avg": 1, "sum": 2, "lp": 3}
 
 
@@ -37,7 +39,7 @@ def library_pooling(prop, dtype, data, axes):
     usual = tuple((n + 2 * p - k) // s + 1 for n, p, k, s in zip(data[2:], pad, kernel, stride))
     if prop.cudnn_off or "pooling" in config.get("CYNET_CUDA_KERNELS"):
         return None
-    if prop.pool_type == "lp" or pad != pad_after or usual != sizes:
+    if prop.pool_type in ("max", "lp") or pad != pad_after or usual != sizes:
         return None
     if not countable(data) or not countable(out):
         return None
@@ -50,11 +52,11 @@ def library_pooling(prop, dtype, data, axes):
 @form("Pooling")
 @in_layout
 def pooling(prop, in_shapes, in_types, device):
-    """cuDNN's, or two kernels, or the one and the other."""
+    """cuDNN's averages and sums, or kernels."""
     data, dtype, kind = in_shapes[0], in_types[0], C_TYPES[in_types[0]]
     axes = [prop.geometry(axis, size) for axis, size in enumerate(data[2:])]
     layer = library_pooling(prop, dtype, data, axes)
-    if layer is not None and prop.pool_type != "max":
+    if layer is not None:
         return LayerForm(device, layer)
     sizes, kernel, stride, pad, pad_after = zip(*axes)
     window = Window(
@@ -63,11 +65,15 @@ def pooling(prop, in_shapes, in_types, device):
             (INT * 3)(*pad3(values, fill)) for values, fill in (
                 (data[2:], 1), (sizes, 1), (kernel, 1), (stride, 1), (pad, 0), (pad_after, 0))],
     )  # fmt: skip
-    forward, backward = Steps(), Steps()
-    backward += each(prod(data), "pooling", f"pool_grad<{kind}>", OUT_GRAD[0], IN[0], OUT[0],
-                     IN_GRAD[0], window, ADD)  # fmt: skip
-    if layer is not None:
-        return LayerForm(device, layer, backward)
     n = prod(data[:2]) * prod(sizes)
+    forward, backward, places = Steps(), Steps(), NULL
     forward += each(n, "pooling", f"pool<{kind}>", IN[0], OUT[0], window, ADD)
+    if prop.pool_type == "max":
+        if prod(data[2:]) > _MOST:
+            raise ArgumentError(f"operator {prop.op_name}: images of {data[2:]}; on a GPU they have "
+                                f"at most {_MOST} elements")  # fmt: skip
+        places = backward.room(n, "int")
+        backward += each(n, "pooling", f"pool_places<{kind}>", IN[0], places, window, to=(0, 1))
+    backward += each(prod(data), "pooling", f"pool_grad<{kind}>", OUT_GRAD[0], IN[0], OUT[0],
+                     places, IN_GRAD[0], window, ADD)  # fmt: skip
     return operator(device, forward, backward)

@@ -197,31 +197,6 @@ DIRECTION(TO_WEIGHT, cudnnGetConvolutionBackwardFilterAlgorithm_v7,
           cudnnFindConvolutionBackwardFilterAlgorithm, cudnnConvolutionBackwardFilter)
 #undef DIRECTION
 
-int cudnnConvolutionBackwardBias(void* handle, const void* alpha, void* dy_desc, const void* dy,
-                                 const void* beta, void* db_desc, void* db) {
-  Handle* h = handles.find(handle);
-  const Tensor *y = tensors.find(dy_desc), *d = tensors.find(db_desc);
-  if (h == nullptr) return NOT_INITIALIZED;
-  if (!y || !d || !dy || !db) return refuse(BAD_PARAM, "descriptor or data");
-  if (d->rank != y->rank || d->type != y->type || d->dims[1] != y->dims[1])
-    return refuse(BAD_PARAM, "shape of the bias");
-  for (int i = 0; i < d->rank; ++i)
-    if (i != 1 && d->dims[i] != 1) return refuse(BAD_PARAM, "shape of the bias");
-  const Tensor from = *y;
-  const double by = scalar(alpha, y->type == 1), keep = scalar(beta, y->type == 1);
-  return run(h, [=] {
-    double* sums = new double[from.dims[1]]();
-    with_type(from.type, [=](auto zero) {
-      typedef decltype(zero) T;
-      each(from.rank, from.dims, [=](const int64_t* at) {
-        sums[at[1]] += static_cast<const T*>(dy)[from.place(at)];
-      });
-      for (int64_t i = 0; i < from.dims[1]; ++i) put(static_cast<T*>(db) + i, by * sums[i], keep);
-    });
-    delete[] sums;
-  });
-}
-
 // For the tests: runs of the algorithm that needs workspace, and searches by timing.
 long long simulated_fast_runs() { return fast_runs; }
 long long simulated_timed() { return timed; }
