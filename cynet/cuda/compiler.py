@@ -20,6 +20,8 @@ _FLAGS = (
     f"-I{KERNELS}", f"-I{OWN}", "-lineinfo",
 )  # fmt: skip
 
+OWN_TITLES = {path.name for path in OWN.glob("*.cu")}
+
 
 def find_nvcc():
     """The path of nvcc, or None.
@@ -128,6 +130,11 @@ def compile_object(text, user_text, title, options, exports, architecture):
     image = cache.content(target)
     if image is not None:
         return Compiled(image)
+    if title in OWN_TITLES:  # some take a minute
+        print(
+            f"cynet: nvcc compiles {title} for {architecture}, once for this machine ...",
+            file=sys.stderr, flush=True,
+        )  # fmt: skip
     try:
         image = compiler.compile(
             whole, nvcc=_nvcc(), options=flags, no_extern_c=True, arch=architecture,

@@ -136,11 +136,14 @@ def test_more_lines_than_a_grid_is_high(gpu, rng, axis, shape):
                      ("Pooling", {"kernel": (1, 3), "stride": (1, 3)})],
 )  # fmt: skip
 def test_what_is_not_finite(gpu, name, params, dtype):
-    """NaN goes on where the CPU's does, and so do infinities."""
+    """NaN goes on where the CPU's does, and so do infinities; but of a line of -inf alone cuDNN
+    makes zeros in float32 and float16 (docs/migration.md)."""
     x = np.array([[1, NAN, 2], [1, INF, 2], [-INF, -INF, -INF], [-INF, 1, 2], [3, 4, 5]])
     x = x.reshape(1, 1, 5, 3) if name == "Pooling" else x
     got = maps(gpu, name, params, x, None, "write", dtype)
     want = maps(mx.cpu(), name, params, x, None, "write", "float32")
+    if name != "Pooling" and dtype != "float64":
+        want[2] = -INF if name == "log_softmax" else 0
     np.testing.assert_allclose(got, want, 5e-3 if dtype == "float16" else 1e-6)
 
 
@@ -156,8 +159,9 @@ def test_batch_norm_of_large_numbers(gpu, rng, dtype, far):
         data.attach_grad()
         with mx.autograd.record():
             y = mx.nd.BatchNorm(data, *rest, fix_gamma=False)
-        y.backward(mx.nd.arange(y.size, ctx=ctx, dtype=kind).reshape(y.shape) % 7)
-        found.append([a.asnumpy().astype("d") for a in (y, data.grad * far)])
+        head = np.random.default_rng(3).integers(0, 7, x.shape) * (far / 16)
+        y.backward(mx.nd.array(head, ctx=ctx, dtype=kind))
+        found.append([a.asnumpy().astype("d") for a in (y, data.grad)])
     for got, want in zip(*found):
         close(got, want, {"float16": 5e-3, "float32": 1e-4, "float64": 1e-9}[dtype])
 

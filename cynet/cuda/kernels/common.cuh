@@ -104,16 +104,11 @@ __device__ inline Pack<T>& pack_of(T* out, Index i) {
   return reinterpret_cast<Pack<T>*>(out)[i];
 }
 
-// In front of a loop that most threads run once: it is not to be unrolled. Of one over an array in
-// registers: wholly. Of one whose readings are to be under way together: by eight.
+// In front of a loop that most threads run once: it is not to be unrolled.
 #if defined(__CUDACC__)
 #define CYNET_ROLLED _Pragma("unroll 1")
-#define CYNET_UNROLLED _Pragma("unroll")
-#define CYNET_UNROLLED_BY_8 _Pragma("unroll 8")
 #else
 #define CYNET_ROLLED
-#define CYNET_UNROLLED
-#define CYNET_UNROLLED_BY_8
 #endif
 
 // out[i] += value where several threads may name one i. Types without an atomic addition compare

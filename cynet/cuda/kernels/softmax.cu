@@ -1,7 +1,7 @@
 // Softmax, its logarithm and their gradients along the middle axis of (outer, n, inner), and the
-// gradient of SoftmaxOutput. Of a line the first `lengths` entries take part (NULL: all); the others
-// give 0. `lanes` threads take one line: 1, so that neighbours read neighbouring lines, 32, or all
-// of a block.
+// gradient of SoftmaxOutput. Of a line the first `lengths` entries take part (NULL: all); the
+// others give 0. `lanes` threads take one line: 1, so that neighbours read neighbouring lines, or
+// all of a block.
 #include "common.cuh"
 
 __device__ inline Index length_of(const Index* lengths, Index line, Index n) {
@@ -12,10 +12,7 @@ __device__ inline Index length_of(const Index* lengths, Index line, Index n) {
 // `step(a, b)` folds b into a, over the threads of a line, and all of them get the result.
 template <typename T, class Step>
 __device__ inline T fold_line(T value, T neutral, Step step, Index lanes) {
-  if (lanes == 1) return value;
-  if (lanes > 32) return fold_block_for_all(value, neutral, step);
-  for (int d = 16; d > 0; d /= 2) step(value, __shfl_xor_sync(0xffffffffu, value, d));
-  return value;
+  return lanes == 1 ? value : fold_block_for_all(value, neutral, step);
 }
 
 // The lines of this thread, and its place among those that share them.
@@ -31,9 +28,6 @@ __device__ inline Index start_of(Index line, Index n, Index inner) {
   return line * n * inner + at;
 }
 
-// Entries of a line that a thread keeps, so that it reads them once.
-enum { HELD = 16 };
-
 // y (+)= softmax(scale x), or its logarithm
 template <typename T>
 __global__ void softmax(const T* x, T* y, Index outer, Index n, Index inner, Index lanes,
@@ -42,32 +36,15 @@ __global__ void softmax(const T* x, T* y, Index outer, Index n, Index inner, Ind
   const C scale = static_cast<C>(scale_by);
   CYNET_LINES(line, lane, outer * inner, lanes) {
     const Index start = start_of(line, n, inner), m = length_of(lengths, line, n);
-    C held[HELD], top = -INFINITY, sum = 0;
-    CYNET_UNROLLED
-    for (int k = 0; k < HELD; ++k) {
-      const Index i = lane + k * lanes;
-      held[k] = i < m ? load(x, start + i * inner) * scale : -INFINITY;
-      Larger()(top, held[k]);
-    }
-    for (Index i = lane + HELD * lanes; i < m; i += lanes)
-      Larger()(top, load(x, start + i * inner) * scale);
+    C top = -INFINITY;
+    for (Index i = lane; i < m; i += lanes) Larger()(top, load(x, start + i * inner) * scale);
     top = fold_line(top, static_cast<C>(-INFINITY), Larger(), lanes);
-    CYNET_UNROLLED
-    for (int k = 0; k < HELD; ++k) {
-      if (lane + k * lanes < m) sum += cynet::math::exp(held[k] - top);
-    }
-    for (Index i = lane + HELD * lanes; i < m; i += lanes)
+    C sum = 0;
+    for (Index i = lane; i < m; i += lanes)
       sum += cynet::math::exp(load(x, start + i * inner) * scale - top);
     sum = fold_line(sum, static_cast<C>(0), Plus(), lanes);
     const C shift = log_of ? top + cynet::math::log(sum) : top, by = static_cast<C>(1) / sum;
-    CYNET_UNROLLED
-    for (int k = 0; k < HELD; ++k) {
-      const Index i = lane + k * lanes;
-      const C z = held[k] - shift;
-      if (i < n)
-        put(y, start + i * inner, i >= m ? C(0) : (log_of ? z : cynet::math::exp(z) * by), add);
-    }
-    for (Index i = lane + HELD * lanes; i < n; i += lanes) {
+    for (Index i = lane; i < n; i += lanes) {
       const Index at = start + i * inner;
       const C z = load(x, at) * scale - shift;
       put(y, at, i >= m ? C(0) : (log_of ? z : cynet::math::exp(z) * by), add);
@@ -85,13 +62,11 @@ __global__ void softmax_grad(const T* dy, const T* y, T* dx, Index outer, Index 
   CYNET_LINES(line, lane, outer * inner, lanes) {
     const Index start = start_of(line, n, inner), m = length_of(lengths, line, n);
     C sum = 0;
-    CYNET_UNROLLED_BY_8
     for (Index i = lane; i < m; i += lanes) {
       const Index at = start + i * inner;
       sum += log_of ? load(dy, at) : load(dy, at) * load(y, at);
     }
     sum = fold_line(sum, static_cast<C>(0), Plus(), lanes);
-    CYNET_UNROLLED_BY_8
     for (Index i = lane; i < n; i += lanes) {
       const Index at = start + i * inner;
       const C p = log_of ? cynet::math::exp(load(y, at)) : load(y, at);

@@ -187,7 +187,8 @@ cdef class BatchNorm:
                      const void* beta, void* y, bint add, void* mean,
                      void* inv_std) except -1 nogil:
         cdef int status = library().normalize(
-            handle_of(run), BATCHNORM_SPATIAL_PERSISTENT, scale(self.dtype, True), scale(self.dtype, add),
+            handle_of(run), BATCHNORM_SPATIAL_PERSISTENT, scale(self.dtype, True),
+            scale(self.dtype, add),
             self.x.desc, x, self.x.desc, y, self.parameter.desc, gamma, beta, 0, NULL, NULL,
             self.eps, mean, inv_std)
         return _failed(self, status, 0) if status != 0 else 0

@@ -21,7 +21,6 @@ cdef class Pooling(Layer):
     cdef Tensor x
     cdef Tensor y
     cdef void* desc
-    cdef bint maximum
     cdef float float_factor
     cdef double double_factor
     cdef const void* factor

@@ -7,7 +7,6 @@ from ..._typedefs cimport kFloat64
 from .cudnn cimport Tensor, check, handle_of, library, scale
 
 from ...base.dtype import dtype_flag
-from ...base.errors import ArgumentError
 from .cudnn import at_least_2d, image
 
 cdef enum:
@@ -17,8 +16,7 @@ cdef enum:
     MODE_INSTANCE = 0     # over all axes but the first
     MODE_CHANNEL = 1      # over the second axis
 
-# of maxima the mode whose result is one number whatever the order
-cdef dict _POOLING = {"max": 3, "avg": 1, "sum": 1, "avg_exclude": 2}
+cdef dict _POOLING = {"avg": 1, "sum": 1, "avg_exclude": 2}
 
 
 cdef class Layer:
@@ -40,8 +38,7 @@ cdef class Pooling(Layer):
     ----------
     dtype : str
     pool_type : str
-        'max', 'avg' (padding counts), 'avg_exclude' (it does not) or 'sum'. A maximum has no
-        backward: cuDNN does not say which of equal elements gets the gradient.
+        'avg' (padding counts), 'avg_exclude' (it does not) or 'sum'.
     data, out : tuple of int
         Shapes (N, C, *size) and (N, C, *size'), size' rounded down.
     kernel, stride, pad : tuple of int
@@ -53,7 +50,7 @@ cdef class Pooling(Layer):
         cdef int steps[3]
         cdef int size = 1
         self.x, self.y = Tensor(dtype, image(data)), Tensor(dtype, image(out))
-        self.dtype, self.maximum = dtype_flag(dtype), pool_type == "max"
+        self.dtype = dtype_flag(dtype)
         axes = zip(at_least_2d(kernel, 1), at_least_2d(pad, 0), at_least_2d(stride, 1))
         for i, values in enumerate(axes):
             window[i], border[i], steps[i] = values
@@ -84,9 +81,6 @@ cdef class Pooling(Layer):
     cdef int backward(self, const RunContext* run, const void* y, const void* dy, void* dx,
                       bint add) except -1 nogil:
         cdef int status
-        if self.maximum:
-            with gil:
-                raise ArgumentError("cuDNN does not specify where the gradient of a maximum goes")
         # it takes addresses of y and x, and reads them for maxima only
         status = library().pool_gradient(
             handle_of(run), self.desc, self.factor, self.y.desc, dy, self.y.desc, dy, self.x.desc,

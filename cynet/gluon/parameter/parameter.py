@@ -13,7 +13,7 @@ from ...base.dtype import dtype_flag, name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ...base.guard import guarded
 from ...base.np_shape import is_np_shape
-from ...context import Context, cpu, current_context
+from ...context import Context, cpu, current_context, read_context
 from ...initializer import InitDesc
 from ..errors import DeferredInitializationError, MismatchError, StateError
 from ..tracing import active, changed, has_trace
@@ -81,8 +81,6 @@ def context_list(ctx):
 
 
 def _named(text):
-    from ...context import read_context
-
     if text is None:
         raise ArgumentTypeError("ctx must be a Context or a list of them, got a None among them")
     return read_context(text)
@@ -242,7 +240,7 @@ class Parameter:
         arrays = self._data
         if arrays is None:
             self._refuse_uninitialized()
-        if len(arrays) == 1 and (ctx is None or ctx == self._ctx_list[0]):
+        if ctx is None and len(arrays) == 1:
             return arrays[0]
         return self._on(arrays, ctx)
 
@@ -281,6 +279,7 @@ class Parameter:
             if len(arrays) == 1:
                 return arrays[0]
             ctx = current_context()
+        ctx = read_context(ctx)
         for each, array in zip(self._ctx_list, arrays):
             if each == ctx:
                 return array

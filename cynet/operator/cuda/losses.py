@@ -14,16 +14,16 @@ from .registry import form
 
 
 def by_line(instance, sizes, arrays, *others, **options):
-    """A launch for the lines along the middle of `sizes` (outer, n, inner). Threads beside each
+    """A launch for the lines along the middle of `sizes` (outer, n, inner): threads beside each
     other take lines beside each other, or share one where its elements lie beside each other or
     lines are few."""
     outer, n, inner = sizes
     count = outer * inner
-    lanes = 1 if inner > 1 and count >= 2048 else threads_of(-(-n // 8))
+    lanes = 1 if inner > 1 and count >= 2048 else threads_of(n)
     arguments = "softmax", instance, *arrays, outer, n, inner, lanes, *others
-    if lanes > 32:
-        return lines(count, lanes, *arguments, **options)
-    return each(count * lanes, *arguments, **options)
+    return each(count, *arguments, **options) if lanes == 1 else lines(
+        count, n, *arguments, **options
+    )
 
 
 def softmax_lines(x, y, kind, sizes, temperature=1.0, log_of=False, lengths=NULL, add=ADD,
@@ -44,7 +44,7 @@ def library_softmax(dtype, sizes, log_of=False):
 def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_type=None):
     """The form of a softmax, with an input of lengths where `length_type` is their dtype. cuDNN
     knows neither those nor temperatures."""
-    kind, (outer, n, inner) = C_TYPES[dtype], sizes
+    kind, (outer, _, inner) = C_TYPES[dtype], sizes
     if temperature == 1 and length_type is None:
         layer = library_softmax(dtype, sizes, log_of)
         if layer is not None:

@@ -70,8 +70,10 @@ def pooling(prop, in_shapes, in_types, device):
     forward += each(n, "pooling", f"pool<{kind}>", IN[0], OUT[0], window, ADD)
     if prop.pool_type == "max":
         if prod(data[2:]) > _MOST:
-            raise ArgumentError(f"operator {prop.op_name}: images of {data[2:]}; on a GPU they have "
-                                f"at most {_MOST} elements")  # fmt: skip
+            raise ArgumentError(
+                f"operator {prop.op_name}: images of {data[2:]}; on a GPU they have at most "
+                f"{_MOST} elements"
+            )
         places = backward.room(n, "int")
         backward += each(n, "pooling", f"pool_places<{kind}>", IN[0], places, window, to=(0, 1))
     backward += each(prod(data), "pooling", f"pool_grad<{kind}>", OUT_GRAD[0], IN[0], OUT[0],

@@ -3,7 +3,7 @@
 
 #include "cudnn.h"
 
-enum { MAXIMUM = 0, COUNT_PADDING = 1, LEAVE_OUT_PADDING = 2, MAXIMUM_DETERMINISTIC = 3 };
+enum { COUNT_PADDING = 1, LEAVE_OUT_PADDING = 2 };  // maxima are nobody's here
 
 static const char* misfit(const Pooling* p, const Tensor* x, const Tensor* y) {
   if (!p || !x || !y) return "descriptor";
@@ -39,10 +39,6 @@ static double divisor(const Pooling& p, int64_t inside) {
   return all;
 }
 
-static bool is_maximum(const Pooling& p) {
-  return p.mode == MAXIMUM || p.mode == MAXIMUM_DETERMINISTIC;
-}
-
 static bool is_parameter(const Tensor* x, const Tensor* p) {
   if (p->rank != x->rank || p->type != (x->type == 1 ? 1 : 0)) return false;
   for (int i = 0; i < x->rank; ++i)
@@ -74,7 +70,7 @@ extern "C" {
 int cudnnSetPoolingNdDescriptor(void* d, int mode, int nan, int axes, const int* size,
                                 const int* pad, const int* stride) {
   Pooling* p = poolings.find(d);
-  if (p == nullptr || mode < 0 || mode > 3 || nan < 0 || nan > 1)
+  if (p == nullptr || mode < COUNT_PADDING || mode > LEAVE_OUT_PADDING || nan < 0 || nan > 1)
     return refuse(BAD_PARAM, "descriptor or mode");
   if (axes < 2 || axes > 3) return refuse(NOT_SUPPORTED, "axes");
   p->mode = mode;
@@ -104,14 +100,10 @@ int cudnnPoolingForward(void* handle, void* pooling, const void* alpha, void* x_
     with_type(to.type, [=](auto zero) {
       typedef decltype(zero) T;
       each(to.rank, to.dims, [=](const int64_t* at) {
-        double sum = 0, top = -INFINITY;
-        const int64_t inside = window(shape, from, at, [&](int64_t i) {
-          const double v = static_cast<const T*>(x)[i];
-          sum += v;
-          if (v > top || std::isnan(v)) top = v;
-        });
-        put(static_cast<T*>(y) + to.place(at),
-            by * (is_maximum(shape) ? top : sum / divisor(shape, inside)), keep);
+        double sum = 0;
+        const int64_t inside =
+            window(shape, from, at, [&](int64_t i) { sum += static_cast<const T*>(x)[i]; });
+        put(static_cast<T*>(y) + to.place(at), by * (sum / divisor(shape, inside)), keep);
       });
     });
   });
@@ -139,16 +131,6 @@ int cudnnPoolingBackward(void* handle, void* pooling, const void* alpha, void* y
       typedef decltype(zero) T;
       each(from.rank, from.dims, [=](const int64_t* at) {
         const double g = static_cast<const T*>(dy)[from.place(at)];
-        if (is_maximum(shape)) {
-          const double top = static_cast<const T*>(y)[from.place(at)];
-          int64_t last = -1;  // no order is promised: not the one that a caller may hope for
-          window(shape, to, at, [&](int64_t i) {
-            const double v = static_cast<const T*>(x)[i];
-            if (v == top || (std::isnan(v) && std::isnan(top))) last = i;
-          });
-          if (last >= 0) sums[last] += g;
-          return;
-        }
         const double share = g / divisor(shape, window(shape, to, at, [](int64_t) {}));
         window(shape, to, at, [=](int64_t i) { sums[i] += share; });
       });

@@ -60,11 +60,13 @@ int cudnnSoftmaxForward(void* handle, int algorithm, int mode, const void* alpha
         for (int64_t i : places) values.push_back(static_cast<const T*>(x)[i]);
         if (algorithm != FAST)
           for (double v : values) top = v > top ? v : top;
+        if (top == -INFINITY && shape.type != 1) top = 0;  // as cuDNN 9.19 does it on an H200
         for (double v : values) sum += std::exp(v - top);
         for (size_t k = 0; k < places.size(); ++k) {
           const double z = values[k] - top;
           put(static_cast<T*>(y) + places[k],
-              by * (algorithm == LOGARITHM ? z - std::log(sum) : std::exp(z) / sum), keep);
+              by * (algorithm == LOGARITHM ? z - std::log(sum ? sum : 1) : std::exp(z) / (sum ? sum : 1)),
+              keep);
         }
       });
     });

@@ -108,6 +108,10 @@ def test_contexts():
     told = r"is not on cpu\(0\), but on \[cpu\(1\), cpu"
     with pytest.raises(RuntimeError, match=told):
         param.data()
+    for wrong in (np.array(["a", "b"]), mx.nd.zeros(2), [mx.cpu(1)], 3.5):
+        with pytest.raises(TypeError, match="ctx must be a Context, got"):
+            param.data(wrong)
+    assert param.data("cpu(2)").context == mx.cpu(2)
     param.reset_ctx(mx.cpu(3))
     assert param.list_ctx() == [mx.cpu(3)]
     assert param.data().context == mx.cpu(3)
