@@ -246,7 +246,7 @@ def get(name):
         When the environment holds a value that does not parse; the message names the variable.
     """
     setting = _SETTINGS[name]
-    for each in (name, _MXNET_NAMES.get(name, name)):
+    for each in (name, _MXNET_NAMES[name]) if name in _MXNET_NAMES else (name,):
         text = os.environ.get(each)
         if text:
             try:
