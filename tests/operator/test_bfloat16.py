@@ -259,10 +259,13 @@ def test_a_graph(rng, is_train):
             found += places.values()
         assert {name_of(each.dtype) for each in found} == {dtype}
         results.append([each.asnumpy() for each in found])
-    off = [np.abs(a - b) / np.abs(a).max() for a, b in zip(*results)]
-    assert off[0].max() <= 0.04  # of the output
-    # where a relu or a maximum is that of another pixel, a gradient goes elsewhere
-    assert all(each.mean() <= 0.06 for each in off), [each.mean() for each in off]
+    out, rounded = (each[0] for each in results)
+    assert np.abs(out - rounded).max() <= 0.04 * np.abs(out).max()
+    # Where a relu or a maximum is that of another pixel, a gradient goes elsewhere: the direction is
+    # what stays. Its cosine was 0.985 at least in 60 draws.
+    for a, b in zip(*results):
+        a, b = a.astype("d").ravel(), b.astype("d").ravel()
+        assert a @ b >= 0.95 * np.linalg.norm(a) * np.linalg.norm(b)
 
 
 ELSEWHERE = """
