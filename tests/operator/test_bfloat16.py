@@ -261,11 +261,11 @@ def test_a_graph(rng, is_train):
         results.append([each.asnumpy() for each in found])
     out, rounded = (each[0] for each in results)
     assert np.abs(out - rounded).max() <= 0.04 * np.abs(out).max()
-    # Where a relu or a maximum is that of another pixel, a gradient goes elsewhere: the direction is
-    # what stays. Its cosine was 0.985 at least in 60 draws.
+    # Where a relu or a maximum is that of another pixel, a gradient goes elsewhere: its direction
+    # stays. The cosine was 0.967 at least in 260 draws.
     for a, b in zip(*results):
         a, b = a.astype("d").ravel(), b.astype("d").ravel()
-        assert a @ b >= 0.95 * np.linalg.norm(a) * np.linalg.norm(b)
+        assert a @ b >= 0.9 * np.linalg.norm(a) * np.linalg.norm(b)
 
 
 ELSEWHERE = """
