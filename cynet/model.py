@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import ndarray as nd
-from .base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, listed, warn_user
+from .base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CynetError,
+    ShapeError,
+    listed,
+    shown,
+    warn_user,
+)
 from .base.guard import guarded
+from .base.kinds import to_count
 from .base.legacy import _as_list
 from .callback import BatchEndParam, LogValidationMetricsCallback
 from .context import cpu
@@ -118,7 +128,7 @@ class FeedForward:
         self.symbol = symbol
         self.ctx = [cpu()] if ctx is None else ctx
         self.num_epoch = num_epoch
-        self.epoch_size = epoch_size
+        self.epoch_size = None if epoch_size is None else _batches(epoch_size)
         self.optimizer = optimizer
         self.initializer = initializer
         self.numpy_batch_size = numpy_batch_size
@@ -439,6 +449,17 @@ def _multiple_callbacks(callbacks, *args, **kwargs):
     """Call a callback, or each of a list, or none where it is None."""
     for callback in _as_list([] if callbacks is None else callbacks):
         callback(*args, **kwargs)
+
+
+def _batches(size):
+    """As many batches as `size` says; Python 3 makes a fraction of samples / batch_size."""
+    try:
+        count = math.ceil(size)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentTypeError(
+            f"FeedForward: epoch_size must be a number of batches, got {shown(size)}"
+        ) from None
+    return to_count("FeedForward: epoch_size", count)
 
 
 class _Limited(DataIter):

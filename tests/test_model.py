@@ -38,6 +38,20 @@ def test_feed_forward(problem, tmp_path):
     np.testing.assert_allclose(loaded.predict(data), outputs, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("size", [mx.init.Xavier(), "3", 0, -1, float("nan"), float("inf")])
+def test_an_epoch_of_no_number_of_batches(size):
+    x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2)
+    with pytest.raises(mx.MXNetError, match="FeedForward: epoch_size must be"):
+        mx.model.FeedForward(mx.sym.SoftmaxOutput(x, name="softmax"), epoch_size=size)
+
+
+def test_an_epoch_of_a_fraction():
+    """50,000 samples by 128 are a fraction in Python 3."""
+    x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2)
+    made = mx.model.FeedForward(mx.sym.SoftmaxOutput(x, name="softmax"), epoch_size=50_000 / 128)
+    assert made.epoch_size == 391
+
+
 def test_create_and_epoch_size(problem):
     seen = []
     model = mx.model.FeedForward.create(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..base.guard import guarded
 from ..base.kinds import check_flag
 from ..engine.trace import Span
 from ..ndarray import NDArray
@@ -49,6 +50,7 @@ def _heads(heads, head_grads):
     return heads, head_grads
 
 
+@guarded
 def mark_variables(
     variables: NDArray | Sequence[NDArray],
     gradients: NDArray | Sequence[NDArray],

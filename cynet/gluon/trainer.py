@@ -11,6 +11,7 @@ from .. import optimizer as opt
 from ..base.errors import ArgumentError, ArgumentTypeError, dress, shown
 from ..base.files import write_atomically
 from ..base.guard import guarded
+from ..base.kinds import check_flag
 from ..engine.trace import Span
 from .errors import MismatchError, StaleGradientError
 from .parameter import Parameter, ParameterDict
@@ -259,6 +260,10 @@ class Trainer:
         StaleGradientError
             A UserWarning: there is such a parameter, and `ignore_stale_grad` is False.
         """
+        if ignore_stale_grad is not False:
+            check_flag("Trainer.step", "ignore_stale_grad", ignore_stale_grad)
+        if zero_grad is not False:
+            check_flag("Trainer.step", "zero_grad", zero_grad)
         with _UPDATE:
             self._set_rescale(batch_size)
             self._prepare()
@@ -284,6 +289,8 @@ class Trainer:
 
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
         """Update all weights by gradients that `allreduce_grads` has summed."""
+        if ignore_stale_grad is not False:
+            check_flag("Trainer.update", "ignore_stale_grad", ignore_stale_grad)
         self._prepare()
         if self._kvstore is not None and self._update_on_kvstore:
             raise MismatchError(
@@ -298,7 +305,7 @@ class Trainer:
             self._optimizer.rescale_grad = self._scale / batch_size
         except ZeroDivisionError as error:
             raise dress(error, "Trainer: the batch size must not be 0") from None
-        except TypeError:
+        except (TypeError, OverflowError):
             raise ArgumentTypeError(
                 f"Trainer: the batch size must be a number, got {shown(batch_size)}"
             ) from None

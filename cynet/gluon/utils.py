@@ -11,6 +11,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, FileError, shown, wa
 from ..base.fetch import fetched
 from ..base.files import file_name, opened, write_atomically
 from ..base.guard import guarded
+from ..operator.parameters import MOST_ARRAYS
 from ..optimizer.clipping import clip_global_norm
 from .block.hooks import HookHandle
 from .parameter.parameter import context_list, shape_is_known
@@ -57,8 +58,10 @@ def split_data(
     [(3, 2), (2, 2), (2, 2)]
     """
     size = data.shape[batch_axis]
-    if num_slice < 1:
-        raise ArgumentError(f"split_data: num_slice must be 1 or more, got {shown(num_slice)}")
+    if not 1 <= num_slice <= MOST_ARRAYS:
+        raise ArgumentError(
+            f"split_data: num_slice must be 1 to {MOST_ARRAYS}, got {shown(num_slice)}"
+        )
     if even_split and size % num_slice != 0:
         raise ArgumentError(
             f"split_data: {size} samples (axis {batch_axis} of {data.shape}) make no {num_slice}"

@@ -457,7 +457,10 @@ class NDArray(NDArrayIndexing):
     def broadcast_to(self, shape):
         """A copy whose axes of size 1 are repeated up to `shape`; missing leading axes are
         added."""
-        shape = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
+        try:
+            shape = tuple(shape)
+        except TypeError:  # a number
+            shape = (shape,)
         array = self
         if len(shape) > self.ndim:
             array = self._reshaped((1,) * (len(shape) - self.ndim) + self.shape)

@@ -255,6 +255,7 @@ def _model(library, nodes, inputs, outputs, constants):
     return model
 
 
+@guarded
 def get_operator_support(opset_version: int | None = None) -> list[str]:
     """Names of the operators that export_model writes, sorted.
 

@@ -179,6 +179,7 @@ def is_running() -> bool:
     return trace.is_running()
 
 
+@guarded
 def pause(profile_process: str = "worker") -> None:
     """Record nothing until `resume`."""
     _check_process("pause", profile_process)
@@ -187,6 +188,7 @@ def pause(profile_process: str = "worker") -> None:
         trace.run(False)
 
 
+@guarded
 def resume(profile_process: str = "worker") -> None:
     """Undo `pause`; nothing where there was none."""
     _check_process("resume", profile_process)
@@ -248,6 +250,7 @@ def dumps(
 
 
 # --- old names ------------------------------------------------------------------------------------
+@guarded
 def profiler_set_config(mode: str = "symbolic", filename: FileName = "profile.json") -> None:
     """Deprecated: ``set_config(profile_symbolic=True, ...)``; `mode` may be ``'all'``."""
     warn_user("profiler_set_config is deprecated for set_config", DeprecationWarning)
@@ -259,6 +262,7 @@ def profiler_set_config(mode: str = "symbolic", filename: FileName = "profile.js
     set_config(**{f"profile_{mode}": True}, filename=filename)
 
 
+@guarded
 def profiler_set_state(state: str = "stop") -> None:
     """Deprecated: `set_state`."""
     warn_user("profiler_set_state is deprecated for set_state", DeprecationWarning)

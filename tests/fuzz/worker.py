@@ -66,9 +66,11 @@ def _follow(worker, number, seconds, faults, count, progress):
     reported, rest = worker.stdout.fileno(), b""
     errors, begun = [], False
     limit = seconds + 60  # the first case waits for imports
+    end = time.monotonic() + limit
     while True:
-        ready, _, _ = select.select([reported, worker.stderr.fileno()], [], [], limit)
-        if not ready:
+        left = max(0, end - time.monotonic())
+        ready, _, _ = select.select([reported, worker.stderr.fileno()], [], [], left)
+        if time.monotonic() >= end and reported not in ready:  # whatever else it writes
             worker.kill()
             worker.wait()
             return number, f"no end after {limit} s"
@@ -84,6 +86,7 @@ def _follow(worker, number, seconds, faults, count, progress):
             kind, _, text = line.decode(errors="replace").partition(" ")
             if kind == "case":
                 number, limit, begun = int(text), seconds, True
+                end = time.monotonic() + limit
                 if progress and number % 1000 == 0:
                     print(f"{number} of {count}", file=sys.stderr, flush=True)
             elif kind == "fault":

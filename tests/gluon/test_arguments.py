@@ -52,3 +52,54 @@ def test_numbers_of_numpy():
     layer.initialize()
     assert layer(nd.ones((2, 1, 4))).shape == (2, 1, 3)
     assert nn.Dropout(np.float32(0.5))(nd.ones(2)).shape == (2,)
+
+
+def nested():
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    return deep
+
+
+def block_of_symbols():
+    x = mx.sym.Variable("data")
+    return gluon.SymbolBlock(x * 2, [x])
+
+
+def trained():
+    net = nn.Dense(1, in_units=2)
+    net.initialize()
+    return gluon.Trainer(net.collect_params(), "sgd")
+
+
+FLAG = np.array([True, False])  # neither true nor false
+
+
+@pytest.mark.parametrize(
+    "call, told",
+    [
+        (lambda: nn.Dense(1).register_forward_hook("a"), "a hook must be callable, got 'a'"),
+        (lambda: nn.Dense(1).register_forward_pre_hook(3), "a hook must be callable, got 3"),
+        (lambda: nn.Dense(1).register_op_hook({}), "a hook must be callable, got {}"),
+        (lambda: block_of_symbols()(nested()), "nested too deep"),
+        (lambda: nn.Dense(1)(nested()), "nested too deep"),
+        (lambda: gluon.utils.split_data(nd.zeros((0, 2)), 10**30), "num_slice must be 1 to 65536"),
+        (lambda: trained().step(1, FLAG), "ignore_stale_grad must be True or False"),
+        (lambda: trained().step(1, zero_grad=FLAG), "zero_grad must be True or False"),
+        (lambda: trained().update(1, FLAG), "ignore_stale_grad must be True or False"),
+        (lambda: trained().update(10**400), "the batch size must be a number"),
+        (lambda: mx.autograd.record(FLAG), "train_mode must be True or False"),
+        (lambda: mx.autograd.pause("a"), "train_mode must be True or False"),
+        (lambda: mx.autograd.mark_variables([nd.ones(2)], ["a"]), "mark_variables("),
+        (lambda: mx.autograd.mark_variables([nd.ones(2)], [nd.ones(2)], 0.5), "mark_variables("),
+        (lambda: mx.profiler.pause(FLAG), "pause("),
+        (lambda: mx.profiler.resume(FLAG), "resume("),
+        (lambda: mx.onnx.get_operator_support(FLAG), "get_operator_support("),
+        (lambda: mx.contrib.text.embedding.create(nested()), "nested too deep"),
+        (lambda: mx.contrib.text.embedding.get_pretrained_file_names(nested()), "nested too deep"),
+    ],
+)
+def test_what_passes_for_no_argument(call, told):
+    with pytest.raises(mx.MXNetError) as caught:
+        call()
+    assert told in str(caught.value)

@@ -192,6 +192,7 @@ def register(embedding_cls: type[TokenEmbedding]) -> type[TokenEmbedding]:
     return embedding_cls
 
 
+@guarded
 def create(embedding_name: str, **kwargs: Any) -> TokenEmbedding:
     """An embedding by its name (``"glove"``, ``"fasttext"``).
 
@@ -208,6 +209,7 @@ def create(embedding_name: str, **kwargs: Any) -> TokenEmbedding:
     return made(**kwargs)
 
 
+@guarded
 def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
     """Names of the files of an embedding, or of all: {name: list}.
 

@@ -19,7 +19,7 @@ from ..parameter.parameter import UNIFORM
 from ..tracing import changed
 from . import files
 from .children import blocks_within
-from .hooks import HookHandle, Hooks
+from .hooks import HookHandle, Hooks, require_callable
 from .scope import BlockScope
 
 if TYPE_CHECKING:
@@ -312,6 +312,7 @@ class Block:
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Call ``callback(node_name, operator_name, array)`` for the outputs of every operator of
         hybridized children; with `monitor_all` for inputs, too."""
+        require_callable(callback, "a hook")
         for _, each in self._named_children():
             each.register_op_hook(callback, monitor_all)
 

@@ -6,7 +6,15 @@ import itertools
 import weakref
 from typing import Any
 
+from ...base.errors import ArgumentTypeError, shown
+
 _numbers = itertools.count()
+
+
+def require_callable(function, what):
+    """Raise ArgumentTypeError unless `function` can be called."""
+    if not callable(function):
+        raise ArgumentTypeError(f"{what} must be callable, got {shown(function)}")
 
 
 class HookHandle:
@@ -27,6 +35,7 @@ class HookHandle:
 
     def attach(self, hooks_dict: dict[int, Any], hook: Any) -> None:
         """Put `hook` among `hooks_dict`."""
+        require_callable(hook, "a hook")
         self._hooks = weakref.ref(hooks_dict)
         self._number = next(_numbers)
         hooks_dict[self._number] = hook

@@ -140,8 +140,8 @@ class HybridBlock(Block):
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Call ``callback(node_name, operator_name, array)`` for each output of the graph's
         operators; with `monitor_all` for inputs, too."""
-        vars(self)["_op_hook"] = (callback, monitor_all)
         super().register_op_hook(callback, monitor_all)
+        vars(self)["_op_hook"] = (callback, monitor_all)
         changed()
 
     # --- shapes and types -------------------------------------------------------------------------

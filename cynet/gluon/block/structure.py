@@ -33,7 +33,10 @@ def flatten(args, where="input"):
     [0, [0, -1]]
     """
     arrays = []
-    return arrays, _take_apart(args, arrays, where)
+    try:
+        return arrays, _take_apart(args, arrays, where)
+    except RecursionError:
+        raise ArgumentError(f"{where}: nested too deep") from None
 
 
 def _take_apart(value, arrays, where):

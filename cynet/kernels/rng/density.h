@@ -165,10 +165,10 @@ inline void density_forward(int threads, bool log, int64_t n, int64_t each, cons
         const T low = a[k], high = b[k];
         const T inside = static_cast<T>(log ? law.constant : law.share);
         const T outside = static_cast<T>(log ? nowhere().log : 0);
-        for (; i < stop; ++i) {  // as vectors
-          const T made = (x[i] < low) | (x[i] > high) ? outside : inside;
-          out[i] = add ? out[i] + made : made;
-        }
+        const auto value = [=](T at) { return (at < low) | (at > high) ? outside : inside; };
+        for (int64_t j = i; j < (add ? i : stop); ++j) out[j] = value(x[j]);
+        for (int64_t j = i; j < (add ? stop : i); ++j) out[j] += value(x[j]);
+        i = stop;
       }
       for (; i < stop; ++i) {
         const double value = law.log(x[i]);
