@@ -92,7 +92,10 @@ def _root():
     vars(root).update({k: v for k, v in vars(package).items() if k not in own})
     root.__path__ = []  # a package; the finder knows its modules
     root.__file__ = package.__file__
-    root.__version__ = package.libinfo.__version__ = _VERSION
+    root.libinfo = ModuleType("mxnet.libinfo", package.libinfo.__doc__)
+    vars(root.libinfo).update({k: v for k, v in vars(package.libinfo).items() if k not in own})
+    root.libinfo.__file__ = package.libinfo.__file__
+    root.__version__ = root.libinfo.__version__ = _VERSION
     root.__getattr__ = lambda name: getattr(package, name)
     return root
 
@@ -100,6 +103,8 @@ def _root():
 def _module(name):
     """cynet's module for MXNet's ``name``, as ``mxnet.module.base_module``."""
     path = name.partition(".")[2]
+    if path == "libinfo":
+        return importlib.import_module("mxnet").libinfo
     target = f"{_PACKAGE}.{_ELSEWHERE.get(path, path)}"
     try:
         found = importlib.import_module(target)

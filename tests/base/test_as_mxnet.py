@@ -93,3 +93,16 @@ except ImportError as error:
     assert lines[1] == "True cynet.symbol.symbol"
     assert lines[2] == "cynet.contrib.amp has no module 'nothing'"
     assert lines[3:] and lines[-1] == "ImportError"
+
+
+def test_the_version_that_scripts_see_is_not_cynets():
+    code = """
+import cynet
+cynet.install_as_mxnet()
+import mxnet, mxnet.libinfo
+from mxnet.libinfo import __version__ as seen
+assert mxnet.__version__ == mxnet.libinfo.__version__ == seen == "1.9.1"
+assert cynet.__version__ == cynet.libinfo.__version__ != seen
+assert mxnet.libinfo.__file__ == cynet.libinfo.__file__
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
