@@ -41,7 +41,7 @@ class _Scope:
     """Sets flags on entry and restores them on exit; may be entered again, and inside itself."""
 
     def __init__(self, recording: bool | None, training: bool | None) -> None:
-        if training is not None and training is not True and training is not False:
+        if training is not None:
             check_flag("autograd", "train_mode", training)
         self._mask = (0 if recording is None else _RECORDS) | (0 if training is None else _TRAINS)
         self._flags = (_RECORDS if recording else 0) | (_TRAINS if training else 0)

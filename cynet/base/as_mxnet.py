@@ -84,17 +84,20 @@ def give_numpy_names():
             setattr(np, name, value)
 
 
+def _copied(module, name):
+    """A module of that name with all that `module` has."""
+    made = ModuleType(name, module.__doc__)
+    own = {"__name__", "__spec__", "__loader__", "__package__", "__path__"}
+    vars(made).update({k: v for k, v in vars(module).items() if k not in own})
+    return made
+
+
 def _root():
     """The module ``mxnet``: all that cynet has, and a version that MXNet's scripts accept."""
     package = sys.modules[_PACKAGE]
-    root = ModuleType("mxnet", package.__doc__)
-    own = {"__name__", "__spec__", "__loader__", "__package__", "__path__", "__file__"}
-    vars(root).update({k: v for k, v in vars(package).items() if k not in own})
+    root = _copied(package, "mxnet")
     root.__path__ = []  # a package; the finder knows its modules
-    root.__file__ = package.__file__
-    root.libinfo = ModuleType("mxnet.libinfo", package.libinfo.__doc__)
-    vars(root.libinfo).update({k: v for k, v in vars(package.libinfo).items() if k not in own})
-    root.libinfo.__file__ = package.libinfo.__file__
+    root.libinfo = _copied(package.libinfo, "mxnet.libinfo")
     root.__version__ = root.libinfo.__version__ = _VERSION
     root.__getattr__ = lambda name: getattr(package, name)
     return root

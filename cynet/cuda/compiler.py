@@ -10,6 +10,7 @@ from pathlib import Path
 from ..base import cache, config
 from ..base.compat import optional
 from ..base.errors import KernelError
+from . import families
 from .emulator.compiler import KERNELS, OWN, explain
 from .libraries.symbols import kernel_symbols
 
@@ -19,9 +20,6 @@ _FLAGS = (
     "-std=c++17", "--expt-relaxed-constexpr", "--Werror=cross-execution-space-call",
     f"-I{KERNELS}", f"-I{OWN}", "-lineinfo",
 )  # fmt: skip
-
-OWN_TITLES = {path.name for path in OWN.glob("*.cu")}
-
 
 def find_nvcc():
     """The path of nvcc, or None.
@@ -130,7 +128,7 @@ def compile_object(text, user_text, title, options, exports, architecture):
     image = cache.content(target)
     if image is not None:
         return Compiled(image)
-    if title in OWN_TITLES:  # some take a minute
+    if title.removesuffix(".cu") in families.sources():  # some take a minute
         print(
             f"cynet: nvcc compiles {title} for {architecture}, once for this machine ...",
             file=sys.stderr, flush=True,

@@ -260,10 +260,8 @@ class Trainer:
         StaleGradientError
             A UserWarning: there is such a parameter, and `ignore_stale_grad` is False.
         """
-        if ignore_stale_grad is not False:
-            check_flag("Trainer.step", "ignore_stale_grad", ignore_stale_grad)
-        if zero_grad is not False:
-            check_flag("Trainer.step", "zero_grad", zero_grad)
+        check_flag("Trainer.step", "ignore_stale_grad", ignore_stale_grad)
+        check_flag("Trainer.step", "zero_grad", zero_grad)
         with _UPDATE:
             self._set_rescale(batch_size)
             self._prepare()
@@ -289,8 +287,7 @@ class Trainer:
 
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
         """Update all weights by gradients that `allreduce_grads` has summed."""
-        if ignore_stale_grad is not False:
-            check_flag("Trainer.update", "ignore_stale_grad", ignore_stale_grad)
+        check_flag("Trainer.update", "ignore_stale_grad", ignore_stale_grad)
         self._prepare()
         if self._kvstore is not None and self._update_on_kvstore:
             raise MismatchError(

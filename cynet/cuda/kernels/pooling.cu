@@ -70,15 +70,19 @@ __device__ inline computed<T> total(const T* plane, const Window& s, const Span&
   return sum;
 }
 
+// The plane of output i, and its place (d, h, w) there.
+__device__ inline Index place_of(Index i, const Window& s, int* at) {
+  for (int k = 2; k >= 0; --k) at[k] = static_cast<int>(split(&i, s.out[k]));
+  return i;
+}
+
 // y (+)= each window of x
 template <typename T>
 __global__ void pool(const T* x, T* y, const Window s, int add) {
   const Index plane_size = static_cast<Index>(s.size[0]) * s.size[1] * s.size[2];
   CYNET_EACH(i, s.planes * s.out[0] * s.out[1] * s.out[2]) {
-    Index rest = i;
     int at[3];
-    for (int k = 2; k >= 0; --k) at[k] = static_cast<int>(split(&rest, s.out[k]));
-    const T* plane = x + rest * plane_size;
+    const T* plane = x + place_of(i, s, at) * plane_size;
     const Span r = span(s, at);
     if (s.type == MAX_POOL) {
       const Index best = largest(plane, s, r);
@@ -94,10 +98,9 @@ template <typename T>
 __global__ void pool_places(const T* x, int* places, const Window s) {
   const Index plane_size = static_cast<Index>(s.size[0]) * s.size[1] * s.size[2];
   CYNET_EACH(i, s.planes * s.out[0] * s.out[1] * s.out[2]) {
-    Index rest = i;
     int at[3];
-    for (int k = 2; k >= 0; --k) at[k] = static_cast<int>(split(&rest, s.out[k]));
-    places[i] = static_cast<int>(largest(x + rest * plane_size, s, span(s, at)));
+    const T* plane = x + place_of(i, s, at) * plane_size;
+    places[i] = static_cast<int>(largest(plane, s, span(s, at)));
   }
 }
 

@@ -312,7 +312,7 @@ class Block:
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Call ``callback(node_name, operator_name, array)`` for the outputs of every operator of
         hybridized children; with `monitor_all` for inputs, too."""
-        require_callable(callback, "a hook")
+        require_callable(callback)
         for _, each in self._named_children():
             each.register_op_hook(callback, monitor_all)
 

@@ -11,10 +11,10 @@ from ...base.errors import ArgumentTypeError, shown
 _numbers = itertools.count()
 
 
-def require_callable(function, what):
-    """Raise ArgumentTypeError unless `function` can be called."""
-    if not callable(function):
-        raise ArgumentTypeError(f"{what} must be callable, got {shown(function)}")
+def require_callable(hook):
+    """Raise ArgumentTypeError unless `hook` can be called."""
+    if not callable(hook):
+        raise ArgumentTypeError(f"a hook must be callable, got {shown(hook)}")
 
 
 class HookHandle:
@@ -35,7 +35,7 @@ class HookHandle:
 
     def attach(self, hooks_dict: dict[int, Any], hook: Any) -> None:
         """Put `hook` among `hooks_dict`."""
-        require_callable(hook, "a hook")
+        require_callable(hook)
         self._hooks = weakref.ref(hooks_dict)
         self._number = next(_numbers)
         hooks_dict[self._number] = hook

@@ -348,7 +348,7 @@ class Flat {
 };
 
 // Whether a space is walked in parts of each_part elements. Its first operand, the output, is read
-// and written where it lies.
+// and written in place.
 inline bool in_parts(const Space& s) {
   const int last = s.ndim - 1;
   int64_t size = 1;
