@@ -15,7 +15,8 @@ from cynet.kernels.conv import onednn
 from cynet.operator import get_operator
 from tests.bfloat16 import as_type, narrowed, widened
 from tests.operator.cases import all_cases
-from tests.operator.runner import ADD, NULL, WRITE, Run
+from tests.operator.narrow import beside
+from tests.operator.runner import ADD, Run
 
 EXACT = 2.0**-8  # half a unit in the last place
 # What is refused, and why
@@ -70,35 +71,14 @@ def test_as_float32_on_the_same_numbers(case):
     assert get_operator(case.op).name not in REFUSED
     spread = case.op.startswith("broadcast")  # whose gradients are sums
     steps = 3 if case.op in ("add_n", "ElementWiseSum") else 1.5
-    start = [narrow.rng.integers(1, 5, s) for s in narrow.out_shapes]
-    for req in (WRITE, ADD, NULL):
-        found, states = seeded(narrow.forward, req, narrow.outputs(start))
-        wanted, wanted_states = seeded(wide.forward, req, wide.outputs(start))
-        for i, (a, b) in enumerate(zip((*found, *states), (*wanted, *wanted_states))):
-            close(a, b, f"output {i}, request {req}", steps, req == ADD)
-    if not narrow.prop.differentiable:
-        return
-    outputs = narrow.forward()[0]
-    heads = narrow.head_grads()
-    start = [narrow.rng.integers(1, 5, a.shape) for a in narrow.inputs]
-    for req in (WRITE, ADD, NULL):
-        found, wanted = (
-            run.backward(
-                [as_type(narrowed(widened(h)), t) for h, t in zip(heads, run.out_types)],
-                [as_type(o, t) for o, t in zip(outputs, run.out_types)],
-                req,
-                [as_type(s, a.dtype) for s, a in zip(start, run.inputs)],
-            )
-            for run in (narrow, wide)
-        )
-        for i, (a, b) in enumerate(zip(found, wanted)):
-            close(a, b, f"gradient {i}, request {req}", steps, req == ADD or spread)
-
-
-def seeded(call, *args):
-    """call(*args) with the random numbers of the beginning."""
-    mx.random.seed(4)
-    return call(*args)
+    beside(
+        narrow,
+        wide,
+        lambda a, b, what, req: close(a, b, what, steps, req == ADD),
+        lambda a, b, what, req: close(a, b, what, steps, req == ADD or spread),
+        as_type,
+        lambda head: narrowed(widened(head)),
+    )
 
 
 # --- products -------------------------------------------------------------------------------------

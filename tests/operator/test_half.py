@@ -6,7 +6,8 @@ import pytest
 import cynet as mx
 from cynet.operator import get_operator
 from tests.operator.cases import all_cases
-from tests.operator.runner import ADD, NULL, WRITE, Run
+from tests.operator.narrow import beside
+from tests.operator.runner import ADD, WRITE, Run
 
 HALVED = [
     case
@@ -37,35 +38,8 @@ def test_as_float32_on_the_same_numbers(case):
     """Forward and backward under every request; added to what is there in float32, too."""
     wide, half = Run(case, "float32"), Run(case, "float16")
     rounded(wide, half)
-    start = [half.rng.integers(1, 5, s) for s in half.out_shapes]
-    for req in (WRITE, ADD, NULL):
-        found, states = seeded(half.forward, req, half.outputs(start))
-        wanted, wanted_states = seeded(wide.forward, req, wide.outputs(start))
-        for i, (a, b) in enumerate(zip((*found, *states), (*wanted, *wanted_states))):
-            close(a, b, f"output {i}, request {req}")
-    if not half.prop.differentiable:
-        return
-    outputs = half.forward()[0]
-    heads = half.head_grads()
-    start = [half.rng.integers(1, 5, a.shape) for a in half.inputs]
-    for req in (WRITE, ADD, NULL):
-        found, wanted = (
-            run.backward(
-                [h.astype(t) for h, t in zip(heads, run.out_types)],
-                [o.astype(t) for o, t in zip(outputs, run.out_types)],
-                req,
-                [s.astype(a.dtype) for s, a in zip(start, run.inputs)],
-            )
-            for run in (half, wide)
-        )
-        for i, (a, b) in enumerate(zip(found, wanted)):
-            close(a, b, f"gradient {i}, request {req}")
-
-
-def seeded(call, *args):
-    """call(*args) with the random numbers of the beginning."""
-    mx.random.seed(4)
-    return call(*args)
+    compare = lambda found, wanted, what, req: close(found, wanted, what)  # noqa: E731
+    beside(half, wide, compare, compare)
 
 
 @pytest.mark.parametrize("req", [WRITE, ADD])
