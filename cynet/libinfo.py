@@ -7,11 +7,10 @@ Importing this module, the last one of the package, gives the modules that MXNet
 import difflib
 import importlib
 import sys
-from functools import cache
-from pathlib import Path
 from types import ModuleType
 
-from .base.errors import NotFoundError
+from .base.errors import MissingModuleError, NotFoundError
+from .base.mxnet_globals import missing_names
 
 __version__ = "0.1.0"
 _PACKAGE = __name__.partition(".")[0]
@@ -38,16 +37,6 @@ for _each in ("", "UInt8"):
 _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
 
 
-@cache
-def missing_names():
-    """Dict of MXNet's path (``"mx.ndarray.contrib"``) to a frozenset of names that are there in
-    MXNet 1.9.1 and not here. Its file is written by
-    ``tests/fixtures/make_names.py``."""
-    lines = (Path(__file__).parent / "base" / "missing_names.txt").read_text().splitlines()
-    pairs = (line.partition(": ") for line in lines)
-    return {path: frozenset(names.split()) for path, _, names in pairs}
-
-
 def explain(path, name, known=()):
     """What an AttributeError says of a name that `path` lacks; `known` are those that it has.
 
@@ -65,6 +54,18 @@ def explain(path, name, known=()):
     near = difflib.get_close_matches(name, known, 3)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"{spoken} has no attribute '{name[:200]}'{hint}"
+
+
+class _LacksError(NotFoundError):
+    """Looks for near names when it is read: `hasattr` asks often and reads nothing."""
+
+    def __init__(self, path, name, module):
+        super().__init__(path, name)
+        self._module = module
+
+    def __str__(self):
+        known = [each for each in dir(self._module) if not each.startswith("_")]
+        return explain(*self.args, known)
 
 
 class Missing:
@@ -94,8 +95,7 @@ def _finder(path, module):
                 return inner(name)
             except AttributeError:
                 pass  # it is said below, with what MXNet has
-        known = [each for each in dir(module) if not each.startswith("_")]
-        raise NotFoundError(explain(path, name, known))
+        raise _LacksError(path, name, module)
 
     return find
 
@@ -108,6 +108,20 @@ def _answer(path, module):
         inner = vars(module).get("__dir__", lambda: vars(module))
         module.__dir__ = lambda: sorted({*inner(), *later})
     module.__getattr__ = _finder(path, module)
+
+
+class _Explainer:
+    """Asked last, by ``from cynet import np`` and ``import cynet.numpy``: says what is missing."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        owner, _, last = name.rpartition(".")
+        if name.startswith(f"{_PACKAGE}."):
+            owner = "mx" + owner[len(_PACKAGE) :]
+            if last in missing_names().get(owner, ()):
+                # `from owner import last` goes on where an ImportError has the whole name
+                raise MissingModuleError(explain(owner, last), name=last)
+        return None
 
 
 def _own_names():
@@ -138,6 +152,7 @@ def _install():
         path = "mx" + name[len(_PACKAGE) :]
         for each in missing_names()[path]:
             setattr(getattr(sys.modules[owner], cls), each, Missing(path, each))
+    sys.meta_path.append(_Explainer)
 
 
 _install()

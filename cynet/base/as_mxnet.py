@@ -8,7 +8,8 @@ from types import ModuleType
 
 import numpy as np
 
-from .errors import CynetError, MissingModuleError, NotFoundError, shown
+from .errors import CynetError, MissingModuleError, shown
+from .mxnet_globals import Face, globals_of_mxnet, is_missing
 
 _PACKAGE = __name__.partition(".")[0]
 _VERSION = "1.9.1"  # what scripts compare mxnet.__version__ with
@@ -84,30 +85,16 @@ def give_numpy_names():
             setattr(np, name, value)
 
 
-def _copied(module, name):
-    """A module of that name with all that `module` has."""
-    made = ModuleType(name, module.__doc__)
-    own = {"__name__", "__spec__", "__loader__", "__package__", "__path__"}
-    vars(made).update({k: v for k, v in vars(module).items() if k not in own})
-    return made
-
-
 def _root():
     """The module ``mxnet``: all that cynet has, and a version that MXNet's scripts accept."""
-    package = sys.modules[_PACKAGE]
-    root = _copied(package, "mxnet")
-    root.__path__ = []  # a package; the finder knows its modules
-    root.libinfo = _copied(package.libinfo, "mxnet.libinfo")
-    root.__version__ = root.libinfo.__version__ = _VERSION
-    root.__getattr__ = lambda name: getattr(package, name)
+    root = Face("mxnet", [sys.modules[_PACKAGE]])
+    root.__version__ = _VERSION
     return root
 
 
 def _module(name):
-    """cynet's module for MXNet's ``name``, as ``mxnet.module.base_module``."""
+    """The module for MXNet's ``name``, as ``mxnet.module.base_module``."""
     path = name.partition(".")[2]
-    if path == "libinfo":
-        return importlib.import_module("mxnet").libinfo
     target = f"{_PACKAGE}.{_ELSEWHERE.get(path, path)}"
     try:
         found = importlib.import_module(target)
@@ -115,44 +102,26 @@ def _module(name):
         if not target.startswith(error.name or " "):
             raise
     else:
-        if "." in path and not hasattr(found, "__path__"):
-            _look_above(found)
-        return found
+        # MXNet's modules hold more than those of one name here, as mxnet.symbol.symbol (Symbol,
+        # Variable, Group) and mxnet.gluon.nn.conv_layers: the package above has the rest.
+        inner = "." in path and not hasattr(found, "__path__")
+        above = [sys.modules[found.__name__.rpartition(".")[0]]] if inner else []
+        face = Face(name, [found, *above])
+        if path == "libinfo":
+            face.__version__ = _VERSION
+        return face
     owner, _, last = name.rpartition(".")
     above = importlib.import_module(owner)
     try:  # the short names of modules: mxnet.nd, mxnet.sym
-        found = getattr(above, last)
-    except CynetError as error:
-        raise MissingModuleError(str(error), name=name) from None
-    except AttributeError:  # of a package whose names libinfo does not know
-        raise MissingModuleError(f"{above.__name__} has no module {shown(last)}", name=name) from (
-            None
-        )
+        found = above._of_sources(last)
+    except AttributeError as error:
+        if path in globals_of_mxnet() and not is_missing(name):  # one of MXNet's files, of which there is none here
+            return Face(name, above._sources)
+        # `from owner import last` goes on where an ImportError has the whole name
+        raise MissingModuleError(str(error), name=last) from None
     if not isinstance(found, ModuleType):
-        raise MissingModuleError(f"{shown(name)} is no module", name=name)
-    return found
-
-
-def _look_above(module):
-    """Let a module find what its package has: MXNet's modules hold more than those of one name
-    here, as mxnet.symbol.symbol (Symbol, Variable, Group) and mxnet.gluon.nn.conv_layers."""
-    if module in _looking_above:
-        return
-    _looking_above.add(module)
-    above = sys.modules[module.__name__.rpartition(".")[0]]
-    inner = vars(module).get("__getattr__")
-
-    def find(name):
-        if name.startswith("__") or not hasattr(above, name):
-            if inner is not None:
-                return inner(name)
-            raise NotFoundError(f"module '{module.__name__}' has no attribute '{name}'")
-        return getattr(above, name)
-
-    module.__getattr__ = find
-
-
-_looking_above = set()
+        raise MissingModuleError(f"{shown(name)} is not a module", name=name)
+    return Face(name, found._sources)
 
 
 class _Finder(MetaPathFinder, Loader):
@@ -160,16 +129,14 @@ class _Finder(MetaPathFinder, Loader):
 
     def find_spec(self, name, path=None, target=None):
         if name == "mxnet" or name.startswith("mxnet."):
-            return ModuleSpec(name, self, is_package=name == "mxnet")
+            return ModuleSpec(name, self, is_package=True)
         return None
 
     def create_module(self, spec):
-        return None
+        return _root() if spec.name == "mxnet" else _module(spec.name)
 
     def exec_module(self, module):
-        # importlib hands out what stands in sys.modules afterwards
-        name = module.__spec__.name
-        sys.modules[name] = _root() if name == "mxnet" else _module(name)
+        pass
 
 
 _finder = _Finder()

@@ -1,7 +1,6 @@
 """The functions of mx.nd: one closure for each operator of the registry, made when it is first
 asked for."""
 
-import difflib
 import sys
 
 from ..base.errors import ArgumentTypeError, NotFoundError
@@ -150,9 +149,7 @@ def namespace(module_name, *prefixes):
                     if not OPERATORS.get(prefix + name).prop.users:  # whose name may come again
                         setattr(sys.modules[module_name], name, function)
                     return function
-        near = difflib.get_close_matches(name, names(), 3)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise NotFoundError(f"module '{module_name}' has no attribute '{name}'{hint}")
+        raise NotFoundError(f"module '{module_name}' has no attribute '{name}'")  # libinfo says more
 
     def names():
         shown = set(vars(sys.modules[module_name]))

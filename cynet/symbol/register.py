@@ -136,8 +136,8 @@ def namespace(module, prefix=None):
         if name.startswith("__") or (prefix is None and name.startswith("_")):
             raise NotFoundError(f"module '{module}' has no attribute '{name}'")
         full = (prefix or "") + name
-        if full not in OPERATORS and prefix is not None:
-            raise NotFoundError(f"module '{module}' has no attribute '{name}'")
+        if full not in OPERATORS:
+            raise NotFoundError(f"module '{module}' has no attribute '{name}'")  # libinfo says more
         return function_of(name, OPERATORS.get(full), hint=name.lower())
 
     def names():

@@ -90,8 +90,8 @@ except ImportError as error:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     lines = done.stdout.splitlines()
     assert lines[:1] == ["[]"], done.stdout + done.stderr
-    assert lines[1] == "True cynet.symbol.symbol"
-    assert lines[2] == "cynet.contrib.amp has no module 'nothing'"
+    assert lines[1] == "True mxnet.symbol.symbol"
+    assert lines[2] == "module 'mxnet.contrib.amp' has no attribute 'nothing'"
     assert lines[3:] and lines[-1] == "ImportError"
 
 

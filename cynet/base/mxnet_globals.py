@@ -1,0 +1,187 @@
+"""Modules that answer to MXNet's names: ``mxnet.metric`` has what MXNet's module of that name has.
+
+A package that was written for MXNet takes more from its modules than their public names: what they
+import themselves (``from mxnet.metric import ndarray``), their private helpers, and all that
+``import *`` gives. `Face` looks a name up in cynet's module, in the package above it, and in the
+table of MXNet's globals, ``mxnet_globals.txt`` (``tests/fixtures/make_globals.py`` writes it).
+"""
+
+import contextlib
+import importlib
+import math
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from .errors import NotFoundError
+
+_PACKAGE = __name__.partition(".")[0]
+
+_CODES = (np.float32, np.float64, np.float16, np.uint8, np.int32, np.int8, np.int64, np.bool_)
+_STORAGES = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+# Values of MXNet's private names, by the path of their module.
+_VALUES = {
+    "contrib.text._constants": {"UNKNOWN_IDX": 0},
+    "gluon.contrib.data._constants": {"EOS_TOKEN": "<eos>"},
+    "lr_scheduler": {"pi": math.pi},
+    "ndarray.ndarray": {
+        "_DTYPE_MX_TO_NP": {-1: None, **dict(enumerate(_CODES))},
+        "_DTYPE_NP_TO_MX": {None: -1, **{dtype: code for code, dtype in enumerate(_CODES)}},
+        "_GRAD_REQ_MAP": {"null": 0, "write": 1, "add": 3},
+        "_SIGNED_INT32_UPPER_LIMIT": 2**31 - 1,
+        "_STORAGE_TYPE_CSR": _STORAGES["csr"],
+        "_STORAGE_TYPE_DEFAULT": _STORAGES["default"],
+        "_STORAGE_TYPE_ID_TO_STR": {code: name for name, code in _STORAGES.items()},
+        "_STORAGE_TYPE_ROW_SPARSE": _STORAGES["row_sparse"],
+        "_STORAGE_TYPE_STR_TO_ID": _STORAGES,
+        "_STORAGE_TYPE_UNDEFINED": _STORAGES["undefined"],
+    },
+    "recordio": {"_IR_FORMAT": "IfQQ", "_IR_SIZE": 24},
+}
+
+
+@cache
+def globals_of_mxnet():
+    """Dict of a module's path in MXNet 1.9.1 (``"metric"``, ``"mxnet"`` for the package) to a dict
+    of each global name to its home, ``(module, name there)`` with None for a module itself;
+    and of ``"metric *"`` to the names of ``__all__``."""
+    table = {}
+    for line in Path(__file__).with_suffix(".txt").read_text().splitlines():
+        path, _, words = line.partition(":")
+        if path.endswith("*"):
+            table[path] = words.split()
+        else:
+            table[path] = dict(_home(path, word) for word in words.split())
+    return table
+
+
+@cache
+def missing_names():
+    """Dict of MXNet's path (``"mx.ndarray.contrib"``) to a frozenset of public names that are there
+    in MXNet 1.9.1 and not here. Its file is written by ``tests/fixtures/make_names.py``."""
+    lines = (Path(__file__).parent / "missing_names.txt").read_text().splitlines()
+    pairs = (line.partition(": ") for line in lines)
+    return {path: frozenset(names.split()) for path, _, names in pairs}
+
+
+def is_missing(name):
+    """Whether a dotted name, ``"mxnet.ndarray.sparse"``, is one of those."""
+    owner, _, last = name.rpartition(".")
+    return last in missing_names().get("mx" + owner[len("mxnet") :], ())
+
+
+def _home(path, word):
+    name, at, home = word.partition("@")
+    if at:
+        module, _, other = home.partition(":")
+        return name, (_full(module), other or name)
+    name, is_module, home = word.partition("=")
+    if is_module:
+        return name, (_full(home), None)
+    return name, (_full("." + path if path != "mxnet" else "."), name)
+
+
+def _full(module):
+    return ("mxnet" + module).rstrip(".") if module.startswith(".") else module
+
+
+class Face(ModuleType):
+    """A module of MXNet by name, of cynet by content; what is set in it is set in cynet's module.
+
+    Parameters
+    ----------
+    name : str
+        MXNet's name, ``"mxnet.metric"``.
+    sources : sequence of module
+        cynet's modules, the first of which is the one that `name` means.
+    """
+
+    def __init__(self, name, sources):
+        super().__init__(name, sources[0].__doc__ if sources else None)
+        own = self.__dict__
+        own["_sources"] = tuple(sources)
+        own["__getattr__"], own["__dir__"] = self._find, self._names  # a class's would be slower
+        own["__path__"] = []  # so that `from x import name` asks the finder, which explains
+        if sources:
+            own["__file__"] = getattr(sources[0], "__file__", None)
+        # Functions and classes are copied, for speed and for those who look into __dict__;
+        # other values may be bound anew and are always asked for. Operators' functions are made
+        # when a module is asked for them, what other modules import later is left for later.
+        for source in sources[:1]:
+            operators = self._path.partition(".")[0] in ("ndarray", "symbol")
+            for key in dir(source) if operators else list(vars(source)):
+                value = None if key.startswith("__") else getattr(source, key)
+                if callable(value) and not isinstance(value, ModuleType):
+                    own[key] = value
+
+    @property
+    def _path(self):
+        return self.__name__.partition(".")[2] or "mxnet"
+
+    def _find(self, name):
+        if name == "__all__":
+            return self._starred()
+        if name.startswith("__"):
+            raise NotFoundError(f"module '{self.__name__}' has no attribute '{name}'")
+        if name in _VALUES.get(self._path, ()):
+            return _VALUES[self._path][name]
+        try:
+            return self._of_sources(name)
+        except AttributeError as error:
+            said = error
+        home, there = globals_of_mxnet().get(self._path, {}).get(name, (self.__name__, name))
+        if there is None:
+            with contextlib.suppress(ImportError):
+                return importlib.import_module(home)
+        elif there is not None and (home, there) != (self.__name__, name):
+            with contextlib.suppress(ImportError, AttributeError):
+                return getattr(importlib.import_module(home), there)
+        raise said
+
+    def _of_sources(self, name):
+        """What cynet's modules have by that name."""
+        said = NotFoundError(f"module '{self.__name__}' has no attribute '{name}'")
+        for source in self._sources:
+            try:
+                found = as_face(getattr(source, name))
+            except NotFoundError as error:
+                said = error
+            except AttributeError:
+                pass
+            else:
+                if isinstance(found, ModuleType):
+                    self.__dict__[name] = found  # mx.nd is asked for at each call
+                return found
+        raise said
+
+    def __setattr__(self, name, value):
+        if self._sources and not name.startswith("__") and not isinstance(value, ModuleType):
+            setattr(self._sources[0], name, value)
+        self.__dict__[name] = value
+
+    def __delattr__(self, name):
+        if self._sources and name in vars(self._sources[0]):
+            delattr(self._sources[0], name)
+        self.__dict__.pop(name, None)
+
+    def _names(self):
+        found = {*globals_of_mxnet().get(self._path, {}), *vars(self)} - {"_sources"}
+        found.update(*map(dir, self._sources[:1]))
+        return sorted(name for name in found if hasattr(self, name))
+
+    def _starred(self):
+        """What ``from mxnet.x import *`` gives: MXNet's names that are here, and none of ours."""
+        table = globals_of_mxnet()
+        names = table.get(f"{self._path} *")
+        if names is None:
+            names = [n for n in table.get(self._path, ()) if not n.startswith("_")]
+        return [name for name in names if hasattr(self, name)]
+
+
+def as_face(value):
+    """A module of cynet as MXNet's module; anything else as it is."""
+    if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == _PACKAGE:
+        return importlib.import_module("mxnet" + value.__name__[len(_PACKAGE) :])
+    return value
