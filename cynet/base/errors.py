@@ -349,6 +349,20 @@ def dress(error, message):
     return BaseException.with_traceback(out, trace)
 
 
+def in_loop(error, message):
+    """`dress` for code of a user's that runs inside of a loop or an iterator, which a StopIteration
+    would end without a word: in its place stands an OperatorError.
+
+    >>> type(in_loop(StopIteration(), "in sample 3")).__name__
+    'OperatorError'
+    """
+    if not isinstance(error, StopIteration):
+        return dress(error, message)
+    out = OperatorError(shorten(message))
+    out.__cause__ = error
+    return out
+
+
 def reworded(error, message):
     """An error of the class of `error`, a CynetError, with `message` for its text.
 

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections import deque
 from contextlib import nullcontext
+from multiprocessing.pool import Pool, ThreadPool
 from multiprocessing.reduction import ForkingPickler as ForkingPickler  # packages take it here
 from typing import TYPE_CHECKING, Any
 
-from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
+from ...base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FormatError,
+    UndefinedError,
+    in_loop,
+    shown,
+    told,
+)
 from ...base.guard import guarded
+from ...base.kinds import to_index
 from ...base.numpy_state import numpy_state, set_numpy_state
 from ...context import Context, cpu_pinned
 from ...engine.trace import Span
@@ -18,6 +29,10 @@ from ...random import set_shuffle_state, shuffle_state
 from ..errors import MismatchError
 from .batchify import default_batchify_fn, default_mp_batchify_fn
 from .fetch import draws_nothing, fetch
+from .pool_iter import _MultiWorkerIter as _MultiWorkerIter
+from .pool_iter import _thread_worker_fn as _thread_worker_fn
+from .pool_iter import _thread_worker_initializer, _worker_initializer
+from .pool_iter import _worker_fn as _worker_fn
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 from .seeding import batch_seed, epoch_seed, seeded_here
 from .workers import Processes, Task, Threads
@@ -29,6 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
 _DATA = Span("data", "training")
+_END = object()
+_KEYS = {"epoch", "batch", "begin", "now"}
 
 
 @guarded(but=("__iter__",))
@@ -113,12 +130,13 @@ class DataLoader:
         self._batch_sampler = batch_sampler
         self._batchify_fn = default_batchify_fn if batchify_fn is None else batchify_fn
         self._num_workers = max(0, num_workers)
-        self._pin = cpu_pinned(pin_device_id) if pin_memory else None
+        self._pin_memory, self._pin_device_id = pin_memory, pin_device_id
         self._prefetch = max(0, 2 * self._num_workers if prefetch is None else int(prefetch))
         self._thread_pool = thread_pool
         self._timeout = timeout
         self._auto_reload = auto_reload
         self._pool: Processes | Threads | None = None
+        self._own_pool: Any = None  # see _worker_pool
         self._epoch = 0
         self._waiting: _Epoch | None = None  # the next epoch, begun already
         self._position: dict[str, Any] | None = None  # in the epoch that was given last
@@ -126,7 +144,7 @@ class DataLoader:
 
     def __getstate__(self):
         """What copies and pickles take: workers and batches that were begun stay here."""
-        return {**vars(self), "_pool": None, "_waiting": None}
+        return {**vars(self), "_pool": None, "_own_pool": None, "_waiting": None}
 
     def __len__(self) -> int:
         return len(self._batch_sampler)
@@ -136,6 +154,7 @@ class DataLoader:
             epoch, self._waiting = self._waiting, None
         else:
             epoch = self._begin()
+        self._position = epoch.position()
         return epoch
 
     def _begin(self):
@@ -163,6 +182,36 @@ class DataLoader:
         self._waiting = self._position = None
         if pool is not None:
             pool.close()
+        self._end_own_pool()
+
+    def _end_own_pool(self):
+        own, self._own_pool = self._own_pool, None
+        if own is not None:
+            own.terminate()
+
+    def __del__(self):
+        if getattr(self, "_own_pool", None) is not None:
+            self._end_own_pool()
+
+    @property
+    def _worker_pool(self):
+        """A pool as MXNet's loaders have one, for the iterators of packages; it begins when it is
+        asked for, or is what a subclass has set."""
+        if self._own_pool is None and self._num_workers:
+            if self._thread_pool:
+                self._own_pool = ThreadPool(self._num_workers, _thread_worker_initializer)
+            else:
+                with warnings.catch_warnings():
+                    # native threads are no hindrance: engine and pools are made for a fork
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    self._own_pool = Pool(
+                        self._num_workers, _worker_initializer, [self._dataset, False, False]
+                    )
+        return self._own_pool
+
+    @_worker_pool.setter
+    def _worker_pool(self, pool):
+        self._own_pool = pool
 
     def _workers(self):
         if self._pool is None or not self._pool.alive():
@@ -173,40 +222,59 @@ class DataLoader:
         return self._pool
 
     def _placed(self, batch):
-        return batch if self._pin is None else _on(batch, self._pin)
+        return _on(batch, cpu_pinned(self._pin_device_id)) if self._pin_memory else batch
 
     # --- resuming ---------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
         """Where the loader is, as numbers and lists that JSON can hold: the epoch, how many of its
         batches were given, the random state that it began with and the present one."""
         now = _random_state(self)
-        if self._position is not None:
-            return {**self._position, "now": now}
-        if self._waiting is not None and self._waiting.began:
-            return {**self._waiting.position(), "now": now}
-        return {"epoch": self._epoch - (self._waiting is not None), "batch": 0, "begin": None,
-                "now": now}  # fmt: skip
+        if self._resume is not None:
+            where = {name: self._resume[name] for name in ("epoch", "batch", "begin")}
+        elif self._position is not None:
+            where = self._position
+        elif self._waiting is not None and self._waiting.began:
+            where = self._waiting.position()
+        else:
+            epoch = self._epoch - (self._waiting is not None)
+            where = {"epoch": epoch, "batch": 0, "begin": None}
+        return {**where, "now": now, "samples": _length(self._dataset)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` says: the next ``iter`` gives the epoch's other batches. What
         draws the order of samples (NumPy's global state, the count of shuffles) is put back, too.
         """
-        if not isinstance(state, dict) or not {"epoch", "batch", "begin", "now"} <= state.keys():
+        if not isinstance(state, dict) or not _KEYS <= state.keys() <= {*_KEYS, "samples"}:
             raise FormatError(f"this is no state of a DataLoader: {shown(state)}")
+        samples, saved = _length(self._dataset), state.get("samples")
+        if saved is not None and saved != samples:
+            raise FormatError(
+                f"DataLoader: a state of a dataset of {shown(saved)} samples, for one of {samples}"
+            )
         before = _random_state(self)
         try:
-            epoch, batch = int(state["epoch"]), int(state["batch"])
-            if min(epoch, batch) < 0:
-                raise FormatError("a negative number")
+            epoch, batch = (to_index(name, state[name]) for name in ("epoch", "batch"))
+            if min(epoch, batch) < 0 or (batch and state["begin"] is None):
+                raise FormatError("there is no such place")
             if state["begin"] is not None:  # it is needed later
                 _set_random_state(self, state["begin"])
+                self._check_place(batch)
             _set_random_state(self, state["now"])
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
             _set_random_state(self, before)
-            raise FormatError(f"this is no state of a DataLoader: {shown(state)}") from error
+            raise FormatError(
+                f"this is no state of a DataLoader, or not of this one: {error}: {shown(state)}"
+            ) from error
         self._waiting = self._position = None
-        self._resume = None if state["begin"] is None else state
+        self._resume = None if state["begin"] is None else dict(state)
         self._epoch = epoch + (self._resume is not None)
+
+    def _check_place(self, batch):
+        """Refuse a number of batches that the epoch whose random state was put back has not."""
+        if type(self._batch_sampler) is BatchSampler:  # a user's may not know its length
+            most = _length(self._batch_sampler)
+            if most is not None and batch > most:
+                raise FormatError(f"batch {batch} of {most}")
 
 
 class _Epoch:
@@ -227,8 +295,14 @@ class _Epoch:
         self.over = False
         self._pool = loader._workers() if loader._num_workers else None
         self._draws = not draws_nothing(loader._dataset, loader._batchify_fn)
+        self._resumed = saved is not None
         if saved is not None:
-            given = sum(1 for _ in itertools.islice(self._indices, int(saved["batch"])))
+            given = sum(1 for _ in itertools.islice(self._indices, saved["batch"]))
+            if given < saved["batch"]:
+                raise FormatError(
+                    f"DataLoader: a state behind {saved['batch']} batches of an epoch that has"
+                    f" {given}"
+                )
             self._counter = itertools.count(given)
             self._given = given
         if self._pool is not None:
@@ -240,43 +314,57 @@ class _Epoch:
     @property
     def began(self):
         """Whether its order may have been drawn."""
-        return self._given > 0 or self._pool is not None
+        return self._given > 0 or self._pool is not None or self._resumed
 
     def position(self):
         """What it takes to be here again."""
         return {"epoch": self._number, "batch": self._given, "begin": self._begin}
 
     def _push(self):
-        indices = next(self._indices, None)
-        if indices is None:
-            return
-        indices = list(indices)
         number = next(self._counter)
-        task = Task(number, batch_seed(self._seed, number), indices)
+        task = Task(number, batch_seed(self._seed, number), ())
+        try:
+            task.indices = self._next_indices()
+        except Exception as error:  # the sampler's: raised behind the batches before it
+            task.settle(None, error)
+        if task.indices is _END:
+            return
         self._tasks.append(task)
-        self._pool.push(task)
+        if not task.settled:
+            self._pool.push(task)
+
+    def _next_indices(self):
+        """A list of samples, or _END."""
+        indices = next(self._indices, _END)
+        return indices if indices is _END else list(indices)
 
     def __iter__(self):
         return self
 
     def __next__(self):
         with _DATA:
-            return self._next()
+            try:
+                batch = self._next()
+            except StopIteration as error:  # of whatever was called: it must not end the epoch
+                raise in_loop(error, f"{told(error)} (DataLoader)") from error
+        if batch is _END:
+            raise StopIteration
+        return batch
 
     def _next(self):
         if self.over:
-            raise StopIteration
+            return _END
         loader = self._loader
         if self._pool is None:
-            indices = next(self._indices, None)
-            if indices is None:
-                self._end()
+            indices = self._next_indices()
+            if indices is _END:
+                return self._end()
             seed = batch_seed(self._seed, next(self._counter))
             with seeded_here(seed) if self._draws else nullcontext():
-                batch = fetch(loader._dataset, list(indices), loader._batchify_fn)
+                batch = fetch(loader._dataset, indices, loader._batchify_fn)
         else:
             if not self._tasks:
-                self._end()
+                return self._end()
             task = self._tasks[0]
             self._pool.wait(task, loader._timeout)
             self._tasks.popleft()
@@ -295,10 +383,18 @@ class _Epoch:
         self.over = True
         self._loader._position = None
         self._loader._ended()
-        raise StopIteration
+        return _END
 
     def __len__(self):
         return len(self._loader)
+
+
+def _length(of):
+    """The length of a dataset or sampler; None where it has none."""
+    try:
+        return len(of)
+    except (TypeError, UndefinedError):
+        return None
 
 
 def _random_state(loader):
@@ -312,10 +408,19 @@ def _random_state(loader):
 
 
 def _set_random_state(loader, saved, rollover=True):
+    left = saved["rollover"]
+    if not isinstance(left, list) or len(left) >= max(1, _size_of(loader)):
+        raise FormatError(f"rollover is a list of samples that fill no batch, got {shown(left)}")
     set_numpy_state(saved["numpy"])
     set_shuffle_state(saved["shuffles"])
     if rollover and hasattr(loader._batch_sampler, "_prev"):
-        loader._batch_sampler._prev = list(saved["rollover"])
+        loader._batch_sampler._prev = list(left)
+
+
+def _size_of(loader):
+    """The size of batches where it is known, else without limit."""
+    known = type(loader._batch_sampler) is BatchSampler
+    return loader._batch_sampler._batch_size if known else float("inf")
 
 
 def _on(batch, context):

@@ -15,10 +15,10 @@ from ..errors import MismatchError
 from .sampler import Sampler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 
-@guarded(but=("__getitem__", "__len__"))
+@guarded(but=("__getitem__", "__len__", "__iter__"))
 class Dataset:
     """Samples by index: a subclass defines ``__getitem__`` and ``__len__``.
 
@@ -38,6 +38,16 @@ class Dataset:
 
     def __len__(self) -> int:
         raise UndefinedError(f"{type(self).__name__} defines no __len__")
+
+    def __iter__(self) -> Iterator[Any]:
+        # Python's own loop over indices takes an IndexError or StopIteration of a sample for its end
+        try:
+            length = len(self)
+        except UndefinedError:
+            yield from iter(_Indexed(self))
+            return
+        for index in range(length):
+            yield self[index]
 
     def filter(self, fn: Callable[[Any], bool]) -> Dataset:
         """The samples of which ``fn(sample)`` is true; all are looked at now."""
@@ -160,6 +170,16 @@ class ArrayDataset(Dataset):
         if all(isinstance(each, (np.ndarray, NDArray)) for each in self._data):
             return self._data, len(self._data) > 1
         return None
+
+
+class _Indexed:
+    """A dataset as what has indices alone."""
+
+    def __init__(self, dataset):
+        self._dataset = dataset
+
+    def __getitem__(self, index):
+        return self._dataset[index]
 
 
 class _Sampled(Dataset):

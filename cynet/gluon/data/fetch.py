@@ -1,11 +1,10 @@
 """Making one batch of a dataset, with errors that name the sample."""
 
-import traceback
 
 import numpy as np
 
 from ... import ndarray as nd
-from ...base.errors import dress, shown, told
+from ...base.errors import in_loop, shown, told
 from ...ndarray import NDArray
 from .batchify import default_batchify_fn, host_array, numpy_batchify
 from .dataset import ArrayDataset, SimpleDataset
@@ -22,15 +21,12 @@ def fetch(dataset, indices, batchify):
         try:
             samples.append(dataset[index])
         except Exception as error:
-            raise dress(
-                error, f"{error} (DataLoader: {told(error)} in sample {shown(index)})"
-            ) from error
+            raise in_loop(error, f"{told(error)} (DataLoader: in sample {shown(index)})") from error
     try:
         return batchify(samples)
     except Exception as error:
-        raise dress(
-            error, f"{error} (DataLoader: in the batch of samples {shown(list(indices))})"
-        ) from error
+        where = f"in the batch of samples {shown(list(indices))}"
+        raise in_loop(error, f"{told(error)} (DataLoader: {where})") from error
 
 
 def draws_nothing(dataset, batchify):
@@ -64,8 +60,3 @@ def _at_once(dataset, indices, batchify):
             values = array[rows]
             batch.append(values if batchify is numpy_batchify else host_array(values))
     return batch if several else batch[0]
-
-
-def text_of(error):
-    """An exception with its traceback, as a process sends it."""
-    return "".join(traceback.format_exception(type(error), error, error.__traceback__))

@@ -7,9 +7,11 @@ the processes ended.
 import contextlib
 import mmap
 import os
+import pickle
 import signal
 import threading
 from multiprocessing import reduction
+from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 
@@ -54,8 +56,12 @@ def interrupts_later():
         handler(*waiting[0])
 
 
-def send(connection, header, batch):
-    """Send `header` and a batch: arrays within lists, tuples and dicts, and other values."""
+def packed(batch):
+    """What `send` takes of a batch: arrays within lists, tuples and dicts, and other values.
+
+    All that runs code of the user's, or needs memory, is done here: what `send` raises is the
+    pipe's.
+    """
     arrays, size = [], 0
 
     def replace(value):
@@ -72,27 +78,38 @@ def send(connection, header, batch):
             return out
         return _rebuilt(value, replace)
 
-    structure = replace(batch)
+    structure = bytes(ForkingPickler.dumps(replace(batch)))
     if not _SHARED or size <= _INLINE:
         block = bytearray(size)
         for offset, value in arrays:
             block[offset : offset + value.nbytes] = value.reshape(-1).view(np.uint8).data
-        connection.send((header, structure, bytes(block)))
-        return
+        return structure, bytes(block), None
     number = os.memfd_create("cynet-batch", os.MFD_CLOEXEC)
     try:
         os.ftruncate(number, size)
         with mmap.mmap(number, size) as memory:
             for offset, value in arrays:
                 memory[offset : offset + value.nbytes] = value.reshape(-1).view(np.uint8).data
-        connection.send((header, structure, size))
-        reduction.send_handle(connection, number, None)
-    finally:
+    except BaseException:
         os.close(number)
+        raise
+    return structure, size, number
+
+
+def send(connection, header, content):
+    """Send `header`, of plain values, and what `packed` gave."""
+    structure, block, number = content
+    try:
+        connection.send((header, structure, block))
+        if number is not None:
+            reduction.send_handle(connection, number, None)
+    finally:
+        if number is not None:
+            os.close(number)
 
 
 def receive(connection):
-    """(header, batch) of what was sent, arrays as NDArrays."""
+    """(header, content) of what was sent; `unpacked` makes the batch of the content."""
     header, structure, block = connection.recv()
     if isinstance(block, int):
         with interrupts_later():
@@ -101,6 +118,12 @@ def receive(connection):
                 block = mmap.mmap(number, block)
             finally:
                 os.close(number)
+    return header, (structure, block)
+
+
+def unpacked(content):
+    """The batch, arrays as NDArrays; what unpickling a user's objects raises passes."""
+    structure, block = content
 
     def restore(value):
         if isinstance(value, _Array):
@@ -113,7 +136,7 @@ def receive(connection):
             return host_array(found)
         return _rebuilt(value, restore)
 
-    return header, restore(structure)
+    return restore(pickle.loads(structure))
 
 
 def _rebuilt(value, of_each):

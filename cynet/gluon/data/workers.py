@@ -7,25 +7,31 @@ answers and for the end of processes at once, so a worker that dies is an error 
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
-import threading
 import time
 import warnings
 import weakref
 from collections import deque
+from concurrent.futures import wait
 from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 
-from ...base.errors import CynetError, dress, shown, told
+from ...base.errors import CynetError, in_loop, shown, told
 from ...base.thread_pool import ThreadPool
 from ..errors import StateError
 from .batchify import default_batchify_fn, numpy_batchify
-from .fetch import fetch, text_of
+from .failures import received_error, sent_error
+from .fetch import fetch
 from .seeding import seed_process, seeded_thread
-from .transport import interrupts_later, receive, send
+from .transport import interrupts_later, packed, receive, send, unpacked
 
 _LOOK_FOR_PARENT = 2.0  # seconds between two looks whether the parent lives
 _PATIENCE = 2.0  # seconds that a worker is given to end by itself
+_ENDED = (
+    "DataLoader: its workers were ended, by close or by an interruption; a new iterator starts new"
+    " ones"
+)
 
 
 class WorkerTimeout(TimeoutError, CynetError):
@@ -39,10 +45,11 @@ class WorkerDied(StateError):
 class Task:
     """One batch to be made, and the answer once it is there."""
 
-    __slots__ = ("error", "indices", "key", "result", "seed", "settled")
+    __slots__ = ("begun", "error", "indices", "key", "result", "seed", "settled")
 
     def __init__(self, key, seed, indices):
         self.key, self.seed, self.indices = key, seed, indices
+        self.begun = None  # the Future of a thread
         self.settled, self.result, self.error = False, None, None
 
     def settle(self, result, error=None):
@@ -62,7 +69,7 @@ def _run(pipe, inherited, dataset, batchify, parent):
         each.close()
     if batchify is default_batchify_fn:
         batchify = numpy_batchify
-    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
+    with contextlib.suppress(EOFError, OSError):  # of the pipe
         while True:
             while not pipe.poll(_LOOK_FOR_PARENT):
                 if os.getppid() != parent:
@@ -70,22 +77,21 @@ def _run(pipe, inherited, dataset, batchify, parent):
             key, seed, indices = pipe.recv()
             try:
                 seed_process(seed)
-                batch = fetch(dataset, indices, batchify)
-                send(pipe, (key, None), batch)
-            except OSError:
-                raise
-            except Exception as error:
-                _send_error(pipe, key, error)
+                error, content = None, _answer(dataset, pickle.loads(indices), batchify)
+            except BaseException as raised:  # SystemExit and its kin are the user's, too
+                error, content = sent_error(raised), packed(None)
+            send(pipe, (key, error), content)
+            error = content = None  # held no longer than the batch is sent
     os._exit(0)  # what the parent registered to run at exit is the parent's
 
 
-def _send_error(pipe, key, error):
-    cause = error.__cause__ if isinstance(error, CynetError) and error.__cause__ else error
+def _answer(dataset, indices, batchify):
+    batch = fetch(dataset, indices, batchify)
     try:
-        ForkingPickler.dumps(cause)
-    except Exception:  # an error that cannot be sent is told
-        cause = CynetError(told(cause))
-    send(pipe, (key, (cause, str(error), text_of(error))), None)
+        return packed(batch)
+    except Exception as error:
+        where = f"in the batch of samples {shown(list(indices))}, which is sent to its loader"
+        raise in_loop(error, f"{told(error)} (DataLoader: {where})") from error
 
 
 # --- the parent's side ---------------------------------------------------------------------------
@@ -126,11 +132,14 @@ class Processes:
     def push(self, task):
         """Give a task to the worker that has the fewest."""
         self._check_whole()
-        self._whole = False
+        if not self._pipes:
+            raise StateError(_ENDED)
         k = min(range(len(self._tasks)), key=lambda i: len(self._tasks[i]))
+        indices = bytes(ForkingPickler.dumps(task.indices))
+        self._whole = False
         self._tasks[k].append(task)
         try:
-            self._pipes[k].send((task.key, task.seed, task.indices))
+            self._pipes[k].send((task.key, task.seed, indices))
         except (BrokenPipeError, ConnectionResetError):
             self._note_end(k)
         self._whole = True
@@ -147,6 +156,8 @@ class Processes:
         until = None if timeout is None else time.monotonic() + timeout
         while not task.settled:
             self._check_whole()
+            if not self._pipes:
+                raise StateError(_ENDED)
             left = None if until is None else max(0.0, until - time.monotonic())
             waiting = {self._pipes[k]: k for k in range(len(self._pipes)) if self._tasks[k]}
             waiting.update({self._workers[k].sentinel: k for k in waiting.values()})
@@ -170,15 +181,21 @@ class Processes:
                 if self._workers[k].is_alive() or self._pipes[k].poll(0):
                     return
                 raise EOFError
-            (_, error), batch = receive(self._pipes[k])
+            (_, error), content = receive(self._pipes[k])
         except (EOFError, OSError):
             self._note_end(k)
             return
         task = self._tasks[k].popleft()
         if error is not None:
-            cause, text, trace = error
-            error = dress(cause, f"{text}\nIn a worker process:\n{trace}")
-        task.settle(batch, error)
+            task.settle(None, received_error(error))
+            return
+        try:
+            batch = unpacked(content)
+        except Exception as raised:  # of the user's objects
+            where = f"in the batch of samples {shown(list(task.indices))}, which a worker has sent"
+            task.settle(None, in_loop(raised, f"{told(raised)} (DataLoader: {where})"))
+            return
+        task.settle(batch)
 
     def _note_end(self, k):
         """A worker died: all that it had to do fails; another one cannot know its dataset."""
@@ -241,37 +258,39 @@ class Threads:
     def __init__(self, count, dataset, batchify):
         self._pool = ThreadPool(count, thread_name_prefix="cynet-data")
         self._dataset, self._batchify = dataset, batchify
-        self._ready = threading.Condition()
+        self._closed = False
         weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
 
     def push(self, task):
         """Have a thread make a batch."""
-        self._pool.submit(_make, task, self._dataset, self._batchify, self._ready)
+        if self._closed or self._pool.interrupted:
+            raise StateError(_ENDED)
+        task.begun = self._pool.submit(_make, task, self._dataset, self._batchify)
 
     def wait(self, task, timeout):
         """Wait for the answer of `task`."""
-        with self._ready:
-            if not self._ready.wait_for(lambda: task.settled, timeout):
-                raise WorkerTimeout(
-                    f"DataLoader: the batch of samples {shown(list(task.indices))} took longer than"
-                    f" timeout={timeout} seconds"
-                )
+        if task.begun is not None and not wait([task.begun], timeout).done:
+            raise WorkerTimeout(
+                f"DataLoader: the batch of samples {shown(list(task.indices))} took longer than"
+                f" timeout={timeout} seconds"
+            )
+        if not task.settled:  # nobody will make it
+            task.settle(None, StateError(_ENDED))
 
     def alive(self):
         """Whether it can take tasks."""
-        return not self._pool.interrupted
+        return not (self._closed or self._pool.interrupted)
 
     def close(self):
         """End the threads once they are done."""
+        self._closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _make(task, dataset, batchify, ready):
+def _make(task, dataset, batchify):
     try:
         with seeded_thread(task.seed):
             found = fetch(dataset, task.indices, batchify), None
-    except Exception as error:
+    except BaseException as error:  # raised where the batch is awaited, whatever it is
         found = None, error
-    with ready:
-        task.settle(*found)
-        ready.notify_all()
+    task.settle(*found)

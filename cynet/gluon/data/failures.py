@@ -1,0 +1,78 @@
+"""Exceptions of a worker process, sent to the process that waits for its batches.
+
+An exception may be of a class that cannot be pickled, or whose objects cannot be loaded again: what
+can be sent of it is, at least its class's nearest base, its text and its traceback.
+"""
+
+import pickle
+import traceback
+from multiprocessing.reduction import ForkingPickler
+
+from ...base.errors import CynetError, in_loop, told
+
+
+def sent_error(error):
+    """An exception of `fetch` as plain values: (pickled, text, text with its traceback)."""
+    cause = error.__cause__ if isinstance(error, CynetError) and error.__cause__ else error
+    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    try:
+        text = str(error)
+    except Exception:  # its own __str__
+        text = told(error)
+    return _pickled(cause), text, trace
+
+
+def received_error(sent):
+    """What a loop raises for an exception that a worker has sent."""
+    pickled, text, trace = sent
+    text = f"{text}\nIn a worker process:\n{trace}"
+    try:
+        cause = pickle.loads(pickled)
+    except Exception:  # of a class that only the worker knows
+        return CynetError(text)
+    if isinstance(cause, Exception):
+        return in_loop(cause, text)
+    cause.__cause__ = CynetError(text)  # SystemExit and its kin come as they are
+    return cause
+
+
+def _pickled(error):
+    """An exception as bytes that can be loaded; where its own class cannot be, of a base of it."""
+    whole = _loadable(error)
+    if whole is not None:
+        return whole
+    state = {name: value for name, value in vars(error).items() if _loadable(value) is not None}
+    plain = error.args if _loadable(error.args) is not None else (told(error),)
+    for kind in type(error).__mro__[:-1]:
+        for args in (plain, (told(error),)):
+            remade = _loadable(_Remade(kind, args, state))
+            if remade is not None:
+                return remade
+    return bytes(pickle.dumps(CynetError(told(error))))
+
+
+def _loadable(value):
+    """A value as bytes, or None where nobody could load them."""
+    try:
+        content = bytes(ForkingPickler.dumps(value))
+        pickle.loads(content)
+    except Exception:
+        return None
+    return content
+
+
+class _Remade:
+    """Pickled, an exception that is made without its class's own ``__init__``."""
+
+    def __init__(self, *parts):
+        self._parts = parts
+
+    def __reduce__(self):
+        return _remade, self._parts
+
+
+def _remade(kind, args, state):
+    error = kind.__new__(kind, *args)
+    error.args = args
+    vars(error).update(state)
+    return error
