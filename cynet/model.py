@@ -25,6 +25,7 @@ from .callback import BatchEndParam, LogValidationMetricsCallback
 from .context import cpu
 from .io import DataIter, NDArrayIter
 from .io.checkpoint import find_checkpoint, load_checkpoint, load_params, save_checkpoint
+from .io.wrappers import begun_again
 from .module.base_module import DEFAULT_INITIALIZER
 from .module.bucketing_module import BucketingModule
 from .module.module import Module
@@ -482,5 +483,4 @@ class _Limited(DataIter):
         try:
             return self.inner.next()
         except StopIteration:
-            self.inner.reset()
-            return self.inner.next()
+            return begun_again(self.inner, "FeedForward")

@@ -17,12 +17,15 @@ from ..base.errors import (
     CynetError,
     FormatError,
     ShapeError,
+    in_loop,
     reworded,
     shown,
+    told,
 )
 from ..base.files import read_file
 from ..base.guard import PER_BATCH, guarded
 from ..io import DataBatch, DataDesc, DataIter
+from ..io.positions import check_keys, place, rows
 from ..ndarray import NDArray
 from ..recordio import MXIndexedRecordIO, MXRecordIO
 from .augment import CreateAugmenter, applied, checked_shape
@@ -227,17 +230,14 @@ class ImageIter(DataIter):
         FormatError
             That is no state of it, or one of another number of images.
         """
-        if not isinstance(state, dict) or not {"seq", "left", "cur"} <= state.keys():
-            raise FormatError(f"this is no state of {type(self).__name__}: {shown(state)}")
-        seq, left = (np.asarray(state[name], np.int64).tolist() for name in ("seq", "left"))
-        cur = int(state["cur"])
-        if sorted(seq) != sorted(self.seq) or not set(left) <= set(seq):
-            raise FormatError(
-                f"{type(self).__name__}: a state of {len(seq)} images, not of these {len(self.seq)}"
-            )
-        if not -len(left) <= cur <= len(seq):
-            raise FormatError(f"there is no such place in {len(seq)} images: {cur}")
-        self.seq, self._left, self.cur = seq, left, cur
+        who, count = type(self).__name__, len(self._source)
+        check_keys(state, who, ("seq", "left", "cur"))
+        seq = rows(state, "seq", who, count, np.array(self.seq))
+        left = rows(state, "left", who, count)
+        if len(left) >= self.batch_size or not np.isin(left, seq).all():
+            raise FormatError(f"this is no state of {who}: {shown(left)} were left")
+        cur = place(state, "cur", who, -len(left), len(seq))
+        self.seq, self._left, self.cur = seq.tolist(), left.tolist(), cur
 
     def _number(self):
         """The next sample's number, or None at the end."""
@@ -260,7 +260,10 @@ class ImageIter(DataIter):
         if number is None:
             raise StopIteration
         label, content = self._source.sample(number)
-        return self._label(label, number), content
+        try:
+            return self._label(label, number), content
+        except StopIteration as error:  # of a subclass's: it is no end
+            raise in_loop(error, f"{told(error)} ({self._source.name(number)})") from error
 
     def _label(self, label, number):
         label = np.asarray(label, np.float32).reshape(-1)
@@ -300,10 +303,14 @@ class ImageIter(DataIter):
         """Fill what is left of a batch with the epoch's next samples."""
         while len(taken) < self.batch_size:
             try:
-                label, content = self.next_sample()
+                try:
+                    label, content = self.next_sample()
+                except StopIteration:
+                    return
                 self._put(data, labels, len(taken), label, content)
-            except StopIteration:
-                return
+            except StopIteration as error:  # an augmenter's: it would end the epoch
+                name = self._source.name(self._last)
+                raise in_loop(error, f"{told(error)} ({type(self).__name__}: in {name})") from error
             except CynetError as error:
                 name = self._source.name(self._last)
                 if not isinstance(error, (FormatError, ShapeError)) or not self.skip_damaged:

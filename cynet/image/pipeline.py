@@ -5,7 +5,7 @@ from collections import deque
 from concurrent.futures import wait
 from contextlib import suppress
 
-from ..base.errors import ArgumentError
+from ..base.errors import ArgumentError, in_loop, told
 from ..base.thread_pool import ThreadPool
 
 
@@ -54,7 +54,10 @@ class Pipeline:
         self._begun.popleft()
         self._refill()
         for each in futures:
-            each.result()
+            try:
+                each.result()
+            except StopIteration as error:  # it would end the epoch
+                raise in_loop(error, f"{told(error)} (in a thread that fills a batch)") from error
         return task
 
     def close(self):

@@ -11,11 +11,11 @@ from .. import ndarray as nd
 from ..base.errors import (
     ArgumentError,
     ArgumentTypeError,
-    FormatError,
     shown,
 )
 from ..base.guard import PER_BATCH, guarded
 from ..io import DataDesc, MXDataIter
+from ..io.positions import check_count, check_keys, place
 from .pipeline import Pipeline
 from .record_batches import Batch, RecordBatches
 from .record_options import AUGMENTING, NORMALIZING, READING, read
@@ -161,21 +161,29 @@ class ImageRecordIter(MXDataIter):
         """Where the iterator is: an epoch, the position of its next batch, and whether ``reset``
         begins another epoch."""
         began = int(self._began)
-        if self._current is None or not self._began:
-            return {"epoch": self._next_epoch, "position": self._start, "began": began}
-        at = self._current.at + self.batch_size
-        return {"epoch": self._current.epoch, "position": at, "began": began}
+        epoch, at = self._next_epoch, self._start
+        if self._current is not None and self._began:
+            epoch, at = self._current.epoch, self._current.at + self.batch_size
+        return {"epoch": epoch, "position": at, "began": began, "records": self._length}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go on where `state_dict` says."""
-        if not isinstance(state, dict) or not {"epoch", "position"} <= state.keys():
-            raise FormatError(f"this is no state of {type(self).__name__}: {shown(state)}")
-        self._next_epoch, self._start = int(state["epoch"]), int(state["position"])
-        if self._next_epoch < 0 or not 0 <= self._start <= self._length + self.batch_size:
-            raise FormatError(f"there is no such place in the records: {shown(state)}")
+        """Go on where `state_dict` says.
+
+        Raises
+        ------
+        FormatError
+            That is no state of it, or one of another number of records.
+        """
+        who = type(self).__name__
+        check_keys(state, who, ("epoch", "position"), optional=("began", "records"))
+        check_count(state, "records", who, self._length, "records")
+        epoch = place(state, "epoch", who, 0, 1 << 62)
+        start = place(state, "position", who, 0, self._length + self.batch_size - 1)
+        began = place({"began": int(start > 0), **state}, "began", who, 0, 1)
+        self._next_epoch, self._start = epoch, start
         self._current = self._batch = None
         self._begin()
-        self._began = bool(state.get("began", self._start > 0))
+        self._began = bool(began)
 
 
 def signature(tables):

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.dtype import name_of
-from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
+from ..base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FormatError,
+    ShapeError,
+    shown,
+    warn_user,
+)
 from ..base.guard import PER_BATCH, guarded
 from ..ndarray import NDArray, array
 from .base import DataBatch, DataDesc, DataIter
+from .positions import check_keys, place, rows
 
 if TYPE_CHECKING:
     from ..base.typing import IterData
@@ -138,8 +146,8 @@ class NDArrayIter(DataIter):
         """Start the next epoch, in a new order if the iterator shuffles."""
         left_over = self.num_data - self.cursor
         if self.last_batch_handle == "roll_over" and 0 < left_over < self.batch_size:
-            rows = np.concatenate([self._rolled, self._order])
-            self._rolled = rows[len(rows) - left_over :]
+            both = np.concatenate([self._rolled, self._order])
+            self._rolled = both[len(both) - left_over :]
             self.cursor = -self.batch_size - left_over
         else:
             self._rolled = self._order[:0]
@@ -160,17 +168,19 @@ class NDArrayIter(DataIter):
 
         Raises
         ------
-        ArgumentError
-            That is the state of an iterator over another number of rows.
+        FormatError
+            That is no state of it, or one of another number of rows.
         """
-        if len(state["order"]) != self.num_data:
-            raise ArgumentError(
-                f"NDArrayIter: a state of {len(state['order'])} rows for {self.num_data}"
-            )
-        self.idx, self._order, self._rolled = (
-            np.asarray(state[name], np.int64) for name in ("idx", "order", "rolled")
-        )
-        self.cursor = state["cursor"]
+        who, count, size = type(self).__name__, self.num_data, self.batch_size
+        check_keys(state, who, ("idx", "order", "rolled", "cursor"))
+        every = np.arange(count)
+        idx, order = (rows(state, name, who, count, every) for name in ("idx", "order"))
+        rolled = rows(state, "rolled", who, count)
+        cursor = place(state, "cursor", who, 1 - 2 * size, count + size - 1)
+        begun = cursor + size if cursor < -size else cursor  # where its next or last batch begins
+        if -size < begun < 0 and len(rolled) != -begun:
+            raise FormatError(f"this is no state of {who}: {len(rolled)} rows rolled over")
+        self.idx, self._order, self._rolled, self.cursor = idx, order, rolled, cursor
 
     def iter_next(self) -> bool:
         padded = self.last_batch_handle == "pad"
@@ -201,12 +211,12 @@ class NDArrayIter(DataIter):
         if not self.shuffle and start >= 0 and stop <= self.num_data:
             return [values[start:stop] for _, values in sources]
         if start < 0:
-            rows = np.concatenate([self._rolled, self._order[:stop]])
+            chosen = np.concatenate([self._rolled, self._order[:stop]])
         elif stop <= self.num_data:
-            rows = self._order[start:stop]
+            chosen = self._order[start:stop]
         else:
-            rows = np.take(self._order, np.arange(start, stop), mode="wrap")
-        return [_gather(values, rows) for _, values in sources]
+            chosen = np.take(self._order, np.arange(start, stop), mode="wrap")
+        return [_gather(values, chosen) for _, values in sources]
 
 
 def _gather(values, rows):

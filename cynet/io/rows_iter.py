@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import PER_BATCH, guarded
 from ..ndarray import array
 from .base import DataDesc
 from .mx_data_iter import MXDataIter
+from .positions import check_count, check_keys, place
 
 if TYPE_CHECKING:
     from ..base.typing import NDArray, NumpyArray
@@ -103,15 +104,10 @@ class RowsIter(MXDataIter):
         FormatError
             That is no state of it, or one of another number of rows.
         """
-        if not isinstance(state, dict) or not {"cursor", "rows"} <= state.keys():
-            raise FormatError(f"this is no state of {type(self).__name__}: {shown(state)}")
-        cursor, rows = int(state["cursor"]), int(state["rows"])
-        if rows != self.num_data:
-            raise FormatError(
-                f"{type(self).__name__}: a state of {rows} rows for {self.num_data} rows"
-            )
-        if not 0 <= cursor < rows + self.batch_size:
-            raise FormatError(f"there is no such place in {rows} rows: {shown(state)}")
+        who = type(self).__name__
+        check_keys(state, who, ("cursor", "rows"))
+        check_count(state, "rows", who, self.num_data, "rows")
+        cursor = place(state, "cursor", who, 0, self.num_data + self.batch_size - 1)
         self._cursor, self._batch = cursor, None
 
 

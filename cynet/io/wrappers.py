@@ -7,10 +7,20 @@ import queue
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ArgumentError, FormatError, NotFoundError, ShapeError, shown
+from ..base.errors import (
+    ArgumentError,
+    FormatError,
+    NotFoundError,
+    ShapeError,
+    StateError,
+    in_loop,
+    shown,
+    told,
+)
 from ..base.guard import guarded
 from ..base.kinds import check_numbers
 from .base import DataBatch, DataDesc, DataIter
+from .positions import place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +40,28 @@ def _inside(state, number):
     """The state of an inner iterator, from that of the one around it."""
     begin = f"inner{number}."
     return {key[len(begin) :]: each for key, each in state.items() if key.startswith(begin)}
+
+
+def _check_around(state, who, count, own=()):
+    """Refuse what is no state of an iterator around `count` others."""
+    begins = [f"inner{i}." for i in range(count)]
+    good = isinstance(state, dict) and all(
+        isinstance(key, str) and (key in own or key.startswith(tuple(begins))) for key in state
+    )
+    if not good or not state.keys() >= {*own} or not all(_inside(state, i) for i in range(count)):
+        raise FormatError(f"this is no state of {who} around {count}: {shown(state)}")
+
+
+def begun_again(iterator, who):
+    """The first batch of an iterator that has ended."""
+    try:
+        iterator.reset()
+    except StopIteration as error:  # it would end the loop outside
+        raise in_loop(error, f"{told(error)} ({who}: in reset)") from error
+    try:
+        return iterator.next()
+    except StopIteration:
+        raise ArgumentError(f"{who}: the inner iterator has no batch") from None
 
 
 def _around(states):
@@ -101,10 +133,10 @@ class ResizeIter(_Wrapper):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` says."""
         _resumable([self.data_iter], "ResizeIter")
-        if not isinstance(state, dict) or not 0 <= state.get("cur", -1) <= self.size:
-            raise FormatError(f"this is no state of a ResizeIter of {self.size}: {shown(state)}")
+        _check_around(state, "ResizeIter", 1, own=("cur",))
+        cur = place(state, "cur", "ResizeIter", 0, self.size)
         self.data_iter.load_state_dict(_inside(state, 0))
-        self.cur, self.current_batch = state["cur"], None
+        self.cur, self.current_batch = cur, None
 
     def iter_next(self) -> bool:
         if self.cur == self.size:
@@ -112,16 +144,13 @@ class ResizeIter(_Wrapper):
         try:
             self.current_batch = self.data_iter.next()
         except StopIteration:
-            self.data_iter.reset()
-            try:
-                self.current_batch = self.data_iter.next()
-            except StopIteration:
-                raise ArgumentError("ResizeIter: the inner iterator has no batch") from None
+            self.current_batch = begun_again(self.data_iter, "ResizeIter")
         self.cur += 1
         return True
 
 
 _END = object()
+_LOOK = 1.0  # seconds between two looks whether the thread lives
 
 
 @guarded(but=("next", "iter_next"))
@@ -207,16 +236,16 @@ class PrefetchingIter(_Wrapper):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` says."""
         _resumable(self.iters, "PrefetchingIter")
-        if not isinstance(state, dict) or not all(
-            _inside(state, i) for i in range(len(self.iters))
-        ):
-            raise FormatError(
-                f"this is no state of a PrefetchingIter of {len(self.iters)}: {shown(state)}"
-            )
+        _check_around(state, "PrefetchingIter", len(self.iters))
+        before = self._states
         self._stop()
         try:
             for i, each in enumerate(self.iters):
                 each.load_state_dict(_inside(state, i))
+        except BaseException:
+            for each, old in zip(self.iters, before):
+                each.load_state_dict(old)
+            raise
         finally:
             self._start()
         self.current_batch = None
@@ -266,9 +295,20 @@ class _Worker:
         """(batch, where its iterator is behind it), _END, or the exception that it raised."""
         if self._ended:
             return _END
-        item = self._ready.get()
+        item = self._wait()
         self._ended = item is _END or isinstance(item, BaseException)
         return item
+
+    def _wait(self):
+        while True:
+            alive = self._thread.is_alive()  # before the look: it may answer and end in between
+            try:
+                return self._ready.get(timeout=_LOOK)
+            except queue.Empty:
+                if not alive:
+                    return StateError(
+                        "PrefetchingIter: its thread has ended, as behind a fork; reset begins anew"
+                    )
 
     def stop(self, wait=True):
         """End the thread; with `wait`, return only when the iterator is no longer touched."""
@@ -281,18 +321,27 @@ class _Worker:
 
 def _produce(source, ready, stopping):
     while not stopping.is_set():
-        try:
-            batch = source.next()
-            item = batch, source.state_dict() if hasattr(source, "state_dict") else {}
-        except StopIteration:
-            item = _END
-        except Exception as error:  # raised where the batch is awaited
-            item = error
+        item = _next_of(source)
         while not stopping.is_set():
             try:
                 ready.put(item, timeout=0.1)
                 break
             except queue.Full:
                 continue
-        if item is _END or isinstance(item, Exception):
+        if item is _END or isinstance(item, BaseException):
             return
+
+
+def _next_of(source):
+    """(batch, where its iterator is behind it), _END, or any exception: it is raised where the
+    batch is awaited."""
+    try:
+        batch = source.next()
+    except StopIteration:
+        return _END
+    except BaseException as error:
+        return error
+    try:
+        return batch, source.state_dict() if hasattr(source, "state_dict") else {}
+    except BaseException as error:
+        return in_loop(error, f"{told(error)} (PrefetchingIter: in a state_dict)")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..base.errors import ArgumentError, shown, warn_user
+from ..base.errors import ArgumentError, FormatError, shown, warn_user
 from ..base.guard import guarded
 from ..io import DataBatch, DataDesc, DataIter
+from ..io.positions import check_keys, place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,17 +184,32 @@ class BucketSentenceIter(DataIter):
 
     def state_dict(self) -> dict[str, Any]:
         """Where it is: an int and arrays, which `load_state_dict` takes."""
-        rows = {f"data{i}": each for i, each in enumerate(self.data)}
+        rows = {f"data{i}": each.copy() for i, each in enumerate(self.data)}  # `reset` shuffles
         return {"idx": np.array(self.idx), "position": self.curr_idx, **rows}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was called, with the same sentences."""
-        shapes = [state[f"data{i}"].shape for i in range(len(self.data)) if f"data{i}" in state]
-        if shapes != [each.shape for each in self.data]:
-            raise ArgumentError("BucketSentenceIter: this is a state of other sentences")
-        self.data = [state[f"data{i}"].astype(self.dtype) for i in range(len(shapes))]
-        self.idx = [(int(i), int(row)) for i, row in state["idx"]]
-        self.curr_idx = state["position"]
+        """Go on where `state_dict` was called, with the same sentences.
+
+        Raises
+        ------
+        FormatError
+            That is no state of it, or one of other sentences.
+        """
+        who, names = type(self).__name__, [f"data{i}" for i in range(len(self.data))]
+        check_keys(state, who, ("idx", "position", *names))
+        position = place(state, "position", who, 0, len(self.idx))
+        arrays = [np.asarray(state[name]) for name in names]
+        if [each.shape for each in arrays] != [each.shape for each in self.data] or not all(
+            each.dtype.kind in "iuf" for each in arrays
+        ):
+            raise FormatError(f"{who}: this is a state of other sentences")
+        idx = np.asarray(state["idx"])
+        whole = idx.ndim == 2 and idx.dtype.kind in "iu" and sorted(map(tuple, idx.tolist()))
+        if whole != sorted(self.idx) and (idx.size or self.idx):
+            raise FormatError(f"this is no state of {who}: idx names other batches than its own")
+        self.data = [each.astype(self.dtype) for each in arrays]
+        self.idx = [(int(i), int(row)) for i, row in idx]
+        self.curr_idx = position
 
     def next(self) -> DataBatch:
         """The next batch."""

@@ -59,6 +59,9 @@ ITERATORS = {
     "resized": lambda f: mx.io.ResizeIter(csv_iter(f), 6),
     "resized_on": lambda f: mx.io.ResizeIter(array_iter(f), 5, reset_internal=False),
     "ahead": lambda f: mx.io.PrefetchingIter([csv_iter(f), csv_iter(f)]),
+    "sentences": lambda f: mx.rnn.BucketSentenceIter(
+        [[i % 7 + 1] * (i % 3 + 1) for i in range(30)], 4, buckets=[1, 2, 3], invalid_label=0
+    ),
     "resized_ahead": lambda f: mx.io.PrefetchingIter(mx.io.ResizeIter(csv_iter(f), 5)),
 }
 
@@ -110,12 +113,126 @@ def test_goes_on(folder, name, before):
         assert all(np.array_equal(a, b) for a, b in zip(arrays, expected))
 
 
-@pytest.mark.parametrize("name", ["csv", "records", "images", "resized", "ahead"])
+@pytest.mark.parametrize("name", ITERATORS)
+def test_load_and_save_is_the_identity_everywhere(folder, name):
+    """Behind each batch of an epoch, behind the last one, and where ``next`` has said that it was:
+    a state loaded, saved and loaded again goes on as the first one does."""
+    for before in range(9):
+        seeded(before)
+        first = ITERATORS[name](folder)
+        count = 0
+        while count < before:  # the end counts as a step, and the next one begins an epoch
+            try:
+                first.next()
+            except StopIteration:
+                count += 1
+                if count == before:
+                    break
+                first.reset()
+            count += 1
+        state, generators = plain(first.state_dict()), kept()
+        wanted = rest(first)
+        for times in (1, 2):
+            seeded(99)
+            last = ITERATORS[name](folder)
+            last.load_state_dict(state)
+            for _ in range(times - 1):
+                again, last = last, ITERATORS[name](folder)
+                last.load_state_dict(again.state_dict())
+            put_back(generators)
+            assert same_state(plain(last.state_dict()), state)
+            assert same(rest(last), wanted)
+
+
+def plain(state):
+    """A copy, which nothing changes."""
+    return {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in state.items()}
+
+
+def same_state(a, b):
+    return a.keys() == b.keys() and all(np.array_equal(a[k], b[k]) for k in a)
+
+
+def rest(iterator):
+    """What is left of an epoch, and a batch of the next."""
+    out = []
+    while True:
+        try:
+            out.append(content(iterator.next()))
+        except StopIteration:
+            iterator.reset()
+            return [*out, None, content(iterator.next())]
+
+
+def same(found, wanted):
+    if len(found) != len(wanted):
+        return False
+    pairs = [(a, b) for a, b in zip(found, wanted) if a is not None or b is not None]
+    return all(
+        a is not None and b is not None and a[1] == b[1] and all(map(np.array_equal, a[0], b[0]))
+        for a, b in pairs
+    )
+
+
+ONE, MANY = [1], 10**6
+WRONG = ["x", None, ONE, -99, MANY, 1.5, float("nan"), np.array([[1]]), np.array([-1]), {}, b"1"]
+
+
+@pytest.mark.parametrize("name", ITERATORS)
 def test_states_that_are_none(folder, name):
+    """Each entry of each iterator's state damaged, left out, or added to; the iterator stays where
+    it is."""
+    seeded(3)
     iterator = ITERATORS[name](folder)
-    for state in ({}, None, {"cursor": -1, "rows": 11, "cur": -9, "seq": [1], "left": []}):
+    iterator.next()
+    state = plain(iterator.state_dict())
+    damaged = [None, {}, [], {"cursor": -1, "rows": 11, "cur": -9, "seq": [1], "left": []}]
+    damaged.append({**state, "another": 1})
+    for key, value in state.items():
+        optional = key.endswith(("began", "records"))
+        if not optional:
+            damaged.append({k: v for k, v in state.items() if k != key})
+        possible = {"rolled": ONE, "left": ONE, "epoch": MANY}.get(key.rpartition(".")[2])
+        damaged += [{**state, key: each} for each in WRONG if each is not possible]
+        if isinstance(value, np.ndarray) and value.size:
+            damaged += [
+                {**state, key: each}
+                for each in (value[:-1], value.astype(float) * np.nan, np.zeros_like(value) - 1)
+                if not key.endswith(("rolled", "left")) and ".data" not in key
+                and not key.startswith("data")
+            ]  # fmt: skip
+    for each in damaged:
         with pytest.raises(mx.errors.FormatError):
-            iterator.load_state_dict(state)
+            iterator.load_state_dict(each)
+    kept_state, generators = plain(iterator.state_dict()), kept()
+    assert same_state(kept_state, state)
+    found = content(iterator.next())
+    seeded(99)
+    other = ITERATORS[name](folder)
+    other.load_state_dict(state)
+    put_back(generators)
+    assert same([found], [content(other.next())])
+
+
+def test_of_other_numbers_of_samples(folder):
+    write(mx.recordio, folder / "a.rec")
+    cases = {
+        "array": lambda f: mx.io.NDArrayIter(DATA[:7], np.arange(7), 3),
+        "csv": None,
+        "records": None,
+        "images": None,
+    }
+    states = {name: ITERATORS[name](folder).state_dict() for name in cases}
+    reader = mx.recordio.MXRecordIO(str(folder / "a.rec"), "r")
+    records = [reader.read() for _ in range(3)]
+    writer = mx.recordio.MXRecordIO(str(folder / "a.rec"), "w")
+    for each in records:
+        writer.write(each)
+    writer.close()
+    np.savetxt(folder / "a.csv", DATA[:5], delimiter=",")
+    for name, make in cases.items():
+        with pytest.raises(mx.errors.FormatError, match="a state of"):
+            (make or ITERATORS[name])(folder).load_state_dict(states[name])
 
 
 def test_of_another_file(folder):

@@ -40,7 +40,7 @@ class Dataset:
         raise UndefinedError(f"{type(self).__name__} defines no __len__")
 
     def __iter__(self) -> Iterator[Any]:
-        # Python's own loop over indices takes an IndexError or StopIteration of a sample for its end
+        # Python's own loop over indices takes a sample's IndexError or StopIteration for the end
         try:
             length = len(self)
         except UndefinedError:

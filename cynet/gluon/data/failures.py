@@ -9,6 +9,7 @@ import traceback
 from multiprocessing.reduction import ForkingPickler
 
 from ...base.errors import CynetError, in_loop, told
+from .transport import loaded
 
 
 def sent_error(error):
@@ -27,7 +28,7 @@ def received_error(sent):
     pickled, text, trace = sent
     text = f"{text}\nIn a worker process:\n{trace}"
     try:
-        cause = pickle.loads(pickled)
+        cause = loaded(pickled)
     except Exception:  # of a class that only the worker knows
         return CynetError(text)
     if isinstance(cause, Exception):
@@ -55,7 +56,7 @@ def _loadable(value):
     """A value as bytes, or None where nobody could load them."""
     try:
         content = bytes(ForkingPickler.dumps(value))
-        pickle.loads(content)
+        loaded(content)
     except Exception:
         return None
     return content

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import StateError, in_loop, told
 from ...context import cpu_pinned
+from .transport import loaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -117,7 +118,7 @@ class _MultiWorkerIter:
             raise StopIteration
         try:
             answer = self._data_buffer.pop(self._rcvd_idx).get(self._timeout)
-            batch = pickle.loads(answer) if self._dataset is None else answer
+            batch = loaded(answer) if self._dataset is None else answer
         except StopIteration as error:  # a sample's, which would end the epoch
             raise in_loop(error, f"{told(error)} (DataLoader: in a worker)") from error
         if self._pin_memory:

@@ -25,6 +25,11 @@ _ALIGNED = 64
 _SHARED = hasattr(os, "memfd_create")
 
 
+def loaded(content):
+    """The object that another process of the same loader has pickled."""
+    return pickle.loads(content)
+
+
 class _Array:
     """Stands for an array in what is sent."""
 
@@ -136,7 +141,7 @@ def unpacked(content):
             return host_array(found)
         return _rebuilt(value, restore)
 
-    return restore(pickle.loads(structure))
+    return restore(loaded(structure))
 
 
 def _rebuilt(value, of_each):

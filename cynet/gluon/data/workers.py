@@ -7,7 +7,6 @@ answers and for the end of processes at once, so a worker that dies is an error 
 import contextlib
 import multiprocessing
 import os
-import pickle
 import signal
 import time
 import warnings
@@ -24,7 +23,7 @@ from .batchify import default_batchify_fn, numpy_batchify
 from .failures import received_error, sent_error
 from .fetch import fetch
 from .seeding import seed_process, seeded_thread
-from .transport import interrupts_later, packed, receive, send, unpacked
+from .transport import interrupts_later, loaded, packed, receive, send, unpacked
 
 _LOOK_FOR_PARENT = 2.0  # seconds between two looks whether the parent lives
 _PATIENCE = 2.0  # seconds that a worker is given to end by itself
@@ -77,7 +76,7 @@ def _run(pipe, inherited, dataset, batchify, parent):
             key, seed, indices = pipe.recv()
             try:
                 seed_process(seed)
-                error, content = None, _answer(dataset, pickle.loads(indices), batchify)
+                error, content = None, _answer(dataset, loaded(indices), batchify)
             except BaseException as raised:  # SystemExit and its kin are the user's, too
                 error, content = sent_error(raised), packed(None)
             send(pipe, (key, error), content)

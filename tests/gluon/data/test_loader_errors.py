@@ -1,9 +1,11 @@
-"""Exceptions of a user's code under a DataLoader: told as what they are, wherever they were raised.
+"""Exceptions of a user's code under a DataLoader: told as what they are, wherever they arise.
 
-Kinds x places x ways to make batches: the class, the text, the file and the function are in what the
-loop raises, which never ends early and never waits for ever.
+Kinds x places x ways to make batches: class, text, file and function are in what the loop raises,
+which never ends early and never waits for ever.
 """
 
+import builtins
+import os
 import sys
 import threading
 import traceback
@@ -61,7 +63,8 @@ def local():
 
 
 def group():
-    return ExceptionGroup("needle", [ValueError("one"), KeyError("two")])
+    kind = builtins.ExceptionGroup  # Python 3.10 has none
+    return kind("needle", [ValueError("one"), KeyError("two")])
 
 
 KINDS = {
@@ -69,7 +72,7 @@ KINDS = {
     "KeyError": lambda: KeyError("needle"),
     "IndexError": lambda: IndexError("needle"),
     "OSError": lambda: OSError("needle"),
-    "FileNotFoundError": lambda: open("needle"),
+    "FileNotFoundError": lambda: os.stat("needle"),
     "MissingFileError": lambda: mx.nd.load("needle"),
     "PermissionError": lambda: PermissionError(13, "needle", "file"),
     "TimeoutError": lambda: TimeoutError("needle"),

@@ -1,4 +1,4 @@
-"""MXNet's iterator over a pool, inherited from as packages do it, and a loader's ``_worker_pool``."""
+"""MXNet's iterator over a pool, inherited from as packages do it; ``_worker_pool`` of a loader."""
 
 import io
 import multiprocessing

@@ -1,0 +1,54 @@
+"""Positions of iterators: what `load_state_dict` is given, checked before anything is changed."""
+
+import numpy as np
+
+from ..base.errors import ArgumentTypeError, FormatError, shown
+from ..base.kinds import to_index
+
+
+def check_keys(state, who, keys, optional=()):
+    """Refuse what is no dict of these keys, all of them but the optional ones."""
+    names = state.keys() if isinstance(state, dict) else ()
+    if not isinstance(state, dict) or not {*keys} <= names <= {*keys, *optional}:
+        raise FormatError(
+            f"this is no state of {who}, which has {', '.join(keys)}: got {shown(state)}"
+        )
+
+
+def place(state, key, who, low, high):
+    """The int from `low` to `high` that a state has."""
+    try:
+        number = to_index(key, state[key])
+    except ArgumentTypeError as error:
+        raise FormatError(f"this is no state of {who}: {error}") from None
+    if not low <= number <= high:
+        raise FormatError(
+            f"{who}: there is no such place: {key} is from {low} to {high}, got {shown(number)}"
+        )
+    return number
+
+
+def check_count(state, key, who, count, what):
+    """Refuse a state of another number of samples."""
+    if key in state and place(state, key, who, 0, 1 << 62) != count:
+        raise FormatError(f"{who}: a state of {state[key]} {what} for {count} {what}")
+
+
+def rows(state, key, who, count, all_of=None):
+    """An array of row numbers that a state has, all below `count`; with `all_of`, an array, in any
+    order those."""
+    try:
+        found = np.asarray(state[key])
+    except Exception:  # whatever the value's own methods raise
+        found = np.zeros((), object)
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise FormatError(
+            f"this is no state of {who}: {key} are row numbers, got {shown(state[key])}"
+        )
+    if all_of is not None and len(found) != len(all_of):
+        raise FormatError(f"{who}: a state of {len(found)} rows for {len(all_of)}")
+    found = found.astype(np.int64)
+    good = not found.size or (found.min() >= 0 and found.max() < count)
+    if not good or (all_of is not None and not np.array_equal(np.sort(found), np.sort(all_of))):
+        raise FormatError(f"this is no state of {who}: {key} names other rows than its own")
+    return found
