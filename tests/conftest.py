@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.reporting import Leftovers
+
 if not os.environ.get("CYNET_TEST_GPU"):  # GPUs belong to tests/gpu, in a process of its own
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ.setdefault("CYNET_GRAPH_VERIFY", "1")  # each graph pass is checked
@@ -18,6 +20,11 @@ os.environ["CYNET_TEST_SEED"] = str(BASE_SEED)  # of all processes that share ou
 
 def pytest_report_header(config):
     return f"CYNET_TEST_SEED={BASE_SEED} (set it to repeat this run's random numbers)"
+
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):  # the process that the others report to
+        config.pluginmanager.register(Leftovers(), "leftovers")
 
 
 @pytest.fixture(scope="module", autouse=True)

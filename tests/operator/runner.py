@@ -3,8 +3,10 @@
 import numpy as np
 from cynet.operator._testing import prepare, run_backward, run_forward
 
+from cynet._resource import seed_device
 from cynet.base.dtype import BFLOAT16, name_of
 from cynet.operator import get_operator
+from cynet.operator.property import ResourceRequest
 from tests.bfloat16 import as_type
 
 NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3
@@ -61,15 +63,10 @@ class Run:
         inputs = [a.copy() for a in self.inputs] if inputs is None else inputs
         aux = [a.copy() for a in self.aux] if aux is None else aux
         req = [req] * len(outputs) if isinstance(req, int) else req
-        run_forward(
-            self.op,
-            inputs,
-            req,
-            outputs,
-            aux,
-            self.case.is_train,
-            self.prop.forward_resource(self.in_shapes),
-        )
+        resources = self.prop.forward_resource(self.in_shapes)
+        if ResourceRequest.random in resources:  # every run of a case draws the same numbers
+            seed_device(self.case.seed)
+        run_forward(self.op, inputs, req, outputs, aux, self.case.is_train, resources)
         return outputs, aux
 
     def backward(self, out_grads, outputs, req=WRITE, in_grads=None, inputs=None, aux=None):

@@ -102,6 +102,8 @@ def test_forward_requests(case):
     run = Run(case, dtype)
     plain, plain_aux = run.forward()
     for i in range(len(plain)):
+        if i >= run.n_visible and case.reference is None:
+            continue  # what was drawn, which backward reads: no graph asks for anything else
         if plain[i].dtype.kind != "b":
             start = [np.asarray(run.rng.integers(1, 5, o.shape)) for o in plain]
             outputs = run.outputs(start)

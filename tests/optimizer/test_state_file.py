@@ -285,10 +285,17 @@ def test_states_of_another_form_are_refused_when_used(state, message, name):
         update(0, mx.nd.ones(3), mx.nd.ones(3))
 
 
-def test_states_without_momentum_go_on_with_one_and_the_reverse():
-    for before, after in ((0.0, 0.9), (0.9, 0.0)):
-        source = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=before))
-        source(0, mx.nd.ones(3), mx.nd.ones(3))
-        update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=after))
-        update.set_states(source.get_states())
-        update(0, mx.nd.ones(3), mx.nd.ones(3))
+@pytest.mark.parametrize("before, after, wanted", [
+    (0.0, 0.9, [0.99, 0.98]),  # the state that was loaded is none, and stays
+    (0.9, 0.0, [0.99, 0.98]),  # the loaded one is not used
+    (0.9, 0.9, [0.981, 0.9539]),  # goes on
+])  # fmt: skip
+def test_states_without_momentum_go_on_with_one_and_the_reverse(before, after, wanted):
+    source = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.01, momentum=before))
+    source(0, mx.nd.ones(3), mx.nd.ones(3))
+    update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.01, momentum=after))
+    update.set_states(source.get_states())
+    weight = mx.nd.ones(3)
+    for value in wanted:
+        update(0, mx.nd.ones(3), weight)
+        np.testing.assert_allclose(weight.asnumpy(), value, rtol=1e-6)

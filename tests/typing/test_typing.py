@@ -53,7 +53,8 @@ def compare(found, checker):
 
 def test_mypy(tmp_path, pytestconfig):
     pytest.importorskip("mypy", reason="mypy is not installed")
-    cache = pytestconfig.cache.mkdir("mypy")
+    kept = getattr(pytestconfig, "cache", None)  # not under -p no:cacheprovider
+    cache = kept.mkdir("mypy") if kept else tmp_path / "cache"
     flags = ["--strict", "--follow-imports=silent", "--no-error-summary", "--no-color-output"]
     status, text = run(tmp_path, "mypy", *flags, "--cache-dir", str(cache), *FILES)
     assert status == 1, text

@@ -101,5 +101,11 @@ MORE = [
     ),
     Case("Dropout", [(3, 4)], lambda x, **params: x, {"p": 0.3}, is_train=False),
     Case("Dropout", [(3, 4)], lambda x, **params: x, {"p": 0.3, "axes": (1,)}, is_train=False),
+    # The numbers drawn in training: tests/operator/nn/test_dropout.py, test_leaky_relu.py.
+    Case("Dropout", [(5, 7)], None, {"p": 0.3}, note="train"),
+    Case("Dropout", [(9, 37)], None, {"p": 0.6}, note="train"),
+    Case("Dropout", [(3, 4, 5)], None, {"p": 0.3, "axes": (1,)}, note="train"),
+    Case("Dropout", [(3, 4)], None, {"p": 0.5, "mode": "always"}, is_train=False),
+    Case("LeakyReLU", [(4, 9)], None, {"act_type": "rrelu"}, note="train"),
 ]
 CASES = MORE + [as_case(number, made) for number, made in enumerate(make_nn.CASES) if guessed(made)]

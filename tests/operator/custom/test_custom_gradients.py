@@ -280,13 +280,17 @@ def test_a_loss_has_arrays_of_everything(way):
         )
     module = mx.mod.Module(net, label_names=["out_label"])
     data = mx.io.NDArrayIter(np.ones((8, 3)), np.ones((8, 1)), 4, label_name="out_label")
+    module.bind(data.provide_data, data.provide_label)
+    module.init_params(mx.init.Constant(0.125))
     module.fit(data, num_epoch=2, eval_metric="mse", optimizer_params={"learning_rate": 0.1})
     assert len(seen) == 4
     for shape, one in seen:
         assert shape == (4, 1)
         assert np.ravel(one if isinstance(one, np.ndarray) else one.asnumpy()).tolist() == [1]
+    # Each step takes 0.1 x error from 3 weights and the bias; outputs are of before the last one.
+    first = 3 * 0.125 - 1  # the bias begins at 0
     error = module.get_outputs()[0].asnumpy() - 1
-    assert np.abs(error).max() < 0.9  # it was 1 with weights near 0
+    np.testing.assert_allclose(error, first * 0.6**3, rtol=1e-5)
 
 
 def test_states_are_there_when_nothing_else_is_wanted():

@@ -1,0 +1,205 @@
+"""Plants small faults, one at a time, and says which of them the tests do not notice.
+
+    python -m tests.mutants.run --seed 7 --python 60 --compiled 40
+
+Faults are drawn by seed, from the files given or from those changed since a revision, and planted
+in a copy of the checkout (build/mutants). For each the tests of the same path are run, then those
+that name what it is in, until one fails or the time is over. So a fault called unnoticed may be
+noticed by a test that was not run; one called noticed is.
+"""
+
+import argparse
+import difflib
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from tests.mutants import kernel_rules, selection
+from tests.mutants.checkout import ROOT, Checkout
+
+EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+MEMORY = 24 << 30  # of address space: a fault may ask for any amount
+MODULES = 3  # that are compiled anew for a fault in a header: its nearest users
+
+
+class Fault:
+    """One file with one small change."""
+
+    def __init__(self, path, old, new):
+        self.path, self.new = path, new
+        lines = difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm="")
+        self.diff = [line for line in lines if line[:3] not in ("---", "+++")]
+        self.line = int(self.diff[0].split()[1].lstrip("-").split(",")[0]) or 1
+
+    @property
+    def key(self):
+        """As equivalent.txt has it: path, then the old and the new lines."""
+        sides = [" ".join(d[1:].strip() for d in self.diff if d[0] == sign) for sign in "-+"]
+        return f"{self.path}: {sides[0]} -> {sides[1]}"
+
+
+def source_files(suffixes, given, since):
+    """Files to draw from: given, changed since a revision, or all of the package."""
+    if since:
+        command = ["git", "diff", "--name-only", since, "--", "cynet"]
+        given = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        given = given.stdout.split()
+    paths = [ROOT / each for each in given] or [ROOT / "cynet"]
+    found = [p for path in paths for p in ([path] if path.is_file() else path.rglob("*"))]
+    found = sorted({p.relative_to(ROOT) for p in found if p.suffix in suffixes})
+    return [p for p in found if p.name != "__init__.py" and "build" not in p.parts]
+
+
+def drawn(paths, count, seed, draw):
+    """`count` different faults, files drawn by their size."""
+    rng, known = random.Random(seed), set(EQUIVALENT.read_text().splitlines())
+    texts = [(ROOT / path).read_text() for path in paths]
+    sizes = [text.count("\n") for text in texts]
+    faults, tries = {}, 0
+    while texts and len(faults) < count and tries < 50 * count:
+        tries += 1
+        [at] = rng.choices(range(len(paths)), sizes)
+        new = draw(texts[at], rng, paths[at])
+        if new is None or new == texts[at]:
+            continue
+        if paths[at].suffix == ".py":
+            try:
+                compile(new, str(paths[at]), "exec")
+            except (SyntaxError, ValueError):
+                continue
+        fault = Fault(paths[at], texts[at], new)
+        if fault.key not in known:
+            faults.setdefault(fault.key, fault)
+    return list(faults.values())
+
+
+def in_python(text, rng, path):
+    from tests.mutants import python_rules
+
+    return python_rules.draw(text, rng)
+
+
+def in_compiled(text, rng, path):
+    return kernel_rules.draw(text, rng, path.suffix == ".pyx")
+
+
+def used():
+    """CPU seconds of all tests so far: other programs of the machine do not count."""
+    each = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return each.ru_utime + each.ru_stime
+
+
+class Runner:
+    """Runs tests in the copy, each batch through the command `before`."""
+
+    def __init__(self, checkout, before, limit):
+        self.checkout, self.before, self.limit = checkout, before, limit
+        self.environ = os.environ | {
+            "PYTHONPATH": str(checkout.folder),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        self.environ["CYNET_TEST_SEED"] = "1"
+
+    def fails(self, arguments, seconds):
+        """What the tests say: the first failure, a crash, a hang, or None."""
+        clock = 2 * seconds  # beside other programs
+        command = [*self.before, "timeout", "-s", "KILL", f"{clock:.0f}"]
+        command += [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-rN", "--tb=line"]
+        command += ["-p", "no:cacheprovider", "--timeout=60", *arguments]
+        process = subprocess.Popen(
+            command, cwd=self.checkout.folder, env=self.environ, text=True, errors="replace",
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
+        )  # fmt: skip
+        try:
+            text, _ = process.communicate()
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        if process.returncode in (0, 5, 137):  # passed, no test, out of time
+            return None
+        if process.returncode == 4 and "not found" in text:
+            raise RuntimeError(text[-2000:])
+        shown = [line for line in text.splitlines() if "Error" in line or "assert" in line]
+        return f"{arguments[0]}: status {process.returncode}: {(shown or ['?'])[-1].strip()[:120]}"
+
+    def judge(self, fault):
+        """(whether it was noticed, by what or why not)."""
+        compiled = fault.path.suffix != ".py"
+        self.checkout.write(str(fault.path), fault.new)
+        try:
+            if compiled:
+                modules = selection.modules_of(ROOT / fault.path)[:MODULES]
+                names = [".".join(p.relative_to(ROOT).with_suffix("").parts) for p in modules]
+                if not names:
+                    return None, "no module is compiled with it"
+                if not self.checkout.build(names, self.before):
+                    return None, "does not compile"
+                batches = selection.for_compiled(modules)
+            else:
+                batches = selection.for_python(fault.path, fault.line)
+            end = used() + self.limit
+            for number, batch in enumerate(batches):
+                left = end - used()
+                if left < 3 and number:
+                    return False, f"not in {self.limit:.0f} s"
+                found = self.fails(batch, max(left, 30))
+                if found:
+                    return True, found
+            return False, "by none of its tests"
+        finally:
+            self.checkout.restore()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", help="files or folders to draw from (cynet)")
+    parser.add_argument("--since", default="", help="draw from files changed since this revision")
+    parser.add_argument("--seed", type=int, help="repeat a run (default: a new one)")
+    parser.add_argument("--python", type=int, default=60, help="faults in .py files (60)")
+    parser.add_argument("--compiled", type=int, default=40, help="faults in .pyx, .h files (40)")
+    parser.add_argument("--limit", type=float, default=120, help="seconds of tests a fault (120)")
+    parser.add_argument("--through", default="", help="a command put before each run of tests")
+    parser.add_argument("--folder", default=str(ROOT / "build/mutants"), help="of the copy")
+    parser.add_argument("--list", action="store_true", help="only show the faults")
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**31)
+    kinds = ("python", (".py",), in_python), ("compiled", (".pyx", ".h"), in_compiled)
+    faults = []
+    for name, suffixes, draw in kinds:
+        paths = source_files(suffixes, options.files, options.since)
+        faults += drawn(paths, getattr(options, name), seed, draw)
+    print(f"{len(faults)} faults, seed {seed}", flush=True)
+    if options.list:
+        print("\n".join(fault.key for fault in faults))
+        return
+    runner = Runner(Checkout(options.folder), options.through.split(), options.limit)
+    noticed, judged, survivors = Counter(), Counter(), []
+    for number, fault in enumerate(faults, 1):
+        found, why = runner.judge(fault)
+        print(f"{number}: {fault.key}\n    {'noticed' if found else 'NOT'}: {why}", flush=True)
+        if found is not None:
+            kind = "Python" if fault.path.suffix == ".py" else "compiled"
+            for area in (f"all {kind}", "/".join(fault.path.parts[1:3][:-1] or ["root"])):
+                judged[area] += 1
+                noticed[area] += found
+            survivors += [] if found else [fault]
+    print(f"\nseed {seed}: noticed by area")
+    for area in sorted(judged, key=lambda a: (not a.startswith("all "), a)):
+        print(
+            f"{area:16} {noticed[area]:4} of {judged[area]:4} {noticed[area] / judged[area]:6.0%}"
+        )
+    print("\nnot noticed:")
+    for fault in survivors:
+        print("\n".join([f"{fault.path}:{fault.line}", *fault.diff[1:], ""]))
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the copy is restored then too
+    main()

@@ -1,0 +1,156 @@
+"""Which tests are run on a fault: those of the same path, then those that name what it is in."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+from tests.mutants.checkout import ROOT
+
+TESTS = ROOT / "tests"
+# Walks over all operators: of these the tests of the operators concerned are taken.
+SWEEPS = ["test_common", "test_against_mxnet", "test_mxnet_values", "test_dtypes", "test_sizes"]
+SWEEPS += ["test_ranks", "test_empty", "test_half", "test_bfloat16", "nn/test_against_mxnet"]
+SWEEPS += ["test_update", "test_failures"]
+SWEEPS = [f"tests/operator/{name}.py" for name in SWEEPS]
+# Not by name alone: they need minutes, or other machines.
+LEFT_OUT = re.compile(
+    r"tests/(gpu|smoke|fuzz|benchmarks|mutants|typing)/|_stress|test_kills|test_doctest"
+)
+# Words that tell nothing.
+COMMON = {"forward", "backward", "update", "reset", "array", "data", "name", "shape", "init"}
+
+
+@cache
+def texts():
+    found = sorted(TESTS.rglob("test_*.py"))
+    names = {str(path.relative_to(ROOT)): path.read_text() for path in found}
+    return {name: text for name, text in names.items() if not LEFT_OUT.search(name)}
+
+
+@cache
+def includes():
+    """For each header the modules (.pyx) that are compiled with it."""
+    direct = {}
+    for path in (ROOT / "cynet").rglob("*"):
+        if path.suffix in (".pyx", ".pxd", ".h"):
+            found = re.findall(r'"([\w/.]+\.h)"', path.read_text())
+            direct[path] = {Path(each).name for each in found}
+    users = {}
+    for path in direct:
+        if path.suffix == ".pyx":
+            seen, left = set(), {path, path.with_suffix(".pxd")}
+            names = {p.name: p for p in direct if p.suffix == ".h"}
+            while left:
+                each = left.pop()
+                for header in direct.get(each, set()) - seen:
+                    seen.add(header)
+                    if header in names:
+                        left.add(names[header])
+            for header in seen:
+                users.setdefault(header, set()).add(path)
+    return users
+
+
+def modules_of(path):
+    """The compiled modules that a .pyx or .h is part of, as paths; nearest names first."""
+    if path.suffix == ".pyx":
+        return [path]
+    users = includes().get(path.name, set())
+    stem = path.stem.split("_")[0]
+    return sorted(users, key=lambda p: (stem not in p.stem, path.parent.name not in p.parts, p))
+
+
+def enclosing(text, line):
+    """Names of the functions and classes around a line of Python, and of what they are in."""
+    names = []
+    for node in ast.walk(ast.parse(text)):
+        kinds = ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef
+        if isinstance(node, kinds) and node.lineno <= line <= node.end_lineno:
+            names.append(node.name)
+        elif isinstance(node, ast.Assign) and node.lineno <= line <= node.end_lineno:
+            names += [t.id for t in node.targets if isinstance(t, ast.Name)]
+    return names
+
+
+def callers(path, names):
+    """Public names of the same file that use the private ones among `names`."""
+    tree, found = ast.parse((ROOT / path).read_text()), set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            words = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            words |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+            if words & names:
+                found.add(node.name)
+    return found
+
+
+def _ranked(path, words):
+    parts, scores = path.parts[1:-1], {}
+    mirror = Path("tests", *parts, f"test_{path.stem}.py")
+    pattern = re.compile(r"\b(" + "|".join(map(re.escape, words)) + r")\b") if words else None
+    module = re.compile(rf"\b{re.escape(path.stem)}\b") if len(path.stem) > 3 else None
+    for name, text in texts().items():
+        test, score = Path(name), 0
+        if test == mirror:
+            score += 100
+        elif path.stem in test.stem or test.stem.removeprefix("test_") in path.stem:
+            score += 20 * (test.parts[1:2] == parts[:1])
+        if pattern:
+            score += 15 * len(set(pattern.findall(text)))
+        if score or (module and module.search(text)):
+            score += 3 * sum(a == b for a, b in zip(test.parts[1:], parts)) + 1
+            score += 10 * (test.parts[1:-1] == parts)
+        elif test.parts[1:-1] == parts:
+            score = 8
+        elif parts and test.parts[1:2] == parts[:1]:
+            score = 2
+        if score:
+            scores[name] = score
+    return sorted(scores, key=lambda name: (-scores[name], name))
+
+
+def _doctest(path):
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def for_python(path, line):
+    """Batches of arguments of pytest, the likeliest first."""
+    names = {n for n in enclosing((ROOT / path).read_text(), line) if len(n) > 3}
+    words = {n for n in names | callers(path, names) if not n.startswith("_")} - COMMON
+    ranked = _ranked(path, words)
+    doctest = f"tests/test_doctest.py::test_examples[{_doctest(path)}]"
+    if path.name == "backend.py" and "cuda" in path.parts:
+        return _batches(ranked)
+    return [[doctest, *ranked[:2]], *_batches(ranked[2:])]
+
+
+def for_compiled(modules):
+    """Batches of arguments of pytest, the likeliest first."""
+    operators, ranked = set(), []
+    for module in modules:
+        text = module.read_text()
+        found = re.findall(r'"([\w]+)"', " ".join(re.findall(r"register\w*\([^)]*\)", text, re.S)))
+        operators |= set(found)
+        relative = module.relative_to(ROOT)
+        words = {n for n in re.findall(r"^(?:cdef )?class (\w+)", text, re.M) if n[:1] != "_"}
+        new = _ranked(relative, words | set(found))
+        ranked += [name for name in new[:12] if name not in ranked]
+    sweeps = [name for name in SWEEPS if (ROOT / name).exists()]
+    ranked = [name for name in ranked if name not in sweeps]
+    batches = []
+    if operators:
+        chosen = ["-k", " or ".join(sorted(operators))]
+        batches = [[sweeps[0], *chosen], ranked[:2], [*sweeps[1:], *chosen]]
+        ranked = ranked[2:]
+    return [batch for batch in batches + _batches(ranked) if batch]
+
+
+def _batches(names):
+    """Two files, then three, then five, ..."""
+    batches, size, at = [], 2, 0
+    while at < len(names):
+        batches.append(names[at : at + size])
+        at, size = at + size, size * 3 // 2
+    return batches
