@@ -8,9 +8,35 @@ import os
 import runpy
 import sys
 
+from .base import config
 from .base.as_mxnet import install_as_mxnet
+from .libinfo import __version__, instead, missing_names
 
-_USAGE = "usage: python -m cynet [script.py | -m module] [arguments of the script]"
+_USAGE = """usage: python -m cynet [script.py | -m module] [arguments of the script]
+       python -m cynet --check script.py folder ...
+
+Without arguments: describes this build and machine. With a script or a module: runs it, with
+`import mxnet` finding cynet.
+
+  --check FILES   say what scripts use that cynet does not have, without running them
+  --missing       list the names of MXNet 1.9.1 that cynet does not have
+  --settings      list the environment variables that cynet reads
+  --version       print the version
+  --help          print this text
+
+Tools: python -m cynet.tools"""
+
+
+def _missing():
+    for path, names in sorted(missing_names().items()):
+        for name in sorted(names):
+            note = instead(name)
+            print(f"{path}.{name}" + (f": {note}" if note else ""))
+
+
+def _settings():
+    for setting in config.settings():
+        print(f"{setting.name} (default: {setting.default})\n    {setting.doc}")
 
 
 def main(arguments):
@@ -20,15 +46,32 @@ def main(arguments):
 
         print(describe())
         return 0
-    if arguments[0] in ("-h", "--help") or arguments == ["-m"]:
+    first, *others = arguments
+    if first in ("-h", "--help") or arguments == ["-m"]:
         print(_USAGE)
-        return 0 if arguments[0] != "-m" else 2
+        return 0 if first != "-m" else 2
+    if first in ("-V", "--version"):
+        print(f"cynet {__version__}")
+        return 0
+    if first == "--check":
+        from .tools.check import main as check
+
+        return check(others)
+    if first == "--missing":
+        _missing()
+        return 0
+    if first == "--settings":
+        _settings()
+        return 0
     if arguments[0] == "-m":
         install_as_mxnet()
         sys.argv = arguments[1:]
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         return 0
-    script = arguments[0]
+    script = first
+    if script.startswith("-") and not os.path.isfile(script):
+        print(f"python -m cynet: unknown option {script}\n{_USAGE}", file=sys.stderr)
+        return 2
     if not os.path.isfile(script):
         print(f"python -m cynet: there is no script {script}\n{_USAGE}", file=sys.stderr)
         return 2

@@ -6,11 +6,13 @@ Importing this module, the last one of the package, gives the modules that MXNet
 
 import difflib
 import importlib
+import inspect
 import sys
 from types import ModuleType
 
 from .base.errors import MissingModuleError, NotFoundError
 from .base.mxnet_globals import missing_names
+from .base.other_names import OTHER_NAMES
 
 __version__ = "0.1.0"
 _PACKAGE = __name__.partition(".")[0]
@@ -37,11 +39,39 @@ for _each in ("", "UInt8"):
 _SPOKEN = {"ndarray": "nd", "symbol": "sym"}  # as scripts write them
 
 
+# What to use in place of what is missing; the rest has nothing that does the same.
+_NP = "use mx.nd, and Gluon with NDArrays"
+_INSTEAD = {
+    **dict.fromkeys(("np", "npx", "numpy", "numpy_extension", "as_np_ndarray", "np_symbol"), _NP),
+    **dict.fromkeys(("use_np", "use_np_array", "np_array", "is_np_array"), _NP),
+    "notebook": "History of mx.callback keeps the figures of a training; plot them",
+    "library": "operators in Cython or CUDA are compiled modules: import them",
+}
+
+
+def instead(name):
+    """What to use for a missing name of MXNet, "" where nothing here does the same."""
+    return _INSTEAD.get(name, "")
+
+
+def hint(path, name, known=()):
+    """What may have been meant by a name that `path` lacks: the end of a sentence, "" for nothing.
+
+    >>> hint("mx", "no_grad")
+    '; what other packages call no_grad: mx.autograd.pause()'
+    """
+    other = OTHER_NAMES.get(path, {}).get(name)
+    if other is not None:
+        return f"; what other packages call {name}: {other}"
+    near = difflib.get_close_matches(name, known, 3)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
 def explain(path, name, known=()):
     """What an AttributeError says of a name that `path` lacks; `known` are those that it has.
 
-    >>> explain("mx", "npx")
-    'mx.npx is a name of MXNet 1.9.1 that cynet does not provide; see docs/migration.md'
+    >>> explain("mx", "library")  # doctest: +ELLIPSIS
+    'mx.library is a name of MXNet 1.9.1 that cynet does not provide; operators in Cython ...'
     >>> explain("mx.metric", "Acuracy", ["Accuracy", "MSE"])
     "mx.metric has no attribute 'Acuracy'; did you mean Accuracy?"
     """
@@ -49,11 +79,9 @@ def explain(path, name, known=()):
     if name in missing_names().get(path, ()):
         return (
             f"{spoken}.{name} is a name of MXNet 1.9.1 that cynet does not provide; "
-            "see docs/migration.md"
+            f"{instead(name) or 'python -m cynet --missing lists them'}"
         )
-    near = difflib.get_close_matches(name, known, 3)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"{spoken} has no attribute '{name[:200]}'{hint}"
+    return f"{spoken} has no attribute '{name[:200]}'{hint(path, name, known)}"
 
 
 class _LacksError(NotFoundError):
@@ -124,17 +152,37 @@ class _Explainer:
         return None
 
 
+def _say_in_class(cls, path):
+    """Let a class explain what it lacks; neither `hasattr` nor `dir` sees those names."""
+    names = {*missing_names().get(path, ()), *OTHER_NAMES.get(path, ())}
+    for name in names:
+        if not hasattr(cls, name):
+            setattr(cls, name, Missing(path, name))
+    own = cls.__dir__
+
+    def seen(self):
+        static = {n for n in names if isinstance(inspect.getattr_static(self, n, None), Missing)}
+        return sorted({*own(self)} - static)
+
+    cls.__dir__ = seen
+
+
 def _own_names():
-    """Module or class, as ``cynet.metric``, to MXNet's path of it, where names are missing."""
-    return {_PACKAGE + path[2:]: path for path in missing_names()}
+    """Module or class, as ``cynet.metric``, to MXNet's path of it, where there are such names."""
+    return {_PACKAGE + path[2:]: path for path in (*missing_names(), *OTHER_NAMES)}
 
 
 def name_missing_in(package):
-    """Give the modules of a package that is imported later, ``"gluon"``, their ``__getattr__``."""
+    """Let the modules and classes of a package that is imported later, ``"gluon"``, explain what
+    they lack."""
     inside = f"{_PACKAGE}.{package}"
+    for name, module in list(sys.modules.items()):
+        if name == inside or (name.startswith(f"{inside}.") and "._" not in name):
+            _answer("mx" + name[len(_PACKAGE) :], module)
     for name, path in _own_names().items():
-        if name == inside or name.startswith(f"{inside}."):
-            _answer(path, sys.modules[name])
+        if name.startswith(f"{inside}.") and name not in sys.modules:
+            owner, _, cls = name.rpartition(".")
+            _say_in_class(getattr(sys.modules[owner], cls), path)
 
 
 def _install():
@@ -149,9 +197,7 @@ def _install():
             _answer("mx" + name[len(_PACKAGE) :], sys.modules[name])
     for name in sorted(named - sys.modules.keys()):
         owner, _, cls = name.rpartition(".")
-        path = "mx" + name[len(_PACKAGE) :]
-        for each in missing_names()[path]:
-            setattr(getattr(sys.modules[owner], cls), each, Missing(path, each))
+        _say_in_class(getattr(sys.modules[owner], cls), "mx" + name[len(_PACKAGE) :])
     sys.meta_path.append(_Explainer)
 
 

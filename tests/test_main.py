@@ -53,7 +53,7 @@ if __name__ == "__main__":
 ANSWER = """['a', '-b'] beside 1.9.1 True 2.0
 2.0 True
 True True
-mx.numpy is a name of MXNet 1.9.1 that cynet does not provide; see docs/migration.md
+mx.numpy is a name of MXNet 1.9.1 that cynet does not provide; use mx.nd, and Gluon with NDArrays
 mx has no attribute 'nothing'
 """
 
@@ -87,3 +87,15 @@ def test_mxnet_that_is_loaded_is_refused():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "mxnet has been imported from 'x'" in done.stdout
+
+
+def test_options():
+    assert run("--version")[:2] == (0, f"cynet {mx.__version__}\n")
+    status, out, _ = run("--help")
+    assert status == 0 and all(f"--{o} " in out for o in ("check", "missing", "settings"))
+    status, out, _ = run("--settings")
+    assert status == 0 and "CYNET_CPU_WORKERS (default: " in out
+    status, out, _ = run("--missing")
+    assert status == 0 and "mx.np: use mx.nd" in out
+    status, _, errors = run("--nothing")
+    assert status == 2 and "unknown option --nothing" in errors and "usage" in errors

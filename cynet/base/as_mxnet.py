@@ -115,7 +115,7 @@ def _module(name):
     try:  # the short names of modules: mxnet.nd, mxnet.sym
         found = above._of_sources(last)
     except AttributeError as error:
-        if path in globals_of_mxnet() and not is_missing(name):  # one of MXNet's files, of which there is none here
+        if path in globals_of_mxnet() and not is_missing(name):  # a file of MXNet's alone
             return Face(name, above._sources)
         # `from owner import last` goes on where an ImportError has the whole name
         raise MissingModuleError(str(error), name=last) from None

@@ -230,7 +230,7 @@ def _warn_of_names(environ):
             import difflib  # here, because it is hardly ever needed
 
             near = difflib.get_close_matches("CYNET_" + name[6:], _SETTINGS, 1, 0.75)
-        hint = f"; {near[0]} is" if near else "; docs/environment_variables.md lists those that are"
+        hint = f"; {near[0]} is" if near else "; python -m cynet --settings lists those that are"
         warnings.warn(f"environment variable {name} is not read by cynet{hint}", stacklevel=6)
 
 

@@ -149,7 +149,7 @@ def namespace(module_name, *prefixes):
                     if not OPERATORS.get(prefix + name).prop.users:  # whose name may come again
                         setattr(sys.modules[module_name], name, function)
                     return function
-        raise NotFoundError(f"module '{module_name}' has no attribute '{name}'")  # libinfo says more
+        raise NotFoundError(f"module '{module_name}' has no attribute '{name}'")
 
     def names():
         shown = set(vars(sys.modules[module_name]))

@@ -91,7 +91,7 @@ except ImportError as error:
     lines = done.stdout.splitlines()
     assert lines[:1] == ["[]"], done.stdout + done.stderr
     assert lines[1] == "True mxnet.symbol.symbol"
-    assert lines[2] == "module 'mxnet.contrib.amp' has no attribute 'nothing'"
+    assert lines[2] == "mx.contrib.amp has no attribute 'nothing'"
     assert lines[3:] and lines[-1] == "ImportError"
 
 

@@ -13,6 +13,7 @@ from ...base.errors import (
 )
 from ...base.guard import guarded
 from ...engine.trace import ON, Span
+from ...libinfo import hint
 from ..errors import MismatchError
 from ..parameter import Parameter, ParameterDict
 from ..parameter.parameter import UNIFORM
@@ -338,7 +339,8 @@ class Block:
                 f"'{type(self).__name__}' object has no attribute '{name}': its __init__ must call"
                 " super().__init__ first"
             )
-        raise NotFoundError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        meant = hint("mx.gluon.block.Block", name)
+        raise NotFoundError(f"'{type(self).__name__}' object has no attribute '{name}'{meant}")
 
     def forward(self, *args: Any) -> Any:
         """What the Block computes; subclasses define it."""

@@ -1,0 +1,212 @@
+"""Says what a script for MXNet uses that is not here, without running it.
+
+python -m cynet --check train.py folder/ ...    each use of a missing name with its line
+"""
+
+import ast
+import importlib
+import inspect
+import os
+import sys
+from pathlib import Path
+
+from ..base.as_mxnet import install_as_mxnet
+from ..base.errors import CynetError, shown
+
+_ROOTS = ("mxnet", "cynet")
+
+
+class _Uses(ast.NodeVisitor):
+    """Follows names bound to modules of MXNet (or cynet) through one file."""
+
+    def __init__(self, tree):
+        self.bound = {}  # name in the file -> object
+        self.registered = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)}
+        imports = (n for n in ast.walk(tree) if isinstance(n, (ast.Import, ast.ImportFrom)))
+        self.registered.update(alias.name for node in imports for alias in node.names)
+        self.findings = []  # (line, text)
+
+    def _say(self, node, text):
+        finding = (node.lineno, " ".join(str(text).split()))
+        if finding not in self.findings:
+            self.findings.append(finding)
+
+    def visit_Import(self, node):
+        for alias in node.names:
+            root = alias.name.partition(".")[0]
+            if root in _ROOTS:
+                try:
+                    module = importlib.import_module(alias.name)
+                except ImportError as error:
+                    self._say(node, error)
+                    continue
+                bound = module if alias.asname else importlib.import_module(root)
+                self.bound[alias.asname or root] = bound
+
+    def visit_ImportFrom(self, node):
+        if node.level or (node.module or "").partition(".")[0] not in _ROOTS:
+            return
+        for alias in node.names:
+            if alias.name == "*":
+                self._import_star(node)
+                continue
+            try:
+                found = getattr(__import__(node.module, fromlist=[alias.name]), alias.name)
+            except (ImportError, AttributeError) as error:
+                self._say(node, error)
+            else:
+                self.bound[alias.asname or alias.name] = found
+
+    def _import_star(self, node):
+        try:
+            module = importlib.import_module(node.module)
+        except ImportError as error:
+            self._say(node, error)
+            return
+        public = getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")])
+        self.bound.update({name: getattr(module, name) for name in public})
+
+    def visit_Try(self, node):
+        """What stands under ``try`` may be missing where an error of it is caught."""
+        before = list(self.findings)
+        for each in node.body:
+            self.visit(each)
+        caught = {n.id for h in node.handlers for n in ast.walk(h.type or ast.Name("Exception"))
+                  if isinstance(n, ast.Name)}  # fmt: skip
+        if caught & {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"}:
+            self.findings = before
+        for each in (*node.handlers, *node.orelse, *node.finalbody):
+            self.visit(each)
+
+    def visit_Attribute(self, node):
+        self._resolve(node)
+
+    def _resolve(self, node):
+        """The object that a chain of attributes from a known name means; None where unknown."""
+        if isinstance(node, ast.Name):
+            return self.bound.get(node.id)
+        if not isinstance(node, ast.Attribute):
+            self.visit(node)
+            return None
+        owner = self._resolve(node.value)
+        if not (inspect.ismodule(owner) or inspect.isclass(owner)):
+            return None
+        if isinstance(node.ctx, ast.Store):
+            return None
+        try:
+            return getattr(owner, node.attr)
+        except AttributeError as error:
+            # an operator that the script, or a module that it imports, registers by this name
+            if node.attr not in self.registered:
+                self._say(node, error)
+            return None
+
+    def visit_Call(self, node):
+        function = self._resolve(node.func)
+        for child in (*node.args, *node.keywords):
+            self.visit(child)
+        if function is None:
+            return
+        try:
+            parameters = inspect.signature(function).parameters
+        except (TypeError, ValueError):
+            return
+        if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+            return
+        for keyword in node.keywords:
+            if keyword.arg and keyword.arg not in parameters and keyword.arg not in ("name", "out"):
+                name = getattr(function, "__name__", "function")
+                self._say(keyword.value, f"{name} has no parameter {shown(keyword.arg)}")
+
+    def _forget(self, node):
+        """A name that the file binds itself means no module any more."""
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+                self.bound.pop(each.id, None)
+
+    def visit_Assign(self, node):
+        self.visit(node.value)
+        found = self._resolve(node.value) if isinstance(node.value, ast.Attribute) else None
+        for target in node.targets:
+            self._forget(target)
+            if isinstance(target, ast.Name) and found is not None:
+                self.bound[target.id] = found  # nd = mx.nd
+
+    def visit_For(self, node):
+        self._forget(node.target)
+        self.generic_visit(node)
+
+    def visit_FunctionDef(self, node):
+        kept = dict(self.bound)  # names of a function are its own
+        for arg in ast.walk(node.args):
+            if isinstance(arg, ast.arg):
+                self.bound.pop(arg.arg, None)
+        self.generic_visit(node)
+        self.bound = kept
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+
+def check_file(path):
+    """What a file uses of MXNet or cynet that is not here.
+
+    Parameters
+    ----------
+    path : str or Path
+        A Python file.
+
+    Returns
+    -------
+    list of (int, str)
+        Line and sentence of each use, in the order of the lines.
+
+    Raises
+    ------
+    CynetError
+        The file cannot be parsed; the message has the line.
+    """
+    text = Path(path).read_bytes()
+    try:
+        tree = ast.parse(text, str(path))
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", 0)
+        raise CynetError(f"{path}:{line}: not Python 3: {getattr(error, 'msg', error)}") from None
+    install_as_mxnet(numpy_names=False)
+    uses = _Uses(tree)
+    uses.visit(tree)
+    return sorted(uses.findings)
+
+
+def files_of(paths):
+    """The Python files that paths name, those of folders in the order of their names."""
+    for path in map(Path, paths):
+        if path.is_dir():
+            yield from sorted(path.rglob("*.py"))
+        else:
+            yield path
+
+
+def main(paths):
+    """Check files and folders; prints what is found and returns the exit status: 0 when all is
+    here, 1 when something is not, 2 when a file cannot be read."""
+    count, lacking, status = 0, 0, 0
+    for path in files_of(paths):
+        try:
+            findings = check_file(path)
+        except (OSError, CynetError) as error:
+            print(error, file=sys.stderr)
+            status = 2
+            continue
+        count += 1
+        lacking += bool(findings)
+        for line, text in findings:
+            print(f"{os.fspath(path)}:{line}: {text}")
+    if not paths:
+        print("python -m cynet --check needs files or folders to check", file=sys.stderr)
+        return 2
+    print(f"{count} files checked: {count - lacking} use only what cynet has, {lacking} do not")
+    return status or int(lacking > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
