@@ -201,10 +201,10 @@ class NDArrayIter(DataIter):
         return self._rows(self.label)
 
     def getpad(self) -> int:
-        """Filled-up rows at the end (pad), or rolled-over rows at the start of this batch."""
-        if self.last_batch_handle == "pad":
-            return max(self.cursor + self.batch_size - self.num_data, 0)
-        return max(-self.cursor, 0) if self.cursor > -self.batch_size else 0
+        """How many rows at the end only fill the batch up; rows that rolled over are no padding."""
+        if self.last_batch_handle != "pad":
+            return 0
+        return max(self.cursor + self.batch_size - self.num_data, 0)
 
     def _rows(self, sources):
         start, stop = self.cursor, self.cursor + self.batch_size

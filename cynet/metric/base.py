@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from typing import TYPE_CHECKING, Any
@@ -218,12 +219,24 @@ class EvalMetric:
         return self.name, self._value(self.sum_metric, self.num_inst)
 
     def get_global(self) -> tuple[Any, Any]:
-        """``(name, value)`` since ``reset``; of a metric without global mean, the local one."""
-        if not self._has_global_stats:
-            return self.get()
-        if self.global_num_inst == 0:
-            return self.name, math.nan
-        return self.name, self._value(self.global_sum_metric, self.global_num_inst)
+        """``(name, value)`` since ``reset``; of a metric without global mean, the local one.
+
+        The `get` that a subclass defines counts: it is called with the global sums in place of the
+        local ones.
+        """
+        return self._over_all(self.get)
+
+    def _over_all(self, figure):
+        """What a method gives of all that came since ``reset``."""
+        # an update of the user's may know the local sums alone
+        if not self._has_global_stats or (self.num_inst and not self.global_num_inst):
+            return figure()
+        local = self.num_inst, self.sum_metric
+        self.num_inst, self.sum_metric = self.global_num_inst, self.global_sum_metric
+        try:
+            return figure()
+        finally:
+            self.num_inst, self.sum_metric = local
 
     def get_name_value(self) -> list[tuple[str, float]]:
         """A list of pairs (name, local value)."""
@@ -231,9 +244,16 @@ class EvalMetric:
 
     def get_global_name_value(self) -> list[tuple[str, float]]:
         """A list of pairs (name, global value); of a metric without global mean, the local ones."""
-        if not self._has_global_stats:
-            return self.get_name_value()  # which a metric of the user's may define by itself
+        if _overrides(type(self), "get_name_value", "get_global"):
+            return self._over_all(self.get_name_value)
         return _pairs(*self.get_global())
+
+
+def _overrides(klass, name, other):
+    """Whether the class defines method `name` nearer to itself than method `other`."""
+    owners = [next(i for i, each in enumerate(klass.__mro__) if n in vars(each))
+              for n in (name, other)]  # fmt: skip
+    return owners[0] < owners[1]
 
 
 def _pairs(name, value):
@@ -320,7 +340,14 @@ class CompositeEvalMetric(EvalMetric):
         return _flat(metric.get() for metric in self.metrics)
 
     def get_global(self) -> tuple[Any, Any]:
+        if _overrides(type(self), "get", "get_global"):
+            return self._over_all(self.get)
         return _flat(metric.get_global() for metric in self.metrics)
+
+    def _over_all(self, figure):
+        for metric in self.metrics:
+            figure = functools.partial(metric._over_all, figure)
+        return figure()
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "metrics": [each.get_config() for each in self.metrics]}

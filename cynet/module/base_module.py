@@ -14,7 +14,6 @@ from ..base.legacy import _as_list as _as_list  # scripts import it from here
 from ..callback import BatchEndParam, FitState, StopTraining
 from ..callback.fit import end_epoch
 from ..engine.trace import Span
-from ..initializer import Uniform
 from ..io import DataBatch
 from ..io.checkpoint import read_params, save_params
 from .evaluation import Evaluation
@@ -36,34 +35,30 @@ from .inputs import (
     check_iterator,
     check_monitor,
 )
+from .interface import DEFAULT_INITIALIZER, Interface
 from .resume import Resume
+from .turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..base.typing import (
         BatchEndCallback,
-        DataDesc,
         DataIter,
-        DataShapes,
         EpochEndCallback,
         FileName,
         FitCallback,
-        GradReq,
         InitializerLike,
         KVStoreLike,
         Logger,
         MetricLike,
         Monitor,
         NamedArrays,
-        NDArray,
         Optimizer,
         OptimizerParams,
-        Shape,
         Symbol,
     )
 
-DEFAULT_INITIALIZER = Uniform(0.01)
 _CALLBACKS, _EPOCH_END = Span("callbacks", "training"), Span("epoch end", "training")
 _VALIDATION = Span("validation", "training")
 
@@ -76,7 +71,7 @@ _LEADS_TO = {
 
 
 @guarded(but=PER_BATCH)
-class BaseModule(Evaluation):
+class BaseModule(Evaluation, Interface):
     """A computation that can be trained.
 
     A module goes through these states, one after another:
@@ -108,6 +103,8 @@ class BaseModule(Evaluation):
         self.optimizer_initialized = False
         self._symbol = None
         self._optimizer_settings = None
+        self._turns = Turns()
+        self._pad = None  # of the last batch, for modules that look at no batch themselves
 
     def _need(self, what, *states):
         """Refuse `what` where one of the states has not been reached."""
@@ -291,22 +288,21 @@ class BaseModule(Evaluation):
                         check_labels(data_batch)
                     if monitor is not None:
                         monitor.tic()
-                    if clip_global_norm is None:
-                        self.train_step(data_batch)
-                    else:
-                        self.forward_backward(data_batch)
-                        self.clip_gradients(clip_global_norm)
-                        self.update()
-                    # the next batch is made ready while this one is computed
+                    with self._turns.lock:  # for threads that predict meanwhile
+                        if clip_global_norm is None:
+                            self.train_step(data_batch)
+                        else:
+                            self.forward_backward(data_batch)
+                            self.clip_gradients(clip_global_norm)
+                            self.update()
+                        # before the next batch, which may be the same object or memory
+                        self._judge(eval_metric, data_batch)
+                    # backward and update go on while the next batch is made ready
                     next_data_batch = next(data_iter, None)
                     if next_data_batch is None:
                         end_of_batch, next_data_batch = True, data_batch
                     else:
                         self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
-                    if isinstance(data_batch, list):
-                        self.update_metric(eval_metric, [each.label for each in data_batch], True)
-                    else:
-                        self.update_metric(eval_metric, data_batch.label)
                     if monitor is not None:
                         monitor.toc_print()
                     with _CALLBACKS:
@@ -459,105 +455,6 @@ class BaseModule(Evaluation):
         self._need("set_states", "binded", "params_initialized")
         if states or value:
             raise ArgumentError("set_states: this module has no states")
-
-    # --- what a subclass defines ---
-
-    def _undefined(self, name):
-        return UndefinedError(f"{type(self).__name__} defines no {name}")
-
-    @property
-    def data_names(self) -> list[str]:
-        """Names of the data inputs."""
-        raise self._undefined("data_names")
-
-    @property
-    def output_names(self) -> list[str]:
-        """Names of the outputs."""
-        raise self._undefined("output_names")
-
-    @property
-    def data_shapes(self) -> list[DataDesc]:
-        """DataDesc of each data input."""
-        raise self._undefined("data_shapes")
-
-    @property
-    def label_shapes(self) -> list[DataDesc] | None:
-        """DataDesc of each label, or None."""
-        raise self._undefined("label_shapes")
-
-    @property
-    def output_shapes(self) -> list[tuple[str, Shape]]:
-        """Pairs (name, shape) of the outputs."""
-        raise self._undefined("output_shapes")
-
-    def bind(
-        self,
-        data_shapes: DataShapes,
-        label_shapes: DataShapes | None = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: BaseModule | None = None,
-        grad_req: GradReq = "write",
-    ) -> None:
-        """Fix input shapes and take memory."""
-        raise self._undefined("bind")
-
-    def init_params(
-        self,
-        initializer: InitializerLike | None = DEFAULT_INITIALIZER,
-        arg_params: NamedArrays | None = None,
-        aux_params: NamedArrays | None = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """Give parameters their first values."""
-        raise self._undefined("init_params")
-
-    def get_params(self) -> tuple[NamedArrays, NamedArrays]:
-        """(arg_params, aux_params): dicts of arrays on the CPU."""
-        raise self._undefined("get_params")
-
-    def init_optimizer(
-        self,
-        kvstore: KVStoreLike | None = "local",
-        optimizer: Optimizer | str = "sgd",
-        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
-        """Choose how ``update`` changes parameters."""
-        raise self._undefined("init_optimizer")
-
-    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
-        """Compute the outputs of a batch."""
-        raise self._undefined("forward")
-
-    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
-        """Compute the gradients of the last forward."""
-        raise self._undefined("backward")
-
-    def update(self) -> None:
-        """Change the parameters along the gradients."""
-        raise self._undefined("update")
-
-    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last forward."""
-        raise self._undefined("get_outputs")
-
-    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the data inputs."""
-        raise self._undefined("get_input_grads")
-
-    def update_metric(
-        self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
-    ) -> None:
-        """Give labels and the last outputs to a metric."""
-        raise self._undefined("update_metric")
-
-    def install_monitor(self, mon: Monitor) -> None:
-        """Let a Monitor watch the computation."""
-        raise self._undefined("install_monitor")
 
 
 def _same(settings, others):

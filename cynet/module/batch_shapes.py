@@ -2,6 +2,7 @@
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..io import DataDesc
+from .batch_axes import checked_pad
 
 
 class BatchShapes:
@@ -32,6 +33,13 @@ class BatchShapes:
             if not fits:
                 self._reshape_for(data_batch)
                 break
+
+    def _without_padding(self, outputs, pad):
+        group = self._exec_group
+        return group.without_padding(outputs, checked_pad(pad, group.batch_size))
+
+    def _joined_axes(self, outputs):
+        return [place[0] if place else 0 for place in self._exec_group.output_axes]
 
     def _reshape_for(self, data_batch):
         data_shapes = getattr(data_batch, "provide_data", None) or [

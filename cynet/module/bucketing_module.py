@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from .. import symbol as sym
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 @guarded(but=PER_BATCH)
 class BucketingModule(BaseModule):
     """Modules that share parameters, chosen by the batch's ``bucket_key``.
+
+    Threads may share it as they may a :class:`Module`.
 
     Parameters
     ----------
@@ -273,9 +276,10 @@ class BucketingModule(BaseModule):
     ) -> None:
         """Bind the batch's bucket if it is new."""
         self._need("prepare", "binded", "params_initialized")
-        current = self._curr_bucket_key
-        self._switch_for(data_batch)
-        self._curr_module, self._curr_bucket_key = self._buckets[current], current
+        with self._turns.lock:
+            current = self._curr_bucket_key
+            self._switch_for(data_batch)
+            self._curr_module, self._curr_bucket_key = self._buckets[current], current
 
     def _switch_for(self, batch):
         key = getattr(batch, "bucket_key", None)
@@ -286,11 +290,18 @@ class BucketingModule(BaseModule):
             )
         self.switch_bucket(key, batch.provide_data, batch.provide_label)
 
+    def _take_turn(self, batch):
+        """Use the bucket of a batch that is to be run; the lock is held."""
+        if self._turns.last != get_ident():
+            self._turns.take(lambda: None)  # each module leaves its outputs to other threads
+        self._switch_for(batch)
+
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Run the module of the batch's bucket."""
         self._need("forward", "binded", "params_initialized")
-        self._switch_for(data_batch)
-        self._curr_module.forward(data_batch, is_train=is_train)
+        with self._turns.lock:
+            self._take_turn(data_batch)
+            self._curr_module.forward(data_batch, is_train=is_train)
 
     def forward_backward(self, data_batch: DataBatch) -> None:
         """Both passes in the module of the batch's bucket."""
@@ -298,8 +309,9 @@ class BucketingModule(BaseModule):
             super().forward_backward(data_batch)
             return
         self._need("forward_backward", "binded", "params_initialized")
-        self._switch_for(data_batch)
-        self._curr_module.forward_backward(data_batch)
+        with self._turns.lock:
+            self._take_turn(data_batch)
+            self._curr_module.forward_backward(data_batch)
 
     def train_step(self, data_batch: DataBatch) -> None:
         """A training step of the module of the batch's bucket."""
@@ -308,13 +320,16 @@ class BucketingModule(BaseModule):
             super().train_step(data_batch)
             return
         self._need("train_step", "binded", "params_initialized", "optimizer_initialized")
-        self._switch_for(data_batch)
-        self._curr_module.train_step(data_batch)
+        with self._turns.lock:
+            self._take_turn(data_batch)
+            self._curr_module.train_step(data_batch)
 
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Run backward in the bucket of the last forward."""
         self._need("backward", "binded", "params_initialized")
-        self._curr_module.backward(out_grads)
+        with self._turns.lock:
+            self._turns.check("backward")
+            self._curr_module.backward(out_grads)
 
     def update(self) -> None:
         """Change the shared parameters along the last gradients."""
@@ -335,12 +350,22 @@ class BucketingModule(BaseModule):
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward."""
         self._need("get_outputs", "binded", "params_initialized")
-        return self._curr_module.get_outputs(merge_multi_context)
+        with self._turns.lock:
+            self._turns.check("get_outputs")
+            return self._curr_module.get_outputs(merge_multi_context)
+
+    def _without_padding(self, outputs, pad):
+        return self._curr_module._without_padding(outputs, pad)
+
+    def _joined_axes(self, outputs):
+        return self._curr_module._joined_axes(outputs)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data of the last forward."""
         self._need("get_input_grads", "binded", "params_initialized")
-        return self._curr_module.get_input_grads(merge_multi_context)
+        with self._turns.lock:
+            self._turns.check("get_input_grads")
+            return self._curr_module.get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Values of the state inputs of the bucket in use."""
@@ -357,7 +382,9 @@ class BucketingModule(BaseModule):
     ) -> None:
         """Give labels and the last outputs to a metric."""
         self._need("update_metric", "binded", "params_initialized")
-        self._curr_module.update_metric(eval_metric, labels, pre_sliced)
+        with self._turns.lock:
+            self._turns.check("update_metric")
+            self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Monitor) -> None:
         """Let a Monitor watch all buckets, later ones included."""

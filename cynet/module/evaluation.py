@@ -13,6 +13,7 @@ from ..base.guard import guarded
 from ..base.kinds import check_numbers
 from ..callback import BatchEndParam
 from ..io import DataBatch
+from .batch_axes import checked_pad
 from .inputs import call_each, check_callbacks, check_iterator
 
 if TYPE_CHECKING:
@@ -67,12 +68,11 @@ class Evaluation:
         eval_metric = metric.create(eval_metric)
         eval_metric.reset()
         actual_num_batch = 0
-        batches = self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
+        batches = self._batches(eval_data, num_batch, reset)
         for nbatch, eval_batch in enumerate(batches):
-            if isinstance(eval_batch, list):
-                self.update_metric(eval_metric, [each.label for each in eval_batch], True)
-            else:
-                self.update_metric(eval_metric, eval_batch.label)
+            with self._turns.lock:
+                self._predict_batch(eval_batch, sparse_row_id_fn)
+                self._judge(eval_metric, eval_batch)
             if batch_end_callback is not None:
                 call_each(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
             actual_num_batch += 1
@@ -81,8 +81,20 @@ class Evaluation:
             call_each(score_end_callback, param)
         return eval_metric.get_global_name_value()
 
-    def _batches(self, data, num_batch, reset, sparse_row_id_fn):
-        """Each batch of `data`, after its forward pass in prediction mode."""
+    def _judge(self, eval_metric, batch):
+        """Let a metric see the outputs of a batch, and its labels."""
+        self._note_pad(batch)
+        if isinstance(batch, list):
+            self.update_metric(eval_metric, [each.label for each in batch], True)
+        else:
+            self.update_metric(eval_metric, batch.label)
+
+    def _note_pad(self, batch):
+        """Remember how many examples of the batch only fill it up."""
+        self._pad = getattr(batch, "pad", None)
+
+    def _batches(self, data, num_batch, reset):
+        """Each batch of `data`."""
         if num_batch is not None:
             check_numbers("score, predict", num_batch=num_batch)
         if reset:
@@ -90,14 +102,25 @@ class Evaluation:
         for count, batch in enumerate(data):
             if count == num_batch:
                 return
-            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
-            self.forward(batch, is_train=False)
             yield batch
 
+    def _predict_batch(self, batch, sparse_row_id_fn):
+        """The forward pass of a batch in prediction mode."""
+        self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
+        self.forward(batch, is_train=False)
+
     def _unpadded_outputs(self, batch):
-        """Outputs without the rows that only fill the batch up."""
-        pad = getattr(batch, "pad", None) or 0
-        return [output[0 : output.shape[0] - pad] for output in self.get_outputs()]
+        """Outputs without the examples that only fill the batch up."""
+        outputs = self.get_outputs()
+        pad = getattr(batch, "pad", None)
+        return self._without_padding(outputs, pad) if pad else outputs
+
+    def _without_padding(self, outputs, pad):
+        return [output[: output.shape[0] - checked_pad(pad, output.shape[0])] for output in outputs]
+
+    def _joined_axes(self, outputs):
+        """The axis along which outputs of several batches are put together."""
+        return [0] * len(outputs)
 
     def iter_predict(
         self,
@@ -109,9 +132,11 @@ class Evaluation:
         """Iterate over (outputs, number of the batch, batch); outputs are valid for that turn."""
         self._need("iter_predict", "binded", "params_initialized")
         check_iterator("iter_predict", "eval_data", eval_data)
-        batches = self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
-        for nbatch, batch in enumerate(batches):
-            yield self._unpadded_outputs(batch), nbatch, batch
+        for nbatch, batch in enumerate(self._batches(eval_data, num_batch, reset)):
+            with self._turns.lock:
+                self._predict_batch(batch, sparse_row_id_fn)
+                outputs = self._unpadded_outputs(batch)
+            yield outputs, nbatch, batch
 
     def predict(
         self,
@@ -131,7 +156,7 @@ class Evaluation:
         num_batch : int, optional
             Stop after so many batches.
         merge_batches : bool
-            Join the batches' outputs along the first axis; else a list for each batch.
+            Join the batches' outputs along the axis of examples; else a list for each batch.
         reset : bool
             Start `eval_data` over first.
         always_output_list : bool
@@ -147,13 +172,17 @@ class Evaluation:
         if isinstance(eval_data, (nd.NDArray, np.ndarray)):
             if isinstance(eval_data, np.ndarray):
                 eval_data = nd.array(eval_data)
-            self.forward(DataBatch([eval_data]), is_train=False)
-            return self.get_outputs()[0].copy()
+            with self._turns.lock:
+                self.forward(DataBatch([eval_data]), is_train=False)
+                return self.get_outputs()[0].copy()
         check_iterator("predict", "eval_data", eval_data)
-        results = [
-            [output.copy() for output in self._unpadded_outputs(batch)]
-            for batch in self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
-        ]
+        results, axes = [], []
+        for batch in self._batches(eval_data, num_batch, reset):
+            with self._turns.lock:
+                self._predict_batch(batch, sparse_row_id_fn)
+                outputs = self._unpadded_outputs(batch)
+                results.append([output.copy() for output in outputs])
+                axes = self._joined_axes(outputs)
         if not results or not merge_batches:
             return results
         if len({len(outputs) for outputs in results}) > 1:
@@ -162,6 +191,7 @@ class Evaluation:
                 " merged; is bucketing used? Pass merge_batches=False"
             )
         merged = [
-            arrays[0] if len(arrays) == 1 else nd.concat(*arrays, dim=0) for arrays in zip(*results)
+            arrays[0] if len(arrays) == 1 else nd.concat(*arrays, dim=axis)
+            for arrays, axis in zip(zip(*results), axes)
         ]
         return merged[0] if len(merged) == 1 and not always_output_list else merged

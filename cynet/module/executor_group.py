@@ -9,6 +9,7 @@ from ..base.kinds import check_flag
 from ..context import cpu
 from ..engine.trace import Span
 from ..io import DataDesc
+from .batch_axes import checked_pad, kept, output_axes
 from .slicing import _cut, _merge_multi_context, _prepare_group2ctxs, _split_input_slice
 from .slicing import _load_data as _load_data  # scripts import these from here, too
 from .slicing import _load_general as _load_general
@@ -89,6 +90,7 @@ class DataParallelExecutorGroup:
         self._kept = {}
         self._monitor = None
         self._has_labels = self._has_grads = False
+        self._pad = None  # of the batch that was copied in last
         self.bind_exec(data_shapes, label_shapes)
 
     def _requests(self, grad_req, data_names):
@@ -120,7 +122,7 @@ class DataParallelExecutorGroup:
         """
         if shared_group is not None:
             self.shared_group = shared_group
-        key = tuple((name, shape) for name, shape in [*data_shapes, *(label_shapes or ())])
+        key = self._key(data_shapes, label_shapes)
         # labels that the symbol has not are for the metric alone
         labels = [desc for desc in label_shapes or () if desc.name in self.arg_names]
         # nothing is changed before all of it has worked: a batch of a wrong shape breaks nothing
@@ -162,12 +164,39 @@ class DataParallelExecutorGroup:
         self._unbound_labels = [n for n in self.wanted_labels if n not in self.bound_labels]
         self.data_axes = [DataDesc.get_batch_axis(desc.layout) for desc in data_shapes]
         self.label_axes = [DataDesc.get_batch_axis(desc.layout) for desc in label_shapes or ()]
+        self._output_axes = None
         self._collect_arrays()
 
     def reshape(self, data_shapes, label_shapes):
         """Change the input shapes; parameters stay."""
         if data_shapes != self.data_shapes or label_shapes != self.label_shapes:
             self.bind_exec(data_shapes, label_shapes, reshape=True)
+
+    def renew(self):
+        """New executors with the same parameters: nobody writes the outputs of the old ones."""
+        types = {desc.name: desc.dtype for desc in self.data_shapes}
+        types.update((d.name, d.dtype) for d in self.label_shapes or () if d.name in self.arg_names)
+        labels = [desc for desc in self.label_shapes or () if desc.name in self.arg_names]
+        states, outer = self.get_states(False), self.shared_group
+        self.shared_group = self
+        try:
+            self.execs = [
+                self._bind_one(i, types, self._shapes_of(part, self.data_shapes, labels))
+                for i, part in enumerate(self.slices)
+            ]
+        finally:
+            self.shared_group = outer
+        self._kept = {self._key(self.data_shapes, self.label_shapes): self.execs}
+        self._has_grads = False
+        self._collect_arrays()
+        if self._monitor is not None:
+            self._watch(self.execs)
+        if states:
+            self.set_states(states)
+
+    @staticmethod
+    def _key(data_shapes, label_shapes):
+        return tuple((name, shape) for name, shape in [*data_shapes, *(label_shapes or ())])
 
     def _unfit(self, data_shapes, labels, error):
         """What is said of input shapes that the parameters do not allow."""
@@ -262,6 +291,7 @@ class DataParallelExecutorGroup:
         with _FORWARD:
             if is_train is None:
                 is_train = self.for_training
+            self._pad = getattr(data_batch, "pad", None)
             if len(self.execs) == 1:
                 data, label = data_batch.data, self._labels_of(data_batch)
                 self._has_labels = bool(label)
@@ -275,6 +305,7 @@ class DataParallelExecutorGroup:
 
     def load(self, data_batch):
         """Copy a batch in."""
+        self._pad = getattr(data_batch, "pad", None)
         self._load("data", self.data_names, data_batch.data, self.data_arrays, self.data_axes)
         label = self._labels_of(data_batch)
         self._has_labels = bool(label)
@@ -355,11 +386,12 @@ class DataParallelExecutorGroup:
                 for executor in self.execs:
                     executor.backward(out_grads)
                 return
+            axes = self._joined_axes()
             for executor, part in zip(self.execs, self.slices):
                 executor.backward(
                     [
-                        _cut(grad, 0, part).as_in_context(output.context)
-                        for grad, output in zip(out_grads, executor.outputs)
+                        _cut(grad, axis, part).as_in_context(output.context)
+                        for grad, output, axis in zip(out_grads, executor.outputs, axes)
                     ]
                 )
 
@@ -370,7 +402,43 @@ class DataParallelExecutorGroup:
         """
         self._need_run("get_outputs")
         outputs = [executor.outputs[begin:end] for executor in self.execs]
-        return self._merged(outputs, merge_multi_context)
+        return self._merged(outputs, merge_multi_context, self._joined_axes()[begin:end])
+
+    @property
+    def output_axes(self):
+        """Where the examples of each output are; see `batch_axes.output_axes`."""
+        if self._output_axes is None:
+            bound = {*self.arg_names}
+            inputs = [d for d in [*self.data_shapes, *(self.label_shapes or ())] if d.name in bound]
+            order = self.data_axes[0]
+            if self.label_shapes:
+                first = self.label_shapes[0]
+                order = self._example_axis(first, self.label_axes[0], self.batch_size)
+            self._output_axes = output_axes(self.symbol, inputs, self.batch_size, order)
+        return self._output_axes
+
+    def _example_axis(self, label, axis, size):
+        """The axis of a label's examples, `axis` by its layout; that of the data where its layout
+        is not told, and that one alone is as long as the batch."""
+        shape, others = label.shape, self.data_axes[0]
+        told = axis < len(shape) and shape[axis] == size
+        if not told and 0 <= others < len(shape) and shape[others] == size:
+            return others
+        return axis
+
+    def _joined_axes(self):
+        """The axis along which the devices' parts of each output are put together."""
+        if len(self.execs) == 1:
+            return [0] * len(self.output_names)
+        return [place[0] if place else 0 for place in self.output_axes]
+
+    def without_padding(self, outputs, pad):
+        """Outputs of the whole batch, less `pad` examples at its end."""
+        end = self.batch_size - pad
+        return [
+            kept(output, place, self.batch_size, 0, end)
+            for output, place in zip(outputs, self.output_axes)
+        ]
 
     def _need_run(self, what):
         for executor in self.execs:
@@ -383,18 +451,19 @@ class DataParallelExecutorGroup:
             raise ArgumentError("get_input_grads: the module was bound with inputs_need_grad=False")
         if not self._has_grads:
             raise CynetError("get_input_grads: call forward and backward first")
-        return self._merged(list(zip(*self.input_grad_arrays)), merge_multi_context)
+        axes = [max(axis, 0) for axis in self.data_axes]
+        return self._merged(list(zip(*self.input_grad_arrays)), merge_multi_context, axes)
 
     def get_states(self, merge_multi_context=True):
         """Current values of the state inputs."""
-        return self._merged(list(zip(*self.state_arrays)), merge_multi_context)
+        axes = [0] * len(self.state_arrays)
+        return self._merged(list(zip(*self.state_arrays)), merge_multi_context, axes)
 
-    def _merged(self, by_device, merge):
+    def _merged(self, by_device, merge, axes):
         check_flag("get_outputs and its like", "merge_multi_context", merge)
         if not merge:
             return [list(arrays) for arrays in zip(*by_device)]
-        arrays = list(zip(*by_device))
-        return _merge_multi_context(arrays, [0] * len(arrays))
+        return _merge_multi_context(list(zip(*by_device)), axes)
 
     def set_states(self, states=None, value=None):
         """Fill the state inputs from arrays (as ``get_states`` gave them) or with a number."""
@@ -409,9 +478,10 @@ class DataParallelExecutorGroup:
                     _copy(self.state_names[i], source, target)
 
     def update_metric(self, eval_metric, labels, pre_sliced=False):
-        """Give labels and outputs to a metric, device by device."""
+        """Give labels and outputs to a metric, device by device, without the batch's padding."""
         with _METRIC:
             self._need_run("update_metric")
+            pad = self._pad and checked_pad(self._pad, self.batch_size)
             for i, executor in enumerate(self.execs):
                 if pre_sliced:
                     part = labels[i]
@@ -422,13 +492,28 @@ class DataParallelExecutorGroup:
                         label if axis < 0 else _cut(label, axis, self.slices[i])
                         for label, axis in zip(labels, self.label_axes or [0] * len(labels))
                     ]
+                outputs = executor.outputs
+                if pad:
+                    size = self.slices[i].stop - self.slices[i].start
+                    left = min(self.batch_size - pad - self.slices[i].start, size)
+                    if left <= 0:
+                        continue
+                    outputs = [
+                        kept(output, place, size, 0, left)
+                        for output, place in zip(outputs, self.output_axes)
+                    ]
+                    axes = self.label_axes or [0] * len(part or ())
+                    part = [
+                        kept(label, (self._example_axis(label, axis, size), 0), size, 0, left)
+                        for label, axis in zip(part or (), axes)
+                    ]
                 names = self.label_names or self.wanted_labels
                 if part and not names:  # the symbol knows of no label, the data have some
                     names = [f"label{k}" for k in range(len(part))]
                 try:
                     eval_metric.update_dict(
                         dict(zip(names, part or ())),
-                        dict(zip(self.output_names, executor.outputs)),
+                        dict(zip(self.output_names, outputs)),
                     )
                 except (ArgumentError, IndexError) as error:
                     if part or not self.wanted_labels:
@@ -465,8 +550,8 @@ class DataParallelExecutorGroup:
         """Pairs (output name, shape of the whole batch)."""
         shapes = [list(output.shape) for output in self.execs[0].outputs]
         if len(self.execs) > 1:
-            for k, shape in enumerate(shapes):
-                shape[0] = sum(executor.outputs[k].shape[0] for executor in self.execs)
+            for k, (shape, axis) in enumerate(zip(shapes, self._joined_axes())):
+                shape[axis] = sum(executor.outputs[k].shape[axis] for executor in self.execs)
         return list(zip(self.output_names, map(tuple, shapes)))
 
     def install_monitor(self, mon):

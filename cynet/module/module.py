@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from .. import optimizer as opt
@@ -11,7 +12,7 @@ from ..base.guard import PER_BATCH, guarded, refuse
 from ..context import cpu, read_context
 from ..engine.trace import Span
 from ..io import DataDesc
-from ..io.checkpoint import load_checkpoint, save_checkpoint, states_of
+from ..io.checkpoint import load_checkpoint, states_of
 from ..optimizer.clipping import clip_global_norm
 from ..optimizer.settings import check_real
 from ..symbol import Symbol
@@ -21,7 +22,7 @@ from .batch_shapes import BatchShapes
 from .executor_group import DataParallelExecutorGroup
 from .inputs import _check_input_names, _parse_data_desc, check_monitor, name_list
 from .labels import class_limits, label_check, label_inputs
-from .optimizer_states import read_states, write_states
+from .optimizer_states import OptimizerStates
 from .parameter_update import (
     _create_kvstore,
     _initialize_kvstore,
@@ -54,8 +55,11 @@ _UPDATE = Span("update", "training")
 
 
 @guarded(but=PER_BATCH)
-class Module(Parameters, BatchShapes, BaseModule):
+class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
     """A Symbol with parameters.
+
+    Threads may share it for prediction: ``predict``, ``score`` and ``iter_predict``, also while one
+    of them trains. Around ``forward`` and what follows it they need a lock of their own.
 
     Parameters
     ----------
@@ -183,18 +187,6 @@ class Module(Parameters, BatchShapes, BaseModule):
             module._preload_opt_states = states_of(prefix, epoch)
         return module
 
-    def save_checkpoint(
-        self,
-        prefix: FileName,
-        epoch: int,
-        save_optimizer_states: bool = False,
-        remove_amp_cast: bool = True,
-    ) -> None:
-        """Write symbol and parameters, and if asked for ``prefix-0001.states``."""
-        self._need("save_checkpoint", "params_initialized")
-        updater = self._updater_of_states("save_checkpoint") if save_optimizer_states else None
-        save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast, updater)
-
     def _take_optimizer(self, optimizer):
         """Use an optimizer that came with its states from a file."""
         self._optimizer = optimizer
@@ -211,11 +203,6 @@ class Module(Parameters, BatchShapes, BaseModule):
             )
         scale = self._optimizer.rescale_grad
         return clip_global_norm(self._updates[1], max_norm / scale, False) * scale
-
-    def _updater_of_states(self, purpose):
-        """What holds the optimizer's states."""
-        self._need(purpose, "optimizer_initialized")
-        return self._kvstore.updater if self._update_on_kvstore else self._updater
 
     # --- names and shapes ---
 
@@ -454,14 +441,6 @@ class Module(Parameters, BatchShapes, BaseModule):
         self._collect_updates()
         self.optimizer_initialized = True
 
-    def save_optimizer_states(self, fname: FileName) -> None:
-        """Write the optimizer's states, such as momenta, to a file."""
-        write_states(fname, self._updater_of_states("save_optimizer_states"))
-
-    def load_optimizer_states(self, fname: FileName) -> None:
-        """Read what ``save_optimizer_states`` wrote."""
-        read_states(fname, self._updater_of_states("load_optimizer_states"))
-
     # --- running ---
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
@@ -475,8 +454,17 @@ class Module(Parameters, BatchShapes, BaseModule):
             As the module was bound, by default.
         """
         self._need("forward", "binded", "params_initialized")
-        self._fit_shapes(data_batch)
-        self._exec_group.forward(data_batch, is_train)
+        turns = self._turns
+        with turns.lock:
+            if turns.last != get_ident():
+                turns.take(self._detach)
+            self._fit_shapes(data_batch)
+            self._exec_group.forward(data_batch, is_train)
+
+    def _detach(self):
+        """Leave the outputs to the thread that has them."""
+        self._exec_group.renew()
+        self._collect_updates()
 
     def forward_backward(self, data_batch: DataBatch) -> None:
         """Forward in training mode, then backward; in one go on devices that gain by it."""
@@ -484,9 +472,13 @@ class Module(Parameters, BatchShapes, BaseModule):
             super().forward_backward(data_batch)
             return
         self._need("forward_backward", "binded", "params_initialized")
-        self._fit_shapes(data_batch)
-        self._exec_group.load(data_batch)
-        self._exec_group.step()
+        turns = self._turns
+        with turns.lock:
+            if turns.last != get_ident():
+                turns.take(self._detach)
+            self._fit_shapes(data_batch)
+            self._exec_group.load(data_batch)
+            self._exec_group.step()
 
     def train_step(self, data_batch: DataBatch) -> None:
         """``forward_backward``, then ``update``; in one go on a device that gains by it."""
@@ -496,13 +488,17 @@ class Module(Parameters, BatchShapes, BaseModule):
             super().train_step(data_batch)
             return
         self._need("train_step", "binded", "params_initialized")
-        self._fit_shapes(data_batch)
-        self._exec_group.load(data_batch)
-        update = self._updater.joined(*self._updates)
-        self._exec_group.step(update)
-        if update is None:  # an optimizer made of several operators
-            self.update()
-        self._params_dirty = True
+        turns = self._turns
+        with turns.lock:
+            if turns.last != get_ident():
+                turns.take(self._detach)
+            self._fit_shapes(data_batch)
+            self._exec_group.load(data_batch)
+            update = self._updater.joined(*self._updates)
+            self._exec_group.step(update)
+            if update is None:  # an optimizer made of several operators
+                self.update()
+            self._params_dirty = True
 
     def _joins_steps(self, *methods):
         """Whether a step is better done in one go, and these methods are those of this class."""
@@ -518,7 +514,9 @@ class Module(Parameters, BatchShapes, BaseModule):
             Gradients of the outputs; not needed for losses.
         """
         self._need("backward", "binded", "params_initialized")
-        self._exec_group.backward(out_grads)
+        with self._turns.lock:
+            self._turns.check("backward")
+            self._exec_group.backward(out_grads)
 
     def update(self) -> None:
         """Change the parameters along the gradients of the last backward."""
@@ -551,12 +549,16 @@ class Module(Parameters, BatchShapes, BaseModule):
             Join the devices' parts; else a list over devices for each output.
         """
         self._need("get_outputs", "binded", "params_initialized")
-        return self._exec_group.get_outputs(merge_multi_context)
+        with self._turns.lock:
+            self._turns.check("get_outputs")
+            return self._turns.own(self._exec_group.get_outputs(merge_multi_context))
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data, where bound with ``inputs_need_grad=True``."""
         self._need("get_input_grads", "binded", "params_initialized")
-        return self._exec_group.get_input_grads(merge_multi_context)
+        with self._turns.lock:
+            self._turns.check("get_input_grads")
+            return self._turns.own(self._exec_group.get_input_grads(merge_multi_context))
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Values of the state inputs."""
@@ -582,7 +584,9 @@ class Module(Parameters, BatchShapes, BaseModule):
         """
         self._need("update_metric", "binded", "params_initialized")
         try:
-            self._exec_group.update_metric(eval_metric, labels, pre_sliced)
+            with self._turns.lock:
+                self._turns.check("update_metric")
+                self._exec_group.update_metric(eval_metric, labels, pre_sliced)
         except Exception as error:
             refuse(error, Module.update_metric, self, eval_metric, labels, pre_sliced)
 

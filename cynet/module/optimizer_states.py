@@ -1,13 +1,42 @@
-"""Optimizer states as files."""
+"""A module's parameters and optimizer states as files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ..base.files import write_atomically
+from ..base.guard import guarded
+from ..io.checkpoint import save_checkpoint
+
+if TYPE_CHECKING:
+    from ..base.typing import FileName
 
 
-def write_states(path, updater):
-    """Write an updater's states."""
-    write_atomically(path, updater.chunks())
+@guarded
+class OptimizerStates:
+    """The part of Module that saves; it lives on Module's attributes."""
 
+    def save_checkpoint(
+        self,
+        prefix: FileName,
+        epoch: int,
+        save_optimizer_states: bool = False,
+        remove_amp_cast: bool = True,
+    ) -> None:
+        """Write symbol and parameters, and if asked for ``prefix-0001.states``."""
+        self._need("save_checkpoint", "params_initialized")
+        updater = self._updater_of_states("save_checkpoint") if save_optimizer_states else None
+        save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast, updater)
 
-def read_states(path, updater):
-    """Give an updater the states in a file."""
-    updater.load(path)
+    def _updater_of_states(self, purpose):
+        """What holds the optimizer's states."""
+        self._need(purpose, "optimizer_initialized")
+        return self._kvstore.updater if self._update_on_kvstore else self._updater
+
+    def save_optimizer_states(self, fname: FileName) -> None:
+        """Write the optimizer's states, such as momenta, to a file."""
+        write_atomically(fname, self._updater_of_states("save_optimizer_states").chunks())
+
+    def load_optimizer_states(self, fname: FileName) -> None:
+        """Read what ``save_optimizer_states`` wrote."""
+        self._updater_of_states("load_optimizer_states").load(fname)

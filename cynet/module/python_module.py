@@ -112,8 +112,12 @@ class PythonModule(BaseModule):
             return
         if pre_sliced:
             raise ArgumentError("PythonModule.update_metric: labels must not be sliced")
+        outputs = self.get_outputs()
+        if self._pad:
+            outputs = self._without_padding(outputs, self._pad)
+            labels = self._without_padding(labels, self._pad)
         eval_metric.update_dict(
-            dict(zip(self._label_names, labels)), dict(zip(self._output_names, self.get_outputs()))
+            dict(zip(self._label_names, labels)), dict(zip(self._output_names, outputs))
         )
 
     def bind(
@@ -190,6 +194,7 @@ class PythonLossModule(PythonModule):
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Keep scores, and labels when training."""
         self._scores = data_batch.data[0]
+        self._note_pad(data_batch)
         if self.for_training if is_train is None else is_train:
             if not getattr(data_batch, "label", None):
                 raise ArgumentError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 @guarded
 class SequentialModule(BaseModule):
     """A chain of modules.
+
+    Threads may share it as they may a :class:`Module`.
 
     Parameters
     ----------
@@ -221,38 +224,44 @@ class SequentialModule(BaseModule):
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Run the modules one after another."""
         self._need("forward", "binded", "params_initialized")
-        batch = DataBatch(
-            data_batch.data,
-            getattr(data_batch, "label", None),
-            getattr(data_batch, "pad", None),
-            getattr(data_batch, "index", None),
-            provide_data=getattr(data_batch, "provide_data", None),
-            provide_label=getattr(data_batch, "provide_label", None),
-        )
-        for module, following in zip(self._modules, [*self._modules[1:], None]):
-            module.forward(batch, is_train=is_train)
-            if following is not None:
-                outputs = module.get_outputs()
-                shapes = [
-                    DataDesc(name, array.shape)
-                    for name, array in zip(following.data_names, outputs)
-                ]
-                batch = DataBatch(
-                    outputs,
-                    batch.label,
-                    batch.pad,
-                    batch.index,
-                    provide_data=shapes,
-                    provide_label=batch.provide_label,
-                )
+        with self._turns.lock:
+            if self._turns.last != get_ident():
+                self._turns.take(lambda: None)  # each module leaves its outputs to other threads
+            batch = DataBatch(
+                data_batch.data,
+                getattr(data_batch, "label", None),
+                getattr(data_batch, "pad", None),
+                getattr(data_batch, "index", None),
+                provide_data=getattr(data_batch, "provide_data", None),
+                provide_label=getattr(data_batch, "provide_label", None),
+            )
+            for module, following in zip(self._modules, [*self._modules[1:], None]):
+                module.forward(batch, is_train=is_train)
+                module._note_pad(batch)
+                if following is not None:
+                    outputs = module.get_outputs()
+                    shapes = [
+                        DataDesc(name, array.shape)
+                        for name, array in zip(following.data_names, outputs)
+                    ]
+                    batch = DataBatch(
+                        outputs,
+                        batch.label,
+                        batch.pad,
+                        batch.index,
+                        provide_data=shapes,
+                        provide_label=batch.provide_label,
+                    )
 
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Run backward from the last module to the first."""
         self._need("backward", "binded", "params_initialized")
-        for module in reversed(self._modules):
-            module.backward(out_grads=out_grads)
-            if module is not self._modules[0]:
-                out_grads = module.get_input_grads()
+        with self._turns.lock:
+            self._turns.check("backward")
+            for module in reversed(self._modules):
+                module.backward(out_grads=out_grads)
+                if module is not self._modules[0]:
+                    out_grads = module.get_input_grads()
 
     def update(self) -> None:
         """Update all modules."""
@@ -263,14 +272,24 @@ class SequentialModule(BaseModule):
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last module."""
         self._need("get_outputs", "binded", "params_initialized")
-        return self._modules[-1].get_outputs(merge_multi_context)
+        with self._turns.lock:
+            self._turns.check("get_outputs")
+            return self._modules[-1].get_outputs(merge_multi_context)
+
+    def _without_padding(self, outputs, pad):
+        return self._modules[-1]._without_padding(outputs, pad)
+
+    def _joined_axes(self, outputs):
+        return self._modules[-1]._joined_axes(outputs)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the first module's data."""
         self._need("get_input_grads", "binded", "params_initialized")
         if not self.inputs_need_grad:
             raise ArgumentError("get_input_grads: the chain was bound with inputs_need_grad=False")
-        return self._modules[0].get_input_grads(merge_multi_context)
+        with self._turns.lock:
+            self._turns.check("get_input_grads")
+            return self._modules[0].get_input_grads(merge_multi_context)
 
     def _label_check(self, train_data):
         checks = [
@@ -291,9 +310,11 @@ class SequentialModule(BaseModule):
     ) -> None:
         """Let the modules that take labels update the metric."""
         self._need("update_metric", "binded", "params_initialized")
-        for module, meta in zip(self._modules, self._metas):
-            if meta.get(self.META_TAKE_LABELS, False):
-                module.update_metric(eval_metric, labels, pre_sliced)
+        with self._turns.lock:
+            self._turns.check("update_metric")
+            for module, meta in zip(self._modules, self._metas):
+                if meta.get(self.META_TAKE_LABELS, False):
+                    module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Monitor) -> None:
         """Let a Monitor watch all modules."""

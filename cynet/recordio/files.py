@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import (
@@ -28,7 +30,8 @@ class MXRecordIO:
     """Reads or writes a file of records, one after another.
 
     An object that went into another process (by fork) must be ``reset`` there before it is used;
-    one that was pickled is opened anew, and reads from the beginning.
+    one that was pickled is opened anew, and reads from the beginning. Threads may share it: each
+    record is read once, and written whole.
 
     Parameters
     ----------
@@ -75,17 +78,22 @@ class MXRecordIO:
         if self.writable:
             with naming("write", self.uri):
                 # Without a buffer, which a process after fork would write a second time.
-                self._file = open(self.uri, "wb", buffering=0)  # noqa: SIM115  # noqa: SIM115
+                self._file = open(self.uri, "wb", buffering=0)  # noqa: SIM115
         else:
             self._file = RecordFile(self.uri)
         self._at = 0
+        # A new one: who held the old one when this process was forked lives in the other process.
+        self._lock = threading.RLock()
         self.skipped = 0
         self.pid = os.getpid()
         self.is_open = True
 
     def close(self) -> None:
         """Close the file; what was written is whole then."""
-        if self.is_open:
+        if not self.is_open:
+            return
+        # in a process that was forked the lock may be held by a thread that is not there
+        with self._lock if self.pid == os.getpid() else nullcontext():
             self.is_open = False
             self.pid = None
             with naming("write", self.uri):
@@ -99,7 +107,7 @@ class MXRecordIO:
         if self.is_open and self.writable:
             raise StateError(f"{shown(self.uri)} is being written: it cannot be pickled")
         state = dict(self.__dict__)
-        for own in ("_file", "pid", "_at", "_index_file"):
+        for own in ("_file", "pid", "_at", "_lock", "_index_file"):
             state.pop(own, None)
         return state
 
@@ -128,7 +136,8 @@ class MXRecordIO:
     def reset(self) -> None:
         """Go to the beginning; a file that is written is emptied."""
         if self.is_open and not self.writable and self.pid == os.getpid():
-            self._at = 0
+            with self._lock:
+                self._at = 0
             return
         self.open()
 
@@ -145,7 +154,7 @@ class MXRecordIO:
         if not isinstance(buf, (bytes, bytearray, memoryview)):
             raise ArgumentTypeError(f"a record is bytes, got {type(buf).__name__}")
         chunks = framed(bytes(buf))
-        with naming("write", self.uri):
+        with self._lock, naming("write", self.uri):
             self._at += _write(self._file, b"".join(chunks))
 
     def read(self) -> bytes | None:
@@ -158,15 +167,16 @@ class MXRecordIO:
         """
         self._check_flag("r")
         self._check_pid()
-        while True:
-            try:
-                record, self._at = self._file.read(self._at)
-                return record
-            except FormatError:
-                if not self.skip_damaged:
-                    raise
-                self.skipped += 1
-                self._at = self._file.after_damage(self._at)
+        with self._lock:
+            while True:
+                try:
+                    record, self._at = self._file.read(self._at)
+                    return record
+                except FormatError:
+                    if not self.skip_damaged:
+                        raise
+                    self.skipped += 1
+                    self._at = self._file.after_damage(self._at)
 
 
 @guarded
@@ -229,7 +239,7 @@ class MXIndexedRecordIO(MXRecordIO):
         try:
             if self.writable:
                 with naming("write", self.idx_path):
-                    self._index_file = open(self.idx_path, "wb", buffering=0)  # noqa: SIM115  # noqa: SIM115
+                    self._index_file = open(self.idx_path, "wb", buffering=0)  # noqa: SIM115
             else:
                 self.idx = read_index(self.idx_path, self.key_type)
                 self.keys = list(self.idx)
@@ -250,7 +260,8 @@ class MXIndexedRecordIO(MXRecordIO):
         """Go to the record with this key; ``read`` gives it then."""
         self._check_flag("r")
         self._check_pid(allow_reset=True)
-        self._at = self._offset(idx)
+        with self._lock:
+            self._at = self._offset(idx)
 
     def tell(self) -> int:
         """The offset at which the next record is written."""
@@ -271,23 +282,26 @@ class MXIndexedRecordIO(MXRecordIO):
         """
         self._check_flag("r")
         self._check_pid(allow_reset=True)
-        offset = self._offset(idx)
-        record, self._at = self._file.read_at(offset)
+        record, behind = self._file.read_at(self._offset(idx))  # at once with other threads
+        with self._lock:
+            self._at = behind
         return record
 
     def write_idx(self, idx: Any, buf: bytes) -> None:
         """Append a record with this key."""
         self._check_flag("w")
         self._check_pid()
-        key, at = self.key_type(idx), self._at
+        key = self.key_type(idx)
         text = str(key)
         if "\t" in text or "\n" in text or "\r" in text:
             raise ArgumentError(f"a key has no tabs and ends of lines, got {shown(text)}")
-        self.write(buf)
-        with naming("write", self.idx_path):
-            _write(self._index_file, f"{text}\t{at}\n".encode())
-        self.idx[key] = at
-        self.keys.append(key)
+        with self._lock:
+            at = self._at
+            self.write(buf)
+            with naming("write", self.idx_path):
+                _write(self._index_file, f"{text}\t{at}\n".encode())
+            self.idx[key] = at
+            self.keys.append(key)
 
     def _offset(self, idx):
         try:

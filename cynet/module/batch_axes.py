@@ -1,0 +1,97 @@
+"""Where the examples of a batch stand in arrays, and how those that only fill it up are cut off."""
+
+import operator
+
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown
+from ..io import DataDesc
+from .slicing import _cut
+
+
+def checked_pad(pad, size):
+    """How many examples at the end of a batch of `size` only fill it up, as its `pad` says."""
+    try:
+        pad = operator.index(0 if pad is None else pad)
+    except TypeError:
+        raise ArgumentTypeError(f"pad of a batch must be an int, got {shown(pad)}") from None
+    if not 0 <= pad <= size:
+        raise ArgumentError(
+            f"the batch has pad={shown(pad)}: of its {size} examples 0 to {size} can be padding"
+        )
+    return pad
+
+
+def output_axes(symbol, inputs, size, order):
+    """Where the examples of each output are.
+
+    Shapes are inferred for a batch with one example more: what grows holds the examples.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    inputs : list of DataDesc
+        Data and labels.
+    size : int
+        Examples in a batch.
+    order : int
+        The batch axis of labels, in whose order an output has its rows that has joined several axes
+        to one, as metrics do it with labels.
+
+    Returns
+    -------
+    list of (int, int) or None
+        Of each output the axis, and 1 where examples are joined with axes before them, so that one
+        is ``axis[i::size]``; 0 where those of each stand side by side. None: it has none.
+    """
+    found = []
+    small = _shapes(symbol, inputs, size, size)
+    large = _shapes(symbol, inputs, size, size + 1)
+    for i, shape in enumerate(small):
+        grown = large[i] if large is not None else None
+        if grown is None or len(grown) != len(shape):  # a network for batches of this size alone
+            axes = [0] if shape and shape[0] and shape[0] % size == 0 else []
+        else:
+            axes = [k for k, (a, b) in enumerate(zip(shape, grown)) if a != b]
+        if not axes or shape[axes[0]] % size:
+            found.append(None)
+        else:
+            axis = axes[0]
+            found.append((axis, int(order > 0 and shape[axis] != size)))
+    return found
+
+
+def _shapes(symbol, inputs, size, wanted):
+    """Shapes of the outputs of a batch of `wanted` examples; None where there can be none."""
+    shapes = {}
+    for desc in inputs:
+        shape, axis = list(desc.shape), DataDesc.get_batch_axis(desc.layout)
+        if 0 <= axis < len(shape) and shape[axis] % size == 0:
+            shape[axis] = shape[axis] // size * wanted
+        shapes[desc.name] = tuple(shape)
+    try:
+        return symbol.infer_shape(**shapes)[1]
+    except CynetError:
+        return None
+
+
+def kept(array, place, size, begin, end):
+    """Examples `begin` to `end` of an array of `size` examples.
+
+    Parameters
+    ----------
+    array : NDArray or numpy.ndarray
+    place : (int, int) or None
+        As `output_axes` gives it; None leaves the array as it is.
+    """
+    if place is None or not 0 <= place[0] < len(array.shape):
+        return array
+    axis, within = place
+    length = array.shape[axis]
+    if length == 0 or length % size:  # cut already, or of no examples
+        return array
+    times = length // size
+    if within and times > 1:
+        shape = tuple(array.shape)
+        split = array.reshape((*shape[:axis], times, size, *shape[axis + 1 :]))
+        part = _cut(split, axis + 1, slice(begin, end))
+        return part.reshape((*shape[:axis], times * (end - begin), *shape[axis + 1 :]))
+    return _cut(array, axis, slice(begin * times, end * times))

@@ -1,0 +1,67 @@
+"""Turns: which thread ran a module last, so that none takes another's outputs for its own."""
+
+import threading
+
+from ..base.errors import StateError
+
+
+class Turns:
+    """The lock of a module, and whose outputs it holds.
+
+    A module has one set of outputs. A thread that has run `forward` and finds that another one has
+    done so since is told so, instead of getting the other's outputs.
+
+    Attributes
+    ----------
+    lock : threading.RLock
+        Held while a batch is computed and while outputs are copied.
+    last : int or None
+        The thread of the last forward.
+    shared : bool
+        Whether several threads have run the module; each gets copies of outputs then.
+    """
+
+    __slots__ = ("_own", "last", "lock", "shared")
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.last = None
+        self.shared = False
+        self._own = threading.local()
+
+    def __reduce__(self):
+        return Turns, ()  # a copy of a module is nobody's yet
+
+    def take(self, detach):
+        """The forward of a thread begins; the lock is held.
+
+        Parameters
+        ----------
+        detach : callable
+            Called when a second thread comes, while the first may still read the outputs: they
+            must not be written any more.
+        """
+        if self.last is not None and not self.shared:
+            detach()
+            self.shared = True
+        self.last = threading.get_ident()
+        self._own.ran = True
+
+    def own(self, arrays):
+        """Outputs for the thread that asks: copies where others run the module, too."""
+        if not self.shared:
+            return arrays
+        return [
+            [each.copy() for each in array] if isinstance(array, list) else array.copy()
+            for array in arrays
+        ]
+
+    def check(self, what):
+        """Refuse a thread whose forward was not the last one; the lock is held."""
+        if self.shared and self.last != threading.get_ident() and getattr(self._own, "ran", False):
+            raise StateError(
+                f"{what}: another thread has called forward since this one did, so the outputs are"
+                " its. Threads may share a module for predict, score and iter_predict; around"
+                " forward and what follows it they need one lock of yours, or a module each (bind"
+                " with shared_module shares the parameters)"
+            )
