@@ -47,9 +47,7 @@ def get_symbol(x: NDArray) -> Symbol:
         raise ArgumentTypeError(f"get_symbol takes an NDArray, got {shown(x)}")
     entry = entry_of(x)
     if entry is None:
-        raise GradientError(
-            "get_symbol: the array was not computed while autograd recorded"
-        )
+        raise GradientError("get_symbol: the array was not computed while autograd recorded")
     made, counts = {}, [0, 0]
 
     def variable():

@@ -21,6 +21,7 @@ _FLAGS = (
     f"-I{KERNELS}", f"-I{OWN}", "-lineinfo",
 )  # fmt: skip
 
+
 def find_nvcc():
     """The path of nvcc, or None.
 

@@ -67,9 +67,7 @@ class Engine:
         """Run the operator's function once more, when its variables are free."""
     def delete_operator(self, op: OperatorHandle) -> None:
         """Let the operator go once the runs pushed so far are done."""
-    def delete_variable(
-        self, var: Variable, on_delete: Callable[[], object] | None = None
-    ) -> None:
+    def delete_variable(self, var: Variable, on_delete: Callable[[], object] | None = None) -> None:
         """Let the variable go once everything pushed on it is done."""
     def wait_for_var(self, var: Variable) -> None:
         """Wait until everything pushed so far that writes `var` is done."""

@@ -1,7 +1,6 @@
 """A Symbol computed node by node by imperative calls: what autograd takes for a plan where it needs
 a gradient of a gradient."""
 
-
 from ..autograd._adjoint import alias_of
 from ..autograd._walk import gradients_to
 from ..base.dtype import name_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError, shown
@@ -29,7 +30,7 @@ class KVStore(KVStoreBase):
 
     A key is a str or an int, all of one store of the same kind. Methods take one key with its array
     (or a list of arrays, one a device), or lists of both. Everything is asynchronous: the calls
-    return at once, and reading an array that was pulled waits for it.
+    return at once, and reading an array that was pulled waits for it. Threads may share a store.
 
     Examples
     --------
@@ -49,6 +50,7 @@ class KVStore(KVStoreBase):
         self._key_type = None
         self._updater = None
         self._compress = None
+        self._lock = threading.RLock()
 
     # --- what it is ------------------------------------------------------------------------------
     @property
@@ -113,15 +115,16 @@ class KVStore(KVStoreBase):
             grouped.setdefault(each, []).extend(arrays)
         for each, arrays in grouped.items():
             self._check("push", each, arrays)
-        for each, arrays in grouped.items():
-            stored = self._values[each]
-            if self._compress is not None:
-                arrays = self._compress(each, arrays)
-            merged = self._sum(arrays, stored)
-            if self._updater is None:
-                merged.copyto(stored)
-            else:
-                self._updater(each, merged, stored)
+        with self._lock:
+            for each, arrays in grouped.items():
+                stored = self._values[each]
+                if self._compress is not None:
+                    arrays = self._compress(each, arrays)
+                merged = self._sum(arrays, stored)
+                if self._updater is None:
+                    merged.copyto(stored)
+                else:
+                    self._updater(each, merged, stored)
 
     def pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True
@@ -156,8 +159,9 @@ class KVStore(KVStoreBase):
         self, key: Keys, value: Values, out: Values | None = None, priority: int = 0
     ) -> None:
         """`push`, then `pull` into `out`, or into `value` itself without it."""
-        self.push(key, value, priority)
-        self.pull(key, value if out is None else out, priority)
+        with self._lock:
+            self.push(key, value, priority)
+            self.pull(key, value if out is None else out, priority)
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
         """`init`, then `pull` into `out`."""

@@ -7,14 +7,12 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from .. import optimizer as opt
-from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, warn_user
+from ..base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ..base.guard import PER_BATCH, guarded, refuse
 from ..context import cpu, read_context
 from ..engine.trace import Span
 from ..io import DataDesc
 from ..io.checkpoint import load_checkpoint, states_of
-from ..optimizer.clipping import clip_global_norm
-from ..optimizer.settings import check_real
 from ..symbol import Symbol
 from ..symbol.node import fixed_arguments, topological_order
 from .base_module import BaseModule
@@ -58,8 +56,8 @@ _UPDATE = Span("update", "training")
 class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
     """A Symbol with parameters.
 
-    Threads may share it for prediction: ``predict``, ``score`` and ``iter_predict``, also while one
-    of them trains. Around ``forward`` and what follows it they need a lock of their own.
+    Threads may share it for ``predict``, ``score`` and ``iter_predict``, also while one of them
+    trains; around ``forward`` and what follows it they need a lock of their own.
 
     Parameters
     ----------
@@ -190,19 +188,6 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
     def _take_optimizer(self, optimizer):
         """Use an optimizer that came with its states from a file."""
         self._optimizer = optimizer
-
-    def clip_gradients(self, max_norm: float) -> NDArray:
-        self._need("clip_gradients", "binded", "optimizer_initialized")
-        check_real("clip_gradients: max_norm", max_norm)
-        if not max_norm > 0:
-            raise ArgumentError(f"clip_gradients: max_norm must be above 0, got {shown(max_norm)}")
-        if len(self._context) > 1:
-            raise CynetError(
-                "clip_gradients: on several devices the gradients are summed up by update, so"
-                " their norm is not known before"
-            )
-        scale = self._optimizer.rescale_grad
-        return clip_global_norm(self._updates[1], max_norm / scale, False) * scale
 
     # --- names and shapes ---
 
@@ -496,9 +481,9 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
             self._exec_group.load(data_batch)
             update = self._updater.joined(*self._updates)
             self._exec_group.step(update)
+            self._params_dirty = True
             if update is None:  # an optimizer made of several operators
                 self.update()
-            self._params_dirty = True
 
     def _joins_steps(self, *methods):
         """Whether a step is better done in one go, and these methods are those of this class."""

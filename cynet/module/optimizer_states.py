@@ -1,20 +1,23 @@
-"""A module's parameters and optimizer states as files."""
+"""A module's optimizer: its states in files, gradients that are clipped for it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..base.errors import ArgumentError, CynetError, shown
 from ..base.files import write_atomically
 from ..base.guard import guarded
 from ..io.checkpoint import save_checkpoint
+from ..optimizer.clipping import clip_global_norm
+from ..optimizer.settings import check_real
 
 if TYPE_CHECKING:
-    from ..base.typing import FileName
+    from ..base.typing import FileName, NDArray
 
 
 @guarded
 class OptimizerStates:
-    """The part of Module that saves; it lives on Module's attributes."""
+    """The part of Module that saves states and clips; it lives on Module's attributes."""
 
     def save_checkpoint(
         self,
@@ -40,3 +43,16 @@ class OptimizerStates:
     def load_optimizer_states(self, fname: FileName) -> None:
         """Read what ``save_optimizer_states`` wrote."""
         self._updater_of_states("load_optimizer_states").load(fname)
+
+    def clip_gradients(self, max_norm: float) -> NDArray:
+        self._need("clip_gradients", "binded", "optimizer_initialized")
+        check_real("clip_gradients: max_norm", max_norm)
+        if not max_norm > 0:
+            raise ArgumentError(f"clip_gradients: max_norm must be above 0, got {shown(max_norm)}")
+        if len(self._context) > 1:
+            raise CynetError(
+                "clip_gradients: on several devices the gradients are summed up by update, so"
+                " their norm is not known before"
+            )
+        scale = self._optimizer.rescale_grad
+        return clip_global_norm(self._updates[1], max_norm / scale, False) * scale

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-
 @guarded
 class Monitor:
     """Collects a statistic of outputs, gradients and parameters, of executors or Blocks of Gluon.

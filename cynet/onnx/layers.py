@@ -51,9 +51,7 @@ def deconvolution(g, c):
     if data != c.inputs[0]:
         weight = g.transpose(weight, [0, n + 1, *range(1, n + 1)])
     kernel, stride, dilate = list(p.kernel), _pair(p.stride, n, 1), _pair(p.dilate, n, 1)
-    whole = [
-        (x - 1) * s + (k - 1) * d + 1 for x, s, k, d in zip(size, stride, kernel, dilate)
-    ]
+    whole = [(x - 1) * s + (k - 1) * d + 1 for x, s, k, d in zip(size, stride, kernel, dilate)]
     over = [a - b for a, b in zip(whole, out)]  # what padding takes away
     adj = [max(-o, 0) for o in over] if p.target_shape else _pair(p.adj, n, 0)
     total = [o + a for o, a in zip(over, adj)]

@@ -214,9 +214,7 @@ def test_examples_on_another_axis(rng, layout, form, steps):
     y = rng.integers(0, CLASSES, (ROWS, steps)).astype("float32")
     params = weights(rng)
     probs = predicted(params, x)
-    net = mx.sym.FullyConnected(
-        mx.sym.var("data"), num_hidden=CLASSES, flatten=False, name="fc"
-    )
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=CLASSES, flatten=False, name="fc")
     label = mx.sym.var("softmax_label")
     if form == "joined":
         net, label = mx.sym.reshape(net, (-1, CLASSES)), mx.sym.reshape(label, (-1,))
@@ -240,9 +238,7 @@ def test_examples_on_another_axis(rng, layout, form, steps):
             want = np.moveaxis(probs, 0, axis)
             if form == "joined":
                 parts = [probs[:SIZE], probs[SIZE:]]
-                want = np.concatenate(
-                    [np.moveaxis(p, 0, axis).reshape(-1, CLASSES) for p in parts]
-                )
+                want = np.concatenate([np.moveaxis(p, 0, axis).reshape(-1, CLASSES) for p in parts])
             np.testing.assert_allclose(module.predict(it).asnumpy(), want, rtol=1e-5)
 
 

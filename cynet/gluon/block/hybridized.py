@@ -236,6 +236,7 @@ class Hybridized:
 
     def _is_plain_forward(self):
         """Whether the Block, or one inside, has a `forward` of its own, which may do anything."""
+
         def own(block):
             defined_by = next(kind for kind in type(block).__mro__ if "forward" in vars(kind))
             return not vars(defined_by).get("_takes_symbols", False)

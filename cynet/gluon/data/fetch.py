@@ -1,6 +1,5 @@
 """Making one batch of a dataset, with errors that name the sample."""
 
-
 import numpy as np
 
 from ... import ndarray as nd

@@ -21,8 +21,8 @@ def by_line(instance, sizes, arrays, *others, **options):
     count = outer * inner
     lanes = 1 if inner > 1 and count >= 2048 else threads_of(n)
     arguments = "softmax", instance, *arrays, outer, n, inner, lanes, *others
-    return each(count, *arguments, **options) if lanes == 1 else lines(
-        count, n, *arguments, **options
+    return (
+        each(count, *arguments, **options) if lanes == 1 else lines(count, n, *arguments, **options)
     )
 
 

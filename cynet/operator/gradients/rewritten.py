@@ -156,8 +156,9 @@ def _pooling_v1(p, F, x, aux, training):
         return [F.Pooling(x[0], global_pool=True)]
     stride, (rows, columns) = p.window
     data = F.Pad(x[0], mode="constant", pad_width=(0, 0, 0, 0, rows, rows, columns, columns))
-    return [F.Pooling(data, kernel=p.kernel, stride=stride,
-                      pooling_convention=p.pooling_convention)]
+    return [
+        F.Pooling(data, kernel=p.kernel, stride=stride, pooling_convention=p.pooling_convention)
+    ]
 
 
 def _sorted_rows(F, data, axis, order):

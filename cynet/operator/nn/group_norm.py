@@ -61,9 +61,7 @@ class GroupNormProperty(OperatorProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         batch, *size = in_shapes[0]
-        return InstanceNormOperator(
-            batch, self.num_groups, prod(size) // self.num_groups, self.eps
-        )
+        return InstanceNormOperator(batch, self.num_groups, prod(size) // self.num_groups, self.eps)
 
 
 register_operator("GroupNorm", GroupNormProperty)
