@@ -45,4 +45,5 @@ from .creation import (
 )
 from .functions import __dir__, __getattr__
 from .ndarray import NDArray
+from .numpy_like import einsum, matmul
 from .serialization import load, load_frombuffer, save, save_tobuffer

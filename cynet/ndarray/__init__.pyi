@@ -49,6 +49,8 @@ from .creation import to_dlpack_for_write as to_dlpack_for_write
 from .creation import zeros as zeros
 from .creation import zeros_like as zeros_like
 from .ndarray import NDArray as NDArray
+from .numpy_like import einsum as einsum
+from .numpy_like import matmul as matmul
 from .serialization import load as load
 from .serialization import load_frombuffer as load_frombuffer
 from .serialization import save as save

@@ -20,6 +20,7 @@ from ..operator import OPERATORS, get_operator
 from . import _dlpack, _tape
 from ._call import invoke
 from ._indexing import NDArrayIndexing, from_host, recorded_reshape
+from .numpy_like import NumpyMethods
 
 # Operators that are methods of every array: the array is their first input.
 METHODS = (
@@ -102,7 +103,7 @@ METHODS = (
 )
 
 
-class NDArray(NDArrayIndexing):
+class NDArray(NumpyMethods, NDArrayIndexing):
     """An array on a device; its operations are run by the engine, asynchronously.
 
     Arrays are made by ``mx.nd.array``, ``zeros``, ``ones`` and the like, and by every operator.
@@ -511,3 +512,5 @@ for _name in METHODS:
     if _name in OPERATORS:
         setattr(NDArray, _name, _method(_name, get_operator(_name)))
 set_public_class(NDArray)
+# The slots just taken have no matrix product.
+NDArray.__matmul__, NDArray.__rmatmul__ = NumpyMethods.__matmul__, NumpyMethods.__rmatmul__

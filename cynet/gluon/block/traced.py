@@ -14,6 +14,7 @@ from ...base.errors import BoundsError, CynetError, shown
 from ...graph.infer import infer_shapes, infer_types
 from ...ndarray import NDArray
 from ...ndarray.functions import install_symbols
+from ...ndarray.numpy_like import NumpyMethods
 from ...operator._base import get_operator
 from ...operator.control_flow.subgraphs import row_of
 from ...operator.property import is_known, plain
@@ -137,7 +138,7 @@ def _as_traced(value):
     return active().constant(value) if isinstance(value, NDArray) else value
 
 
-class Traced(Symbol):
+class Traced(NumpyMethods, Symbol):
     """A symbol with the face of an NDArray."""
 
     __slots__ = ()
