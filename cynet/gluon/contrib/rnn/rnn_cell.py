@@ -107,8 +107,9 @@ class VariationalDropoutCell(ModifierCell):
         finally:
             self.base_cell._modified = True
         outputs = [self._dropped(F, "outputs", each) for each in outputs]
-        merge = merge_outputs or (merge_outputs is None and valid_length is not None)
-        return (merged(F, outputs, layout) if merge else outputs), states
+        if merge_outputs is not False:  # None too, as in MXNet, where no states are dropped
+            outputs = merged(F, outputs, layout)
+        return outputs, states
 
     def __repr__(self) -> str:
         rates = ", ".join(f"drop_{name}={rate}" for name, rate in self._rates.items())
