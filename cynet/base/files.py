@@ -121,34 +121,96 @@ def replacing(path, private=False):
     FileError
         Also the OSError of its kind; it names `path`.
     """
-    name = file_name(path)
-    with naming("write", name):
-        try:
-            old = os.stat(name)
-        except FileNotFoundError:
-            old = None
-        if old is not None and not stat.S_ISREG(old.st_mode):
-            with _special(name, old.st_mode) as file:
-                yield file
-            return
-        target = os.path.realpath(name)
-        folder = os.path.dirname(target)
-        _check_place(name, old, target, folder)
-        _remove_dead_parts(folder)
-        part, number = _new_part(folder, old, private)
-        try:
-            with os.fdopen(number, "wb") as file:
-                yield file
-                file.flush()
-                os.fsync(number)
-                if fcntl is None:
-                    file.close()
-                os.replace(part, target)  # still locked
-        except BaseException:
+    new = NewFile(path, private)
+    try:
+        with naming("write", new.name):
+            yield new.file
+        new.finish()
+        new.put()
+    except BaseException:
+        new.discard()
+        raise
+
+
+class NewFile:
+    """What `replacing` does, step by step: for a file that is written in many calls, and for
+    several files that belong together, of which none is put in its place before all are whole.
+
+    Parameters
+    ----------
+    path, private
+        See `replacing`.
+    buffering : int
+        Of the file, as ``open`` takes it.
+
+    Attributes
+    ----------
+    file : file object
+    name : str
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a.bin")
+    >>> new = NewFile(path)
+    >>> _ = new.file.write(b"abc")
+    >>> os.path.exists(path)
+    False
+    >>> new.finish()
+    >>> new.put()
+    >>> os.path.getsize(path)
+    3
+    """
+
+    def __init__(self, path, private=False, buffering=-1):
+        self.name = name = file_name(path)
+        self._part = None
+        with naming("write", name):
+            try:
+                old = os.stat(name)
+            except FileNotFoundError:
+                old = None
+            if old is not None and not stat.S_ISREG(old.st_mode):
+                self.file = os.fdopen(_special(name, old.st_mode), "wb", buffering)
+                return
+            self._target = os.path.realpath(name)
+            self._folder = os.path.dirname(self._target)
+            _check_place(name, old, self._target, self._folder)
+            _remove_dead_parts(self._folder)
+            self._part, number = _new_part(self._folder, old, private)
+            self.file = os.fdopen(number, "wb", buffering)
+
+    @property
+    def regular(self):
+        """Whether it is a file that takes another one's place, neither a pipe nor a device."""
+        return self._part is not None
+
+    def finish(self):
+        """Have the disk take all that was written; what may fail has happened then."""
+        with naming("write", self.name):
+            self.file.flush()
+            if self._part is not None:
+                os.fsync(self.file.fileno())
+
+    def put(self):
+        """Put the file in the place of the old one."""
+        with naming("write", self.name):
+            if self._part is None or fcntl is None:
+                self.file.close()
+            if self._part is not None:
+                os.replace(self._part, self._target)  # still locked
+                self._part = None
+                self.file.close()
+                _sync_folder(self._folder)
+
+    def discard(self):
+        """Leave the old file as it is."""
+        part, self._part = self._part, None
+        with suppress(OSError):
+            self.file.close()
+        if part is not None:
             with suppress(OSError):
                 os.unlink(part)
-            raise
-        _sync_folder(folder)
 
 
 def _why(number, reason, name):
@@ -168,8 +230,8 @@ def _check_place(name, old, target, folder):
         raise FileAccessError(*_why(errno.EACCES, "it may not be written", name))
 
 
-@contextmanager
 def _special(name, mode):
+    """A descriptor of what is no file: a pipe, a character device."""
     if stat.S_ISDIR(mode):
         raise FolderError(*_why(errno.EISDIR, "it is a folder", name))
     if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
@@ -183,8 +245,7 @@ def _special(name, mode):
             raise FileError(*reason) from None
         raise
     os.set_blocking(number, True)
-    with os.fdopen(number, "wb") as file:
-        yield file
+    return number
 
 
 # --- temporary files -----------------------------------------------------------------------------

@@ -26,6 +26,7 @@ _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+_LONGEST = 10_000  # characters of a name in a .npz file: it has two bytes for its length
 _FREE, _TIMES = 64 << 20, 200  # a compressed file may hold that much, or that many times its size
 
 
@@ -97,6 +98,8 @@ def _read_npz(file, name):
             for each in archive.infolist():
                 data = archive.read(each)
                 key = each.filename.removesuffix(".npy")
+                if key in values:
+                    raise FormatError(f"{name}: array {shown(key)} is there twice")
                 values[key] = _read_npy(data, f"{name}: array {shown(key)}")
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError) as error:
         if isinstance(error, FormatError):
@@ -127,6 +130,10 @@ def _array(value, key, name):
         raise FormatError(f"{name}: array {shown(key)} of dtype {value.dtype}: {error}") from None
 
 
+def _no_form(key, form):
+    return ArgumentError(f"save: the name {shown(key)} has no form in a .{form} file")
+
+
 def packed(form: str, arrays: Sequence[NDArray], names: Sequence[str], name: str) -> bytes:
     """The bytes of a file; arrays without names are called arr_0, arr_1, ... as NumPy does.
 
@@ -139,6 +146,9 @@ def packed(form: str, arrays: Sequence[NDArray], names: Sequence[str], name: str
     values: Mapping[str, Any] = {key: each.host_copy() for key, each in zip(names, arrays)}
     if form == "safetensors":
         library = optional("safetensors.numpy", f"save of {shown(name)}")
+        for key in values:
+            if key == "__metadata__":
+                raise _no_form(key, form)
         narrow = {key for key, value in values.items() if value.dtype == BFLOAT16}
         made: bytes = library.save(
             {key: v.view(np.uint16) if key in narrow else v for key, v in values.items()}
@@ -147,8 +157,9 @@ def packed(form: str, arrays: Sequence[NDArray], names: Sequence[str], name: str
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for key, value in values.items():
-            if not key or key.startswith("/") or "\\" in key:
-                raise ArgumentError(f"save: the name {shown(key)} has no form in a .npz file")
+            kept = zipfile.ZipInfo(f"{key}.npy").filename == f"{key}.npy"  # not cut off at a NUL
+            if not key or not kept or key.startswith("/") or "\\" in key or len(key) > _LONGEST:
+                raise _no_form(key, form)
             with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, value, allow_pickle=False)
     return file.getvalue()

@@ -72,6 +72,19 @@ class Buffer:
         self.at = at
 
 
+_SAVE_IT = "save the arrays there with safetensors, and load NAME.safetensors"
+_OTHERS = {  # how files begin that are taken for .params, and what they are
+    b"PK\3\4": f"a zip archive. If it is PyTorch's, {_SAVE_IT}; if NumPy's, call it NAME.npz",
+    b"\x80\2": f"a pickle, as PyTorch's files are: {_SAVE_IT}",
+    b"\x80\3": f"a pickle, as PyTorch's files are: {_SAVE_IT}",
+    b"\x80\4": f"a pickle: {_SAVE_IT}",
+    b"\x80\5": f"a pickle: {_SAVE_IT}",
+    b"\x89HDF": f"HDF5, as Keras writes it: {_SAVE_IT}",
+    b"\x93NUMPY": "an array of NumPy's: load it with numpy.load, save it as NAME.npz",
+    b"\x1f\x8b": "compressed by gzip: unpack it first",
+}
+
+
 class _Reader:
     """A position in a file or buffer of `size` bytes; what does not fit is a FormatError with file
     and offset, which counts from `start`."""
@@ -210,7 +223,9 @@ def _scan(reader):
     """The records and names of a file: all of it is checked before the first array is made."""
     magic = reader.number("Q", "the file's beginning")
     if magic != _FILE:
-        reader.fail(f"0x{_FILE:X}, with which a .params file begins", f"0x{magic:X}", 0)
+        begin = magic.to_bytes(8, "little")
+        other = next((f": {what}" for mark, what in _OTHERS.items() if begin.startswith(mark)), "")
+        reader.fail(f"0x{_FILE:X}, with which a .params file begins", f"0x{magic:X}{other}", 0)
     reader.number("Q", "the reserved field")
     count = reader.number("Q", "the number of arrays")
     if count > reader.left() // _LEAST_BYTES:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import sys
 import threading
-from contextlib import nullcontext
+import weakref
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import (
@@ -15,8 +18,9 @@ from ..base.errors import (
     StateError,
     shown,
 )
-from ..base.files import file_name, naming, opened
+from ..base.files import NewFile, file_name, naming, opened
 from ..base.guard import guarded
+from ..base.interrupts import interrupts_later
 from .framing import RecordFile, framed
 
 if TYPE_CHECKING:
@@ -25,13 +29,32 @@ if TYPE_CHECKING:
     from ..base.typing import FileName
 
 
+_open: weakref.WeakSet[MXRecordIO] = weakref.WeakSet()  # and others, which are closed
+
+
+@atexit.register
+def _close_all():
+    """Close what the program has left open; what an exception has ended is not whole."""
+    failed = getattr(sys, "last_value", None) is not None and not hasattr(sys, "ps1")
+    for each in list(_open):
+        if each.is_open and each.writable and failed:
+            each._discard()
+        each.close()
+
+
 @guarded
 class MXRecordIO:
     """Reads or writes a file of records, one after another.
 
-    An object that went into another process (by fork) must be ``reset`` there before it is used;
-    one that was pickled is opened anew, and reads from the beginning. Threads may share it: each
-    record is read once, and written whole.
+    What is written takes the place of an old file when it is closed, whole: until then the old one
+    stays as it is, and whatever ends the program before, or fails to be written, leaves it. As a
+    context, ``with MXRecordIO(...) as record:``, it is closed at the end, and an exception leaves
+    the old file. An object that nobody closes is closed when it goes, unless an exception has ended
+    the program.
+
+    Threads may share it: each record is read once, or written whole. An object that went into
+    another process (by fork) must be ``reset`` there before it is used; one that was pickled is
+    opened anew, and reads from the beginning.
 
     Parameters
     ----------
@@ -68,36 +91,75 @@ class MXRecordIO:
         self.skip_damaged = skip_damaged
         self.skipped = 0
         self.is_open = False
-        self._index_file = None  # of a subclass
+        self._new_files: list[NewFile] = []  # of a writer: the records, and a subclass's index
+        _open.add(self)
         self.open()
 
     def open(self) -> None:
-        """Open the file, at its beginning; one that is written is emptied."""
+        """Open the file, at its beginning; one that is being written begins anew."""
+        if self.is_open and self.writable:
+            self._discard()
         self.close()
         self.writable = self.flag == "w"
+        self._failed = False
         if self.writable:
-            with naming("write", self.uri):
-                # Without a buffer, which a process after fork would write a second time.
-                self._file = open(self.uri, "wb", buffering=0)  # noqa: SIM115
+            # Without a buffer, which a process after fork would write a second time.
+            self._new_files = [NewFile(self.uri, buffering=0)]
         else:
             self._file = RecordFile(self.uri)
         self._at = 0
+        self.skipped = 0
         # A new one: who held the old one when this process was forked lives in the other process.
         self._lock = threading.RLock()
-        self.skipped = 0
         self.pid = os.getpid()
         self.is_open = True
 
     def close(self) -> None:
-        """Close the file; what was written is whole then."""
+        """Close the file; what was written is whole then, and in its place.
+
+        Where a write has failed the old file stays.
+        """
         if not self.is_open:
             return
         # in a process that was forked the lock may be held by a thread that is not there
         with self._lock if self.pid == os.getpid() else nullcontext():
-            self.is_open = False
-            self.pid = None
-            with naming("write", self.uri):
+            if not self.writable:
+                self.is_open, self.pid = False, None
                 self._file.close()
+            elif self._failed or self.pid != os.getpid():
+                self._discard()
+            else:
+                try:
+                    for each in self._new_files:
+                        each.finish()
+                    with interrupts_later():
+                        self._put()
+                finally:
+                    self._discard()
+
+    def _put(self):
+        """Put new files in their places, all of which are whole."""
+        for each in self._new_files:
+            each.put()
+
+    def _discard(self):
+        """End writing; what is in no place yet is gone, if this process has begun it."""
+        files, self._new_files = self._new_files, []
+        own = self.pid == os.getpid()
+        self.is_open, self.pid = False, None
+        for each in files:
+            if own:
+                each.discard()
+            else:  # a fork of the process that writes it
+                each.file.close()
+
+    def __enter__(self) -> MXRecordIO:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is not None and self.is_open and self.writable:
+            self._discard()
+        self.close()
 
     def __del__(self):
         if getattr(self, "is_open", False):
@@ -107,13 +169,14 @@ class MXRecordIO:
         if self.is_open and self.writable:
             raise StateError(f"{shown(self.uri)} is being written: it cannot be pickled")
         state = dict(self.__dict__)
-        for own in ("_file", "pid", "_at", "_lock", "_index_file"):
+        for own in ("_file", "pid", "_at", "_new_files", "_lock"):
             state.pop(own, None)
         return state
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        self._index_file = None
+        self._new_files = []
+        _open.add(self)
         was_open, self.is_open = self.is_open, False
         if was_open:
             self.open()
@@ -134,7 +197,7 @@ class MXRecordIO:
             raise StateError(f"{shown(self.uri)} is open with flag {self.flag!r}: it only {does}")
 
     def reset(self) -> None:
-        """Go to the beginning; a file that is written is emptied."""
+        """Go to the beginning; a file that is being written begins anew."""
         if self.is_open and not self.writable and self.pid == os.getpid():
             with self._lock:
                 self._at = 0
@@ -153,9 +216,20 @@ class MXRecordIO:
         self._check_pid()
         if not isinstance(buf, (bytes, bytearray, memoryview)):
             raise ArgumentTypeError(f"a record is bytes, got {type(buf).__name__}")
-        chunks = framed(bytes(buf))
-        with self._lock, naming("write", self.uri):
-            self._at += _write(self._file, b"".join(chunks))
+        content = b"".join(framed(bytes(buf)))
+        with self._lock:
+            self._write(0, content)
+            self._at += len(content)
+
+    def _write(self, which, content):
+        """Write all of some bytes to one of the new files."""
+        new = self._new_files[which]
+        done, self._failed = self._failed, True  # also what Ctrl-C leaves is a part of a record
+        with naming("write", new.name):
+            rest = memoryview(content)
+            while rest:
+                rest = rest[new.file.write(rest) :]
+        self._failed = done
 
     def read(self) -> bytes | None:
         """The next record; None at the end.
@@ -182,6 +256,9 @@ class MXRecordIO:
 @guarded
 class MXIndexedRecordIO(MXRecordIO):
     """Reads or writes a file of records and an index: a line with key and offset for each.
+
+    Both files are put in their places when both are whole; in between there is no index, never one
+    of other records.
 
     Parameters
     ----------
@@ -238,23 +315,23 @@ class MXIndexedRecordIO(MXRecordIO):
         self.idx, self.keys = {}, []
         try:
             if self.writable:
-                with naming("write", self.idx_path):
-                    self._index_file = open(self.idx_path, "wb", buffering=0)  # noqa: SIM115
+                self._new_files.append(NewFile(self.idx_path, buffering=0))
             else:
                 self.idx = read_index(self.idx_path, self.key_type)
                 self.keys = list(self.idx)
         except BaseException:
+            if self.writable:
+                self._discard()
             self.close()
             raise
 
-    def close(self) -> None:
-        file, self._index_file = self._index_file, None
-        try:
-            if file is not None:
-                with naming("write", self.idx_path):
-                    file.close()
-        finally:
-            super().close()
+    def _put(self):
+        records, index = self._new_files
+        if index.regular:
+            with suppress(FileNotFoundError), naming("write", self.idx_path):
+                os.unlink(self.idx_path)
+        records.put()
+        index.put()
 
     def seek(self, idx: Any) -> None:
         """Go to the record with this key; ``read`` gives it then."""
@@ -298,8 +375,7 @@ class MXIndexedRecordIO(MXRecordIO):
         with self._lock:
             at = self._at
             self.write(buf)
-            with naming("write", self.idx_path):
-                _write(self._index_file, f"{text}\t{at}\n".encode())
+            self._write(1, f"{text}\t{at}\n".encode())
             self.idx[key] = at
             self.keys.append(key)
 
@@ -310,14 +386,6 @@ class MXIndexedRecordIO(MXRecordIO):
             raise NotFoundError(
                 f"{shown(self.idx_path)} has no key {shown(idx)}, but {len(self.idx)} others"
             ) from None
-
-
-def _write(file, data):
-    """Write all of `data`, and say how much it is."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[file.write(rest) :]
-    return len(data)
 
 
 def read_index(path, key_type=int):

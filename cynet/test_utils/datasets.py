@@ -8,6 +8,7 @@ import io
 import logging
 import os
 import pickle
+import tempfile
 import urllib.parse
 import zlib
 from pathlib import Path
@@ -333,11 +334,17 @@ def get_zip_data(data_dir: FileName, url: str, data_origin_name: str) -> None:
     import zipfile  # here, because it is hardly ever needed
 
     path = download(url, data_origin_name, data_dir)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            archive.extractall(data_dir)
-    except zipfile.BadZipFile as error:
-        raise FormatError(f"{path}: {error}") from None
+    with tempfile.TemporaryDirectory(dir=data_dir) as made:  # whole, before it takes its places
+        try:
+            with zipfile.ZipFile(path) as archive:
+                archive.extractall(made)
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise FormatError(f"{path}: {error}") from None
+        for folder, _, names in os.walk(made):
+            place = os.path.join(data_dir, os.path.relpath(folder, made))
+            os.makedirs(place, exist_ok=True)
+            for name in names:
+                os.replace(os.path.join(folder, name), os.path.join(place, name))
 
 
 @guarded

@@ -10,6 +10,7 @@ Pickles of PyTorch (.pt, .pth) are not read; save them there as safetensors or w
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..ndarray import NDArray
 
+_ENDINGS = (".params", ".npz", ".safetensors")
 _IGNORED = (".num_batches_tracked",)
 
 
@@ -78,6 +80,16 @@ def to_torch(network: str, params: Mapping[str, NDArray]) -> dict[str, NDArray]:
     return {theirs: params[ours] for ours, theirs in names.items()}
 
 
+def check_ending(name: str) -> None:
+    """Refuse the name of a file whose ending says of no format that it is to be written in."""
+    ending = os.path.splitext(name)[1].lower()
+    if ending not in _ENDINGS:
+        raise ArgumentError(
+            f"{name}: the ending says what is written, {', '.join(_ENDINGS)}; {shown(ending)} is"
+            " none of them"
+        )
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The program; its exit status."""
     parser = argparse.ArgumentParser(
@@ -94,6 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if bool(args.network) != bool(args.origin or args.goal) or (args.origin and args.goal):
         parser.error("--network goes with either --from torch or --to torch")
     try:
+        check_ending(args.target)
         found = nd.load(args.source)
         if args.network and not isinstance(found, dict):
             raise ArgumentError(f"{args.source}: the arrays have no names")
@@ -102,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         elif args.goal:
             found = to_torch(args.network, found)
         nd.save(args.target, found)
-    except CynetError as error:
+    except (CynetError, ImportError) as error:
         print(f"convert: {error}", file=sys.stderr)
         return 1
     print(f"{args.target}: {len(found)} arrays")

@@ -5,7 +5,8 @@
 
 The first writes PREFIX.lst (or PREFIX_train.lst and PREFIX_val.lst) and, with --recursive, the
 names of the classes to PREFIX_synset.txt; the second PREFIX.rec and PREFIX.idx of every list whose
-name begins with PREFIX.
+name begins with PREFIX. Old files stay until the new ones are whole: also where nothing can be
+read, or Ctrl-C ends the program.
 """
 
 import argparse
@@ -13,20 +14,25 @@ import glob
 import itertools
 import os
 import random
+import signal
 import sys
+import time
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 
 from tqdm import tqdm
 
-from ..base.errors import CynetError
-from ..base.files import read_file, write_atomically
-from ..base.opencv import resized, short_size
+from ..base.errors import ArgumentError, CynetError, FormatError, shown
+from ..base.files import naming, read_file, write_atomically
+from ..base.opencv import cv, resized, short_size
 from ..image.codec import decoded, encoded
 from ..image.source import read_list
 from ..recordio import IRHeader, MXIndexedRecordIO, pack
 
 _AHEAD = 64  # images for each process
+_TELL = 10.0  # seconds between two lines of progress
+_INTERRUPTED = 130  # the exit status of a program that Ctrl-C has ended
 
 
 # --- lists ----------------------------------------------------------------------------------------
@@ -57,6 +63,9 @@ def write_lists(options):
     """The list files of a folder: whole or in chunks, each in a part to train, test, validate; and
     the names of its classes."""
     images = found_images(options.root, options.recursive, options.exts)
+    if not images:
+        below = "in it and its folders" if options.recursive else "in it; --recursive looks deeper"
+        raise FormatError(f"{shown(options.root)} has no {', '.join(options.exts)} {below}")
     if options.recursive:
         names = classes_of(images)
         for label, name in enumerate(names):
@@ -110,7 +119,8 @@ def _made(entries, options):
     if options.num_thread <= 1:
         yield from (packed(*entry, options) for entry in entries)
         return
-    with ProcessPoolExecutor(options.num_thread) as pool:
+    pool = ProcessPoolExecutor(options.num_thread, initializer=_leave_interrupts)
+    try:
         begun, entries = deque(), iter(entries)
         for entry in itertools.islice(entries, _AHEAD * options.num_thread):
             begun.append(pool.submit(packed, *entry, options))
@@ -118,28 +128,75 @@ def _made(entries, options):
             yield begun.popleft().result()
             for entry in itertools.islice(entries, 1):
                 begun.append(pool.submit(packed, *entry, options))
+    except BrokenProcessPool:
+        raise CynetError("a process that packs images has died; is there memory for it?") from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _leave_interrupts():
+    """Ctrl-C is for the program, which ends its processes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _told(made, name, count):
+    """What is made, with a bar on a terminal and now and then a line elsewhere."""
+    if sys.stderr.isatty():
+        yield from tqdm(made, name, count, unit=" images")
+        return
+    last = time.monotonic()
+    for done, each in enumerate(made):
+        now = time.monotonic()
+        if now - last >= _TELL:
+            print(f"{name}: {done} of {count} images", file=sys.stderr, flush=True)
+            last = now
+        yield each
+
+
+def read_entries(path):
+    """[(number, label, path of the image)] of a list file."""
+    entries = [(number, label, file) for number, (label, file) in read_list(path).items()]
+    if not entries:
+        raise FormatError(f"{shown(path)} names no image")
+    return entries
 
 
 def write_records(path, options):
-    """The records and the index of a list file; how many images could not be read."""
-    name = os.path.splitext(path)[0]
-    entries = [(number, label, file) for number, (label, file) in read_list(path).items()]
+    """The records and the index of a list file; how many images could not be read.
+
+    Raises
+    ------
+    FormatError
+        None of them could be read.
+    """
+    name, entries = os.path.splitext(path)[0], read_entries(path)
     failed = 0
-    record = MXIndexedRecordIO(f"{name}.idx", f"{name}.rec", "w")
-    try:
-        hidden = None if sys.stderr.isatty() else True
-        made = tqdm(_made(entries, options), name, len(entries), disable=hidden, unit=" images")
-        for number, content, error in made:
+    with MXIndexedRecordIO(f"{name}.idx", f"{name}.rec", "w") as record:
+        for number, content, error in _told(_made(entries, options), name, len(entries)):
             if error is None:
                 record.write_idx(number, content)
             else:
                 failed += 1
                 print(f"left out: {error}", file=sys.stderr)
-    finally:
-        record.close()
+        if failed == len(entries):
+            raise FormatError(
+                f"{name}.rec is not written: none of the {failed} images of {shown(path)} below"
+                f" {shown(options.root)} can be read"
+            )
     left_out = f", {failed} left out" if failed else ""
     print(f"{name}.rec: {len(entries) - failed} images{left_out}")
     return failed
+
+
+def check(options):
+    """See that there is what the program needs, before it begins."""
+    with naming("read", options.root):
+        os.listdir(options.root)
+    for what, value in (("chunks", options.chunks), ("num-thread", options.num_thread)):
+        if value < 1:
+            raise ArgumentError(f"--{what} is 1 or more, got {value}")
+    if not options.list and not options.pass_through:
+        cv()
 
 
 def parser():
@@ -173,6 +230,7 @@ def main(arguments=None):
     """Run the program; its exit status."""
     options = parser().parse_args(arguments)
     try:
+        check(options)
         if options.list:
             print(f"{write_lists(options)} images")
             return 0
@@ -181,10 +239,15 @@ def main(arguments=None):
         if not lists:
             print(f"error: there is no {options.prefix}*.lst; --list writes one", file=sys.stderr)
             return 1
+        for path in lists:  # all of them, before the first is packed
+            read_entries(path)
         return 1 if sum(write_records(path, options) for path in lists) else 0
-    except (CynetError, OSError) as error:
+    except (CynetError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("interrupted: the files are as they were", file=sys.stderr)
+        return _INTERRUPTED
 
 
 if __name__ == "__main__":

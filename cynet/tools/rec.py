@@ -2,7 +2,9 @@
 
 python -m cynet.tools.rec FILE.rec                how many records, how large, of which kinds
 python -m cynet.tools.rec FILE.rec --list 5       offset, id, label, kind, size of 5 (0: of all)
-python -m cynet.tools.rec FILE.rec --check        decodes every image; exit status 1 at damage
+python -m cynet.tools.rec FILE.rec --check        decodes every image, and compares with the list
+                                                  FILE.lst, if it is there, or --list LIST, and with
+                                                  FILE.idx; exit status 1 at damage or differences
 python -m cynet.tools.rec FILE.rec --index        writes FILE.idx again
 python -m cynet.tools.rec FILE.rec --extract DIR  writes images as files
 """
@@ -13,9 +15,14 @@ import os
 import sys
 from collections import Counter
 
-from ..base.errors import CynetError
-from ..base.files import write_atomically
+import numpy as np
+
+from ..base.errors import CynetError, FormatError, listed, shown
+from ..base.files import naming, write_atomically
+from ..base.opencv import cv
 from ..image.codec import decoded_rgb
+from ..image.source import read_list
+from ..recordio.files import read_index
 from ..recordio.framing import RecordFile
 from ..recordio.packing import unpack
 
@@ -61,15 +68,66 @@ def _list(file, most, damaged, out):
         print(text, file=out)
 
 
-def _check(file, damaged, out):
-    count = 0
-    for offset, _, content in _images(file, damaged):
+def _check(file, path, wanted, damaged, out):
+    """Decode all images; compare with a list, and with the index beside the file."""
+    name = os.path.splitext(path)[0]
+    if wanted is None and os.path.exists(f"{name}.lst"):
+        wanted = f"{name}.lst"
+    entries = None if wanted is None else read_list(wanted)
+    count, found = 0, {}
+    for offset, header, content in _images(file, damaged):
+        found[offset] = header
         try:
             decoded_rgb(content, name=f"the record at offset {offset}")
             count += 1
         except CynetError as error:
             damaged.append(error)
     print(f"{count} images are right", file=out)
+    if not found:
+        damaged.append(FormatError(f"{shown(path)} has no image"))
+    if entries is not None:
+        damaged += _unlike_list(found, entries, wanted)
+    if os.path.exists(f"{name}.idx"):
+        damaged += _unlike_index(found, f"{name}.idx")
+
+
+def _unlike_list(found, entries, name):
+    """Errors that tell what records have that a list has not, and the other way round."""
+    numbers = Counter(header.id for header in found.values())
+    several = [number for number, times in numbers.items() if times > 1]
+    labels = [
+        header.id
+        for header in found.values()
+        if header.id in entries and not _same_label(header.label, entries[header.id][0])
+    ]
+    for what, which in (
+        ("are no records of", [number for number in entries if number not in numbers]),
+        ("are records that are not in the list, of", numbers.keys() - entries.keys()),
+        ("are several records each, of", several),
+        ("have other labels than in the list, of", labels),
+    ):
+        which = sorted(which)
+        if which:
+            few = listed(which[:10])
+            yield FormatError(f"{name}: there {what} {len(which)} images: numbers {few}")
+
+
+def _same_label(label, wanted):
+    """Whether a record has the labels of a line, or, packed without --pack-label, its first."""
+    label = np.atleast_1d(np.asarray(label, np.float32))
+    return np.array_equal(label, wanted) or np.array_equal(label, wanted[:1])
+
+
+def _unlike_index(found, name):
+    """Errors that tell what an index has that records have not, and the other way round."""
+    offsets = set(read_index(name, str).values())
+    for what, which in (
+        ("offsets without a record", offsets - found.keys()),
+        ("records that are not in it", found.keys() - offsets),
+    ):
+        if which:
+            few = listed(sorted(which)[:10])
+            yield FormatError(f"{name}: {len(which)} {what}: at {few}")
 
 
 def _index(file, path, damaged, out):
@@ -79,12 +137,15 @@ def _index(file, path, damaged, out):
         taken.add(key)
         lines.append(f"{key}\t{offset}\n".encode())
     name = os.path.splitext(path)[0] + ".idx"
+    if not lines:
+        raise FormatError(f"{name} is not written: {shown(path)} has no record")
     write_atomically(name, lines)
     print(f"{name}: {len(lines)} keys", file=out)
 
 
 def _extract(file, folder, damaged, out):
-    os.makedirs(folder, exist_ok=True)
+    with naming("make the folder", folder):
+        os.makedirs(folder, exist_ok=True)
     count = 0
     for count, (_, header, content) in enumerate(_images(file, damaged), 1):
         name = f"{count - 1:08d}_{header.id}.{_kind(content)}"
@@ -100,27 +161,37 @@ def main(arguments=None, out=None):
     )  # fmt: skip
     parser.add_argument("file")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--list", type=int, metavar="N")
+    parser.add_argument("--list", metavar="N", help="with --check the name of a list file")
     what.add_argument("--check", action="store_true")
     what.add_argument("--index", action="store_true")
     what.add_argument("--extract", metavar="DIR")
     options = parser.parse_args(arguments)
+    if options.list is not None and not options.check:
+        if options.index or options.extract:
+            parser.error("--list goes with --check, or alone")
+        if not options.list.isdecimal():
+            parser.error(f"--list: a number of records, or with --check a file: {options.list}")
     out = out or sys.stdout
     damaged = []
     try:
         file = RecordFile(options.file)
-        if options.list is not None:
-            _list(file, options.list, damaged, out)
-        elif options.check:
-            _check(file, damaged, out)
+        if options.check:
+            cv()
+        if options.check:
+            _check(file, options.file, options.list, damaged, out)
+        elif options.list is not None:
+            _list(file, int(options.list), damaged, out)
         elif options.index:
             _index(file, options.file, damaged, out)
         elif options.extract:
             _extract(file, options.extract, damaged, out)
         else:
             _summary(file, damaged, out)
-    except (CynetError, OSError) as error:
+    except (CynetError, OSError, ImportError) as error:
         damaged.append(error)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
     for error in damaged:
         print(f"error: {error}", file=sys.stderr)
     return 1 if damaged else 0

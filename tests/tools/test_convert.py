@@ -1,6 +1,8 @@
 """Parameters between files, and between the zoo and torchvision (make_torch_zoo.py)."""
 
 import json
+import pickle
+import re
 import subprocess
 import sys
 import zlib
@@ -82,3 +84,28 @@ def test_command_line(tmp_path):
     assert run(one, two, "--network", "alexnet").returncode == 2
     assert "no such file" in run(tmp_path / "none.npz", one).stderr.lower()
     assert "--from" in run("--help").stdout
+
+
+def test_endings_and_what_files_begin_with(tmp_path, capsys):
+    source = tmp_path / "x.params"
+    mx.nd.save(source, {"w": mx.nd.ones(2)})
+    for name in ("x.h5", "x.pt", "x.onnx", "x", "params", "x.params.bak"):
+        assert convert.main([str(source), str(tmp_path / name)]) == 1
+        said = capsys.readouterr().err
+        assert ".params, .npz, .safetensors" in said and name in said
+    assert [each.name for each in tmp_path.iterdir()] == ["x.params"]
+    assert convert.main([str(source), str(tmp_path / "y.NPZ")]) == 0
+    for begin, said in (
+        (b"PK\x03\x04", "PyTorch.*safetensors.*NumPy's, call it NAME.npz"),
+        (pickle.dumps({"w": [1.0]}, 2), "a pickle, as PyTorch's files are.*safetensors"),
+        (pickle.dumps({"w": [1.0]}), "a pickle"),
+        (b"\x89HDF\r\n\x1a\n", "HDF5, as Keras"),
+        (b"\x93NUMPY\x01\x00", "numpy.load"),
+        (b"\x1f\x8b\x08\0\0\0\0\0", "compressed by gzip"),
+    ):
+        (tmp_path / "net.pt").write_bytes(begin + b"\0" * 40)
+        assert convert.main([str(tmp_path / "net.pt"), str(source)]) == 1
+        assert re.search(said, capsys.readouterr().err)
+        with pytest.raises(mx.errors.FormatError, match=said):
+            mx.nd.load(tmp_path / "net.pt")
+    assert mx.nd.load(source)["w"].shape == (2,)

@@ -99,6 +99,7 @@ def test_looking_at_records(folder, capsys):  # noqa: F811
     index = (folder / "images.idx").read_bytes()
     (folder / "images.idx").unlink()
     assert told(path, "--index")[0] == 0 and (folder / "images.idx").read_bytes() == index
+    (folder / "images.lst").unlink()
     assert told(path, "--check") == (0, "7 images are right\n")
     assert told(path, "--extract", folder / "out")[0] == 0
     assert np.array_equal(mx.image.imread(folder / "out" / "00000002_2.png").asnumpy(), picture(2))
@@ -106,7 +107,7 @@ def test_looking_at_records(folder, capsys):  # noqa: F811
     path.write_bytes(content.replace(b"\x89PNG", b"none", 1)[:-40])
     assert told(path, "--check") == (1, "5 images are right\n")
     errors = capsys.readouterr().err.splitlines()
-    assert len(errors) == 2 and all("offset" in line for line in errors)
+    assert len(errors) == 3 and all("offset" in line for line in errors)
     assert told(folder / "none.rec")[0] == 1
 
 
@@ -121,3 +122,128 @@ def test_as_programs(folder):  # noqa: F811
         capture_output=True, text=True, timeout=100,
     )  # fmt: skip
     assert done.returncode == 0 and "--train-ratio" in done.stdout
+
+
+# --- what is there stays --------------------------------------------------------------------------
+def made(classes):
+    """Lists and records of the folders; what a file has before something goes wrong."""
+    prefix, root = str(classes / "out"), str(classes / "classes")
+    assert im2rec.main([prefix, root, "--list", "--recursive", "--no-shuffle"]) == 0
+    assert im2rec.main([prefix, root]) == 0
+    return prefix, root
+
+
+def contents(classes):
+    return {each.name: each.read_bytes() for each in classes.glob("out*")}
+
+
+def test_nothing_is_replaced_by_nothing(classes, capsys, monkeypatch):
+    """A wrong root, lists that are none, no OpenCV, no image that can be read, no processes."""
+    prefix, root = made(classes)
+    before = contents(classes)
+    wrong, empty = str(classes / "wrong"), classes / "empty"
+    empty.mkdir()
+    for arguments, said in (
+        ([prefix, wrong], "cannot read .*wrong': no such file"),
+        ([prefix, wrong, "--list", "--recursive"], "cannot read .*wrong': no such file"),
+        ([prefix, root + "/a/z.png"], "cannot read"),
+        ([prefix, str(empty)], "none of the 4 images of .*out.lst' below .*empty' can be read"),
+        ([prefix, str(empty), "--list", "--recursive"], "empty' has no .jpeg, .jpg, .png in it a"),
+        ([prefix, root, "--list"], "--recursive looks deeper"),
+        ([prefix, root, "--num-thread", "0"], "--num-thread is 1 or more"),
+        ([prefix, root, "--list", "--recursive", "--chunks", "0"], "--chunks is 1 or more"),
+    ):
+        assert im2rec.main(arguments) == 1
+        assert re.search(said, capsys.readouterr().err), said
+        assert contents(classes) == before
+
+    def missing():
+        raise mx.errors.MissingModuleError("no cv2")
+
+    monkeypatch.setattr(im2rec, "cv", missing)
+    assert im2rec.main([prefix, root]) == 1 and "no cv2" in capsys.readouterr().err
+    assert contents(classes) == before
+    assert im2rec.main([prefix, root, "--pass-through"]) == 0
+    monkeypatch.undo()
+    for lines in ("", "no list\n", "0\t1.0\n"):
+        (classes / "out.lst").write_text(lines)
+        before = contents(classes)
+        assert im2rec.main([prefix, root]) == 1 and "out.lst" in capsys.readouterr().err
+        assert contents(classes) == before
+
+
+def test_no_list_is_packed_before_all_can_be_read(classes, capsys):
+    prefix, root = made(classes)
+    (classes / "out_b.lst").write_text("no list\n")
+    before = contents(classes)
+    assert im2rec.main([prefix, root]) == 1 and "out_b.lst" in capsys.readouterr().err
+    assert contents(classes) == before
+
+
+INTERRUPTED = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+from cynet.tools import im2rec
+write, count = im2rec.MXIndexedRecordIO.write_idx, 0
+def counted(*args):
+    global count
+    count += 1
+    if count == 3:
+        os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+    return write(*args)
+im2rec.MXIndexedRecordIO.write_idx = counted
+sys.exit(im2rec.main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize(("how", "processes"), [("SIGINT", "2"), ("SIGKILL", "1")])
+def test_a_program_that_is_ended(classes, how, processes):
+    prefix, root = made(classes)
+    before = contents(classes)
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, how, prefix, root, "--num-thread", processes],
+        capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert contents(classes) == before
+    if how == "SIGINT":
+        assert done.returncode == 130 and "Traceback" not in done.stderr
+        assert "interrupted: the files are as they were" in done.stderr
+
+
+def test_progress_where_there_is_no_terminal(classes, capsys, monkeypatch):
+    monkeypatch.setattr(im2rec, "_TELL", 0.0)
+    made(classes)
+    assert "out: 3 of 4 images" in capsys.readouterr().err
+
+
+def test_checking_against_a_list(classes, capsys):
+    prefix, _ = made(classes)
+    path, lines = prefix + ".rec", (classes / "out.lst").read_text().splitlines(keepends=True)
+    capsys.readouterr()
+    assert told(path, "--check")[0] == 0
+    assert told(path, "--check", "--list", prefix + ".lst")[0] == 0
+    other = classes / "other.lst"
+    for text, said in (
+        ("".join(lines) + "9\t0\tx.png\n", r"no records of 1 images: numbers 9"),
+        ("".join(lines[1:]), r"records that are not in the list, of 1 images: numbers 0"),
+        ("".join(lines).replace("1.000000", "7"), r"other labels than in the list, of 1 images: n"),
+    ):
+        other.write_text(text)
+        assert told(path, "--check", "--list", other)[0] == 1
+        assert re.search(said, capsys.readouterr().err)
+        (classes / "out.lst").write_text(text)
+        assert told(path, "--check")[0] == 1
+        capsys.readouterr()
+    (classes / "out.lst").unlink()
+    (classes / "out.idx").write_text("0\t0\n1\t8\n")
+    assert told(path, "--check")[0] == 1
+    said = capsys.readouterr().err
+    assert "1 offsets without a record: at 8" in said and "3 records that are not in it" in said
+    (classes / "empty.rec").write_bytes(b"")
+    (classes / "empty.idx").write_text("0\t0\n")
+    assert told(classes / "empty.rec", "--check")[0] == 1
+    assert told(classes / "empty.rec", "--index")[0] == 1
+    assert (classes / "empty.idx").read_text() == "0\t0\n"
+    for wrong in (["--list", "x"], ["--list", "3", "--index"]):
+        with pytest.raises(SystemExit):
+            told(path, *wrong)

@@ -4,12 +4,9 @@ A block of memory is a file without a name (memfd): it is gone as soon as no pro
 the processes ended.
 """
 
-import contextlib
 import mmap
 import os
 import pickle
-import signal
-import threading
 from multiprocessing import reduction
 from multiprocessing.reduction import ForkingPickler
 
@@ -17,6 +14,7 @@ import numpy as np
 
 from ... import ndarray as nd
 from ...base.dtype import BFLOAT16
+from ...base.interrupts import interrupts_later
 from ...ndarray import NDArray
 from .batchify import host_array
 
@@ -40,25 +38,6 @@ class _Array:
 
     def __reduce__(self):
         return _Array, (self.offset, self.shape, self.dtype)
-
-
-@contextlib.contextmanager
-def interrupts_later():
-    """SIGINT is handled when the block has ended: what a handler raises while Python runs the hooks
-    around a fork, those of logging for one, is ignored; a file that was just received would stay
-    open."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-    waiting = []
-    signal.signal(signal.SIGINT, lambda *given: waiting.append(given))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    if waiting:
-        handler(*waiting[0])
 
 
 def packed(batch):

@@ -17,13 +17,14 @@ from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 
 from ...base.errors import CynetError, in_loop, shown, told
+from ...base.interrupts import interrupts_later
 from ...base.thread_pool import ThreadPool
 from ..errors import StateError
 from .batchify import default_batchify_fn, numpy_batchify
 from .failures import received_error, sent_error
 from .fetch import fetch
 from .seeding import seed_process, seeded_thread
-from .transport import interrupts_later, loaded, packed, receive, send, unpacked
+from .transport import loaded, packed, receive, send, unpacked
 
 _LOOK_FOR_PARENT = 2.0  # seconds between two looks whether the parent lives
 _PATIENCE = 2.0  # seconds that a worker is given to end by itself
