@@ -80,6 +80,7 @@ class AdamW(Optimizer):
     """
 
     kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "correct_bias": FLAG}
+    _takes_lists = False
 
     def __init__(
         self,

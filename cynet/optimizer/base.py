@@ -9,6 +9,7 @@ from ..base.dtype import is_narrow, name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, dress, shown, warn_user
 from ..base.guard import guarded
 from ..base.kinds import FLAG, count, number
+from ..base.overrides import overridden
 from ..registry import Registry
 from .settings import check_real, check_settings
 
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from ..base.typing import Class, LRScheduler, NDArray, State, Symbol
 
 OPTIMIZERS = Registry("optimizer", ignore_case=True)
+
+# What a step of several weights in one call leaves out, and calls where a user has defined it.
+STEPS = (
+    "update", "update_multi_precision", "_update_count", "_get_lr", "_get_lrs", "_get_wd",
+    "_get_wds", "_set_current_context",
+)  # fmt: skip
 
 
 @guarded
@@ -80,6 +87,13 @@ class Optimizer:
         Keep a float32 copy of float16 and bfloat16 weights and update that.
     param_dict : dict, optional
         Objects with ``lr_mult`` and ``wd_mult`` for indices.
+
+    Attributes
+    ----------
+    aggregate_num : int
+        How many weights of one dtype a subclass's ``update_multi_precision`` gets in one call, as
+        tuples and a list of states; 0 gives it one weight, no tuples. What cynet computes itself
+        is the same in any case.
     """
 
     kept = {  # in files; a subclass adds its own
@@ -88,9 +102,13 @@ class Optimizer:
     }  # fmt: skip
 
     _decayed = ("_weight", "_gamma")  # ends of the names of weights that decay
+    aggregate_num = 0
+    _takes_lists = True  # whether `update` is given what an Updater hands over in one call
+    _of_user: frozenset[str] = frozenset()  # those of STEPS that a user has defined for the class
 
     def __new__(cls, *args, **kwargs):
         check_settings(cls, args, kwargs)
+        cls._of_user = overridden(cls, STEPS)
         return super().__new__(cls)
 
     def __init__(
@@ -158,6 +176,15 @@ class Optimizer:
         self, index: Any, weight: NDArray, grad: NDArray, state: State
     ) -> None:
         """``update``, through the float32 copy where there is one."""
+        if not isinstance(index, (list, tuple)):
+            self._update_one(index, weight, grad, state)
+        elif self._takes_lists and not self.multi_precision:
+            self.update(index, weight, grad, state)
+        else:
+            for each in zip(index, weight, grad, state):
+                self._update_one(*each)
+
+    def _update_one(self, index, weight, grad, state):
         if self.multi_precision and is_narrow(weight.dtype):
             master, inner = state
             self.update(index, master, grad.astype("float32"), inner)
@@ -174,8 +201,26 @@ class Optimizer:
     ) -> None:
         """One step of several weights; subclasses may join them in one call."""
         update = self.update_multi_precision
-        for index, weight, grad, state in zip(indices, weights, grads, states):
-            update(index, weight, grad, state)
+        if self.has_own("_set_current_context") and weights:
+            self._set_current_context(weights[0].context.device_id)
+        most = self.aggregate_num
+        if most <= 0:
+            for index, weight, grad, state in zip(indices, weights, grads, states):
+                update(index, weight, grad, state)
+            return
+        for places in _groups(weights, most):
+            update(
+                *(tuple([each[i] for i in places]) for each in (indices, weights, grads)),
+                [states[i] for i in places],
+            )
+
+    def has_own(self, *names: str) -> bool:
+        """Whether a user has defined one of these steps, for the class or this object.
+
+        >>> create("sgd").has_own("update", "_get_lr")
+        False
+        """
+        return not self._of_user.isdisjoint(names) or not vars(self).keys().isdisjoint(names)
 
     def joined_update(self, indices, weights, grads, states):
         """A step of several weights as one function, counted and ready to be pushed.
@@ -249,7 +294,7 @@ class Optimizer:
         return table.get(name, 1.0) if name is not None else 1.0
 
     def _get_lr(self, index):
-        return self.learning_rate * self._mult(index, self.lr_mult, "lr_mult")
+        return self._get_lrs([index])[0]
 
     def _get_lrs(self, indices):
         lr = self.learning_rate
@@ -258,12 +303,13 @@ class Optimizer:
         return [lr * self._mult(index, self.lr_mult, "lr_mult") for index in indices]
 
     def _get_wd(self, index):
-        return self.wd * self._mult(index, self.wd_mult, "wd_mult")
+        return self._get_wds([index])[0]
 
     def _get_wds(self, indices):
-        if self.wd == 0:
+        wd = self.wd
+        if wd == 0:
             return [0.0] * len(indices)
-        return [self._get_wd(index) for index in indices]
+        return [wd * self._mult(index, self.wd_mult, "wd_mult") for index in indices]
 
     def _step(self, index):
         """Count an update of `index`; its (learning rate, weight decay, number of updates)."""
@@ -283,6 +329,16 @@ class Optimizer:
         return grad
 
 
+def _groups(weights, most):
+    """Places of weights of one dtype, `most` of them in a group at the most."""
+    of_dtype = {}
+    for i, weight in enumerate(weights):
+        of_dtype.setdefault(weight.dtype, []).append(i)
+    for places in of_dtype.values():
+        for start in range(0, len(places), most):
+            yield places[start : start + most]
+
+
 def zeros_like(weight: NDArray) -> NDArray:
     """A zero array of the weight's shape, dtype and context, as a state."""
     return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype)
@@ -294,6 +350,7 @@ class Test(Optimizer):
     """Adds the rescaled gradient to the weight; for tests."""
 
     __test__ = False  # no test class, whatever pytest thinks of the name
+    _takes_lists = False
 
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight)

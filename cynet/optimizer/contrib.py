@@ -40,6 +40,7 @@ class GroupAdaGrad(Optimizer):
     """
 
     kept = {"float_stable_eps": number()}
+    _takes_lists = False
 
     def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -29,6 +29,8 @@ class FusedOptimizer(Optimizer):
 
     _rule_name, _n_states = None, 0
 
+    _takes_lists = False
+    _asks_for_lists = False  # of learning rates, and counts a list of indices, as MXNet's SGD
     _keeps_masters = False  # the rule has a form with float32 copies of narrow weights
     _joined = None  # tuple of indices to the JoinedUpdate of their arrays
 
@@ -58,7 +60,19 @@ class FusedOptimizer(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         """Change one weight; push the step and return."""
-        self._update_joined([index], [weight], [grad], [state], False)
+        if isinstance(index, (list, tuple)):
+            self._update_joined(list(index), list(weight), list(grad), list(state), False)
+        else:
+            self._update_joined([index], [weight], [grad], [state], False)
+
+    def update_multi_precision(
+        self, index: Any, weight: NDArray, grad: NDArray, state: State
+    ) -> None:
+        if isinstance(index, (list, tuple)) and not self.has_own("update") and self._joins(weight):
+            arrays = list(weight), list(grad), list(state)
+            self._update_joined(list(index), *arrays, self.multi_precision)
+        else:
+            super().update_multi_precision(index, weight, grad, state)
 
     def update_all(
         self,
@@ -68,7 +82,7 @@ class FusedOptimizer(Optimizer):
         states: Sequence[State],
     ) -> None:
         """Change several weights; push one function for all of them and return."""
-        if not self._joins(weights):
+        if self._steps_are_own() or not self._joins(weights):
             super().update_all(indices, weights, grads, states)
         else:
             arrays = list(weights), list(grads), list(states)
@@ -76,15 +90,22 @@ class FusedOptimizer(Optimizer):
 
     def joined_update(self, indices, weights, grads, states):
         """The function that `update_all` would push, and its arguments."""
-        own = type(self).update_all is FusedOptimizer.update_all
-        if not (own and indices and self._joins(weights)):
+        plain = type(self).update_all is FusedOptimizer.update_all and not self._steps_are_own()
+        if not (plain and indices and self._joins(weights)):
             return None
         arrays = list(weights), list(grads), list(states)
         return self._prepare(list(indices), *arrays, self.multi_precision)
 
+    def _steps_are_own(self):
+        """Whether a user has defined one of the methods that a joined step leaves out."""
+        mine = self.__dict__  # eight look-ups cost less than a set of them
+        return (
+            bool(self._of_user) or "update" in mine or "update_multi_precision" in mine
+            or "_update_count" in mine or "_get_lr" in mine or "_get_lrs" in mine
+            or "_get_wd" in mine or "_get_wds" in mine or "_set_current_context" in mine
+        )  # fmt: skip
+
     def _joins(self, weights):
-        if type(self).update is not FusedOptimizer.update:  # a subclass has a step of its own
-            return False
         return self._keeps_masters or not (
             self.multi_precision and any(is_narrow(weight.dtype) for weight in weights)
         )
@@ -97,7 +118,11 @@ class FusedOptimizer(Optimizer):
     def _prepare(self, indices, weights, grads, states, multi_precision):
         """Count a step; the JoinedUpdate of these arrays and the arguments of its call. With
         `multi_precision` states of narrow weights are what `create_state_multi_precision` gave."""
-        self._update_count(indices)
+        own = self._steps_are_own()
+        if own and not self._asks_for_lists and len(indices) == 1:
+            self._update_count(indices[0])
+        else:
+            self._update_count(indices)
         if self._joined is None:
             self._joined = {}
         key = tuple(indices)
@@ -108,9 +133,22 @@ class FusedOptimizer(Optimizer):
             joined = JoinedUpdate(rule, weights, grads, states, multi_precision)
             self._joined[key] = joined
         counts = [self._index_update_count[index] for index in indices]
-        rates = self._get_lrs(indices)
+        if own:
+            rates, decays = self._rates_of(indices)
+        else:
+            rates, decays = self._get_lrs(indices), self._get_wds(indices)
         if type(self)._rate is not FusedOptimizer._rate:
             rates = [self._rate(lr, count) for lr, count in zip(rates, counts)]
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
         numbers = self._all_numbers(counts)
-        return joined, (rates, self._get_wds(indices), self.rescale_grad, clip, numbers)
+        return joined, (rates, decays, self.rescale_grad, clip, numbers)
+
+    def _rates_of(self, indices):
+        """Learning rates and weight decays by the methods that a user's subclass defines."""
+        found = []
+        for one, several in (("_get_lr", "_get_lrs"), ("_get_wd", "_get_wds")):
+            if self._asks_for_lists and (self.has_own(several) or not self.has_own(one)):
+                found.append(getattr(self, several)(indices))
+            else:
+                found.append([getattr(self, one)(index) for index in indices])
+        return found

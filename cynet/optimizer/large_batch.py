@@ -63,6 +63,7 @@ class LAMB(Optimizer):
         "upper_bound": _BOUND,
         "bias_correction": FLAG,
     }
+    _takes_lists, aggregate_num = False, 45
 
     def __init__(
         self,
@@ -140,6 +141,7 @@ class LARS(Optimizer):
         "rate_step": count(),
     }
     _decayed = ("_weight",)
+    _takes_lists, aggregate_num = False, 4
 
     def __init__(
         self,
@@ -225,6 +227,7 @@ class LBSGD(Optimizer):
         "init_updates": count(),
         "num_epochs": count(),
     }
+    _takes_lists = False
 
     def __init__(
         self,

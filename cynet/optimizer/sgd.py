@@ -34,7 +34,7 @@ class SGD(FusedOptimizer):
 
     kept = {"momentum": number(), "lazy_update": FLAG}
 
-    _keeps_masters = True
+    _keeps_masters, _asks_for_lists, aggregate_num = True, True, 4
 
     def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -134,6 +134,8 @@ class SGLD(Optimizer):
         See :class:`Optimizer`.
     """
 
+    _takes_lists = False
+
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         lr, wd, _ = self._step(index)
         grad = self._gradient(grad) + wd * weight
@@ -158,6 +160,7 @@ class DCASGD(Optimizer):
     """
 
     kept = {"momentum": number(), "lamda": number()}
+    _takes_lists = False
 
     def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -38,6 +38,11 @@ class Updater:
         self.states = {}
         self.states_synced = {}
 
+    @property
+    def aggregate_updates(self) -> bool:
+        """Whether overridden updates get several weights in one call."""
+        return self.optimizer.aggregate_num > 0
+
     def __call__(
         self, index: Any, grad: NDArray | Sequence[NDArray], weight: NDArray | Sequence[NDArray]
     ) -> None:

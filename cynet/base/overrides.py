@@ -1,0 +1,35 @@
+"""Which methods of an object are the user's: of a subclass, set on the object or put into a class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_HERE = __name__.partition(".")[0]
+
+
+def is_ours(function: Any) -> bool:
+    """Whether a method is one of cynet's own.
+
+    >>> import cynet as mx
+    >>> is_ours(mx.optimizer.SGD.update), is_ours(lambda: 1)
+    (True, False)
+    """
+    if isinstance(function, property):
+        function = function.fget
+    function = getattr(function, "__func__", function)
+    # functools.wraps copies __module__, but no globals: those tell where the code is
+    place = getattr(function, "__globals__", None)
+    name = getattr(function, "__module__", None) if place is None else place.get("__name__")
+    return isinstance(name, str) and name.partition(".")[0] == _HERE
+
+
+def overridden(kind: type, names: Any) -> frozenset[str]:
+    """Those of the methods `names` that users have defined, in a subclass or in a class of cynet.
+
+    >>> import cynet as mx
+    >>> class Mine(mx.optimizer.SGD):
+    ...     def update(self, index, weight, grad, state): pass
+    >>> sorted(overridden(Mine, ("update", "create_state")))
+    ['update']
+    """
+    return frozenset(name for name in names if not is_ours(getattr(kind, name, is_ours)))
