@@ -146,24 +146,33 @@ class Initializer:
         if not isinstance(desc, str):
             raise ArgumentTypeError(f"an initializer takes the parameter's name, got {shown(desc)}")
         if not isinstance(desc, InitDesc):
-            desc = InitDesc(desc)
+            self._legacy_init(desc, arr)
+            return
         if desc.global_init is None:
             desc.global_init = self
         chosen = desc.attrs.get("__init__", "")
         if chosen:
             create(chosen)._init_weight(desc, arr)
-            self._report(desc, chosen, arr)
-            return
+            self._verbose_print(desc, chosen, arr)
+        else:
+            self._init_by_name(desc, arr)
+
+    def _legacy_init(self, name, arr):
+        """Fill an array by the end of a name that is a plain str."""
+        self._init_by_name(InitDesc(name, global_init=self), arr)
+
+    def _init_by_name(self, desc, arr):
         for ending, method in _BY_ENDING:
             if desc.endswith(ending):
                 getattr(self, method)(desc, arr)
-                self._report(desc, ending, arr)
+                self._verbose_print(desc, ending, arr)
                 return
         self._init_default(desc, arr)
 
-    def _report(self, desc, what, arr):
+    def _verbose_print(self, desc, init, arr):
+        """Log what an array was filled by, where `set_verbosity` asked for it."""
         if self._verbose:
-            logging.info("Initialized %s as %s: %s", desc, what, self._print_func(arr))
+            logging.info("Initialized %s as %s: %s", desc, init, self._print_func(arr))
 
     def _init_weight(self, name, arr):
         raise UndefinedError(f"{type(self).__name__} defines no _init_weight")

@@ -9,7 +9,6 @@ from ..base.errors import FormatError
 from ..base.guard import guarded
 from ..io.training_file import as_array, read_training, restore_random, write_training
 from .block.files import check_names
-from .parameter.parameter_dict import whole_array
 
 if TYPE_CHECKING:
     from ..base.typing import FileName
@@ -61,7 +60,7 @@ def save_training(
         trainer._prepare()
         arrays[_TRAINER] = as_array(b"".join(trainer._chunks()))
     for key, each in net._collect_params_with_prefix().items():
-        arrays[_PARAM + key] = whole_array(each)
+        arrays[_PARAM + key] = each._reduce()
     write_training(path, _FORM, meta, arrays, "save_training: extra")
 
 

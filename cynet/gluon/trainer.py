@@ -16,6 +16,7 @@ from ..engine.trace import Span
 from .errors import MismatchError, StaleGradientError
 from .parameter import Parameter, ParameterDict
 from .parameter.parameter_dict import brief_list
+from .tracing import count_of_changes
 from .utils import clip_global_norm
 
 if TYPE_CHECKING:
@@ -107,12 +108,18 @@ class Trainer:
         self._init_optimizer(optimizer, optimizer_params)
         self._scale = self._optimizer.rescale_grad
         self._updaters = [opt.get_updater(self._optimizer) for _ in self._contexts]
-        self._kvstore = None
-        self._update_on_kvstore = None
-        self._kv_initialized = False
-        self._params_to_init = list(self._params)
+        self._skips_stale = False  # whether this step passes over gradients of earlier ones
+        self._looked_at, self._plain = -1, False  # whether no Parameter has methods of a user
+        self._reset_kvstore()
 
     _amp_loss_scaler = None  # set by amp.init_trainer
+
+    def _reset_kvstore(self):
+        """Have the next step decide again whether a KVStore is used."""
+        self._kvstore = self._update_on_kvstore = None
+        self._own_store = False  # whether the KVStore is one of the user's
+        self._kv_initialized = False
+        self._params_to_init = list(self._params)
 
     def _apply(self, groups):
         """Set what groups of parameters have in common."""
@@ -177,7 +184,7 @@ class Trainer:
         if isinstance(kvstore, str):
             kvstore = kvs.create(kvstore)
         own = kvstore is not None and not isinstance(kvstore, kvs.KVStore)
-        if kvstore is None or not (several or own):
+        if kvstore is None or not (several or own or _is_special(kvstore)):
             if on_kvstore and not several and kvstore is None:
                 raise ArgumentError("Trainer: update_on_kvstore=True needs a kvstore")
             self._kvstore = self._update_on_kvstore = None
@@ -185,21 +192,25 @@ class Trainer:
             self._kvstore = kvstore
             if self._compression is not None:
                 self._kvstore.set_gradient_compression(self._compression)
-            if own and on_kvstore:
-                raise ArgumentError(
-                    f"Trainer: {type(self._kvstore).__name__} is a store of your own, which sums"
-                    " gradients; update_on_kvstore=True goes with those of cynet"
-                )
+            capable = not own or bool(kvstore.is_capable(kvs.KVStoreBase.OPTIMIZER))
             if on_kvstore is None:
-                on_kvstore = not own and self._clip is None
+                on_kvstore = capable and self._clip is None
             on_kvstore = bool(on_kvstore)
+            if on_kvstore and not capable:
+                raise ArgumentError(
+                    f"Trainer: {type(kvstore).__name__} is a store of your own that sums gradients"
+                    " (is_capable('optimizer') is False); it needs update_on_kvstore=False"
+                )
             if on_kvstore and self._clip is not None:
                 raise ArgumentError(
                     "Trainer: clip_global_norm needs update_on_kvstore=False on several contexts"
                 )
             self._update_on_kvstore = on_kvstore
-            if self._update_on_kvstore:
-                self._kvstore._set_updater(self._updaters[0])
+            if on_kvstore and own:
+                kvstore.set_optimizer(self._optimizer)
+            elif on_kvstore:
+                kvstore._set_updater(self._updaters[0])
+        self._own_store = own
         self._params_to_init = list(self._params)
         self._kv_initialized = True
 
@@ -263,11 +274,15 @@ class Trainer:
         check_flag("Trainer.step", "ignore_stale_grad", ignore_stale_grad)
         check_flag("Trainer.step", "zero_grad", zero_grad)
         with _UPDATE:
-            self._set_rescale(batch_size)
+            self._check_and_rescale_grad(self._scale_of(batch_size))
             self._prepare()
             if self._kvstore is not None or len(self._contexts) > 1:
                 self._check_fresh(ignore_stale_grad)
-                self._sum_gradients(ignore_stale_grad)
+            self._skips_stale = ignore_stale_grad
+            try:
+                self._allreduce_grads()
+            finally:
+                self._skips_stale = False
             self._update(ignore_stale_grad)
             if zero_grad:
                 for each in self._params:
@@ -282,8 +297,7 @@ class Trainer:
                 "allreduce_grads: the KVStore updates the weights; make the Trainer with"
                 " update_on_kvstore=False"
             )
-        if self._kvstore is not None or len(self._contexts) > 1:
-            self._sum_gradients()
+        self._allreduce_grads()
 
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
         """Update all weights by gradients that `allreduce_grads` has summed."""
@@ -294,12 +308,16 @@ class Trainer:
                 "update: the KVStore updates the weights; make the Trainer with"
                 " update_on_kvstore=False"
             )
-        self._set_rescale(batch_size)
+        self._check_and_rescale_grad(self._scale_of(batch_size))
         self._update(ignore_stale_grad)
 
-    def _set_rescale(self, batch_size):
+    def _check_and_rescale_grad(self, scale):
+        """Have gradients multiplied by `scale` in this step."""
+        self._optimizer.rescale_grad = scale
+
+    def _scale_of(self, batch_size):
         try:
-            self._optimizer.rescale_grad = self._scale / batch_size
+            return self._scale / batch_size
         except ZeroDivisionError as error:
             raise dress(error, "Trainer: the batch size must not be 0") from None
         except (TypeError, OverflowError):
@@ -316,24 +334,30 @@ class Trainer:
                     if not array._fresh_grad:
                         raise StaleGradientError(_STALE.format(each.name, array.context))
 
-    def _sum_gradients(self, skip_stale=False):
+    def _allreduce_grads(self):
+        """Sum the gradients over contexts, or have the KVStore do so: a subclass may sum them over
+        machines, too."""
+        if self._kvstore is None and len(self._contexts) < 2:
+            return
         for i, (name, each) in enumerate(zip(self._names, self._params)):
             if each._grad_req == "null":
                 continue
             grads = each.list_grad()
-            if skip_stale and not all(array._fresh_grad for array in each.list_data()):
+            if self._skips_stale and not all(array._fresh_grad for array in each.list_data()):
                 continue
             if self._kvstore is None:
                 total = nd.add_n(*[g.as_in_context(grads[0].context) for g in grads])
                 for grad in grads:
                     grad[:] = total
                 continue
-            if self._update_on_kvstore:
+            if self._update_on_kvstore and self._own_store:
+                self._kvstore.pushpull(name, grads, out=each.list_data(), priority=-i)
+            elif self._update_on_kvstore:
                 self._kvstore.push(name, grads, priority=-i)
             else:
                 self._kvstore.pushpull(name, grads, grads, priority=-i)
 
-    def _update(self, ignore_stale_grad):
+    def _update(self, ignore_stale_grad=False):
         scaler = self._amp_loss_scaler
         if scaler is not None and scaler.has_overflow(self._params):
             for each in self._params:
@@ -345,7 +369,8 @@ class Trainer:
             for i, (name, each) in enumerate(zip(self._names, self._params)):
                 if each._grad_req != "null":
                     arrays = each.list_data()
-                    self._kvstore.pull(name, arrays, priority=-i)
+                    if not self._own_store:  # which has handed weights out already
+                        self._kvstore.pull(name, arrays, priority=-i)
                     for array in arrays:
                         array._fresh_grad = False
             return
@@ -355,8 +380,12 @@ class Trainer:
             if any(each._grad_req == "null" for each in params):
                 pairs = [(n, p) for n, p in zip(names, params) if p._grad_req != "null"]
                 names, params = [n for n, _ in pairs], [p for _, p in pairs]
+            plain = self._params_are_plain()
             try:
-                weights = [each._data[k] for each in params]
+                if plain:
+                    weights = [each._data[k] for each in params]
+                else:
+                    weights = [each.list_data()[k] for each in params]
             except TypeError:  # one has no data
                 for each in params:
                     each.list_data()
@@ -370,15 +399,25 @@ class Trainer:
                 kept = [i for i, each in enumerate(fresh) if each]
                 names = [names[i] for i in kept]
                 params, weights = [params[i] for i in kept], [weights[i] for i in kept]
-            if several:
+            if several and not self._optimizer.has_own("_set_current_context"):
                 self._optimizer._set_current_context(k)
-            grads = [each._grad[k] for each in params]
+            if plain:
+                grads = [each._grad[k] for each in params]
+            else:
+                grads = [each.list_grad()[k] for each in params]
             if self._clip is not None and grads:
                 most = self._clip / self._optimizer.rescale_grad
                 clip_global_norm(grads, most, check_isfinite=False)
             updater(names, grads, weights)
             for weight in weights:
                 weight._fresh_grad = False
+
+    def _params_are_plain(self):
+        """Whether no Parameter has a way of its own, a user's, to give its arrays."""
+        if self._looked_at != count_of_changes():
+            self._looked_at = count_of_changes()
+            self._plain = all(each.is_plain() for each in self._params)
+        return self._plain
 
     # --- files ------------------------------------------------------------------------------------
     def save_states(self, fname: FileName) -> None:
@@ -388,10 +427,18 @@ class Trainer:
         that no prefix matters.
         """
         self._prepare()
+        if self._update_on_kvstore and self._own_store:
+            self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
+            return
         write_atomically(fname, self._chunks())
 
     def _chunks(self):
         """What `save_states` writes."""
+        if self._update_on_kvstore and self._own_store:
+            raise MismatchError(
+                f"Trainer: {type(self._kvstore).__name__} keeps the optimizer's states itself;"
+                " save_states and load_states ask it for them"
+            )
         return self._updaters[0].chunks(dump_optimizer=True)
 
     def load_states(self, fname: FileName) -> None:
@@ -404,6 +451,10 @@ class Trainer:
         MismatchError
             An AssertionError: the states are of other parameters.
         """
+        self._prepare()
+        if self._update_on_kvstore and self._own_store:
+            self._kvstore.load_optimizer_states(fname)
+            return
         loaded = opt.get_updater(self._optimizer)
         loaded.load(fname)
         self._take_over(loaded, fname)
@@ -424,6 +475,12 @@ class Trainer:
             updater.optimizer = loaded.optimizer
         self._optimizer = first.optimizer
         self._optimizer.param_dict = dict(zip(self._names, self._params))
+
+
+def _is_special(kvstore):
+    """Whether a KVStore does something that one context needs, too: one with a user's methods."""
+    kind = type(kvstore)
+    return kind is not kvs.KVStore or any(callable(getattr(kind, n, None)) for n in vars(kvstore))
 
 
 def _copied(state):

@@ -108,7 +108,9 @@ class Optimizer:
 
     def __new__(cls, *args, **kwargs):
         check_settings(cls, args, kwargs)
-        cls._of_user = overridden(cls, STEPS)
+        found = overridden(cls, STEPS)
+        if cls._of_user != found:
+            cls._of_user = found
         return super().__new__(cls)
 
     def __init__(

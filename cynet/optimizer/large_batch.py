@@ -278,7 +278,8 @@ class LBSGD(Optimizer):
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         # as in MXNet the rate is that before this update is counted
         lr, wd = self._get_lr(index), self._get_wd(index)
-        step = self._step(index)[2]
+        self._update_count(index)
+        step = self._index_update_count[index]
         velocity, total = state
         updates = self.init_updates + step - self.begin_num_update
         if total is not None:

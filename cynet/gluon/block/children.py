@@ -1,5 +1,6 @@
 """Blocks in lists, tuples and dicts that are attributes of a Block; what a graph depends on."""
 
+from ...base.overrides import is_ours
 from ...ndarray import NDArray
 
 
@@ -46,11 +47,16 @@ def fingerprint(block):
         for name, value in vars(block).items()
         if isinstance(value, NDArray) and name not in _NOT_SEEN
     )
+    functions = tuple(
+        (name, id(value))
+        for name, value in vars(block).items()
+        if callable(value) and name not in _NOT_SEEN and not hasattr(value, "_named_children")
+    )
     params = tuple((name, id(each)) for name, each in block._reg_params.items())
     children = tuple((name, fingerprint(each)) for name, each in block._named_children())
     hooks = bool(block._forward_hooks or block._forward_pre_hooks)
     watched = id(vars(block).get("_op_hook"))
-    return id(block), own, arrays, params, children, hooks, watched
+    return id(block), own, arrays, functions, params, children, hooks, watched
 
 
 _PLAIN = (bool, int, float, str, tuple, type(None))
@@ -66,6 +72,15 @@ def _is_hashable(value):
     except TypeError:
         return False
     return True
+
+
+def has_own_forward(block):
+    """Whether a user's `forward` stands before what becomes a graph (`hybrid_forward`, or the
+    symbol of a SymbolBlock): then it runs at each call, as in MXNet."""
+    if is_ours(block.forward):
+        return False
+    hybrid = getattr(block.hybrid_forward, "__func__", block.hybrid_forward)
+    return "_graph" in vars(block) or not getattr(hybrid, "is_undefined", False)
 
 
 def has_hooks(block):

@@ -9,7 +9,7 @@ from ...base.files import read_file, write_atomically
 from ..errors import MismatchError
 from ..parameter import ParameterDict
 from ..parameter.parameter import merged_shape
-from ..parameter.parameter_dict import brief_list, named_arrays, whole_array
+from ..parameter.parameter_dict import brief_list, named_arrays
 
 
 def collected(block, select):
@@ -58,7 +58,7 @@ def save_parameters(block, filename, deduplicate):
         for name, each in params.items():
             first.setdefault(id(each), name)
         params = {name: each for name, each in params.items() if first[id(each)] == name}
-    nd.save(filename, {name: whole_array(each) for name, each in params.items()})
+    nd.save(filename, {name: each._reduce() for name, each in params.items()})
 
 
 def load_parameters(block, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source):

@@ -11,8 +11,8 @@ from ...base.kinds import to_index
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..errors import StateError
-from ..parameter.parameter_dict import whole_array
 from ..tracing import active, tracing
+from .children import has_own_forward
 from .structure import flatten, regroup
 from .traced import Trace, Traced
 
@@ -65,7 +65,9 @@ def trace_block(block, args, kwargs):
     )
     given, _ = regroup([Traced(sym.var(name).entries) for name in names], form)
     with tracing(trace), block.name_scope():
-        out = block.forward(*given[0], **given[1])
+        # a user's forward in front of hybrid_forward has run, or is running, with the arrays
+        run = block._own_forward if has_own_forward(block) else block.forward
+        out = run(*given[0], **given[1])
         outputs, out_format = flatten(out, "output")
         outputs = [trace.constant(each) if isinstance(each, NDArray) else each for each in outputs]
         # a plan computes its outputs: what comes back as it is becomes a copy
@@ -125,7 +127,7 @@ def export(block, path, epoch):
     states = set(symbol.list_auxiliary_states())
     wanted = set(symbol.list_inputs())
     arrays = {
-        f"{'aux' if name in states else 'arg'}:{name}": whole_array(each)
+        f"{'aux' if name in states else 'arg'}:{name}": each._reduce()
         for name, each in params.items()
         if name in wanted
     }

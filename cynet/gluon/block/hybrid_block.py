@@ -57,6 +57,16 @@ class HybridBlock(Block):
         super().__init__(prefix=prefix, params=params)
         vars(self).update(_active=False, _flags={}, _cached=None, _op_hook=None)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in _COMPUTES:
+            vars(self)["_cached"] = None
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        if name in _COMPUTES:
+            vars(self)["_cached"] = None
+
     def __getstate__(self):
         """What copies and pickles take: graphs, which have memory of their own, are made anew."""
         return {**vars(self), "_cached": None}
@@ -119,8 +129,12 @@ class HybridBlock(Block):
     def _set_active(self, active, flags=None, clear=True):
         vars(self).update(_active=bool(active), _flags=flags or {})
         if clear or not active:
-            vars(self)["_cached"] = None
+            self._clear_cached_op()
         changed()
+
+    def _clear_cached_op(self):
+        """Forget the graphs: the next call traces anew."""
+        vars(self)["_cached"] = None
 
     def _warn_of_hooks(self):
         warn_user(
@@ -135,7 +149,7 @@ class HybridBlock(Block):
     def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all parameters."""
         super().cast(dtype)
-        vars(self)["_cached"] = None
+        self._clear_cached_op()
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Call ``callback(node_name, operator_name, array)`` for each output of the graph's
@@ -156,9 +170,12 @@ class HybridBlock(Block):
     def _finish_deferred(self, args, params):
         """Infer shapes from inputs and finish the initialization of `params`."""
         if any(each._data is None and each._deferred_init for each in params):
-            self.infer_shape(*args)
+            self._deferred_infer_shape(*args)
             for each in params:
                 each._finish_deferred_init()
+
+    def _deferred_infer_shape(self, *args, **kwargs):
+        self.infer_shape(*args, **kwargs)
 
     # --- files ------------------------------------------------------------------------------------
     def export(self, path: FileName, epoch: int = 0, remove_amp_cast: bool = True) -> None:
@@ -184,19 +201,26 @@ class HybridBlock(Block):
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
-        cached = self._cached
-        if cached is None:
-            cached = Hybridized(self)
-            vars(self)["_cached"] = cached
+        cached = self._cached or self._make_cache()
+        # a `forward` of a user in front of hybrid_forward runs at each call, as in MXNet
+        run = self.forward if cached.runs_forward else self._call_cached_op
         if ON:
             with Span(self._name, "gluon"):
-                out = cached(args, kwargs)
+                out = run(*args, **kwargs)
         else:
-            out = cached(args, kwargs)
+            out = run(*args, **kwargs)
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):
                 hook(self, args, out)
         return out
+
+    def _make_cache(self):
+        vars(self)["_cached"] = cached = Hybridized(self)
+        return cached
+
+    def _call_cached_op(self, *args, **kwargs):
+        """The graph of these arguments, run."""
+        return (self._cached or self._make_cache())(args, kwargs)
 
     def _check_unmixed(self, inputs, kind):
         """Refuse an input of this kind beside those of the other one."""
@@ -207,17 +231,10 @@ class HybridBlock(Block):
         """``hybrid_forward`` with ``mx.nd`` or ``mx.sym``, whichever the inputs are of."""
         first = x if isinstance(x, (NDArray, Symbol)) else _first_array((x, args, kwargs))
         if isinstance(first, NDArray):
-            params = self._reg_params
-            if args or kwargs:
-                self._check_unmixed((x, args, kwargs), Symbol)
-            if params:
-                ctx = first.context
-                try:
-                    kwargs.update({name: each.data(ctx) for name, each in params.items()})
-                except DeferredInitializationError:
-                    self._finish_deferred((x, *args), params.values())
-                    kwargs.update({name: each.data(ctx) for name, each in params.items()})
-            return self.hybrid_forward(ndarray, x, *args, **kwargs)
+            cached = self._cached
+            if cached is not None and cached.runs_forward and self._active and not is_tracing():
+                return self._call_cached_op(x, *args, **kwargs)
+            return self._run(first, x, *args, **kwargs)
         if first is None:
             raise ArgumentError(
                 f"{self.name} takes NDArrays or Symbols, and there is none among its arguments:"
@@ -232,6 +249,24 @@ class HybridBlock(Block):
         with self.name_scope():
             return self.hybrid_forward(ndarray if mixed else symbol, x, *args, **kwargs)
 
+    def _own_forward(self, *args, **kwargs):
+        """`forward` past one of a user's."""
+        return HybridBlock.forward(self, *args, **kwargs)
+
+    def _run(self, first, x, *args, **kwargs):
+        """``hybrid_forward`` of arrays; `first` is one of them."""
+        params = self._reg_params
+        if args or kwargs:
+            self._check_unmixed((x, args, kwargs), Symbol)
+        if params:
+            ctx = first.context
+            try:
+                kwargs.update({name: each.data(ctx) for name, each in params.items()})
+            except DeferredInitializationError:
+                self._finish_deferred((x, *args), params.values())
+                kwargs.update({name: each.data(ctx) for name, each in params.items()})
+        return self.hybrid_forward(ndarray, x, *args, **kwargs)
+
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """What the Block computes; subclasses define it.
 
@@ -245,6 +280,11 @@ class HybridBlock(Block):
             Own parameters, by the names of attributes.
         """
         raise UndefinedError(f"{type(self).__name__} defines no hybrid_forward and no forward")
+
+    hybrid_forward.is_undefined = True
+
+
+_COMPUTES = ("forward", "hybrid_forward")
 
 
 def _first_array(value, kinds=(NDArray, Symbol)):

@@ -12,13 +12,14 @@ import numpy as np
 from ... import autograd, executor
 from ...autograd.function import FunctionOfSymbolError
 from ...base.errors import ArgumentError, CynetError, told, warn_user
+from ...base.overrides import is_ours
 from ...base.numpy_state import place_of_numpy
 from ...ndarray import NDArray
 from ...ndarray._tape import get_state
 from ..errors import DeferredInitializationError
 from ..parameter import Parameter
 from ..tracing import count_of_changes, tracing, watch
-from .children import fingerprint, has_hooks
+from .children import fingerprint, has_hooks, has_own_forward
 from .graph import trace_block
 from .structure import Fixed, Table, flatten, regroup
 from .traced import UntraceableError
@@ -96,7 +97,7 @@ class _Plan:
         if self._seen != count_of_changes():
             self._seen = count_of_changes()
             self._one = len(self.params) + self._given == len(self.sources) and all(
-                each._data and len(each._data) == 1 for each in self.params
+                each._data and len(each._data) == 1 and each.is_plain() for each in self.params
             )
         if self._one:
             inputs = [arrays[s] if type(s) is int else s._data[0] for s in self.sources]
@@ -146,6 +147,7 @@ class Hybridized:
 
     def __init__(self, block, graph=None):
         self._block = block
+        self.runs_forward = has_own_forward(block)
         self._fixed = graph
         self._plans = {}  # (format, mode) -> list of plans
         self._served = {}  # (format, mode, shapes and dtypes) -> plan
@@ -154,6 +156,7 @@ class Hybridized:
         self._print = None
         self._watched = None
         self._plain = None  # why it runs operator by operator, or None
+        self._changed_itself = 0  # how often a `forward` changed attributes while it was traced
         self._told = set()
 
     def graph_to_export(self):
@@ -189,6 +192,9 @@ class Hybridized:
 
     def _run_plain(self, args, kwargs):
         """Operator by operator; hybridized Blocks inside run as graphs."""
+        if self.runs_forward:
+            first, _ = flatten([list(args), kwargs])
+            return self._block._run(first[0], *args, **kwargs)
         return self._block.forward(*args, **kwargs)
 
     # --- tracing ----------------------------------------------------------------------------------
@@ -227,6 +233,8 @@ class Hybridized:
         after = fingerprint(block)
         if after != before:
             self._print = after
+            if self._is_plain_forward() and self._restless():
+                return None
             self._tell(
                 f"{block.name} changed attributes while it was traced; hybridized calls do not run"
                 " that code again"
@@ -234,13 +242,29 @@ class Hybridized:
         self._changes = count_of_changes()
         return graph
 
+    def _restless(self):
+        """Note that a `forward` changed attributes; whether it is to run at each call, since it
+        does so time and again."""
+        self._changed_itself += 1
+        if self._changed_itself > 1:
+            self._plain = UntraceableError("its forward changes attributes at each call")
+            self._tell(
+                f"{self._block.name} cannot be hybridized and runs operator by operator:"
+                f" {self._plain}"
+            )
+        return True
+
     def _is_plain_forward(self):
         """Whether the Block, or one inside, has a `forward` of its own, which may do anything."""
 
         def own(block):
+            if not is_ours(vars(block).get("forward", is_ours)):
+                return True
             defined_by = next(kind for kind in type(block).__mro__ if "forward" in vars(kind))
             return not vars(defined_by).get("_takes_symbols", False)
 
+        if self.runs_forward:
+            return False  # what is traced is hybrid_forward
         found = []
         self._block.apply(lambda each: found.append(own(each)))
         return any(found)
@@ -251,15 +275,15 @@ class Hybridized:
         if not any(each._data is None and each._deferred_init for each in params):
             return
         with contextlib.suppress(CynetError):
-            self._block.infer_shape(*args, **kwargs)
+            self._block._deferred_infer_shape(*args, **kwargs)
         for each in params:
             with contextlib.suppress(CynetError):
                 each._finish_deferred_init()
         if any(each._data is None and each._deferred_init for each in params):
             if self._fixed is not None:
-                self._block.infer_shape(*args)
+                self._block._deferred_infer_shape(*args)
             with autograd.pause(), tracing(), contextlib.suppress(DeferredInitializationError):
-                self._block.forward(*args, **kwargs)
+                self._run_plain(args, kwargs)
 
     def _look_at_changes(self):
         """Forget graphs where the Block is another one than it was."""
@@ -270,6 +294,8 @@ class Hybridized:
         self._print, self._watched = now, watch()
         self._plans.clear()
         self._served.clear()
+        if self._changed_itself > 1:
+            return
         self._plain = None
         if has_hooks(self._block):
             self._plain = UntraceableError("a Block inside has hooks")

@@ -137,13 +137,21 @@ class SymbolBlock(HybridBlock):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The symbol's outputs for inputs in the order of `inputs`."""
         arrays = self._inputs(args)
-        if self._cached is None:
-            vars(self)["_cached"] = Hybridized(self, self._graph)
         vars(self)["_active"] = True
         if not has_trace() and all(isinstance(each, NDArray) for each in arrays):
             with not_tracing():  # Blocks around it may infer their shapes by a run
                 return super().__call__(*args, **kwargs)
         return super().__call__(*args, **kwargs)
+
+    def _make_cache(self):
+        vars(self)["_cached"] = cached = Hybridized(self, self._graph)
+        return cached
+
+    def _own_forward(self, *args, **kwargs):
+        return SymbolBlock.forward(self, *args, **kwargs)
+
+    def _run(self, first, x, *args, **kwargs):
+        return SymbolBlock.forward(self, x, *args, **kwargs)
 
     def _inputs(self, args):
         """The arrays or symbols in `args`, one for each input."""
@@ -161,6 +169,8 @@ class SymbolBlock(HybridBlock):
         trace = active()
         if trace is not None:
             given = [trace.constant(each) if isinstance(each, NDArray) else each for each in given]
+        elif all(isinstance(each, NDArray) for each in given):
+            return self._call_cached_op(x, *args)
         elif any(isinstance(each, NDArray) for each in given):
             raise ArgumentError("SymbolBlock: inputs must be all NDArrays or all Symbols")
         weights = {name: variable(each) for name, each in self.params.items()}

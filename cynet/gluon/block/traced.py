@@ -70,13 +70,19 @@ class Trace:
             self.types[param.name] = name_of(param.dtype)
         return Traced(param.var().entries)
 
+    def data_of(self, param):
+        """The symbol of a parameter's array, in a `forward` that asks for it."""
+        if not param.is_plain():  # the graph would get what the user's method makes of the array
+            raise UntraceableError(f"parameter '{param.name}' has a method `data` of its own")
+        return self.parameter(param)
+
     def constant(self, array):
         """The symbol of an array that is no input: a parameter's, or a constant."""
         found = self._by_array.get(id(array))
         if found is None:
             param = self._params.get(id(array))
             if param is not None:
-                symbol = self.parameter(param)
+                symbol = self.data_of(param)
             else:
                 name = f"constant{len(self.constants)}"
                 self.constants[name] = array

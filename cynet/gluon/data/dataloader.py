@@ -138,7 +138,8 @@ class DataLoader:
         self._pool: Processes | Threads | None = None
         self._own_pool: Any = None  # see _worker_pool
         self._epoch = 0
-        self._waiting: _Epoch | None = None  # the next epoch, begun already
+        self._waiting: _Epoch | None  # the next epoch, begun already
+        self.clean()
         self._position: dict[str, Any] | None = None  # in the epoch that was given last
         self._resume: dict[str, Any] | None = None
 
@@ -150,10 +151,9 @@ class DataLoader:
         return len(self._batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
-        if self._waiting is not None:
-            epoch, self._waiting = self._waiting, None
-        else:
-            epoch = self._begin()
+        if self._waiting is None:
+            self.refresh()
+        epoch, self._waiting = self._waiting, None
         self._position = epoch.position()
         return epoch
 
@@ -166,7 +166,7 @@ class DataLoader:
 
     def _ended(self):
         if self._auto_reload and self._waiting is None:
-            self._waiting = self._begin()
+            self.refresh()
 
     def refresh(self) -> None:
         """Begin the batches of the next epoch now."""

@@ -13,6 +13,7 @@ from ...base.dtype import dtype_flag, name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ...base.guard import guarded
 from ...base.np_shape import is_np_shape
+from ...base.overrides import overridden
 from ...context import Context, cpu, current_context, read_context
 from ...initializer import InitDesc
 from ..errors import DeferredInitializationError, MismatchError, StateError
@@ -36,6 +37,10 @@ _DEFERRED = (
     "has no value yet: a dimension of its shape is unknown until the first forward pass. Pass a"
     " batch through the network, or say in_units, in_channels or the like"
 )
+
+
+# Methods that give arrays: graphs and Trainers go past them unless a user has defined one.
+_GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")
 
 
 @guarded
@@ -119,6 +124,19 @@ class Parameter:
     6.0
     """
 
+    _of_user: frozenset[str] = frozenset()  # those of _GIVE_ARRAYS that a user has defined
+
+    def __new__(cls, *args, **kwargs):
+        found = overridden(cls, _GIVE_ARRAYS)
+        if cls._of_user != found:
+            cls._of_user = found
+        return super().__new__(cls)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in _GIVE_ARRAYS:
+            changed()
+
     def __init__(
         self,
         name: str,
@@ -152,6 +170,7 @@ class Parameter:
         self._data = None
         self._grad = None
         self._ctx_list = None
+        self._ctx_map = None  # the place of each context, see _places
         self._deferred_init = ()
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
@@ -183,7 +202,7 @@ class Parameter:
             return
         self._grad_req = req
         if self._data is not None:
-            self._make_gradients()
+            self._init_grad()
 
     @property
     def dtype(self) -> DTypeLike:
@@ -236,35 +255,28 @@ class Parameter:
             Initialization waits for the shape.
         """
         if has_trace():
-            return active().parameter(self)
-        arrays = self._data
-        if arrays is None:
-            self._refuse_uninitialized()
-        if ctx is None and len(arrays) == 1:
-            return arrays[0]
-        return self._on(arrays, ctx)
+            return active().data_of(self)
+        return self._check_and_get(self._data, ctx)
 
     def grad(self, ctx: ContextLike | None = None) -> nd.NDArray:
         """The gradient on `ctx`, an array that ``backward`` fills."""
         if self._data is not None and self._grad is None:
             raise StateError(f"parameter '{self.name}' has no gradient: its grad_req is 'null'")
-        if self._grad is None:
-            self._refuse_uninitialized()
-        return self._on(self._grad, ctx)
+        return self._check_and_get(self._grad, ctx)
 
     def list_data(self) -> list[nd.NDArray]:
         """The arrays on all contexts."""
-        if self._data is None:
-            self._refuse_uninitialized()
-        return list(self._data)
+        return list(self._check_and_get(self._data, list))
 
     def list_grad(self) -> list[nd.NDArray]:
         """The gradients on all contexts."""
         if self._data is not None and self._grad is None:
             raise StateError(f"parameter '{self.name}' has no gradient: its grad_req is 'null'")
-        if self._grad is None:
-            self._refuse_uninitialized()
-        return list(self._grad)
+        return list(self._check_and_get(self._grad, list))
+
+    def is_plain(self) -> bool:
+        """Whether its arrays may be taken past `data` and its kin: no user has defined these."""
+        return not self._of_user and vars(self).keys().isdisjoint(_GIVE_ARRAYS)
 
     def list_ctx(self) -> list[Context]:
         """The contexts, also where initialization is deferred."""
@@ -274,15 +286,20 @@ class Parameter:
             raise StateError(f"parameter '{self.name}' is not initialized")
         return list(self._ctx_list)
 
-    def _on(self, arrays, ctx):
+    def _check_and_get(self, arr_list, ctx):
+        """The one of the arrays that is on `ctx`; all of them for the class ``list``."""
+        if arr_list is None:
+            self._refuse_uninitialized()
+        if ctx is list:
+            return arr_list
         if ctx is None:
-            if len(arrays) == 1:
-                return arrays[0]
+            if len(arr_list) == 1:
+                return arr_list[0]
             ctx = current_context()
         ctx = read_context(ctx)
-        for each, array in zip(self._ctx_list, arrays):
-            if each == ctx:
-                return array
+        place = self._ctx_map[ctx.device_typeid & 1].get(ctx.device_id)
+        if place is not None:
+            return arr_list[place]
         raise StateError(f"parameter '{self.name}' is not on {ctx}, but on {self._ctx_list}")
 
     def _refuse_uninitialized(self):
@@ -341,7 +358,7 @@ class Parameter:
         """Make and fill the arrays now that the shape is known."""
         if not self._deferred_init:
             return
-        init, contexts, _, values = self._deferred_init
+        init, contexts, default_init, values = self._deferred_init
         if not shape_is_known(self._shape):
             raise MismatchError(
                 f"parameter '{self.name}' cannot be made: its shape {self._shape} is unknown"
@@ -350,18 +367,19 @@ class Parameter:
         with autograd.pause():
             if values is None:
                 values = nd.zeros(self._shape, dtype=self._dtype, ctx=cpu())
-                fill(init, self.name, values)
+                fill(init, default_init, self.name, values)
             self._deferred_init = ()
-            self._take(values, contexts)
+            self._init_impl(values, contexts)
 
-    def _take(self, values, contexts):
-        """Make the array of each context with these values."""
+    def _init_impl(self, data, ctx_list):
+        """Make the array of each context with these values, and its gradient."""
         changed()
-        self._ctx_list = list(contexts)
-        self._data = [values.copyto(ctx) for ctx in contexts]
-        self._make_gradients()
+        self._ctx_list = list(ctx_list)
+        self._ctx_map = _places(self._ctx_list)
+        self._data = [data.copyto(ctx) for ctx in self._ctx_list]
+        self._init_grad()
 
-    def _make_gradients(self):
+    def _init_grad(self):
         """Zero gradients for the arrays, or none where grad_req is 'null'."""
         if self._grad_req == "null":
             self._grad = None
@@ -412,7 +430,7 @@ class Parameter:
             wanted = declared
         self._deferred_init = ()
         with autograd.pause():
-            self._take(values, [cpu()] if wanted is None else wanted)
+            self._init_impl(values, [cpu()] if wanted is None else wanted)
 
     # --- changes ----------------------------------------------------------------------------------
     def set_data(self, data: ArrayLike) -> None:
@@ -430,8 +448,13 @@ class Parameter:
             return
         if self._trainer is not None:
             self._trainer._forget_copies_of(self)
-        for each in self._data:
+        for each in self._check_and_get(self._data, list):
             each[:] = data
+
+    def _reduce(self):
+        """The values on the CPU, of several contexts their mean: as files get them."""
+        arrays = [each.as_in_context(cpu()) for each in self.list_data()]
+        return arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
 
     def zero_grad(self) -> None:
         """Set the gradients to 0."""
@@ -443,7 +466,7 @@ class Parameter:
         contexts = context_list(ctx)
         if self._data is not None:
             with autograd.pause():
-                self._take(self._data[0], contexts)
+                self._init_impl(self._reduce(), contexts)
         elif self._deferred_init:
             init, _, default_init, values = self._deferred_init
             self._deferred_init = (init, contexts, default_init, values)
@@ -466,7 +489,7 @@ class Parameter:
             return
         with autograd.pause():
             self._data = [each.astype(dtype) for each in self._data]
-            self._make_gradients()
+            self._init_grad()
 
     def var(self) -> sym.Symbol:
         """The Symbol that stands for it: always the same one."""
@@ -506,19 +529,35 @@ class Parameter:
             autograd.mark_variables(self._data, self._grad, self._grad_req)
 
 
-def fill(init, name, values):
-    """Fill an array by an initializer, as a weight whatever its name is; Mixed and Load look at
-    the name."""
-    chosen = initializer.create(init) if isinstance(init, str) else init
+def fill(init, default_init, name, values):
+    """Fill an array by `init`, as a weight whatever its name is; Mixed and Load look at the name.
+
+    As in MXNet it is the initializer of the whole network that is called, and `init` goes to it as
+    the attribute ``__init__``: so one with a ``__call__`` of its own, or values that were loaded,
+    come before what the parameter asks for.
+    """
+    chosen, default = (
+        initializer.create(each) if isinstance(each, str) else each for each in (init, default_init)
+    )
     if isinstance(chosen, initializer.Initializer):
-        chosen._init_weight(InitDesc(name, {}, chosen), values)
-        chosen._report(name, "weight", values)
+        known = (initializer.Initializer, initializer.Mixed, initializer.Load)
+        called = default if isinstance(default, known) else chosen
+        called(InitDesc(name, {"__init__": chosen}), values)
     elif callable(chosen):
         chosen(InitDesc(name), values)
     else:
         raise ArgumentTypeError(
             f"Parameter '{name}': an initializer is expected, got {shown(init)}"
         )
+
+
+def _places(contexts):
+    """Two dicts of device number to place in the list: of GPUs, and of the host, whose memory is
+    one device whatever kind of it a context names."""
+    found = {}, {}
+    for i, ctx in enumerate(contexts):
+        found[ctx.device_typeid & 1].setdefault(ctx.device_id, i)
+    return found
 
 
 def _checked_shape(name, shape):

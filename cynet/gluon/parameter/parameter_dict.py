@@ -18,7 +18,7 @@ from .constant import Constant
 from .parameter import UNIFORM, Parameter, merged_shape
 
 if TYPE_CHECKING:
-    from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+    from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 
     from ...base.typing import ArrayLike, Context, FileName, InitializerLike, NamedArrays
     from .parameter import Contexts
@@ -154,12 +154,17 @@ class ParameterDict:
                 raise MismatchError(f"constant '{name}' is there with another value")
         return found
 
-    def update(self, other: ParameterDict) -> None:
+    def update(self, other: ParameterDict | Mapping[str, Parameter]) -> None:
         """Take all parameters of another dictionary in."""
-        for name, param in other.items():
+        found = dict(other.items())
+        for name, param in found.items():
+            if not isinstance(param, Parameter):
+                raise ArgumentTypeError(
+                    f"ParameterDict.update: {shown(name)} must be a Parameter, got {shown(param)}"
+                )
             if self._params.get(name, param) is not param:
                 raise MismatchError(f"two different parameters are named '{name}'")
-        self._params.update(other._params)
+        self._params.update(found)
 
     # --- all at once ------------------------------------------------------------------------------
     def initialize(
@@ -209,7 +214,7 @@ class ParameterDict:
                     " be left out; it may belong to another Block, or to one that was made"
                     " outside of name_scope()"
                 )
-            arrays[name[len(strip_prefix) :]] = whole_array(each)
+            arrays[name[len(strip_prefix) :]] = each._reduce()
         nd.save(filename, arrays)
 
     def load(
@@ -295,12 +300,6 @@ class ParameterDict:
 
 def _bare(prefix, name):
     return prefix + name.removeprefix("arg:").removeprefix("aux:")
-
-
-def whole_array(param):
-    """The values of a parameter on the CPU, of several contexts their mean, as a file gets them."""
-    arrays = [each.as_in_context(cpu()) for each in param.list_data()]
-    return arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
 
 
 def named_arrays(filename):

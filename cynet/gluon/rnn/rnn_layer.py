@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ... import ndarray, symbol
 from ...base.errors import ArgumentError, shown
 from ...base.guard import PER_BATCH, guarded
-from ...base.kinds import to_count, to_index
+from ...base.kinds import check_flag, to_count, to_index
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..block import HybridBlock
@@ -44,9 +44,12 @@ class _RNNLayer(HybridBlock):
         mode,
         dtype="float32",
         projection_size=None,
+        use_sequence_length=False,
         **kwargs,
     ):
         super().__init__(**kwargs)
+        check_flag(type(self).__name__, "use_sequence_length", use_sequence_length)
+        self._use_sequence_length = use_sequence_length
         if layout not in ("TNC", "NTC"):
             raise MismatchError(f"layout is 'TNC' or 'NTC', got {shown(layout)}")
         hidden_size = to_count(f"{type(self).__name__}: hidden_size", hidden_size)
@@ -167,8 +170,17 @@ class _RNNLayer(HybridBlock):
                 inputs = self._out_size * self._dir
         return stack
 
-    def __call__(self, inputs: Any, states: Any = None, **kwargs: Any) -> Any:
+    def __call__(
+        self, inputs: Any, states: Any = None, sequence_length: Any = None, **kwargs: Any
+    ) -> Any:
         """The output; with states given (output, [states])."""
+        if sequence_length is not None:
+            kwargs["sequence_length"] = sequence_length
+        elif self._use_sequence_length:
+            raise ArgumentError(
+                f"{self.name}: use_sequence_length=True, and there is no sequence_length in this"
+                " call, an array of the length of each sequence"
+            )
         if states is None:
             return super().__call__(inputs, **kwargs)
         if isinstance(states, (NDArray, Symbol)):
@@ -256,6 +268,9 @@ class RNN(_RNNLayer):
     input_size : int
         0 leaves it to the first forward pass.
     dtype : dtype
+    use_sequence_length : bool
+        Each call needs `sequence_length`, the length of each sequence: outputs behind its end are
+        0, and the backward direction begins there. A call that has lengths uses them in any case.
 
     Examples
     --------
@@ -280,6 +295,7 @@ class RNN(_RNNLayer):
         h2h_bias_initializer: InitializerLike = "zeros",
         input_size: int = 0,
         dtype: DTypeLike = "float32",
+        use_sequence_length: bool = False,
         **kwargs: Any,
     ) -> None:
         if activation not in ("relu", "tanh"):
@@ -301,6 +317,7 @@ class RNN(_RNNLayer):
             ),
             f"rnn_{activation}",
             dtype,
+            use_sequence_length=use_sequence_length,
             **kwargs,
         )
 
@@ -330,6 +347,9 @@ class LSTM(_RNNLayer):
         Bounds of cells.
     state_clip_nan : bool
     dtype : dtype
+    use_sequence_length : bool
+        Each call needs `sequence_length`, the length of each sequence: outputs behind its end are
+        0, and the backward direction begins there. A call that has lengths uses them in any case.
 
     Examples
     --------
@@ -361,6 +381,7 @@ class LSTM(_RNNLayer):
         state_clip_max: float | None = None,
         state_clip_nan: bool = False,
         dtype: DTypeLike = "float32",
+        use_sequence_length: bool = False,
         **kwargs: Any,
     ) -> None:
         if projection_size is not None:
@@ -384,6 +405,7 @@ class LSTM(_RNNLayer):
             "lstm",
             dtype,
             projection_size,
+            use_sequence_length,
             **kwargs,
         )
         self._clip = (state_clip_min, state_clip_max, state_clip_nan)
@@ -411,6 +433,9 @@ class GRU(_RNNLayer):
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
     dtype : dtype
+    use_sequence_length : bool
+        Each call needs `sequence_length`, the length of each sequence: outputs behind its end are
+        0, and the backward direction begins there. A call that has lengths uses them in any case.
 
     Examples
     --------
@@ -436,6 +461,7 @@ class GRU(_RNNLayer):
         i2h_bias_initializer: InitializerLike = "zeros",
         h2h_bias_initializer: InitializerLike = "zeros",
         dtype: DTypeLike = "float32",
+        use_sequence_length: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -453,5 +479,6 @@ class GRU(_RNNLayer):
             ),
             "gru",
             dtype,
+            use_sequence_length=use_sequence_length,
             **kwargs,
         )
