@@ -241,6 +241,23 @@ class BucketingModule(BaseModule):
         )
         self.params_initialized = True
 
+    def set_params(
+        self,
+        arg_params: NamedArrays,
+        aux_params: NamedArrays,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        if not allow_missing or (self.params_initialized and not force_init):
+            super().set_params(
+                arg_params, aux_params, allow_missing, force_init, allow_extra
+            )
+            return
+        self._need("set_params", "binded")
+        self._default.set_params(arg_params, aux_params, True, force_init, allow_extra)
+        self.params_initialized = True
+
     def get_params(self) -> tuple[NamedArrays, NamedArrays]:
         """(arg_params, aux_params) that all buckets share."""
         self._need("get_params", "params_initialized")

@@ -107,9 +107,21 @@ class Parameters:
             self._arg_params = _host_arrays(self._exec_group.param_arrays, self._param_names)
             self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
 
+    def _lacking(self, given):
+        """Parameters and states that are not among the names `given`."""
+        return [name for name in (*self._param_names, *self._aux_names) if name not in given]
+
+    def _warn_of_zeros(self, given):
+        lacking = [name for name in self._lacking(given) if name not in self._fixed_values]
+        if lacking:
+            warn_user(
+                f"set_params: {listed(lacking)} had no value before and is not among those given,"
+                " so it is 0 now"
+            )
+
     def _need_values_for(self, given, what):
         """Refuse parameters and states that are not among the names `given`: they would be 0."""
-        lacking = [name for name in (*self._param_names, *self._aux_names) if name not in given]
+        lacking = self._lacking(given)
         if lacking:
             raise ArgumentError(
                 f"{what} {listed(lacking)}; a parameter needs a first value, from an"
@@ -136,7 +148,8 @@ class Parameters:
         ----------
         arg_params, aux_params : dict of str to NDArray
         allow_missing : bool
-            Parameters that are not given keep their values.
+            Parameters that are not given keep their values: 0 where they have none yet, with a
+            warning.
         force_init : bool
             False changes nothing where parameters are initialized.
         allow_extra : bool
@@ -160,7 +173,7 @@ class Parameters:
             return
         self._need("set_params", "binded")
         if not self.params_initialized:
-            self._need_values_for({*(arg_params or ()), *(aux_params or ())}, "set_params: missing")
+            self._warn_of_zeros({*(arg_params or ()), *(aux_params or ())})
         self._make_host_arrays()
         self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
         self._params_dirty = True

@@ -6,7 +6,7 @@ import logging
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ArgumentError, ArgumentTypeError
+from ..base.errors import ArgumentError, ArgumentTypeError, listed
 from ..base.guard import guarded
 from ..io import DataBatch, DataDesc
 from .base_module import DEFAULT_INITIALIZER, BaseModule
@@ -190,6 +190,11 @@ class SequentialModule(BaseModule):
                 force_init=force_init,
                 allow_extra=allow_extra,
             )
+        self._check_owners()
+        self.params_initialized = True
+
+    def _check_owners(self):
+        """The names of all parameters; refuse one that two modules have."""
         owners = {}
         for i, module in enumerate(self._modules):
             for name in (each for part in module.get_params() for each in part):
@@ -199,7 +204,31 @@ class SequentialModule(BaseModule):
                         f" {owners[name]} and in module {i}"
                     )
                 owners[name] = i
+        return owners.keys()
+
+    def set_params(
+        self,
+        arg_params: NamedArrays,
+        aux_params: NamedArrays,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        if not allow_missing or (self.params_initialized and not force_init):
+            super().set_params(
+                arg_params, aux_params, allow_missing, force_init, allow_extra
+            )
+            return
+        self._need("set_params", "binded")
+        for module in self._modules:
+            module.set_params(arg_params, aux_params, True, force_init, True)
+        strange = {*(arg_params or ()), *(aux_params or ())} - self._check_owners()
         self.params_initialized = True
+        if strange and not allow_extra:
+            raise ArgumentError(
+                f"set_params: no module has a parameter {listed(sorted(strange))};"
+                " allow_extra=True passes over it"
+            )
 
     def init_optimizer(
         self,

@@ -56,15 +56,20 @@ def read_back_text(field, value, where):
     return text if exact else field.text(meant)
 
 
-def attribute_text(where, key, value):
-    """`value` of attribute `key` as a node keeps it, or an error that names `where`."""
+def attribute_text(where, key, value, numbers=False):
+    """`value` of attribute `key` as a node keeps it, or an error that names `where`.
+
+    An initializer is kept as the text that makes it again; a number only if asked for.
+    """
     if not isinstance(key, str):
         raise ArgumentTypeError(f"{where}: attribute names must be str, got {shown(key)}")
-    if not isinstance(value, str):
-        raise ArgumentTypeError(
-            f"{where}: attribute {shown(key)} must be a str, got {shown(value)}"
-        )
-    return value
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "_init_weight"):
+        return value.dumps()
+    if numbers and isinstance(value, (int, float, np.number)):
+        return str(value)
+    raise ArgumentTypeError(f"{where}: attribute {shown(key)} must be a str, got {shown(value)}")
 
 
 def apply_operator(entry, hint, inputs, params, name=None, attr=None):
@@ -101,7 +106,7 @@ def apply_operator(entry, hint, inputs, params, name=None, attr=None):
 
     attrs = {}
     for key, value in AttrScope.current.get(attr).items():
-        attribute_text(where, key, value)
+        value = attribute_text(where, key, value, numbers=True)
         if key in fields:
             params.setdefault(key, value)
         elif is_attribute_key(key) or not fields:
@@ -111,7 +116,9 @@ def apply_operator(entry, hint, inputs, params, name=None, attr=None):
                 f"{where}: attribute '{key}' must start and end with two underscores"
             )
     for key in [k for k in params if k not in fields and is_attribute_key(k)]:
-        attrs[stored_key(key)] = parameter_text(None, params.pop(key))
+        value = params.pop(key)
+        known = hasattr(value, "_init_weight")
+        attrs[stored_key(key)] = value.dumps() if known else parameter_text(None, value)
 
     try:
         prop = entry.prop(**entry.prop.taken(params))

@@ -260,7 +260,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         node = self.entries[0][0]
         where = f"symbol {node.name}"
         for key, value in kwargs.items():
-            attribute_text(where, key, value)
+            value = attribute_text(where, key, value)
             if node.op is not None and node.prop.fields and not is_attribute_key(key):
                 raise ArgumentError(
                     f"{where}: attribute '{key}' must start and end with two underscores"

@@ -32,8 +32,6 @@ def test_no_initializer_and_no_values(training):
     with pytest.raises(ArgumentError, match="'fc_weight', 'fc_bias'"):
         module.init_params(initializer=None)
     assert not module.params_initialized
-    with pytest.raises(ArgumentError, match="missing 'fc_weight'"):
-        module.set_params({"fc_bias": mx.nd.ones(2)}, {}, allow_missing=True)
     with pytest.raises(ArgumentError, match="'fc_bias'"):
         module.init_params(None, {"fc_weight": mx.nd.ones((2, 3))}, allow_missing=True)
     module.init_params(mx.init.One())
@@ -47,8 +45,30 @@ def test_states_that_nobody_initialised():
     module = mx.mod.Module(net, label_names=None)
     module.bind([("data", (4, 3))], for_training=False)
     given = {"bn_gamma": mx.nd.ones(3), "bn_beta": mx.nd.zeros(3)}
-    with pytest.raises(ArgumentError, match="bn_moving_mean"):
+    with pytest.warns(UserWarning, match="'bn_moving_mean', 'bn_moving_var' had no value"):
         module.set_params(given, {}, allow_missing=True)
+    states = module.get_params()[1]
+    assert [states[name].asnumpy().tolist() for name in sorted(states)] == [[0] * 3] * 2
+
+
+@pytest.mark.parametrize("bucketing", [False, True])
+def test_given_values_alone_before_there_are_any(bucketing):
+    """As keras-mxnet does it: the others follow later, and are 0 until then."""
+    module = mx.mod.Module(mlp(), label_names=None)
+    if bucketing:
+        module = mx.mod.BucketingModule(lambda key: (mlp(), ("data",), None), default_bucket_key=0)
+    module.bind([("data", (4, 3))], None, for_training=False)
+    with pytest.warns(UserWarning, match="'fc_bias' had no value before"):
+        module.set_params({"fc_weight": mx.nd.ones((2, 3))}, {}, allow_missing=True)
+    batch = mx.io.DataBatch(
+        [mx.nd.ones((4, 3))], None, bucket_key=0, provide_data=[("data", (4, 3))]
+    )
+    module.forward(batch)
+    np.testing.assert_array_equal(module.get_outputs()[0].asnumpy(), 0.5)
+    values = {name: array.asnumpy().tolist() for name, array in module.get_params()[0].items()}
+    assert values == {"fc_weight": [[1] * 3] * 2, "fc_bias": [0, 0]}
+    module.set_params({"fc_bias": mx.nd.array([0, 1])}, {}, allow_missing=True)
+    assert module.get_params()[0]["fc_bias"].asnumpy().tolist() == [0, 1]
 
 
 def test_a_checkpoint_that_lacks_a_parameter(tmp_path):
@@ -171,3 +191,19 @@ def test_gamma_is_1_after_loading(tmp_path):
     free = bound(normed(fix_gamma=False))
     free.set_params(values, states)
     np.testing.assert_array_equal(free.get_params()[0]["bn_gamma"].asnumpy(), 3)
+
+
+def test_given_values_alone_in_a_sequence():
+    module = mx.mod.SequentialModule()
+    body = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="body")
+    module.add(mx.mod.Module(body, label_names=None))
+    module.add(mx.mod.Module(mlp()), take_labels=True, auto_wiring=True)
+    module.bind([("data", (4, 3))], [("softmax_label", (4,))])
+    given = {"body_weight": mx.nd.ones((3, 3)), "fc_weight": mx.nd.ones((2, 3))}
+    with pytest.warns(UserWarning, match="had no value before"):
+        module.set_params(given, {}, allow_missing=True)
+    values = module.get_params()[0]
+    assert [int(values[n].asnumpy().sum()) for n in sorted(values)] == [0, 9, 0, 6]
+    with pytest.raises(ArgumentError, match="'other'"):
+        module.set_params({"other": mx.nd.ones(1)}, {}, allow_missing=True)
+    module.set_params({"other": mx.nd.ones(1)}, {}, allow_missing=True, allow_extra=True)

@@ -100,9 +100,33 @@ def test_attributes_that_are_no_parameters():
     x = mx.sym.Variable("x")
     with pytest.raises(ArgumentError, match=r"fc.*'mood' must start and end with two underscores"):
         fc(data=x, name="fc", attr={"mood": "calm"})
-    with pytest.raises(ArgumentTypeError, match="'__mood__' must be a str, got 3"):
-        fc(data=x, name="fc", attr={"__mood__": 3})
+    with pytest.raises(ArgumentTypeError, match=r"'__mood__' must be a str, got \[3\]"):
+        fc(data=x, name="fc", attr={"__mood__": [3]})
+    assert fc(data=x, name="fc", attr={"__mood__": 3}).attr("__mood__") == "3"  # as in MXNet
     assert (x + 1).attr("scalar") == "1"
+
+
+INIT = mx.init.Constant(3)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: fc(data=x, name="fc", attr={"__init__": INIT}),
+        lambda x: fc(data=x, name="fc", __init__=INIT),
+        lambda x: fc(x, mx.sym.var("fc_weight", attr={"__init__": INIT}), name="fc"),
+        lambda x: fc(x, mx.sym.var("fc_weight", init=INIT), name="fc"),
+    ],
+)
+def test_an_initializer_as_an_attribute(make):
+    """It is kept as its text, goes through JSON and fills the weight (MXNet keeps where in memory
+    the object was)."""
+    net = mx.sym.load_json(make(mx.sym.var("data")).tojson())
+    assert net.attr_dict()["fc_weight"]["__init__"] == INIT.dumps()
+    module = mx.mod.Module(net, label_names=None)
+    module.bind([("data", (2, 3))])
+    module.init_params(mx.init.One())
+    assert set(module.get_params()[0]["fc_weight"].asnumpy().ravel()) == {3}
 
 
 @pytest.mark.parametrize(
