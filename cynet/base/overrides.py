@@ -1,4 +1,4 @@
-"""Which methods of an object are the user's: of a subclass, set on the object or put into a class."""
+"""Which methods are a user's: of a subclass, set on an object or put into a class of cynet."""
 
 from __future__ import annotations
 

@@ -215,9 +215,7 @@ class SequentialModule(BaseModule):
         allow_extra: bool = False,
     ) -> None:
         if not allow_missing or (self.params_initialized and not force_init):
-            super().set_params(
-                arg_params, aux_params, allow_missing, force_init, allow_extra
-            )
+            super().set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
         self._need("set_params", "binded")
         for module in self._modules:

@@ -114,8 +114,8 @@ INIT = mx.init.Constant(3)
     [
         lambda x: fc(data=x, name="fc", attr={"__init__": INIT}),
         lambda x: fc(data=x, name="fc", __init__=INIT),
-        lambda x: fc(x, mx.sym.var("fc_weight", attr={"__init__": INIT}), name="fc"),
-        lambda x: fc(x, mx.sym.var("fc_weight", init=INIT), name="fc"),
+        lambda x: fc(data=x, weight=mx.sym.var("fc_weight", attr={"__init__": INIT}), name="fc"),
+        lambda x: fc(data=x, weight=mx.sym.var("fc_weight", init=INIT), name="fc"),
     ],
 )
 def test_an_initializer_as_an_attribute(make):

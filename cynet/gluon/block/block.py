@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _MADE_BY_INIT = {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_scope"}
 
 
-@guarded(but=("__call__", "forward", "__setattr__"))
+@guarded(but=("__call__", "forward", "__setattr__", "__delattr__"))
 class Block:
     """A part of a network: it has parameters and other Blocks, and `forward` computes.
 
@@ -106,6 +106,10 @@ class Block:
                 )
             self._reg_params[name] = value
         super().__setattr__(name, value)
+        changed()
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
         changed()
 
     # --- names ------------------------------------------------------------------------------------

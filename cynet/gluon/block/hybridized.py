@@ -12,8 +12,8 @@ import numpy as np
 from ... import autograd, executor
 from ...autograd.function import FunctionOfSymbolError
 from ...base.errors import ArgumentError, CynetError, told, warn_user
-from ...base.overrides import is_ours
 from ...base.numpy_state import place_of_numpy
+from ...base.overrides import is_ours
 from ...ndarray import NDArray
 from ...ndarray._tape import get_state
 from ..errors import DeferredInitializationError

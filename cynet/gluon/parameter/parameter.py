@@ -288,6 +288,8 @@ class Parameter:
 
     def _check_and_get(self, arr_list, ctx):
         """The one of the arrays that is on `ctx`; all of them for the class ``list``."""
+        if has_trace() and not self.is_plain():
+            active().data_of(self)  # refuses: what is made of the array would be a constant
         if arr_list is None:
             self._refuse_uninitialized()
         if ctx is list:

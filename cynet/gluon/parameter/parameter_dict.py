@@ -12,7 +12,6 @@ from ...base.dtype import name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, shown
 from ...base.files import file_name
 from ...base.guard import guarded
-from ...context import cpu
 from ..errors import MismatchError
 from .constant import Constant
 from .parameter import UNIFORM, Parameter, merged_shape
