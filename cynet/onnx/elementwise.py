@@ -11,7 +11,7 @@ from .graph import exports
 _UNARY = {
     "relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "exp": "Exp", "log": "Log",
     "sqrt": "Sqrt", "abs": "Abs", "negative": "Neg", "floor": "Floor", "ceil": "Ceil",
-    "rint": "Round", "sin": "Sin", "cos": "Cos", "tan": "Tan", "arcsin": "Asin",
+    "sin": "Sin", "cos": "Cos", "tan": "Tan", "arcsin": "Asin",
     "arccos": "Acos", "arctan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "arcsinh": "Asinh",
     "arccosh": "Acosh", "arctanh": "Atanh", "erf": "Erf", "sign": "Sign",
     "reciprocal": "Reciprocal", "softsign": "Softsign",
@@ -110,13 +110,66 @@ def formulas(g, c):
     return g.emit("Mul", [x, _number(g, c, factor)])
 
 
+@exports("rint")
+def rint(g, c):
+    """The nearest whole number, halves down; ONNX rounds them to even ones."""
+    x = c.inputs[0]
+    low, high = g.emit("Floor", [x]), g.emit("Ceil", [x])
+    down = g.emit("LessOrEqual", [g.emit("Sub", [x, low]), g.emit("Sub", [high, x])])
+    return g.emit("Where", [down, low, high])
+
+
+@exports("broadcast_mod", "_mod", "_mod_scalar", "_rmod_scalar")
+def mod(g, c):
+    """The remainder with the sign of the divisor, 0 where that is 0."""
+    inputs, dtype = list(c.inputs), c.out_dtypes[0]
+    if c.op.endswith("_scalar"):
+        inputs.append(_number(g, c, c.prop.scalar))
+        inputs = inputs[::-1] if c.op == "_rmod_scalar" else inputs
+    a, b = inputs
+    zero = g.constant(np.array(0, dtype))
+    none = g.emit("Equal", [b, zero])
+    divisor = g.emit("Where", [none, g.constant(np.array(1, dtype)), b])
+    if not dtype.startswith("float"):
+        made = g.emit("Mod", [a, divisor])
+    else:
+        made = g.emit("Mod", [a, divisor], fmod=1)
+        other = g.emit("Less", [g.emit("Mul", [made, g.emit("Sign", [b])]), zero])
+        made = g.emit("Where", [other, g.emit("Add", [made, b]), made])
+    return g.emit("Where", [none, zero, made])
+
+
+@exports("_random_normal", "_random_uniform", "_random_uniform_like", "_random_normal_like")
+def drawn(g, c):
+    """Numbers that the runtime draws: of the same distribution, not the same ones."""
+    p, kind = c.prop, "RandomNormal" if "normal" in c.op else "RandomUniform"
+    more = {"mean": p.loc, "scale": p.scale} if "normal" in c.op else {"low": p.low, "high": p.high}
+    if c.op.endswith("_like"):
+        return g.emit(f"{kind}Like", c.inputs, **more)
+    made = g.emit(kind, [], shape=list(c.out_shapes[0]), dtype=1, **more)
+    return made if c.out_dtypes[0] == "float32" else g.cast(made, c.out_dtypes[0])
+
+
+@exports("_sample_multinomial")
+def multinomial(g, c):
+    p = c.prop
+    if p.get_prob:
+        c.refuse("get_prob=True")
+    data = c.inputs[0] if len(c.shapes[0]) == 2 else g.unsqueeze(c.inputs[0], 0)
+    count = int(np.prod(p.shape, dtype=int)) if p.shape else 1
+    made = g.emit("Multinomial", [g.emit("Log", [data])], sample_size=count, dtype=7)
+    return g.cast(g.reshape(made, c.out_shapes[0]), c.out_dtypes[0])
+
+
 @exports("round", "trunc", "fix")
 def rounded(g, c):
     """Half away from zero, or towards zero; ONNX rounds half to even."""
     size = g.emit("Abs", c.inputs)
-    if c.op == "round":
-        size = g.emit("Add", [size, _number(g, c, 0.5)])
-    return g.emit("Mul", [g.emit("Sign", c.inputs), g.emit("Floor", [size])])
+    made = g.emit("Floor", [size])
+    if c.op == "round":  # size + 0.5 would round up what is just below a half
+        half = g.emit("GreaterOrEqual", [g.emit("Sub", [size, made]), _number(g, c, 0.5)])
+        made = g.emit("Add", [made, g.cast(half, c.dtypes[0])])
+    return g.emit("Mul", [g.emit("Sign", c.inputs), made])
 
 
 @exports("hard_sigmoid")

@@ -16,7 +16,15 @@ from ..graph.infer import infer_shapes, infer_types
 from ..ndarray import NDArray
 from ..ndarray import load as load_arrays
 from ..symbol.node import topological_order
-from . import elementwise, layers, movement, recurrent  # noqa: F401  they fill EXPORTERS
+from . import (  # noqa: F401  they fill EXPORTERS
+    attention,
+    detection,
+    elementwise,
+    layers,
+    movement,
+    pooling,
+    recurrent,
+)
 from .graph import EXPORTERS, OPSET, Call, Graph
 
 if TYPE_CHECKING:

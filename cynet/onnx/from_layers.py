@@ -6,49 +6,36 @@ import numpy as np
 
 from .. import symbol as sym
 from .importers import imports
-from .recurrent import ORDER
-
-_LAYOUT_1D = 3  # axes of data with one spatial axis
+from .windows import lengths_of, padded, pads
 
 
-def _padding(node, n):
-    """(before, after) of each spatial axis."""
-    auto = node.get("auto_pad", "NOTSET")
-    if auto not in ("NOTSET", "VALID"):
-        node.refuse(f"auto_pad={auto}; only explicit pads are read")
-    pads = list(node.get("pads", [0] * 2 * n))
-    return pads[:n], pads[n:]
-
-
-def _padded(data, before, after, value, rank):
-    """Data with its spatial axes padded, where both sides differ."""
-    width = [0, 0, 0, 0]
-    for b, a in zip(before, after):
-        width += [b, a]
-    if rank == _LAYOUT_1D:  # Pad takes four axes
-        wide = sym.expand_dims(data, axis=2)
-        wide = sym.pad(wide, mode="constant", constant_value=value,
-                       pad_width=(*width[:4], 0, 0, *width[4:]))  # fmt: skip
-        return sym.squeeze(wide, axis=2)
-    return sym.pad(data, mode="constant", constant_value=value, pad_width=tuple(width))
+def _weight(node):
+    """The shape of the weight, and the lengths of a window; a constant is not needed."""
+    shape = list(node.whole_shape(1))
+    kernel = list(node.get("kernel_shape", shape[2:]))
+    if len(shape) < 3 or kernel != shape[2:]:
+        node.refuse(f"kernel_shape={kernel} for a weight of {shape}")
+    return shape, kernel
 
 
 @imports("Conv")
 def conv(reader, node):
-    weight = node.constant(1)
-    n = weight.ndim - 2
-    before, after = _padding(node, n)
+    shape, kernel = _weight(node)
+    n = len(kernel)
+    stride = list(node.get("strides", [1] * n))
+    dilate = list(node.get("dilations", [1] * n))
+    before, after = pads(node, [(k - 1) * d + 1 for k, d in zip(kernel, dilate)], stride)
     data = node.symbol(0)
     if before != after:
-        data, before = _padded(data, before, after, 0.0, n + 2), [0] * n
+        data, before = padded(data, before, after, 0.0, n), [0] * n
     return sym.Convolution(
         data,
         *(node.symbol(i) for i in (1, 2) if node.has(i)),
-        kernel=weight.shape[2:],
-        stride=tuple(node.get("strides", [1] * n)),
-        dilate=tuple(node.get("dilations", [1] * n)),
+        kernel=tuple(kernel),
+        stride=tuple(stride),
+        dilate=tuple(dilate),
         pad=tuple(before),
-        num_filter=weight.shape[0],
+        num_filter=shape[0],
         num_group=node.get("group", 1),
         no_bias=not node.has(2),
         name=node.name,
@@ -57,116 +44,125 @@ def conv(reader, node):
 
 @imports("ConvTranspose")
 def conv_transpose(reader, node):
-    weight = node.constant(1)
-    n = weight.ndim - 2
-    before, after = _padding(node, n)
-    group = node.get("group", 1)
-    adj = node.get("output_padding", [0] * n)
-    if node.get("output_shape"):
-        node.refuse("output_shape is not read")
-    if before != after:
-        adj = [a + b - x for a, b, x in zip(adj, before, after)]
-        if min(adj) < 0:
-            node.refuse(f"pads {before} and {after}")
-    return sym.Deconvolution(
+    """Pads of both sides alike are the operator's own, others are cut off its output."""
+    shape, kernel = _weight(node)
+    n, group = len(kernel), node.get("group", 1)
+    stride = list(node.get("strides", [1] * n))
+    dilate = list(node.get("dilations", [1] * n))
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilate)]
+    adj = list(node.get("output_padding", [0] * n))
+    before, after = _transposed_pads(node, spans, stride, adj)
+    same = before == after and min(before) >= 0
+    more = [max(-a, 0) for a in after]  # beyond what the windows reach there is the bias alone
+    own = [a + m for a, m in zip(adj, more)]
+    if any(a >= max(s, d) for a, s, d in zip(own, stride, dilate)) or min(before) < 0:
+        node.refuse(f"pads {before} and {after} with output_padding={adj}")
+    made = sym.Deconvolution(
         node.symbol(0),
         *(node.symbol(i) for i in (1, 2) if node.has(i)),
-        kernel=weight.shape[2:],
-        stride=tuple(node.get("strides", [1] * n)),
-        dilate=tuple(node.get("dilations", [1] * n)),
-        pad=tuple(before),
-        adj=tuple(adj),
-        num_filter=weight.shape[1] * group,
+        kernel=tuple(kernel),
+        stride=tuple(stride),
+        dilate=tuple(dilate),
+        pad=tuple(before if same else [0] * n),
+        adj=tuple(own),
+        num_filter=shape[1] * group,
         num_group=group,
         no_bias=not node.has(2),
         name=node.name,
     )
+    if not same:
+        for axis, (b, a) in enumerate(zip(before, after)):
+            if b or a > 0:
+                end = -a if a > 0 else None
+                made = sym.slice_axis(made, axis=axis + 2, begin=b, end=end)
+    return made
 
 
-@imports("MaxPool", "AveragePool", "LpPool")
-def pool(reader, node):
-    if len([o for o in node.outputs if o]) > 1:
-        node.refuse("the indices of maxima are an output")
-    kernel = tuple(node.get("kernel_shape"))
-    n = len(kernel)
-    if any(d != 1 for d in node.get("dilations", [1])):
-        node.refuse("dilations")
-    before, after = _padding(node, n)
-    kind = {"MaxPool": "max", "AveragePool": "avg", "LpPool": "lp"}[node.kind]
-    counted = bool(node.get("count_include_pad", 0))
-    stride = tuple(node.get("strides", [1] * n))
-    data = node.symbol(0)
-    more = {"p_value": node.get("p", 2)} if kind == "lp" else {}
-    if kind == "avg":
-        more["count_include_pad"] = counted
-    if before != after:
-        if kind == "avg" and not counted:
-            return _uneven_average(data, before, after, kernel, stride, n, node.name)
-        low = -3.0e38 if kind == "max" else 0.0
-        data, before = _padded(data, before, after, low, n + 2), [0] * n
-    return sym.Pooling(
-        data,
-        kernel=kernel,
-        stride=stride,
-        pad=tuple(before),
-        pool_type=kind,
-        pooling_convention="full" if node.get("ceil_mode", 0) else "valid",
-        name=node.name,
-        **more,
-    )
-
-
-def _uneven_average(data, before, after, kernel, stride, n, name):
-    """Mean of what lies in each window: sums of the padded data over sums of padded ones."""
-    how = {"kernel": kernel, "stride": stride, "pool_type": "sum"}
-    total = sym.Pooling(_padded(data, before, after, 0.0, n + 2), **how)
-    ones = _padded(sym.ones_like(data), before, after, 0.0, n + 2)
-    return sym.broadcast_div(total, sym.Pooling(ones, **how), name=name)
-
-
-@imports("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
-def global_pool(reader, node):
-    n = node.axes(0) - 2
-    kind = {"Max": "max", "Ave": "avg", "LpP": "lp"}[node.kind[6:9]]
-    more = {"p_value": node.get("p", 2)} if kind == "lp" else {}
-    return sym.Pooling(
-        node.symbol(0), kernel=(1,) * n, global_pool=True, pool_type=kind, name=node.name, **more
-    )
+def _transposed_pads(node, spans, stride, adj):
+    """What is cut off before and behind each axis; below 0 where the output is longer."""
+    n, auto = len(spans), node.choice("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+    asked = node.get("output_shape")
+    if auto == "VALID" or (asked is None and auto == "NOTSET"):
+        if asked is not None:
+            node.refuse("output_shape with auto_pad=VALID")
+        found = list(node.get("pads", [0] * 2 * n)) if auto == "NOTSET" else [0] * 2 * n
+        return found[:n], found[n:]
+    node.ignore("pads")  # ONNX makes them from the lengths
+    sizes = lengths_of(node, 0)
+    if asked is None:
+        asked = [x * t for x, t in zip(sizes, stride)]
+    totals = [
+        (x - 1) * t + a + s - y for x, t, a, s, y in zip(sizes, stride, adj, spans, asked[-n:])
+    ]
+    if min(totals) < 0:
+        node.refuse(f"output_shape={asked} is longer than what the windows reach")
+    small, large = [v // 2 for v in totals], [v - v // 2 for v in totals]
+    return (large, small) if auto in ("NOTSET", "SAME_LOWER") else (small, large)
 
 
 @imports("BatchNormalization")
 def batch_norm(reader, node):
+    node.ignore("momentum", "consumed_inputs")  # training alone uses it; hints of opset 1
     if node.get("training_mode", 0):
         node.refuse("training_mode=1")
-    return sym.BatchNorm(
-        *(node.symbol(i) for i in range(5)),
-        eps=node.get("epsilon", 1e-5),
-        momentum=node.get("momentum", 0.9),
-        fix_gamma=False,
-        name=node.name,
-    )
+    node.only("spatial", 1)
+    if node.opset < 7 and not node.get("is_test", 0):
+        node.refuse("is_test=0")
+    eps, inputs = node.get("epsilon", 1e-5), [node.symbol(i) for i in range(5)]
+    if all(each.entries[0][0].is_variable for each in inputs[1:]):
+        momentum = node.get("momentum", 0.9)
+        return sym.BatchNorm(*inputs, eps=eps, momentum=momentum, fix_gamma=False, name=node.name)
+    shape = (1, -1, *[1] * (node.axes(0) - 2))
+    gamma, beta, mean, var = (sym.reshape(each, shape=shape) for each in inputs[1:])
+    scale = sym.broadcast_mul(gamma, sym.rsqrt(var + eps))
+    made = sym.broadcast_mul(sym.broadcast_sub(inputs[0], mean), scale)
+    return sym.broadcast_add(made, beta, name=node.name)
 
 
 @imports("InstanceNormalization")
 def instance_norm(reader, node):
+    node.ignore("consumed_inputs")
     return sym.InstanceNorm(*node.symbols(), eps=node.get("epsilon", 1e-5), name=node.name)
 
 
 @imports("LayerNormalization")
 def layer_norm(reader, node):
-    if node.get("axis", -1) not in (-1, node.axes(0) - 1):
-        node.refuse("only the last axis is read")
-    scale = node.constant(1)
-    beta = node.symbol(2) if node.has(2) else reader.parameter(
-        f"{node.name}_beta", np.zeros_like(scale)
-    )  # fmt: skip
-    return sym.LayerNorm(
-        node.symbol(0), node.symbol(1), beta, eps=node.get("epsilon", 1e-5), name=node.name
-    )
+    """The operator where the last axis alone is normalized, else the formula."""
+    rank, axis = node.axes(0), node.axis(default=-1)
+    node.only("stash_type", 1)
+    eps, scale = node.get("epsilon", 1e-5), node.shape(1)
+    asked = [o for o in node.outputs[1:] if o]
+    if axis == rank - 1 and scale is not None and len(scale) == 1 and not asked:
+        beta = node.symbol(2) if node.has(2) else None
+        if beta is None:
+            zeros = np.zeros(scale, node.dtype(1))
+            beta = reader.fixed(f"{node.name}_beta", zeros)
+        return sym.LayerNorm(node.symbol(0), node.symbol(1), beta, eps=eps, name=node.name)
+    data, dtype = node.symbol(0), node.dtype(0)
+    wide = data if dtype in ("float32", "float64") else sym.Cast(data, dtype="float32")
+    axes = tuple(range(axis, rank))
+    mean = sym.mean(wide, axis=axes, keepdims=True)
+    middle = sym.broadcast_sub(wide, mean)
+    var = sym.mean(sym.square(middle), axis=axes, keepdims=True)
+    inverse = sym.rsqrt(var + eps)
+    made = sym.broadcast_mul(middle, inverse)
+    if wide is not data:
+        made = sym.Cast(made, dtype=dtype)
+    for i, make in ((1, sym.broadcast_mul), (2, sym.broadcast_add)):
+        if node.has(i):
+            other = node.symbol(i)
+            for _ in range(rank - max(node.axes(i), 1)):
+                other = sym.expand_dims(other, axis=0)
+            made = make(made, other)
+    return [sym.identity(made, name=node.name), mean, inverse]
 
 
 @imports("LRN")
 def lrn(reader, node):
+    if node.axes(0) != 4:
+        node.refuse(f"of {node.axes(0)} axes")
+    if node.get("size") % 2 == 0:
+        node.refuse(f"an even size={node.get('size')}")
     return sym.LRN(
         node.symbol(0),
         alpha=node.get("alpha", 1e-4),
@@ -180,21 +176,28 @@ def lrn(reader, node):
 @imports("Gemm")
 def gemm(reader, node):
     """alpha A B + beta C; a dense layer where B and C are constants."""
+    node.ignore("broadcast")  # of opsets below 7: C has the axes that say the same
     alpha, beta = node.get("alpha", 1.0), node.get("beta", 1.0)
+    left, right = bool(node.get("transA", 0)), bool(node.get("transB", 0))
     data = node.symbol(0)
-    if node.get("transA", 0):
+    if left:
         data = sym.transpose(data)
-    weight = reader.constant(node.inputs[1])
-    bias = reader.constant(node.inputs[2]) if node.has(2) else None
-    if weight is None or (node.has(2) and (bias is None or bias.ndim > 1)):
-        made = sym.dot(data, node.symbol(1), transpose_b=bool(node.get("transB", 0)))
+    weight, bias = node.known(1), node.known(2)
+    if weight is None or weight.dtype.kind not in "f" or (
+        node.has(2) and (bias is None or bias.size not in (1, weight.shape[1 - right]))
+    ) or (bias is not None and bias.ndim > 1 and bias.shape[0] != 1):  # fmt: skip
+        other = node.symbol(1)
+        made = sym.dot(data, other, transpose_b=right)
         made = made if alpha == 1 else made * alpha
         if not node.has(2):
-            return made
-        other = node.symbol(2) if beta == 1 else node.symbol(2) * beta
+            return sym.identity(made, name=node.name)
+        other = node.symbol(2)
+        for _ in range(2 - max(node.axes(2), 1)):
+            other = sym.expand_dims(other, axis=0)
+        other = other if beta == 1 else other * beta
         return sym.broadcast_add(made, other, name=node.name)
-    plain = node.get("transB", 0) and alpha == 1
-    values = weight if node.get("transB", 0) else weight.T
+    plain = right and alpha == 1
+    values = weight if right else weight.T
     where = (
         node.symbol(1)
         if plain
@@ -208,123 +211,44 @@ def gemm(reader, node):
         if beta == 1 and bias.shape == (rows,):
             inputs.append(node.symbol(2))
         else:
-            full = np.broadcast_to(bias * bias.dtype.type(beta), (rows,))
+            full = np.broadcast_to(np.ravel(bias * bias.dtype.type(beta)), (rows,))
             inputs.append(reader.parameter(f"{node.name}_bias", np.ascontiguousarray(full)))
     return sym.FullyConnected(
         *inputs, num_hidden=values.shape[0], no_bias=bias is None, flatten=False, name=node.name
     )
 
 
-@imports("LeakyRelu", "Elu", "Selu", "PRelu")
-def leaky(reader, node):
-    data = node.symbol(0)
-    if node.kind == "Selu":
-        return sym.LeakyReLU(data, act_type="selu", name=node.name)
-    if node.kind == "PRelu":
-        slope = node.constant(1)
-        flat = reader.parameter(f"{node.inputs[1]}_flat", slope.ravel())
-        if slope.size not in (1, max(slope.shape, default=1)):
-            node.refuse(f"slopes of shape {slope.shape}")
-        return sym.LeakyReLU(data, flat, act_type="prelu", name=node.name)
-    kind, slope = ("leaky", 0.01) if node.kind == "LeakyRelu" else ("elu", 1.0)
-    return sym.LeakyReLU(data, act_type=kind, slope=node.get("alpha", slope), name=node.name)
-
-
-@imports("Gelu")
-def gelu(reader, node):
-    if node.get("approximate", "none") != "none":
-        node.refuse("approximate='tanh'")
-    return sym.LeakyReLU(node.symbol(0), act_type="gelu", name=node.name)
-
-
 @imports("Softmax", "LogSoftmax")
 def softmax(reader, node):
     make = sym.softmax if node.kind == "Softmax" else sym.log_softmax
-    if reader.opset >= 13:
-        return make(node.symbol(0), axis=node.get("axis", -1), name=node.name)
-    axis, rank = node.get("axis", 1), node.axes(0)
-    if axis % rank == rank - 1:
-        return make(node.symbol(0), axis=-1, name=node.name)
-    if axis != 1:
-        node.refuse(f"axis={axis} of opset {reader.opset}")
-    data = node.symbol(0)
-    return sym.reshape_like(make(sym.Flatten(data), axis=1), data, name=node.name)
+    axis, data = node.axis(default=-1 if node.opset >= 13 else 1), node.symbol(0)
+    rank = node.axes(0)
+    if node.opset >= 13 or axis == rank - 1:
+        return make(data, axis=axis, name=node.name)
+    if axis == 1:  # the axes from `axis` on are one
+        return sym.reshape_like(make(sym.Flatten(data), axis=1), data, name=node.name)
+    shape = node.whole_shape(0)
+    rows = int(np.prod(shape[:axis]))
+    made = make(sym.reshape(data, shape=(rows, -1)), axis=1)
+    return sym.reshape(made, shape=shape, name=node.name)
 
 
 @imports("Dropout")
 def dropout(reader, node):
-    if len([o for o in node.outputs if o]) > 1:
-        node.refuse("the mask is an output")
-    ratio = node.number(1, node.get("ratio", 0.5))
-    return sym.Dropout(node.symbol(0), p=ratio, name=node.name)
-
-
-@imports("LSTM", "GRU", "RNN")
-def recurrent(reader, node):
-    mode = {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}[node.kind]
-    told = [a.decode() if isinstance(a, bytes) else a for a in node.get("activations", [])]
-    if mode == "rnn_tanh" and told and told[0] == "Relu":
-        mode = "rnn_relu"
-    usual = {"lstm": ["Sigmoid", "Tanh", "Tanh"], "gru": ["Sigmoid", "Tanh"],
-             "rnn_tanh": ["Tanh"], "rnn_relu": ["Relu"]}[mode]  # fmt: skip
-    w, r = node.constant(1), node.constant(2)
-    directions, hidden = w.shape[0], r.shape[2]
-    if told and told != usual * directions:
-        node.refuse(f"activations {told}")
-    if mode == "gru" and not node.get("linear_before_reset", 0):
-        node.refuse("linear_before_reset=0")
-    if node.has(4) or node.has(7) or node.get("layout", 0) or node.get("clip"):
-        node.refuse("sequence lengths, peepholes, clip and layout=1 are not read")
-    if node.get("direction", "forward") == "reverse":
-        node.refuse("direction='reverse'")
-    b = node.constant(3, np.zeros((directions, 2 * w.shape[1]), w.dtype))
-    back = np.argsort(ORDER[mode])
-
-    def gates(part):
-        shape = part.shape
-        return part.reshape(len(back), hidden, *shape[1:])[back].reshape(shape)
-
-    weights, biases = [], []
-    for k in range(directions):
-        weights += [gates(w[k]), gates(r[k])]
-        biases += [gates(each) for each in np.split(b[k], 2)]
-    flat = np.concatenate([each.ravel() for each in (*weights, *biases)])
-    states = []
-    for i, word in ((5, "h"), (6, "c"))[: 2 if mode == "lstm" else 1]:
-        if node.has(i):
-            states.append(node.symbol(i))
-        else:
-            shape = reader.shape(node.inputs[0])
-            if shape is None:
-                node.refuse("without a first state the file must tell the batch")
-            zeros = np.zeros((directions, shape[1], hidden), w.dtype)
-            states.append(reader.parameter(f"{node.name}_{word}0", zeros))
-    made = sym.RNN(
-        node.symbol(0),
-        reader.parameter(f"{node.name}_parameters", flat),
-        *states,
-        mode=mode,
-        state_size=hidden,
-        num_layers=1,
-        bidirectional=directions == 2,
-        state_outputs=True,
-        name=node.name,
-    )
-    out = made[0]
-    if directions == 2:
-        out = sym.transpose(sym.reshape(out, shape=(0, 0, 2, hidden)), axes=(0, 2, 1, 3))
-    else:
-        out = sym.expand_dims(out, axis=1)
-    return [out, *(made[i] for i in range(1, 1 + len(states)))]
-
-
-@imports("Resize", "Upsample")
-def resize(reader, node):
-    scales = node.constant(1 if node.kind == "Upsample" else 2, node.get("scales"))
-    if scales is None or len(scales) != 4 or scales[2] != scales[3] or scales[2] % 1:
-        node.refuse("only whole scales, the same for both axes, are read")
-    if node.get("mode", "nearest") != "nearest":
-        node.refuse(f"mode={node.get('mode')}")
-    return sym.UpSampling(
-        node.symbol(0), scale=int(scales[2]), sample_type="nearest", name=node.name
-    )
+    """What it does when a network predicts; training drops out with the same ratio."""
+    node.ignore("seed", "consumed_inputs")
+    if node.opset < 7:
+        node.get("is_test", 0)
+    if node.has(2):
+        training = node.known(2)
+        if training is None or bool(np.ravel(training)[0]):
+            node.refuse("training_mode is not the constant false")
+    ratio = node.number(1, node.get("ratio", 0.5)) if not node.has(1) else node.known(1)
+    data = node.symbol(0)
+    if ratio is None or not 0 <= float(np.ravel(ratio)[0]) < 1:
+        node.unused(1)
+        return [sym.identity(data, name=node.name)]
+    made = sym.Dropout(data, p=float(np.ravel(ratio)[0]), name=node.name)
+    if len(node.outputs) > 1 and node.opset >= 10:
+        return [made, sym.Cast(sym.ones_like(data), dtype="bool")]
+    return [made]

@@ -1,144 +1,52 @@
-"""Elementwise functions, shapes, indices and products of an ONNX graph as operators of cynet."""
+"""Shapes, parts and products of an ONNX graph as operators of cynet."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from .. import symbol as sym
-from .importers import imports
+from .importers import FLOATS, imports
 
-_UNARY = {
-    "Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Exp": "exp", "Log": "log",
-    "Sqrt": "sqrt", "Abs": "abs", "Neg": "negative", "Floor": "floor", "Ceil": "ceil",
-    "Round": "rint", "Sin": "sin", "Cos": "cos", "Tan": "tan", "Asin": "arcsin",
-    "Acos": "arccos", "Atan": "arctan", "Sinh": "sinh", "Cosh": "cosh", "Asinh": "arcsinh",
-    "Acosh": "arccosh", "Atanh": "arctanh", "Erf": "erf", "Sign": "sign",
-    "Reciprocal": "reciprocal", "Softsign": "softsign", "Not": "logical_not",
-    "Identity": "identity",
-}  # fmt: skip
-_BINARY = {
-    "Add": "broadcast_add", "Sub": "broadcast_sub", "Mul": "broadcast_mul",
-    "Div": "broadcast_div", "Pow": "broadcast_power", "Equal": "broadcast_equal",
-    "Greater": "broadcast_greater", "Less": "broadcast_lesser",
-    "GreaterOrEqual": "broadcast_greater_equal", "LessOrEqual": "broadcast_lesser_equal",
-    "And": "broadcast_logical_and", "Or": "broadcast_logical_or", "Xor": "broadcast_logical_xor",
-    "Mod": "broadcast_mod",
-}  # fmt: skip
-_SCALAR = {
-    "Add": ("_plus_scalar", "_plus_scalar"), "Sub": ("_minus_scalar", "_rminus_scalar"),
-    "Mul": ("_mul_scalar", "_mul_scalar"), "Div": ("_div_scalar", "_rdiv_scalar"),
-    "Pow": ("_power_scalar", "_rpower_scalar"),
-}  # fmt: skip
 _END = np.iinfo(np.int64).max // 2
 
 
-@imports(*_UNARY)
-def unary(reader, node):
-    return getattr(sym, _UNARY[node.kind])(node.symbol(0), name=node.name)
-
-
-@imports(*_BINARY)
-def binary(reader, node):
-    constants = [reader.constant(each) for each in node.inputs]
-    for i in (1, 0):
-        if node.kind in _SCALAR and constants[i] is not None and constants[i].size == 1:
-            other = node.symbol(1 - i)
-            made = getattr(sym._internal, _SCALAR[node.kind][1 - i])
-            return made(other, scalar=float(constants[i].ravel()[0]), name=node.name)
-    a, b = _same_axes(node, constants)
-    return getattr(sym, _BINARY[node.kind])(a, b, name=node.name)
-
-
-def _same_axes(node, constants=()):
-    """Both inputs with as many axes; NumPy's rule puts missing ones in front."""
-    values = [node.symbol(0), node.symbol(1)]
-    ranks = [node.axes(0), node.axes(1)]
-    for i in (0, 1):
-        for _ in range(max(ranks) - max(ranks[i], 1)):
-            values[i] = sym.expand_dims(values[i], axis=0)
-    return values
-
-
-@imports("Max", "Min", "Sum", "Mean")
-def several(reader, node):
-    found = node.symbols()
-    if node.kind in ("Sum", "Mean"):
-        total = found[0]
-        for each in found[1:]:
-            total = sym.broadcast_add(total, each)
-        return total if node.kind == "Sum" else total / len(found)
-    make = sym.broadcast_maximum if node.kind == "Max" else sym.broadcast_minimum
-    for each in found[1:]:
-        found[0] = make(found[0], each)
-    return found[0]
-
-
-@imports("Softplus")
-def softplus(reader, node):
-    return sym.Activation(node.symbol(0), act_type="softrelu", name=node.name)
-
-
-@imports("HardSigmoid")
-def hard_sigmoid(reader, node):
-    alpha, beta = node.get("alpha", 0.2), node.get("beta", 0.5)
-    return sym.hard_sigmoid(node.symbol(0), alpha=alpha, beta=beta, name=node.name)
-
-
-@imports("HardSwish")
-def hard_swish(reader, node):
-    x = node.symbol(0)
-    return sym.elemwise_mul(x, sym.hard_sigmoid(x, alpha=1 / 6, beta=0.5), name=node.name)
-
-
-@imports("Clip")
-def clip(reader, node):
-    low = node.number(1, node.get("min", -np.finfo("float32").max))
-    high = node.number(2, node.get("max", np.finfo("float32").max))
-    return sym.clip(node.symbol(0), a_min=low, a_max=high, name=node.name)
-
-
-@imports("Where")
-def where(reader, node):
-    ranks = [node.axes(i) for i in range(3)]
-    shapes = [node.shape(i) for i in range(3)]
-    values = node.symbols()
-    if None in shapes or len(set(shapes)) > 1:
-        for i in range(3):
-            for _ in range(max(ranks) - max(ranks[i], 1)):
-                values[i] = sym.expand_dims(values[i], axis=0)
-        whole = sym.broadcast_add(sym.broadcast_mul(values[0], values[1] * 0), values[2] * 0)
-        values = [sym.broadcast_like(each, whole) for each in values]
-    return sym.where(*values, name=node.name)
-
-
-@imports("Cast")
-def cast(reader, node):
-    dtype = reader.library.helper.tensor_dtype_to_np_dtype(node.get("to")).name
-    return sym.Cast(node.symbol(0), dtype=dtype, name=node.name)
-
-
-# --- shapes ---------------------------------------------------------------------------------------
 @imports("Reshape")
 def reshape(reader, node):
-    shape = [int(v) for v in node.constant(1, node.get("shape"))]
+    node.ignore("consumed_inputs")
+    shape = node.list(1, "shape")
+    if node.get("allowzero", 0) and 0 in shape:
+        node.refuse(f"a length of 0 in the shape {shape}")
+    if min(shape, default=1) < -1:
+        node.refuse(f"the shape {shape}")
     return sym.reshape(node.symbol(0), shape=tuple(shape) or (1,), name=node.name)
 
 
 @imports("Flatten")
 def flatten(reader, node):
-    axis = node.get("axis", 1)
-    if axis == 1:
+    rank, axis = node.axes(0), node.get("axis", 1)
+    if not -rank <= axis <= rank:
+        node.refuse(f"axis={axis} of {rank} axes")
+    axis = axis + rank if axis < 0 else axis
+    if axis == 1 and rank > 1:
         return sym.Flatten(node.symbol(0), name=node.name)
-    shape = node.shape(0)
-    if shape is None:
+    if axis == 0:
+        return sym.reshape(node.symbol(0), shape=(1, -1), name=node.name)
+    if axis == rank:
+        return sym.reshape(node.symbol(0), shape=(-1, 1), name=node.name)
+    rows = node.lengths(0)[:axis]
+    if None in rows:
         node.refuse(f"axis={axis} of a shape that the file does not tell")
-    rows = int(np.prod(shape[: axis % (len(shape) + 1)]))
-    return sym.reshape(node.symbol(0), shape=(rows, -1), name=node.name)
+    return sym.reshape(node.symbol(0), shape=(math.prod(rows), -1), name=node.name)
 
 
 @imports("Transpose")
 def transpose(reader, node):
-    return sym.transpose(node.symbol(0), axes=tuple(node.get("perm", ())), name=node.name)
+    axes = tuple(node.get("perm", ()))
+    if node.axes(0) < 2:
+        return sym.identity(node.symbol(0), name=node.name)
+    return sym.transpose(node.symbol(0), axes=axes, name=node.name)
 
 
 @imports("Squeeze", "Unsqueeze")
@@ -146,73 +54,143 @@ def squeeze(reader, node):
     axes = node.list(1, "axes")
     if node.kind == "Squeeze":
         rank = node.axes(0)
-        if axes is not None and len(axes) == rank:
+        if axes is not None and len({a % max(rank, 1) for a in axes}) == rank:
             return sym.reshape(node.symbol(0), shape=(1,), name=node.name)
         axes = None if axes is None else tuple(axes)
+        if axes is None and set(node.lengths(0)) == {1}:
+            return sym.reshape(node.symbol(0), shape=(1,), name=node.name)
+        if axes == ():
+            return sym.identity(node.symbol(0), name=node.name)
         return sym.squeeze(node.symbol(0), axis=axes, name=node.name)
     made, rank = node.symbol(0), node.axes(0) + len(axes)
-    if rank == 1:  # a number, which is an array of one element here
-        return made
-    for axis in sorted(a % rank for a in axes):
+    places = sorted(a % rank for a in axes)
+    if node.axes(0) == 0:  # a number, which is an array of one element here
+        return sym.reshape(made, shape=(1,) * rank, name=node.name)
+    for axis in places:
         made = sym.expand_dims(made, axis=axis)
     return made
 
 
 @imports("Concat")
 def concat(reader, node):
-    return sym.Concat(*node.symbols(), dim=node.get("axis"), name=node.name)
+    axis = node.get("axis", 1 if node.opset < 4 else None)
+    for i in range(len(node.inputs)):
+        node.unused(i)  # what has no elements adds nothing
+    found = [node.symbol(i) for i in range(len(node.inputs)) if 0 not in node.lengths(i)]
+    if len(found) == 1:
+        return sym.identity(found[0], name=node.name)
+    return sym.Concat(*found, dim=axis % node.axes(0), name=node.name)
 
 
 @imports("Split")
 def split(reader, node):
-    axis, sizes = node.get("axis", 0), node.list(1, "split")
-    count = len(node.outputs)
-    if sizes is None or len(set(sizes)) == 1:
+    axis, sizes, count = node.axis(default=0), node.list(1, "split"), len(node.outputs)
+    length = node.lengths(0)[axis]
+    if node.get("num_outputs", count) != count:
+        node.refuse(f"num_outputs={node.get('num_outputs')} for {count} outputs")
+    if sizes is None and length is not None and length % count:
+        size = -(-length // count)
+        sizes = [size] * (count - 1) + [length - size * (count - 1)]
+    if count == 1:
+        return sym.identity(node.symbol(0), name=node.name)
+    if sizes is None or (len(set(sizes)) == 1 and sum(sizes) == length):
         made = sym.SliceChannel(node.symbol(0), num_outputs=count, axis=axis, name=node.name)
         return [made[i] for i in range(count)]
+    if len(sizes) != count or min(sizes) < 0 or sum(sizes) != (length or sum(sizes)):
+        node.refuse(f"parts of {sizes} of {length} for {count} outputs")
     ends = np.cumsum(sizes)
     return [
         sym.slice_axis(node.symbol(0), axis=axis, begin=int(e - s), end=int(e))
+        if s
+        else None
         for s, e in zip(sizes, ends)
     ]
 
 
 @imports("Slice")
 def slice_(reader, node):
+    """Starts and ends beyond an axis mean its ends."""
     begin, end = node.list(1, "starts"), node.list(2, "ends")
     axes = node.list(3, "axes") or list(range(len(begin)))
     steps = node.list(4, "steps") or [1] * len(begin)
-    made = node.symbol(0)
-    if any(s < 0 for s in steps):
-        whole = all(s == -1 and b == -1 and e <= -_END for s, b, e in zip(steps, begin, end))
-        if not whole:
-            node.refuse("steps below 0 other than a whole axis reversed")
-        return sym.reverse(made, axis=tuple(axes), name=node.name)
-    if all(s == 1 for s in steps):
-        for axis, b, e in zip(axes, begin, end):
+    if not len(begin) == len(end) == len(axes) == len(steps) or 0 in steps:
+        node.refuse(f"starts {begin}, ends {end}, axes {axes}, steps {steps}")
+    rank, lengths = node.axes(0), node.lengths(0)
+    told, found = {}, []
+    for axis, b, e, s in zip(axes, begin, end, steps):
+        axis, length = axis % rank, lengths[axis % rank]
+        if length is not None:
+            at = range(*slice(b, e, s).indices(length))
+            if not len(at):
+                node.refuse(f"nothing of axis {axis} is left, from {b} to {e} by {s}")
+            first, last = at[0], at[-1] + (1 if s > 0 else -1)
+            told[axis] = (first, None if last < 0 else last, s)
+        elif s > 0:
             last = None if e >= _END else e
-            made = sym.slice_axis(made, axis=axis, begin=b, end=last)
-        return made
-    rank = node.axes(0)
-    told = {a % rank: (b, None if e >= _END else e, s)
-            for a, b, e, s in zip(axes, begin, end, steps)}  # fmt: skip
+            told[axis] = (0 if b <= -_END else b, last, s)
+        elif s == -1 and (b == -1 or b >= _END) and e <= -_END:
+            told[axis] = (None, None, -1)
+        else:
+            node.refuse("steps below 0 along an axis whose length the file does not tell")
+        found.append(axis)
+    if len(set(found)) != len(found):
+        node.refuse(f"an axis twice in {axes}")
+    made = node.symbol(0)
+    told = {a: v for a, v in told.items() if v[2] != 1 or v[0] != 0 or v[1] != lengths[a]}
+    if all(step == 1 for _, _, step in told.values()):
+        for axis, (b, e, _) in sorted(told.items()):
+            made = sym.slice_axis(made, axis=axis, begin=b, end=e)
+        return made if told else sym.identity(made, name=node.name)
     parts = [told.get(i, (None, None, None)) for i in range(rank)]
     return sym.slice(
-        made, *(), begin=tuple(p[0] for p in parts), end=tuple(p[1] for p in parts),
+        made, begin=tuple(p[0] for p in parts), end=tuple(p[1] for p in parts),
         step=tuple(p[2] for p in parts), name=node.name,
     )  # fmt: skip
 
 
 @imports("Pad")
 def pad(reader, node):
-    pads = node.list(1, "pads")
-    n = len(pads) // 2
-    width = [v for pair in zip(pads[:n], pads[n:]) for v in pair]
-    value = node.number(2, node.get("value", 0.0))
-    mode = node.get("mode", "constant")
-    return sym.pad(
-        node.symbol(0), mode=mode, pad_width=tuple(width), constant_value=value, name=node.name
-    )
+    pads = node.list(1, "pads" if node.opset >= 2 else "paddings")
+    rank, n = node.axes(0), len(pads) // 2
+    axes = [int(v) for v in node.constant(3, range(n))]
+    mode = node.choice("mode", "constant", "edge", "reflect", "wrap")
+    value = node.number(2, node.get("value", 0.0)) if mode == "constant" else 0
+    if mode != "constant":
+        node.ignore("value")
+        node.known(2)
+    if len(axes) != n or len({a % rank for a in axes}) != n:
+        node.refuse(f"pads {pads} of the axes {axes}")
+    told = {a % rank: (pads[i], pads[n + i]) for i, a in enumerate(axes)}
+    pairs = [told.get(i, (0, 0)) for i in range(rank)]
+    data = node.symbol(0)
+    flat = [v for pair in pairs for v in pair]
+    plain = rank in (4, 5) and not any(flat[:4]) and min(flat) >= 0 and mode != "wrap"
+    if plain and node.dtype(0) in ("float32", "float64"):
+        return sym.pad(
+            data, mode=mode, pad_width=tuple(flat), constant_value=float(value), name=node.name
+        )
+    shape = list(node.whole_shape(0))
+    for axis, (before, behind) in enumerate(pairs):
+        cut = [max(-before, 0), max(-behind, 0)]
+        if any(cut):
+            end = -cut[1] or None
+            data = sym.slice_axis(data, axis=axis, begin=cut[0], end=end)
+            shape[axis] -= sum(cut)
+        before, behind = max(before, 0), max(behind, 0)
+        if mode == "constant":
+            parts = [
+                sym.full((*shape[:axis], count, *shape[axis + 1 :]), value, dtype=node.dtype(0))
+                if count
+                else None
+                for count in (before, behind)
+            ]
+            parts = [p for p in (parts[0], data, parts[1]) if p is not None]
+            data = sym.Concat(*parts, dim=axis) if len(parts) > 1 else data
+        elif before or behind:
+            index = np.pad(np.arange(shape[axis]), (before, behind), mode=mode)
+            data = sym.take(data, reader.fixed(f"{node.name}_axis{axis}", index), axis=axis)
+        shape[axis] += before + behind
+    return sym.identity(data, name=node.name)
 
 
 @imports("Tile")
@@ -222,145 +200,164 @@ def tile(reader, node):
 
 @imports("Expand")
 def expand(reader, node):
-    shape = node.list(1, "shape")
+    shape, known = node.list(1, "shape"), node.whole_shape(0)
     made = node.symbol(0)
-    for _ in range(len(shape) - max(node.axes(0), 1)):
+    for _ in range(len(shape) - max(len(known), 1)):
         made = sym.expand_dims(made, axis=0)
-    known = node.shape(0)
-    if known is None:
-        node.refuse("of a shape that the file does not tell")
-    known = (1,) * (len(shape) - len(known)) + tuple(known)
-    return sym.broadcast_to(
-        made, shape=tuple(max(a, b) for a, b in zip(known, shape)), name=node.name
-    )
+    rank = max(len(shape), len(known))
+    whole = np.broadcast_shapes(known, tuple(shape)) if rank else (1,)
+    return sym.broadcast_to(made, shape=tuple(whole), name=node.name)
 
 
 @imports("DepthToSpace", "SpaceToDepth")
 def depth_to_space(reader, node):
-    if node.kind == "SpaceToDepth":
-        return sym.space_to_depth(node.symbol(0), block_size=node.get("blocksize"), name=node.name)
-    if node.get("mode", "DCR") != "DCR":
-        node.refuse("mode='CRD'")
-    return sym.depth_to_space(node.symbol(0), block_size=node.get("blocksize"), name=node.name)
+    size, mode = node.get("blocksize"), node.choice("mode", "DCR", "CRD")
+    data = node.symbol(0)
+    if mode == "DCR":
+        make = sym.depth_to_space if node.kind == "DepthToSpace" else sym.space_to_depth
+        return make(data, block_size=size, name=node.name)
+    n, c, h, w = node.whole_shape(0)
+    if node.kind == "DepthToSpace":
+        made = sym.reshape(data, shape=(n, c // size**2, size, size, h, w))
+        made = sym.transpose(made, axes=(0, 1, 4, 2, 5, 3))
+        return sym.reshape(made, shape=(n, c // size**2, h * size, w * size), name=node.name)
+    made = sym.reshape(data, shape=(n, c, h // size, size, w // size, size))
+    made = sym.transpose(made, axes=(0, 1, 3, 5, 2, 4))
+    return sym.reshape(made, shape=(n, c * size**2, h // size, w // size), name=node.name)
 
 
-# --- reductions and indices -----------------------------------------------------------------------
-@imports("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
-         "ReduceSumSquare")  # fmt: skip
-def reduce(reader, node):
-    axes = node.list(1, "axes")
-    axis = None if axes is None else tuple(axes)
-    data, keep = node.symbol(0), bool(node.get("keepdims", 1))
-    if node.kind in ("ReduceL1", "ReduceL2"):
-        order = int(node.kind[-1])
-        return sym.norm(data, ord=order, axis=axis, keepdims=keep, name=node.name)
-    if node.kind == "ReduceSumSquare":
-        return sym.sum(sym.square(data), axis=axis, keepdims=keep, name=node.name)
-    make = getattr(sym, node.kind[6:].lower())
-    return make(data, axis=axis, keepdims=keep, name=node.name)
+@imports("Shape")
+def shape_(reader, node):
+    """A shape that the file leaves open is computed with the data."""
+    rank = node.axes(0)
+    at = range(*slice(node.get("start"), node.get("end")).indices(rank))
+    if not len(at):
+        node.refuse("no length is left")
+    made = sym.shape_array(node.symbol(0))
+    return sym.slice_axis(made, axis=0, begin=at[0], end=at[-1] + 1, name=node.name)
 
 
-@imports("ArgMax", "ArgMin")
-def arg(reader, node):
-    make = sym.argmax if node.kind == "ArgMax" else sym.argmin
-    if node.get("select_last_index", 0):
-        node.refuse("select_last_index=1")
-    keep = bool(node.get("keepdims", 1))
-    made = make(node.symbol(0), axis=node.get("axis", 0), keepdims=keep)
-    return sym.Cast(made, dtype="int64", name=node.name)
+@imports("ConstantOfShape", "Range")
+def of_known_shape(reader, node):
+    """These are computed when the file is read: the shape of what they make is needed."""
+    for i in range(len(node.inputs)):
+        node.constant(i)
+    node.refuse("a value of this kind is not known when the file is read")
 
 
-@imports("TopK")
-def topk(reader, node):
-    k = int(node.number(1, node.get("k")))
-    made = sym.topk(
-        node.symbol(0), k=k, axis=node.get("axis", -1), ret_typ="both", dtype="int64",
-        is_ascend=not node.get("largest", 1), name=node.name,
-    )  # fmt: skip
-    return [made[0], made[1]]
+@imports("EyeLike")
+def eye(reader, node):
+    shape = node.whole_shape(0)
+    dtype = node.get("dtype")
+    to_name = reader.library.helper.tensor_dtype_to_np_dtype
+    dtype = node.dtype(0) if dtype is None else to_name(dtype).name
+    node.unused(0)
+    values = np.eye(*shape, k=node.get("k", 0), dtype=dtype)
+    return sym.identity(reader.fixed(f"{node.name}_eye", values), name=node.name)
 
 
-@imports("Gather")
-def gather(reader, node):
-    axis, index = node.get("axis", 0), reader.constant(node.inputs[1])
-    if index is not None and index.ndim == 0:
-        at = int(index)
-        last = None if at == -1 else at + 1
-        made = sym.slice_axis(node.symbol(0), axis=axis, begin=at, end=last)
-        if node.axes(0) == 1:
-            return made
-        return sym.squeeze(made, axis=axis, name=node.name)
-    return sym.take(node.symbol(0), node.symbol(1), axis=axis, mode="wrap", name=node.name)
-
-
-@imports("GatherElements")
-def gather_elements(reader, node):
-    axis, shapes = node.get("axis", 0), [node.shape(0), node.shape(1)]
-    if shapes[1] is None or shapes[1][axis] != 1:
-        node.refuse("only one index along the axis is read")
-    index = sym.squeeze(node.symbol(1), axis=axis)
-    return sym.pick(node.symbol(0), index, axis=axis, keepdims=True, name=node.name)
-
-
-@imports("GatherND")
-def gather_nd(reader, node):
-    if node.get("batch_dims", 0):
-        node.refuse("batch_dims")
-    n = node.axes(1)
-    index = sym.transpose(node.symbol(1), axes=(n - 1, *range(n - 1)))
-    return sym.gather_nd(node.symbol(0), index, name=node.name)
-
-
-@imports("OneHot")
-def one_hot(reader, node):
-    depth, values = int(node.number(1, None)), node.constant(2)
-    if node.get("axis", -1) not in (-1, node.axes(0)):
-        node.refuse("only the last axis is read")
-    return sym.one_hot(
-        node.symbol(0), depth=depth, off_value=float(values[0]), on_value=float(values[1]),
-        dtype=values.dtype.name, name=node.name,
-    )  # fmt: skip
-
-
-@imports("ReverseSequence")
-def reverse_sequence(reader, node):
-    if (node.get("time_axis", 0), node.get("batch_axis", 1)) != (0, 1):
-        node.refuse("only time_axis=0 and batch_axis=1 are read")
-    return sym.SequenceReverse(
-        node.symbol(0), node.symbol(1), use_sequence_length=True, name=node.name
-    )
+@imports("Trilu")
+def triangle(reader, node):
+    shape, k = node.whole_shape(0), int(node.number(1, 0))
+    ones = np.ones(shape[-2:], bool)
+    mask = np.triu(ones, k) if node.get("upper", 1) else np.tril(ones, k)
+    mask = np.ascontiguousarray(np.broadcast_to(mask, shape))
+    data = node.symbol(0)
+    mask = reader.fixed(f"{node.name}_mask", mask)
+    return sym.where(mask, data, sym.zeros_like(data), name=node.name)
 
 
 # --- products -------------------------------------------------------------------------------------
 @imports("MatMul")
 def matmul(reader, node):
     a, b = node.axes(0), node.axes(1)
+    if node.dtype(0) not in FLOATS:
+        node.refuse(f"of {node.dtype(0)}")
     left, right = node.symbol(0), node.symbol(1)
     if b == 2 and a > 2:
-        made = reader.constant(node.inputs[1])
+        made = node.known(1)
         if made is not None:  # a dense layer on the last axis
             weight = reader.parameter(f"{node.name}_weight", np.ascontiguousarray(made.T))
             return sym.FullyConnected(
                 left, weight, num_hidden=made.shape[1], no_bias=True, flatten=False, name=node.name
             )
-        flat = (
-            sym.reshape(left, shape=(-3, -2))
-            if a == 3
-            else sym.reshape(left, shape=(-1, 0), reverse=True)
-        )
-        return sym.reshape_like(
-            sym.dot(flat, right), left, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=a - 1,
-            name=node.name,
-        )  # fmt: skip
     if a <= 2 and b <= 2:
         return sym.dot(left, right, name=node.name)
-    if a != b:
-        node.refuse(f"of {a} and {b} axes")
-    if a == 3:
-        return sym.batch_dot(left, right, name=node.name)
     shapes = node.shape(0), node.shape(1)
-    if None in shapes or shapes[0][:-2] != shapes[1][:-2]:
-        node.refuse("batches that are not the same, or of shapes that the file does not tell")
-    (lead, m, k), n = (shapes[0][:-2], *shapes[0][-2:]), shapes[1][-1]
-    made = sym.batch_dot(sym.reshape(left, shape=(-1, m, k)), sym.reshape(right, shape=(-1, k, n)))
-    return sym.reshape(made, shape=(*lead, m, n), name=node.name)
+    if None in shapes:
+        if a != b or a != 3 or 1 in (node.lengths(0)[0], node.lengths(1)[0]):
+            node.refuse("batches that are not the same, or of shapes that the file does not tell")
+        return sym.batch_dot(left, right, name=node.name)
+    return _batched(left, right, *shapes, node.name)
+
+
+def _batched(left, right, a, b, name):
+    """NumPy's matmul of arrays whose shapes are known."""
+    wide = (1, *a) if len(a) == 1 else a, (*b, 1) if len(b) == 1 else b
+    lead = np.broadcast_shapes(wide[0][:-2], wide[1][:-2])
+    parts = []
+    for value, shape, whole in zip((left, right), (a, b), wide):
+        padded = (1,) * (len(lead) + 2 - len(whole)) + tuple(whole)
+        if padded != tuple(shape):
+            value = sym.reshape(value, shape=padded)
+        if padded[:-2] != lead:
+            value = sym.broadcast_to(value, shape=(*lead, *whole[-2:]))
+        if len(lead) != 1:
+            value = sym.reshape(value, shape=(-1, *whole[-2:]))
+        parts.append(value)
+    shape = (*lead, *(wide[0][-2:-1] if len(a) > 1 else ()), *(wide[1][-1:] if len(b) > 1 else ()))
+    made = sym.batch_dot(*parts)
+    return sym.reshape(made, shape=tuple(shape), name=name)
+
+
+@imports("Det")
+def determinant(reader, node):
+    return sym.linalg.det(node.symbol(0), name=node.name)
+
+
+@imports("Einsum")
+def einsum(reader, node):
+    """One operand summed and transposed, or two by a product of matrices."""
+    text = node.get("equation").replace(" ", "")
+    terms, _, wanted = text.partition("->")
+    terms = terms.split(",")
+    if "." in text or "->" not in text or any(len(set(t)) != len(t) for t in (*terms, wanted)):
+        node.refuse(f"equation={text}; an ellipsis, a letter twice or no -> can not be read")
+    shapes = [node.whole_shape(i) for i in range(len(terms))]
+    size = {k: n for t, s in zip(terms, shapes) for k, n in zip(t, s)}
+    if any(size[k] != n for t, s in zip(terms, shapes) for k, n in zip(t, s)):
+        node.refuse(f"equation={text} of the shapes {shapes}")
+    parts = [node.symbol(i) for i in range(len(terms))]
+    if len(terms) == 1:
+        term, made = terms[0], parts[0]
+    elif len(terms) == 2:
+        term, made = _product(*terms, *parts, wanted, size)
+    else:
+        return node.refuse(f"{len(terms)} operands")
+    gone = tuple(i for i, k in enumerate(term) if k not in wanted)
+    if gone:
+        made, term = sym.sum(made, axis=gone), "".join(k for k in term if k in wanted)
+    if term != wanted and len(wanted) > 1:
+        made = sym.transpose(made, axes=tuple(term.index(k) for k in wanted))
+    return sym.identity(made, name=node.name)
+
+
+def _product(a, b, left, right, wanted, size):
+    """batch_dot over the letters that both have; its letters and the result."""
+    lone = [[k for k in t if k not in o and k not in wanted] for t, o in ((a, b), (b, a))]
+    left = sym.sum(left, axis=tuple(map(a.index, lone[0]))) if lone[0] else left
+    right = sym.sum(right, axis=tuple(map(b.index, lone[1]))) if lone[1] else right
+    a, b = ("".join(k for k in t if k not in gone) for t, gone in ((a, lone[0]), (b, lone[1])))
+    both = [k for k in a if k in b]
+    batch, inner = [k for k in both if k in wanted], [k for k in both if k not in wanted]
+    rows, columns = [k for k in a if k not in both], [k for k in b if k not in both]
+    count = lambda letters: math.prod(size[k] for k in letters)  # noqa: E731
+    made = []
+    orders = [batch, rows, inner], [batch, inner, columns]
+    for value, term, order in zip((left, right), (a, b), orders):
+        axes = tuple(term.index(k) for part in order for k in part)
+        value = sym.transpose(value, axes=axes) if len(axes) > 1 else value
+        made.append(sym.reshape(value, shape=tuple(count(part) for part in order)))
+    letters = [*batch, *rows, *columns]
+    whole = tuple(size[k] for k in letters) or (1,)
+    return "".join(letters), sym.reshape(sym.batch_dot(*made), shape=whole)

@@ -120,3 +120,12 @@ class Graph:
         """`value` from `begin` to `end` of an axis."""
         at = [self.ints(begin), self.ints(end), self.ints(axis)]
         return self.emit("Slice", [value, *at])
+
+
+def rows_first(g, c, layout):
+    """The data with its channels in axis 1, and what puts a result back."""
+    n = len(c.shapes[0])
+    if layout in (None, "NCW", "NCHW", "NCDHW"):
+        return c.inputs[0], lambda value: value
+    to, back = [0, n - 1, *range(1, n - 1)], [0, *range(2, n), 1]
+    return g.transpose(c.inputs[0], to), lambda value: g.transpose(value, back)

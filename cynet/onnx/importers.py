@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from .. import symbol as sym
 from ..base.compat import optional
+from ..base.dtype import NAMES
 from ..base.errors import FormatError, UndefinedError, shown
-from ..symbol import Variable
 from .shapes import Shapes
 
+DTYPES = frozenset(NAMES.values())
+FLOATS = ("float32", "float64", "float16", "bfloat16")
 IMPORTERS = {}  # kind of a node: function(reader, node) that gives its outputs as symbols
 _MOST = 1 << 20  # elements of a value that is computed when the file is read
+_DRAWN = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli",
+          "Multinomial", "Dropout")  # fmt: skip
+
+
+def opset_of(model, default=1):
+    """The version of ONNX's own operators that a model or function asks for."""
+    found = (o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
+    return max(found, default=default)
 
 
 def imports(*kinds):
@@ -24,41 +37,90 @@ def imports(*kinds):
 
 
 class Node:
-    """A node of the file: kind, inputs, attributes."""
+    """A node of the file: kind, inputs, attributes.
 
-    def __init__(self, reader, proto):
+    It notes what an importer asks for: an attribute or input that nobody asked for is an error,
+    since the node would compute something else without it.
+    """
+
+    def __init__(self, reader, proto, opset=None):
         self._reader, self.proto = reader, proto
+        self.opset = reader.opset if opset is None else opset
         self.kind, self.domain = proto.op_type, proto.domain
         self.inputs, self.outputs = list(proto.input), list(proto.output)
-        self.name = proto.name or (self.outputs[0] if self.outputs else self.kind)
+        self.name = proto.name or next(filter(None, self.outputs), self.kind)
         helper = reader.library.helper
         self.attributes = {each.name: helper.get_attribute_value(each) for each in proto.attribute}
+        self._asked, self._used = set(), set()
 
     def get(self, name, default=None):
         """An attribute; text as str."""
+        self._asked.add(name)
         value = self.attributes.get(name, default)
         return value.decode() if isinstance(value, bytes) else value
+
+    def choice(self, name, *known):
+        """A text attribute that is one of `known`, of which the first is the default."""
+        value = self.get(name, known[0])
+        if value not in known:
+            self.refuse(f"{name}={value}; only {', '.join(map(str, known))} can be read")
+        return value
+
+    def only(self, name, value):
+        """Refuse an attribute that is there and not `value`."""
+        found = self.get(name, value)
+        if found != value:
+            self.refuse(f"{name}={shown(found)}; only {value} can be read")
+
+    def ignore(self, *names):
+        """Attributes that change nothing of what is computed here."""
+        self._asked.update(names)
+
+    def check_all_read(self):
+        """Refuse the node if the importer asked for less than the node says."""
+        for name in self.attributes:
+            if name not in self._asked:
+                self.refuse(f"its attribute {name}={shown(self.get(name))} is not read by cynet")
+        for i, name in enumerate(self.inputs):
+            if name and i not in self._used:
+                self.refuse(f"its input {i} ({name}) is not read by cynet")
 
     def refuse(self, why):
         """Raise the error for what cynet cannot compute."""
         raise UndefinedError(f"import_model: {self.kind} '{self.name}': {why}")
 
+    def unused(self, i):
+        """Input i says by its type or shape alone what is computed."""
+        self._used.add(i)
+
     def has(self, i):
         """Whether input i is there."""
         return i < len(self.inputs) and self.inputs[i] != ""
+
+    def known(self, i):
+        """The value of input i if it is known when the file is read, else None."""
+        if not self.has(i):
+            return None
+        found = self._reader.constant(self.inputs[i])
+        if found is not None:
+            self._used.add(i)
+        return found
 
     def constant(self, i, default=None):
         """The value of input i, which must be known when the file is read."""
         if not self.has(i):
             return default
-        found = self._reader.constant(self.inputs[i])
+        found = self.known(i)
         if found is None:
             self.refuse(f"its input {self.inputs[i]} must be a constant")
         return found
 
     def number(self, i, default):
         """Input i as a number that is known when the file is read."""
-        return float(np.ravel(self.constant(i, default))[0])
+        found = np.ravel(self.constant(i, default))
+        if len(found) != 1:
+            self.refuse(f"its input {i} must be one number, found {len(found)}")
+        return found[0].item()
 
     def list(self, i, attribute):
         """Integers that newer files give as input i and older ones as an attribute, or None."""
@@ -68,22 +130,70 @@ class Node:
 
     def symbol(self, i):
         """Input i as a Symbol."""
+        self._used.add(i)
         return self._reader.symbol(self.inputs[i])
 
     def symbols(self):
         """All inputs as Symbols."""
-        return [self._reader.symbol(each) for each in self.inputs if each]
+        return [self.symbol(i) for i in range(len(self.inputs)) if self.has(i)]
+
+    def aligned(self, *which):
+        """Inputs as Symbols of as many axes; NumPy's rule puts missing ones in front."""
+        which = which or range(len(self.inputs))
+        values = [self.symbol(i) for i in which]
+        ranks = [max(self.axes(i), 1) for i in which]
+        for k, rank in enumerate(ranks):
+            for _ in range(max(ranks) - rank):
+                values[k] = sym.expand_dims(values[k], axis=0)
+        return values
+
+    def dtype(self, i):
+        """The dtype of input i, which the file must tell."""
+        found = self._reader.dtype(self.inputs[i])
+        if found is None:
+            self.refuse(f"the file does not tell the dtype of its input {self.inputs[i]}")
+        return found
+
+    def out_dtype(self, i=0):
+        """The dtype of output i, or None."""
+        return self._reader.dtype(self.outputs[i])
+
+    def is_float(self, i=0):
+        """Whether input i holds floating-point numbers."""
+        return self.dtype(i) in FLOATS
+
+    def lengths(self, i):
+        """The shape of input i with None for open lengths; the number of axes must be known."""
+        found = self._reader.lengths(self.inputs[i])
+        if found is None:
+            self.refuse(f"the file does not tell the axes of its input {self.inputs[i]}")
+        return found
 
     def shape(self, i):
         """The shape of input i where the file tells it whole, or None."""
         return self._reader.shape(self.inputs[i])
 
+    def whole_shape(self, i):
+        """The shape of input i, which the file must tell whole."""
+        found = self.shape(i)
+        if found is None:
+            self.refuse(f"the file does not tell the shape of its input {self.inputs[i]}")
+        return tuple(found)
+
+    def out_shape(self, i=0):
+        """The shape of output i where it follows from the file, or None."""
+        return self._reader.shape(self.outputs[i])
+
     def axes(self, i):
         """How many axes input i has."""
-        found = self._reader.rank(self.inputs[i])
-        if found is None:
-            self.refuse(f"the file does not tell the axes of its input {self.inputs[i]}")
-        return found
+        return len(self.lengths(i))
+
+    def axis(self, name="axis", default=None, extra=0):
+        """An attribute that names an axis of input 0, counted from the front."""
+        rank, value = self.axes(0) + extra, self.get(name, default)
+        if value is None or not -rank <= value < max(rank, 1):
+            self.refuse(f"{name}={value} of {rank} axes")
+        return value % max(rank, 1)
 
 
 class Reader:
@@ -97,37 +207,77 @@ class Reader:
 
     def __init__(self, library, model):
         self.library, graph = library, model.graph
-        self.opset = max((o.version for o in model.opset_import if not o.domain), default=1)
+        self.opset = opset_of(model)
+        self.ir_version = model.ir_version
+        self.opsets = {each.domain: each.version for each in model.opset_import}
+        self.functions = {(each.domain, each.name): each for each in model.functions}
         to_array = library.numpy_helper.to_array
         self._constants = {each.name: to_array(each) for each in graph.initializer}
-        self.params, self._symbols = {}, {}
+        self.params, self._symbols, self._others = {}, {}, set()
         self._shapes = Shapes(library, model)
         for each in graph.input:
             if each.name not in self._constants:
-                self._symbols[each.name] = Variable(each.name)
+                self._symbols[each.name] = None
+                if 0 in (self._shapes.of(each.name) or ()):
+                    dtype = self._shapes.numpy_dtype(each.name)
+                    self._constants[each.name] = np.zeros(self._shapes.of(each.name), dtype)
+                if not each.type.HasField("tensor_type"):
+                    self._others.add(each.name)
 
     def constant(self, name):
         """The value of this name, if it is known."""
         return self._constants.get(name)
 
-    def shape(self, name):
-        """The whole shape of a value, or None."""
+    def hold(self, name, value):
+        """Note the value of a name that is known from now on."""
+        self._constants[name] = value
+
+    def lengths(self, name):
+        """The shape of a value with None for open lengths, or None."""
         if name in self._constants:
             return self._constants[name].shape
-        found = self._shapes.of(name)
+        return self._shapes.of(name)
+
+    def shape(self, name):
+        """The whole shape of a value, or None."""
+        found = self.lengths(name)
         return None if found is None or None in found else found
 
-    def rank(self, name):
-        """How many axes a value has, or None."""
+    def kind(self, name):
+        """The onnx package's TypeProto of a value, or None."""
+        return self._shapes.kind(name, self._constants)
+
+    def dtype(self, name):
+        """The name of a value's dtype, or None; FormatError where cynet lacks it."""
         if name in self._constants:
-            return self._constants[name].ndim
-        found = self._shapes.of(name)
-        return None if found is None else len(found)
+            found = self._constants[name].dtype.name
+        else:
+            found = self._shapes.dtype(name)
+        if found is not None and found not in DTYPES:
+            raise UndefinedError(
+                f"import_model: '{name}' is of type {found}, which cynet lacks; it has "
+                f"{', '.join(sorted(DTYPES))}"
+            )
+        return found
+
+    def values(self):
+        """(name, entry, dtype, lengths) of what was read; None where the file does not tell."""
+        for name, symbol in self._symbols.items():
+            if symbol is not None and name not in self._constants:
+                yield name, symbol.entries[0], self._shapes.dtype(name), self._shapes.of(name)
 
     def symbol(self, name):
         """The value of this name as a Symbol; a constant becomes a parameter."""
+        found = self._symbols.get(name)
+        if found is not None:
+            return found
+        if name in self._others:
+            raise UndefinedError(f"import_model: the input '{name}' is no array")
         if name in self._symbols:
-            return self._symbols[name]
+            dtype = self.dtype(name)
+            more = {} if dtype in (None, "float32") else {"dtype": dtype}
+            found = self._symbols[name] = sym.Variable(name, **more)
+            return found
         if name not in self._constants:
             raise FormatError(f"import_model: the file uses '{name}' before it is computed")
         return self.parameter(name, self._constants[name])
@@ -135,6 +285,12 @@ class Reader:
     def parameter(self, name, values):
         """A variable that holds `values`."""
         values = np.asarray(values)
+        if values.dtype.name not in DTYPES:
+            raise UndefinedError(
+                f"import_model: '{name}' is of type {values.dtype.name}, which cynet lacks"
+            )
+        if values.size == 0:
+            raise UndefinedError(f"import_model: '{name}' has no elements, shape {values.shape}")
         if values.ndim == 0:
             values = values.reshape(1)
         if name in self.params and not np.array_equal(self.params[name], values):
@@ -145,40 +301,66 @@ class Reader:
             )
         if name not in self.params:
             self.params[name] = values
-            self._symbols.setdefault(name, Variable(name, shape=values.shape))
+            found = sym.Variable(name, shape=values.shape, dtype=values.dtype)
+            self._symbols.setdefault(name, found)
         return self._symbols[name]
 
-    def put(self, node, made):
-        """Note the outputs of a node, and their shapes."""
-        self._symbols.update(zip(node.outputs, made))
+    def fixed(self, name, values):
+        """A variable that holds what the node does, and no weight: training leaves it as it is."""
+        made = self.parameter(name, values)
+        made._set_attr(lr_mult="0", wd_mult="0")
+        return sym.BlockGrad(made)
+
+    def infer(self, node):
+        """Note the shapes and types of a node's outputs."""
         self._shapes.infer(node, self._constants)
+
+    def empty(self, node):
+        """Note outputs without elements, whose values are known; whether all are of this kind."""
+        names = [each for each in node.outputs if each]
+        for name in names:
+            shape = self.shape(name)
+            if shape is not None and 0 in shape:
+                self._constants[name] = np.zeros(shape, self._shapes.numpy_dtype(name))
+        return bool(names) and all(name in self._constants for name in names)
+
+    def put(self, node, made):
+        """Note the outputs of a node."""
+        made = [*made, *[None] * (len(node.outputs) - len(made))]
+        for name, symbol in zip(node.outputs, made):
+            if name in self._constants:
+                continue
+            if name and symbol is None:
+                node.refuse(f"its output {name} is not computed by cynet")
+            if name:
+                self._symbols[name] = symbol
 
     def fold(self, node):
         """Compute a node of constants, or a shape that the file tells; whether it was one."""
-        if node.domain not in ("", "ai.onnx"):
+        if node.domain not in ("", "ai.onnx") or node.kind in _DRAWN:
             return False
         if node.kind == "Constant":
-            value = node.attributes.get("value")
-            if value is not None:
-                if any(n < 0 for n in value.dims):  # NumPy would find a length for it
-                    node_shape = shown(list(value.dims))
-                    raise FormatError(f"import_model: '{node.name}' has the shape {node_shape}")
-                found = self.library.numpy_helper.to_array(value)
-            else:
-                found = np.asarray(next(iter(node.attributes.values())))
-            self._constants[node.outputs[0]] = found
+            self._constants[node.outputs[0]] = self._written(node)
             return True
-        if node.kind == "Shape":
+        if node.kind in ("Shape", "Size"):
             shape = self.shape(node.inputs[0])
             if shape is None:
                 return False
-            part = slice(node.get("start"), node.get("end"))
-            self._constants[node.outputs[0]] = np.array(shape[part], "int64")
+            found = np.array(shape[slice(node.get("start"), node.get("end"))], "int64")
+            found = found if node.kind == "Shape" else np.array(math.prod(shape), "int64")
+            self._constants[node.outputs[0]] = found
             return True
+        if node.kind == "CastLike" and node.known(0) is not None:
+            dtype = self.dtype(node.inputs[1])  # the type alone is needed of it
+            if dtype is not None and dtype != "bfloat16":
+                self._constants[node.outputs[0]] = node.known(0).astype(dtype)
+                return True
         names = [each for each in node.inputs if each]
         if not names or any(each not in self._constants for each in names):
             return False
         if sum(self._constants[each].size for each in names) > _MOST:
+            return False
+        if any(each.HasField("g") or each.graphs for each in node.proto.attribute):
             return False
         reference = optional("onnx.reference", "mx.onnx.import_model")
         helper = self.library.helper
@@ -187,7 +369,24 @@ class Reader:
         inputs = [helper.make_tensor_value_info(k, kinds[k], v.shape) for k, v in values.items()]
         outputs = [helper.make_empty_tensor_value_info(each) for each in node.outputs if each]
         graph = helper.make_graph([node.proto], "constant", inputs, outputs)
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)])
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", node.opset)])
         found = reference.ReferenceEvaluator(made).run(None, values)
+        if not all(isinstance(each, (np.ndarray, np.generic)) for each in found):
+            node.refuse("it gives no array")
+        found = [np.asarray(each) for each in found]
         self._constants.update(zip([each for each in node.outputs if each], found))
         return True
+
+    def _written(self, node):
+        """The value of a Constant."""
+        name, value = next(iter(node.attributes.items()))
+        if name == "sparse_value":
+            node.refuse("sparse_value")
+        if name != "value":
+            dtype = {"value_int": "int64", "value_ints": "int64", "value_float": "float32",
+                     "value_floats": "float32"}.get(name, object)  # fmt: skip
+            return np.array(value, dtype)
+        if any(n < 0 for n in value.dims):  # NumPy would find a length for it
+            node_shape = shown(list(value.dims))
+            raise FormatError(f"import_model: '{node.name}' has the shape {node_shape}")
+        return self.library.numpy_helper.to_array(value)

@@ -7,26 +7,17 @@ import math
 import numpy as np
 
 from ..operator.nn.spatial_window import channels_first
-from .graph import exports
+from .graph import exports, rows_first
 
 
 def _pair(values, n, default):
     return list(values) or [default] * n
 
 
-def _rows_first(g, c, layout):
-    """The data with its channels in axis 1, and what puts a result back."""
-    n = len(c.shapes[0])
-    if layout in (None, "NCW", "NCHW", "NCDHW"):
-        return c.inputs[0], lambda value: value
-    to, back = [0, n - 1, *range(1, n - 1)], [0, *range(2, n), 1]
-    return g.transpose(c.inputs[0], to), lambda value: g.transpose(value, back)
-
-
 @exports("Convolution", "Convolution_v1")
 def convolution(g, c):
     p, n = c.prop, len(c.shapes[0]) - 2
-    data, back = _rows_first(g, c, p.layout)
+    data, back = rows_first(g, c, p.layout)
     inputs = [data, *c.inputs[1:]]
     if inputs[0] != c.inputs[0]:
         inputs[1] = g.transpose(c.inputs[1], [0, n + 1, *range(1, n + 1)])
@@ -46,7 +37,7 @@ def convolution(g, c):
 def deconvolution(g, c):
     p, n = c.prop, len(c.shapes[0]) - 2
     data, weight, *bias = c.inputs
-    data, back = _rows_first(g, c, p.layout)
+    data, back = rows_first(g, c, p.layout)
     size, out = (channels_first(each[0], p.layout)[2:] for each in (c.shapes, c.out_shapes))
     if data != c.inputs[0]:
         weight = g.transpose(weight, [0, n + 1, *range(1, n + 1)])
@@ -67,64 +58,6 @@ def deconvolution(g, c):
         group=p.num_group,
     )
     return back(made)
-
-
-@exports("Pooling")
-def pooling(g, c):
-    p, n = c.prop, len(c.shapes[0]) - 2
-    data, back = _rows_first(g, c, p.layout)
-    extent = c.shapes[0][2:] if data == c.inputs[0] else c.shapes[0][1:-1]
-    out = c.out_shapes[0][2:] if data == c.inputs[0] else c.out_shapes[0][1:-1]
-    kinds = {"max": "MaxPool", "avg": "AveragePool", "sum": "AveragePool", "lp": "LpPool"}
-    kind = kinds[p.pool_type]
-    more = {"p": int(p.p_value or 2)} if kind == "LpPool" else {}
-    if p.global_pool:
-        made = g.emit(f"Global{kind}", [data], **more)
-        size = math.prod(extent)
-    else:
-        kernel, stride = list(p.kernel), _pair(p.stride, n, 1)
-        pad = _pair(p.pad, n, 0)
-        over = [(o - 1) * s + k - x - 2 * q
-                for o, s, k, x, q in zip(out, stride, kernel, extent, pad)]  # fmt: skip
-        behind = [q + max(o, 0) for q, o in zip(pad, over)]
-        size = math.prod(kernel)
-        if kind == "AveragePool":
-            counted = p.count_include_pad is None or p.count_include_pad
-            more["count_include_pad"] = int(counted)
-            if counted and any(o > 0 for o in over):  # the last windows count less
-                behind, more["ceil_mode"] = pad, 1
-                if p.pool_type == "sum":
-                    c.refuse("sums of windows that are cut off at the border")
-        made = g.emit(kind, [data], kernel_shape=kernel, strides=stride, pads=pad + behind, **more)
-    if p.pool_type == "sum":
-        made = g.emit("Mul", [made, g.constant(np.array(size, c.dtypes[0]))])
-    return back(made)
-
-
-@exports("Pooling_v1")
-def pooling_v1(g, c):
-    p = c.prop
-    if p.global_pool:
-        made = g.emit("GlobalMaxPool" if p.pool_type == "max" else "GlobalAveragePool", c.inputs)
-        size = math.prod(c.shapes[0][2:])
-    else:
-        kernel, stride = list(p.kernel), _pair(p.stride[:2], 2, 1)
-        pad = _pair(p.pad[:2], 2, 0)
-        axes = zip(c.out_shapes[0][2:], stride, kernel, c.shapes[0][2:], pad)
-        over = [max((o - 1) * s + k - x - 2 * q, 0) for o, s, k, x, q in axes]
-        if p.pool_type == "max":
-            if any(o >= k for o, k in zip(over, kernel)):
-                c.refuse("maxima of windows that begin behind the padding")
-            kind, behind = "MaxPool", pad
-        else:  # windows that are cut off divide by all of kernel
-            kind, behind, over = "AveragePool", [q + o for q, o in zip(pad, over)], [0, 0]
-        zeros = g.ints(0, 0, *pad, 0, 0, *behind)
-        data = g.emit("Pad", [c.inputs[0], zeros, g.constant(np.array(0, c.dtypes[0]))])
-        made = g.emit(kind, [data], kernel_shape=kernel, strides=stride, pads=[0, 0, *over])
-        size = math.prod(kernel)
-    if p.pool_type == "sum":
-        made = g.emit("Mul", [made, g.constant(np.array(size, c.dtypes[0]))])
-    return made
 
 
 @exports("FullyConnected")

@@ -94,6 +94,17 @@ def slice_channel(g, c):
     return [g.squeeze(each, axis) for each in made] if p.squeeze_axis else made
 
 
+@exports("_split_v2")
+def split_v2(g, c):
+    p, n = c.prop, len(c.shapes[0])
+    axis = p.axis % n
+    if len(c.out_shapes) == 1:
+        return [g.squeeze(c.inputs[0], axis) if p.squeeze_axis else c.inputs[0]]
+    sizes = [1] * len(c.out_shapes) if p.squeeze_axis else [s[axis] for s in c.out_shapes]
+    parts = g.emit("Split", [c.inputs[0], g.ints(*sizes)], outputs=len(sizes), axis=axis)
+    return [g.squeeze(each, axis) for each in parts] if p.squeeze_axis else parts
+
+
 @exports("Concat", "concat")
 def concat(g, c):
     return g.emit("Concat", c.inputs, axis=c.prop.dim % len(c.shapes[0]))
@@ -161,6 +172,11 @@ def shape_array(g, c):
     return g.emit("Shape", c.inputs)
 
 
+@exports("size_array")
+def size_array(g, c):
+    return g.reshape(g.emit("Size", c.inputs), (1,))
+
+
 # --- reductions -----------------------------------------------------------------------------------
 def _axes(axis, n, exclude):
     axes = range(n) if axis in (None, ()) else [axis] if isinstance(axis, int) else axis
@@ -169,6 +185,8 @@ def _axes(axis, n, exclude):
 
 
 def _reduced(g, c, kind, x, axes, keep):
+    if not axes:  # every axis is left out; ONNX would take none as all
+        return g.emit("Abs", [x]) if kind.startswith("ReduceL") else x
     if kind == "ReduceSum":  # its axes are an input since opset 13
         made = g.emit(kind, [x, g.ints(*axes)], keepdims=int(keep))
     else:
@@ -206,6 +224,18 @@ def arg(g, c):
         if len(c.shapes[0]) == 1 and not p.keepdims:
             made = g.reshape(made, (1,))
     return g.cast(made, c.out_dtypes[0])
+
+
+@exports("argsort")
+def argsort(g, c):
+    p, x, shape = c.prop, c.inputs[0], c.shapes[0]
+    if p.axis is None:
+        x, shape = g.reshape(x, (-1,)), (int(np.prod(shape)),)
+    axis = 0 if p.axis is None else p.axis % len(shape)
+    made = g.emit(
+        "TopK", [x, g.ints(shape[axis])], outputs=2, axis=axis, largest=int(not p.is_ascend)
+    )
+    return g.cast(made[1], c.out_dtypes[0])
 
 
 @exports("topk")
@@ -265,7 +295,9 @@ def gather_nd(g, c):
 def one_hot(g, c):
     p = c.prop
     values = g.constant(np.array([p.off_value, p.on_value], p.dtype))
-    index = g.cast(c.inputs[0], "int64")
+    index, depth = g.cast(c.inputs[0], "int64"), g.constant(np.array(p.depth, "int64"))
+    below = g.emit("Less", [index, g.constant(np.array(0, "int64"))])
+    index = g.emit("Where", [below, depth, index])  # ONNX counts from the end, MXNet gives no one
     return g.emit("OneHot", [index, g.constant(np.array(p.depth, "int64")), values], axis=-1)
 
 
@@ -295,6 +327,19 @@ def made_here(g, c):
 
 
 # --- products -------------------------------------------------------------------------------------
+@exports("_linalg_gemm2")
+def gemm2(g, c):
+    p, n = c.prop, len(c.shapes[0])
+    if p.axis % n != n - 2:
+        c.refuse(f"axis={p.axis}")
+    order = (*range(n - 2), n - 1, n - 2)
+    a, b = c.inputs
+    a = g.transpose(a, order) if p.transpose_a else a
+    b = g.transpose(b, order) if p.transpose_b else b
+    made = g.emit("MatMul", [a, b])
+    return made if p.alpha == 1 else g.emit("Mul", [made, g.constant(p.alpha, c.dtypes[0])])
+
+
 @exports("dot")
 def dot(g, c):
     p = c.prop

@@ -17,9 +17,23 @@ from ..base.errors import (
 )
 from ..base.files import naming
 from ..base.guard import guarded
+from ..graph.infer import infer_shapes, infer_types
 from ..ndarray import array
+from ..operator.checks.shapes import EMPTY
 from ..symbol import Group, Variable
-from . import from_layers, from_tensor  # noqa: F401  they fill IMPORTERS
+from . import (  # noqa: F401  they fill IMPORTERS
+    from_elementwise,
+    from_indices,
+    from_layers,
+    from_pooling,
+    from_quantized,
+    from_recurrent,
+    from_reductions,
+    from_resize,
+    from_sampling,
+    from_tensor,
+)
+from .functions import body
 from .importers import IMPORTERS, Node, Reader
 
 if TYPE_CHECKING:
@@ -64,7 +78,10 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     Notes
     -----
     Shapes that the file computes from constant shapes are computed when it is read. Networks whose
-    operators depend on values (If, Loop, NonZero) are refused.
+    operators depend on values (Loop, NonZero) are refused. A node computes what ONNX says of it
+    or is refused by name: an attribute or input that cynet does not read is an error, and so is a
+    value whose type or shape would differ from what the file tells. A number (an array without
+    axes) is an array of one element. Operators that ONNX defines by others are read as those.
 
     Examples
     --------
@@ -77,14 +94,10 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     except Exception as error:  # a constant whose bytes do not fit its shape
         raise _damaged("its constants", error) from error
     for proto in model.graph.node:
-        try:
-            _read_node(reader, proto)
-        except CynetError:
-            raise
-        except Exception as error:  # what the onnx package, or arithmetic on what is there, raises
-            raise _damaged(f"node '{proto.name}' of kind {proto.op_type}", error) from error
+        _read(reader, proto)
     heads = [reader.symbol(each.name) for each in model.graph.output]
     found = heads[0] if len(heads) == 1 else Group(heads)
+    _verify(reader, found)
     args, states = set(found.list_arguments()), set(found.list_auxiliary_states())
     params = {k: v for k, v in reader.params.items() if k in args or k in states}
     return (
@@ -109,19 +122,70 @@ def _damaged(where, error):
     return FormatError(f"import_model: {where} does not hold together: {shorten(told(error), 500)}")
 
 
-def _read_node(reader, proto):
+def _read(reader, proto, opset=None):
+    try:
+        _read_node(reader, proto, opset)
+    except CynetError:
+        raise
+    except Exception as error:  # what the onnx package, or arithmetic on what is there, raises
+        raise _damaged(f"node '{proto.name}' of kind {proto.op_type}", error) from error
+
+
+def _read_node(reader, proto, opset):
     """Compute a node of constants, or note the symbols that it becomes."""
-    node = Node(reader, proto)
+    node = Node(reader, proto, opset)
     if reader.fold(node):
         return
-    importer = IMPORTERS.get(node.kind)
-    if importer is None or node.domain not in ("", "ai.onnx"):
+    reader.infer(node)
+    if reader.empty(node):
+        return
+    importer = IMPORTERS.get(node.kind) if node.domain in ("", "ai.onnx") else None
+    if importer is not None:
+        made = importer(reader, node)
+        node.check_all_read()
+        reader.put(node, made if isinstance(made, (list, tuple)) else [made])
+        return
+    found = body(reader, node)
+    if found is None:
         kind = f"{node.domain}.{node.kind}".lstrip(".")
         raise UndefinedError(
             f"import_model: node '{node.name}' of kind {kind} is not read by cynet"
         )
-    made = importer(reader, node)
-    reader.put(node, made if isinstance(made, (list, tuple)) else [made])
+    for each in found[0]:
+        _read(reader, each, found[1])
+
+
+def _verify(reader, found):
+    """Refuse a network whose values have other types or shapes than those the file tells."""
+    values = list(reader.values())
+    inputs = [n for n in found.list_inputs() if n not in reader.params]
+    dtypes = {n: reader.dtype(n) for n in inputs}
+    dtypes |= {n: v.dtype.name for n, v in reader.params.items()}
+    types = infer_types(found.entries, {k: v for k, v in dtypes.items() if v}, "float32")
+    for name, entry, dtype, _ in values:
+        made = types.get(entry)
+        if made is not None and dtype is not None and made != dtype:
+            raise UndefinedError(
+                f"import_model: '{name}' is {dtype} in the file; cynet would compute {made}"
+            )
+    shapes = {n: reader.shape(n) for n in inputs}
+    if None in shapes.values():
+        return
+    shapes |= {n: v.shape for n, v in reader.params.items()}
+    known = {n: tuple(x or EMPTY for x in s) or (1,) for n, s in shapes.items()}
+    made = infer_shapes(found.entries, known)
+    for name, entry, _, lengths in values:
+        shape = made.get(entry)
+        if shape is None or lengths is None:
+            continue
+        wanted = lengths or (1,)  # an array has at least one axis
+        if len(shape) != len(wanted) or any(
+            b is not None and a not in (0, b or EMPTY) for a, b in zip(shape, wanted)
+        ):
+            raise UndefinedError(
+                f"import_model: '{name}' has the shape {lengths} in the file; cynet would compute "
+                f"{shape}"
+            )
 
 
 @guarded

@@ -27,6 +27,27 @@ class Shapes:
         found = self._types.get(name)
         return None if found is None else _lengths(found)
 
+    def dtype(self, name):
+        """The name of a value's dtype, None where nothing is known of it."""
+        found = self.numpy_dtype(name)
+        return None if found is None else found.name
+
+    def numpy_dtype(self, name):
+        """A value's dtype as the onnx package has it for NumPy, or None."""
+        found = self._types.get(name)
+        if found is None or not found.tensor_type.elem_type:
+            return None
+        return self._library.helper.tensor_dtype_to_np_dtype(found.tensor_type.elem_type)
+
+    def kind(self, name, constants):
+        """The onnx package's TypeProto of a value, or None."""
+        if name not in constants:
+            return self._types.get(name)
+        value, helper = constants[name], self._library.helper
+        return helper.make_tensor_type_proto(
+            helper.np_dtype_to_tensor_dtype(value.dtype), value.shape
+        )
+
     def infer(self, node, constants):
         """Note the shapes of a node's outputs.
 
@@ -44,18 +65,16 @@ class Shapes:
         helper = self._library.helper
         inputs, known = [], []
         for name in dict.fromkeys(filter(None, node.inputs)):
-            value = constants.get(name)
-            kind = self._types.get(name)
-            if value is not None:
-                dtype = helper.np_dtype_to_tensor_dtype(value.dtype)
-                kind = helper.make_tensor_type_proto(dtype, value.shape)
-                if value.size <= _MOST:
-                    known.append(self._library.numpy_helper.from_array(value, name))
+            value, kind = constants.get(name), self.kind(name, constants)
+            if value is not None and value.size <= _MOST:
+                known.append(self._library.numpy_helper.from_array(value, name))
             if kind is not None:
                 inputs.append(helper.make_value_info(name, kind))
         outputs = [helper.make_empty_tensor_value_info(each) for each in node.outputs if each]
         graph = helper.make_graph([node.proto], "node", inputs, outputs, known)
-        model = helper.make_model(graph, opset_imports=self._imports, ir_version=self._ir_version)
+        imports = [each for each in self._imports if each.domain not in ("", "ai.onnx")]
+        imports.append(helper.make_opsetid("", node.opset))
+        model = helper.make_model(graph, opset_imports=imports, ir_version=self._ir_version)
         try:
             model = self._library.shape_inference.infer_shapes(model)
         except Exception:  # what does not fit is refused by who asks for the shape

@@ -187,7 +187,7 @@ def test_lengths_that_end_the_process(tmp_path, way):
     graph = helper.make_graph(nodes, "g", *[[each] for each in info], known)
     path = tmp_path / "x.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), str(path))
-    with pytest.raises(mx.errors.CynetError, match="pad_width|has the shape"):
+    with pytest.raises(mx.errors.CynetError, match="gives the shape|has the shape"):
         mx.onnx.import_model(path)
 
 

@@ -1,0 +1,101 @@
+"""Attention, and what depends on lengths of sequences, as ONNX writes it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .graph import exports
+
+_HEADS = "_contrib_interleaved_matmul_"
+
+
+def _part(g, value, parts, which, heads):
+    """(length, batch, heads * parts * width) to (batch, heads, length, width) of one part."""
+    value = g.reshape(value, (0, 0, heads, parts, -1))
+    value = g.squeeze(g.cut(value, 3, which, which + 1), 3)
+    return g.transpose(value, (1, 2, 0, 3))
+
+
+@exports(f"{_HEADS}selfatt_qk", f"{_HEADS}encdec_qk")
+def scores(g, c):
+    """Queries times keys over the root of their width: (batch * heads, length, length)."""
+    heads, own = c.prop.heads, c.op.endswith("selfatt_qk")
+    if own:
+        query, key = (_part(g, c.inputs[0], 3, i, heads) for i in (0, 1))
+        width = c.shapes[0][2] // heads // 3
+    else:
+        query = _part(g, c.inputs[0], 1, 0, heads)
+        key = _part(g, c.inputs[1], 2, 0, heads)
+        width = c.shapes[0][2] // heads
+    query = g.emit("Div", [query, g.constant(math.sqrt(width), c.dtypes[0])])
+    made = g.emit("MatMul", [query, g.transpose(key, (0, 1, 3, 2))])
+    return g.reshape(made, (-1, *c.out_shapes[0][1:]))
+
+
+@exports(f"{_HEADS}selfatt_valatt", f"{_HEADS}encdec_valatt")
+def weighted(g, c):
+    """Attention times values: (length, batch, heads * width)."""
+    heads, parts = c.prop.heads, 3 if c.op.endswith("selfatt_valatt") else 2
+    value = _part(g, c.inputs[0], parts, parts - 1, heads)
+    weights = g.reshape(c.inputs[1], (-1, heads, *c.shapes[1][1:]))
+    made = g.emit("MatMul", [weights, value])
+    return g.reshape(g.transpose(made, (2, 0, 1, 3)), (0, 0, -1))
+
+
+@exports("_contrib_div_sqrt_dim")
+def div_sqrt_dim(g, c):
+    root = g.constant(math.sqrt(c.shapes[0][-1]), c.dtypes[0])
+    return g.emit("Div", [c.inputs[0], root])
+
+
+@exports("_contrib_arange_like")
+def arange_like(g, c):
+    """start + step i along an axis of what the data has, or as many as the data in its shape."""
+    p, dtype = c.prop, c.out_dtypes[0]
+    if p.repeat != 1:
+        c.refuse(f"repeat={p.repeat}")
+    shape = g.emit("Shape", c.inputs)
+    if p.axis is None:
+        count = g.emit("ReduceProd", [shape], axes=[0], keepdims=0)
+    else:
+        axis = g.constant(np.array(p.axis % len(c.shapes[0]), "int64"))
+        count = g.emit("Gather", [shape, axis], axis=0)
+    ends = [g.constant(np.array(v, "int64")) for v in (0, 1)]
+    made = g.cast(g.emit("Range", [ends[0], count, ends[1]]), dtype)
+    if p.step != 1:
+        made = g.emit("Mul", [made, g.constant(p.step, dtype)])
+    if p.start != 0:
+        made = g.emit("Add", [made, g.constant(p.start, dtype)])
+    return made if p.axis is not None else g.emit("Reshape", [made, shape])
+
+
+@exports("SequenceMask")
+def sequence_mask(g, c):
+    """`value` from each sequence's length on; one of the first two axes is time, one the batch."""
+    p, shape = c.prop, c.shapes[0]
+    if not p.use_sequence_length:
+        return c.inputs[0]
+    steps = np.arange(shape[p.axis], dtype="int64")
+    lengths = g.cast(g.emit("Ceil", [c.inputs[1]]) if "float" in c.dtypes[1] else c.inputs[1],
+                     "int64")  # fmt: skip
+    steps = g.constant(steps[:, None] if p.axis == 0 else steps[None, :])
+    inside = g.emit("Less", [steps, g.unsqueeze(lengths, 1 - p.axis)])
+    for axis in range(2, len(shape)):
+        inside = g.unsqueeze(inside, axis)
+    return g.emit("Where", [inside, c.inputs[0], g.constant(p.value, c.dtypes[0])])
+
+
+@exports("SequenceLast")
+def sequence_last(g, c):
+    """The step of each sequence before its length, along the first or second axis."""
+    p, shape = c.prop, c.shapes[0]
+    axis = p.axis
+    if not p.use_sequence_length:
+        return g.squeeze(g.cut(c.inputs[0], axis, shape[axis] - 1, shape[axis]), axis)
+    data = c.inputs[0]
+    if axis == 0:
+        data = g.transpose(data, (1, 0, *range(2, len(shape))))
+    index = g.emit("Sub", [g.cast(c.inputs[1], "int64"), g.constant(np.array(1, "int64"))])
+    return g.emit("GatherND", [data, g.unsqueeze(index, 1)], batch_dims=1)

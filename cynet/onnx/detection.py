@@ -1,0 +1,183 @@
+"""Boxes and regions as ONNX writes them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from .graph import exports
+
+
+def _columns(g, value, *ends):
+    """Parts of the last axis: one for each pair of neighbours in `ends`."""
+    return [g.cut(value, -1, a, b) for a, b in pairwise(ends)]
+
+
+def _corners(g, number, boxes):
+    """Middles and sizes as corners."""
+    middle, size = _columns(g, boxes, 0, 2, 4)
+    half = g.emit("Mul", [size, number(0.5)])
+    return g.emit("Concat", [g.emit("Sub", [middle, half]), g.emit("Add", [middle, half])], axis=-1)
+
+
+def _middles(g, number, boxes):
+    """Corners as middles and sizes."""
+    low, high = _columns(g, boxes, 0, 2, 4)
+    middle = g.emit("Mul", [g.emit("Add", [low, high]), number(0.5)])
+    return g.emit("Concat", [middle, g.emit("Sub", [high, low])], axis=-1)
+
+
+@exports("_contrib_box_decode")
+def box_decode(g, c):
+    p = c.prop
+    number = lambda v: g.constant(np.array(v, c.dtypes[0]))  # noqa: E731
+    codes, anchors = c.inputs
+    if p.format == "corner":
+        anchors = _middles(g, number, anchors)
+    middle, size = _columns(g, anchors, 0, 2, 4)
+    at, scale = _columns(g, codes, 0, 2, 4)
+    at = g.emit("Mul", [at, number([p.std0, p.std1])])
+    scale = g.emit("Mul", [scale, number([p.std2, p.std3])])
+    if p.clip > 0:
+        scale = g.emit("Min", [scale, number(p.clip)])
+    at = g.emit("Add", [g.emit("Mul", [at, size]), middle])
+    size = g.emit("Mul", [g.emit("Exp", [scale]), size])
+    return _corners(g, number, g.emit("Concat", [at, size], axis=-1))
+
+
+@exports("_contrib_box_nms", "_contrib_box_non_maximum_suppression")
+def box_nms(g, c):
+    """The best rows first, then NonMaxSuppression of each class, then the rows that are left."""
+    p, shape, dtype = c.prop, c.shapes[0], c.dtypes[0]
+    n, width = shape[-2:]
+    if p.topk == 0:
+        return c.inputs[0]
+    if dtype != "float32" or not 0 <= p.overlap_thresh <= 1:
+        c.refuse(f"overlap_thresh={p.overlap_thresh} of {dtype}; 0 to 1 of float32 can be written")
+    count = min(p.topk, n) if p.topk > 0 else n
+    number = lambda v: g.constant(np.array(v, dtype))  # noqa: E731
+    data = g.reshape(c.inputs[0], (-1, n, width)) if len(shape) != 3 else c.inputs[0]
+    scores = g.squeeze(g.cut(data, 2, p.score_index, p.score_index + 1), 2)
+    if p.id_index >= 0 and p.background_id >= 0:
+        kinds = g.squeeze(g.cut(data, 2, p.id_index, p.id_index + 1), 2)
+        back = g.emit("Equal", [kinds, number(p.background_id)])
+        scores = g.emit("Where", [back, number(-np.inf), scores])
+    scores, index = g.emit("TopK", [scores, g.ints(count)], outputs=2, axis=1)
+    rows = g.emit("GatherND", [data, g.unsqueeze(index, 2)], batch_dims=1)
+    boxes = g.cut(rows, 2, p.coord_start, p.coord_start + 4)
+    corners = _corners(g, number, boxes) if p.in_format == "center" else boxes
+    kinds = None
+    if p.id_index >= 0 and not p.force_suppress:
+        kinds = g.squeeze(g.cut(rows, 2, p.id_index, p.id_index + 1), 2)
+    keep = _kept(g, number, corners, scores, kinds, count, p.overlap_thresh, p.valid_thresh)
+    if p.in_format != p.out_format:
+        made = corners if p.out_format == "corner" else _middles(g, number, boxes)
+        parts = [g.cut(rows, 2, 0, p.coord_start)] if p.coord_start else []
+        parts.append(made)
+        if p.coord_start + 4 < width:
+            parts.append(g.cut(rows, 2, p.coord_start + 4, width))
+        rows = g.emit("Concat", parts, axis=2)
+    made = _first_rows(g, number, rows, keep, count)
+    if count < n:
+        made = g.emit("Pad", [made, g.ints(0, 0, 0, 0, n - count, 0), number(-1)])
+    return g.reshape(made, shape) if len(shape) != 3 else made
+
+
+def _kept(g, number, corners, scores, kinds, count, overlap, least):
+    """1 for each row that no better one of its class overlaps, (batch, count)."""
+    low, high = _columns(g, corners, 0, 2, 4)  # ONNX turns boxes whose corners are exchanged
+    boxes = g.emit("Concat", [low, g.emit("Max", [low, high])], axis=-1)
+    if kinds is None:
+        by_class = g.unsqueeze(scores, 1)
+    else:  # (batch, classes, count): other classes' rows have no score there
+        first = g.emit("ReduceMin", [kinds], keepdims=0)
+        last = g.emit("ReduceMax", [kinds], keepdims=0)
+        end = g.emit("Add", [last, number(1)])
+        classes = g.emit("Range", [first, end, number(1)])
+        same = g.emit("Equal", [g.unsqueeze(kinds, 1), g.unsqueeze(classes, 0, 2)])
+        by_class = g.emit("Where", [same, g.unsqueeze(scores, 1), number(-np.inf)])
+    chosen = g.emit(
+        "NonMaxSuppression",
+        [boxes, by_class, g.ints(count), number([overlap]), number([least])],
+    )
+    places = g.emit("Gather", [chosen, g.ints(0, 2)], axis=1)
+    zeros = g.emit("Expand", [number([[0.0]]), g.emit("Shape", [scores])])
+    found = g.emit("Expand", [number([1.0]), _rows_of(g, chosen)])
+    return g.emit("ScatterND", [zeros, places, found])
+
+
+def _rows_of(g, value):
+    """How many rows a value has, as a shape."""
+    return g.cut(g.emit("Shape", [value]), 0, 0, 1)
+
+
+def _first_rows(g, number, rows, keep, count):
+    """The rows that are kept in their order, -1 behind them."""
+    order = g.constant(np.arange(count, 0, -1, dtype="float32")[None])
+    key = g.emit("Mul", [keep, order])
+    key, index = g.emit("TopK", [key, g.ints(count)], outputs=2, axis=1)
+    rows = g.emit("GatherND", [rows, g.unsqueeze(index, 2)], batch_dims=1)
+    there = g.unsqueeze(g.emit("Greater", [key, number(0)]), 2)
+    return g.emit("Where", [there, rows, number(-1)])
+
+
+@exports("_contrib_MultiBoxPrior")
+def multibox_prior(g, c):
+    """Anchors depend on the shape alone: they are computed here."""
+    from ..ndarray import zeros
+    from ..ndarray._internal import _contrib_MultiBoxPrior
+
+    p = c.prop
+    made = _contrib_MultiBoxPrior(
+        zeros(c.shapes[0], dtype=c.dtypes[0]), sizes=p.sizes, ratios=p.ratios, clip=p.clip,
+        steps=p.steps, offsets=p.offsets,
+    )  # fmt: skip
+    return g.constant(made.asnumpy())
+
+
+# --- regions --------------------------------------------------------------------------------------
+def _rois(g, rois):
+    """The image of each region, and its corners."""
+    index, boxes = _columns(g, rois, 0, 1, 5)
+    return g.cast(g.squeeze(index, 1), "int64"), boxes
+
+
+@exports("_contrib_ROIAlign")
+def roi_align(g, c):
+    p = c.prop
+    if p.position_sensitive:
+        c.refuse("position_sensitive=True")
+    if p.aligned:
+        c.refuse("aligned=True; ONNX has it from opset 16 on")
+    index, boxes = _rois(g, c.inputs[1])
+    zero = g.constant(np.array(0, "int64"))
+    made = g.emit(
+        "RoiAlign",
+        [c.inputs[0], boxes, g.emit("Max", [index, zero])],
+        mode="avg",
+        output_height=p.pooled_size[0],
+        output_width=p.pooled_size[1],
+        sampling_ratio=max(p.sample_ratio, 0),
+        spatial_scale=p.spatial_scale,
+    )
+    none = g.unsqueeze(g.emit("Less", [index, zero]), 1, 2, 3)  # rows of no image give zeros
+    return g.emit("Where", [none, g.constant(np.array(0, c.dtypes[0])), made])
+
+
+@exports("ROIPooling")
+def roi_pooling(g, c):
+    p = c.prop
+    return g.emit(
+        "MaxRoiPool", c.inputs, pooled_shape=list(p.pooled_size), spatial_scale=p.spatial_scale
+    )
+
+
+@exports("_contrib_BilinearResize2D")
+def bilinear_resize(g, c):
+    p = c.prop
+    sizes = g.ints(*c.out_shapes[0])
+    how = "align_corners" if p.align_corners else "half_pixel"
+    return g.emit(
+        "Resize", [c.inputs[0], "", "", sizes], mode="linear", coordinate_transformation_mode=how
+    )

@@ -1,0 +1,296 @@
+"""Elementwise functions of an ONNX graph as operators of cynet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import symbol as sym
+from .importers import FLOATS, imports
+
+_UNARY = {
+    "Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Exp": "exp", "Log": "log",
+    "Sqrt": "sqrt", "Abs": "abs", "Neg": "negative", "Floor": "floor", "Ceil": "ceil",
+    "Sin": "sin", "Cos": "cos", "Tan": "tan", "Asin": "arcsin",
+    "Acos": "arccos", "Atan": "arctan", "Sinh": "sinh", "Cosh": "cosh", "Asinh": "arcsinh",
+    "Acosh": "arccosh", "Atanh": "arctanh", "Erf": "erf", "Sign": "sign",
+    "Reciprocal": "reciprocal", "Softsign": "softsign", "Identity": "identity",
+}  # fmt: skip
+_BINARY = {
+    "Add": "broadcast_add", "Sub": "broadcast_sub", "Mul": "broadcast_mul",
+    "Div": "broadcast_div",
+}  # fmt: skip
+_COMPARED = {
+    "Equal": "broadcast_equal", "Greater": "broadcast_greater", "Less": "broadcast_lesser",
+    "GreaterOrEqual": "broadcast_greater_equal", "LessOrEqual": "broadcast_lesser_equal",
+    "And": "broadcast_logical_and", "Or": "broadcast_logical_or", "Xor": "broadcast_logical_xor",
+}  # fmt: skip
+_SCALAR = {
+    "Add": ("_plus_scalar", "_plus_scalar"), "Sub": ("_minus_scalar", "_rminus_scalar"),
+    "Mul": ("_mul_scalar", "_mul_scalar"), "Div": ("_div_scalar", "_rdiv_scalar"),
+    "Pow": ("_power_scalar", "_rpower_scalar"),
+}  # fmt: skip
+
+
+def as_bool(value, name=None):
+    """A Symbol of zeros and ones as bool."""
+    return sym.Cast(value, dtype="bool", name=name)
+
+
+@imports(*_UNARY)
+def unary(reader, node):
+    node.ignore("consumed_inputs")  # a hint of opset 1
+    return getattr(sym, _UNARY[node.kind])(node.symbol(0), name=node.name)
+
+
+@imports("Not")
+def logical_not(reader, node):
+    return as_bool(sym.logical_not(node.symbol(0)), node.name)
+
+
+def _operands(node):
+    """Both inputs of as many axes; below opset 7 the second one's lie at `axis` of the first."""
+    if node.opset >= 7:
+        return node.aligned()
+    node.ignore("consumed_inputs", "broadcast")
+    a, b = node.axes(0), node.axes(1)
+    axis = node.get("axis", a - b) % max(a, 1)
+    other = node.symbol(1)
+    for place in [0] * axis + [-1] * (a - b - axis):
+        other = sym.expand_dims(other, axis=place)
+    return [node.symbol(0), other]
+
+
+@imports(*_BINARY)
+def binary(reader, node):
+    a, b = _operands(node)
+    made = _with_scalar(node)
+    return made if made is not None else getattr(sym, _BINARY[node.kind])(a, b, name=node.name)
+
+
+def _with_scalar(node):
+    """The operator that takes a number, where one input is one; integers stay arrays."""
+    if node.dtype(0) not in FLOATS or node.dtype(1) not in FLOATS:
+        return None
+    for i in (1, 0):
+        value = node.known(i)
+        if value is not None and value.size == 1 and value.ndim <= max(node.axes(1 - i), 1):
+            made = getattr(sym._internal, _SCALAR[node.kind][1 - i])
+            return made(node.symbol(1 - i), scalar=float(value.ravel()[0]), name=node.name)
+    return None
+
+
+@imports("Pow")
+def power(reader, node):
+    a, b = _operands(node)
+    base, exponent = node.dtype(0), node.dtype(1)
+    if base == exponent or (base in FLOATS and node.known(1) is not None):
+        made = _with_scalar(node)
+        if made is not None:
+            return made
+    if base == exponent and base in FLOATS:
+        return sym.broadcast_power(a, b, name=node.name)
+    if (base in FLOATS and exponent in FLOATS) or (base in FLOATS and base != "float16"):
+        wide = "float64" if "float64" in (base, exponent) else "float32"
+    else:
+        wide = "float64"  # exact for integers below 2 ** 53
+    made = sym.broadcast_power(sym.Cast(a, dtype=wide), sym.Cast(b, dtype=wide))
+    return sym.Cast(made, dtype=base, name=node.name)
+
+
+@imports(*_COMPARED)
+def compared(reader, node):
+    return as_bool(getattr(sym, _COMPARED[node.kind])(*_operands(node)), node.name)
+
+
+@imports("Mod")
+def mod(reader, node):
+    """The remainder has the sign of the divisor, with fmod=1 that of the dividend."""
+    a, b = node.aligned()
+    if not node.get("fmod", 0):
+        if not node.is_float():
+            return sym.broadcast_mod(a, b, name=node.name)
+        made, sign = sym.broadcast_mod(a, b), b
+    else:
+        made, sign = sym.broadcast_mod(sym.abs(a), sym.abs(b)), a
+        made = sym.broadcast_mul(made, sym.sign(a))
+        if not node.is_float():
+            return sym.identity(made, name=node.name)
+    # cynet's remainder of x by 0 is 0, ONNX's is NaN; by infinity it is x
+    zero = sym.broadcast_mul(made, sym.zeros_like(sign))
+    none = sym.broadcast_equal(sym.broadcast_add(zero, b), zero * 0)
+    whole = sym.broadcast_add(made, sym.zeros_like(b))
+    return sym.where(none, whole * float("nan"), whole, name=node.name)
+
+
+def half_to_even(x, name=None):
+    """The nearest whole number, halves to even ones: cynet's own operators have other rules."""
+    low = sym.floor(x)
+    over = x - low
+    odd = low - sym.floor(low * 0.5) * 2
+    up = (over > 0.5) + (over == 0.5) * odd
+    return sym.where(x == low, x, low + up, name=name)  # infinity less itself is no number
+
+
+@imports("Round")
+def rounded(reader, node):
+    return half_to_even(node.symbol(0), node.name)
+
+
+@imports("IsNaN")
+def is_nan(reader, node):
+    x = node.symbol(0)
+    return as_bool(x != x, node.name)
+
+
+@imports("IsInf")
+def is_inf(reader, node):
+    x, infinity = node.symbol(0), float("inf")
+    above, below = node.get("detect_positive", 1), node.get("detect_negative", 1)
+    if above and below:
+        return as_bool(sym.abs(x) == infinity, node.name)
+    if not above and not below:
+        return as_bool(sym.zeros_like(x), node.name)
+    return as_bool(x == (infinity if above else -infinity), node.name)
+
+
+@imports("Max", "Min", "Sum", "Mean")
+def several(reader, node):
+    node.ignore("consumed_inputs")
+    found = node.aligned()
+    make = {"Max": sym.broadcast_maximum, "Min": sym.broadcast_minimum}.get(
+        node.kind, sym.broadcast_add
+    )
+    total = found[0]
+    for each in found[1:]:
+        total = make(total, each)
+    if node.kind == "Mean":
+        return sym._internal._div_scalar(total, scalar=float(len(found)), name=node.name)
+    return total if len(found) > 1 else sym.identity(total, name=node.name)
+
+
+@imports("Softplus")
+def softplus(reader, node):
+    return sym.Activation(node.symbol(0), act_type="softrelu", name=node.name)
+
+
+@imports("HardSigmoid")
+def hard_sigmoid(reader, node):
+    node.ignore("consumed_inputs")
+    alpha, beta = node.get("alpha", 0.2), node.get("beta", 0.5)
+    return sym.hard_sigmoid(node.symbol(0), alpha=alpha, beta=beta, name=node.name)
+
+
+@imports("HardSwish")
+def hard_swish(reader, node):
+    x = node.symbol(0)
+    return sym.elemwise_mul(x, sym.hard_sigmoid(x, alpha=1 / 6, beta=0.5), name=node.name)
+
+
+@imports("LeakyRelu", "Elu", "Selu")
+def leaky(reader, node):
+    node.ignore("consumed_inputs")
+    data = node.symbol(0)
+    if node.kind == "Selu":
+        old = node.opset < 6
+        alpha = node.get("alpha", 1.6732 if old else 1.6732632423543772)
+        gamma = node.get("gamma", 1.0507 if old else 1.0507009873554805)
+        made = sym.LeakyReLU(data, act_type="elu", slope=alpha)
+        return sym._internal._mul_scalar(made, scalar=gamma, name=node.name)
+    kind, slope = ("leaky", 0.01) if node.kind == "LeakyRelu" else ("elu", 1.0)
+    return sym.LeakyReLU(data, act_type=kind, slope=node.get("alpha", slope), name=node.name)
+
+
+@imports("PRelu")
+def prelu(reader, node):
+    """Where one slope a channel, or one, is known: LeakyReLU."""
+    node.ignore("consumed_inputs")
+    slope, rank = node.known(1), node.axes(0)
+    channels = node.lengths(0)[1] if rank > 1 else None
+    if node.opset < 7 and slope is not None and slope.ndim == 1 and slope.size > 1 and rank > 2:
+        slope = slope.reshape(-1, *[1] * (rank - 2))
+    if slope is not None and rank > 1:
+        # axes of the slopes that are not 1, counted from behind as NumPy does
+        places = [i - slope.ndim for i, n in enumerate(slope.shape) if n != 1]
+        if places in ([], [1 - rank]) and slope.size in (1, channels) and slope.ndim <= rank:
+            flat = reader.parameter(f"{node.inputs[1]}_flat", slope.ravel())
+            return sym.LeakyReLU(node.symbol(0), flat, act_type="prelu", name=node.name)
+    if node.opset < 7 and slope is None:
+        node.refuse("slopes that are no constant, of opsets below 7")
+    data, slopes = node.aligned()
+    down = sym.broadcast_mul(sym.broadcast_minimum(data, sym.zeros_like(data)), slopes)
+    return sym.broadcast_add(sym.relu(data), down, name=node.name)
+
+
+@imports("ThresholdedRelu")
+def thresholded(reader, node):
+    x = node.symbol(0)
+    over = x > node.get("alpha", 1.0)
+    return sym.where(over, x, sym.zeros_like(x), name=node.name)
+
+
+@imports("Shrink")
+def shrink(reader, node):
+    x, bias, limit = node.symbol(0), node.get("bias", 0.0), node.get("lambd", 0.5)
+    if not node.is_float():
+        node.refuse(f"of {node.dtype(0)}")
+    inner = sym.where(x > limit, x - bias, sym.zeros_like(x))
+    return sym.where(x < -limit, x + bias, inner, name=node.name)
+
+
+@imports("Gelu")
+def gelu(reader, node):
+    x = node.symbol(0)
+    if node.choice("approximate", "none", "tanh") == "none":
+        return sym.LeakyReLU(x, act_type="gelu", name=node.name)
+    inner = (x + 0.044715 * x * x * x) * float(np.sqrt(2 / np.pi))
+    return sym.elemwise_mul(0.5 * x, 1 + sym.tanh(inner), name=node.name)
+
+
+@imports("Clip")
+def clip(reader, node):
+    """Bounds that are missing bound nothing; where they cross, the upper one counts."""
+    node.ignore("consumed_inputs")
+    made = node.symbol(0)
+    bounds = [node.get("min"), node.get("max")] if node.opset < 11 else [None, None]
+    known = [node.known(i) if node.has(i) else bounds[i - 1] for i in (1, 2)]
+    numbers = [None if v is None else np.ravel(v)[0].item() for v in known]
+    exact = node.is_float() or all(v is None or abs(v) < 1 << 24 for v in numbers)
+    if exact and None not in numbers and numbers[0] <= numbers[1]:
+        return sym.clip(made, a_min=numbers[0], a_max=numbers[1], name=node.name)
+    for i, number, scalar, make in (
+        (1, numbers[0], "_maximum_scalar", sym.broadcast_maximum),
+        (2, numbers[1], "_minimum_scalar", sym.broadcast_minimum),
+    ):
+        if number is not None and exact:
+            made = getattr(sym._internal, scalar)(made, scalar=number)
+        elif node.has(i):
+            bound = node.symbol(i)
+            for _ in range(max(node.axes(0), 1) - 1):
+                bound = sym.expand_dims(bound, axis=0)
+            made = make(made, bound)
+    return sym.identity(made, name=node.name)
+
+
+@imports("Where")
+def where(reader, node):
+    values, shapes = node.aligned(), [node.shape(i) for i in range(3)]
+    if None in shapes or len(set(shapes)) > 1:
+        zeros = [sym.zeros_like(values[1]), sym.zeros_like(values[2])]
+        zeros.append(sym.Cast(sym.zeros_like(values[0]), dtype=node.dtype(1)))
+        whole = sym.broadcast_add(sym.broadcast_add(zeros[0], zeros[1]), zeros[2])
+        values = [sym.broadcast_like(each, whole) for each in values]
+    return sym.where(*values, name=node.name)
+
+
+@imports("Cast", "CastLike")
+def cast(reader, node):
+    node.ignore("saturate", "round_mode")  # of floats of 8 bits, which cynet lacks
+    if node.kind == "CastLike":
+        dtype = node.dtype(1)
+        node.unused(1)
+    else:
+        dtype = reader.library.helper.tensor_dtype_to_np_dtype(node.get("to")).name
+    node.dtype(0)
+    if dtype not in (*FLOATS, "uint8", "int8", "int32", "int64", "bool"):
+        node.refuse(f"to {dtype}, which cynet lacks")
+    return sym.Cast(node.symbol(0), dtype=dtype, name=node.name)

@@ -1,0 +1,162 @@
+"""Gathering, scattering and orders of an ONNX graph as operators of cynet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import symbol as sym
+from .importers import imports
+
+
+def _index(reader, node, i, length):
+    """Indices as int64 from 0 on; ONNX counts negative ones from the end.
+
+    `length` is a number, or an array that broadcasts to the indices.
+    """
+    found = node.known(i)
+    if found is not None:
+        found = found.astype("int64")
+        return reader.fixed(f"{node.name}_index", np.where(found < 0, found + length, found))
+    index = sym.Cast(node.symbol(i), dtype="int64")
+    below = sym.Cast(index < 0, dtype="int64")
+    if np.ndim(length):
+        length = reader.fixed(f"{node.name}_lengths", np.asarray(length, "int64"))
+        return index + sym.broadcast_mul(below, length)
+    return index + below * int(length)
+
+
+def _length(node, axis):
+    found = node.lengths(0)[axis]
+    if found is None:
+        node.refuse(f"the file does not tell the length of axis {axis} of its input")
+    return found
+
+
+@imports("Gather")
+def gather(reader, node):
+    axis, index = node.axis(default=0), node.known(1)
+    data = node.symbol(0)
+    if index is not None and index.ndim == 0:
+        at = int(index)
+        made = sym.slice_axis(data, axis=axis, begin=at, end=None if at == -1 else at + 1)
+        if node.axes(0) == 1:
+            return made
+        return sym.squeeze(made, axis=axis, name=node.name)
+    made = sym.take(data, node.symbol(1), axis=axis, mode="wrap", name=node.name)
+    if node.axes(1) == 0 and node.axes(0) > 1:
+        made = sym.squeeze(made, axis=axis)
+    return made
+
+
+def _whole_index(reader, node, axis):
+    """The index tuples of GatherElements and its like, a row an axis."""
+    shape, length = node.whole_shape(1), _length(node, axis)
+    grid = np.indices(shape)
+    rows = [
+        sym.expand_dims(
+            _index(reader, node, 1, length) if i == axis
+            else reader.fixed(f"{node.name}_grid{i}", grid[i]),
+            axis=0,
+        )
+        for i in range(len(shape))
+    ]  # fmt: skip
+    return sym.Concat(*rows, dim=0) if len(rows) > 1 else rows[0]
+
+
+@imports("GatherElements")
+def gather_elements(reader, node):
+    index = _whole_index(reader, node, node.axis(default=0))
+    return sym.gather_nd(node.symbol(0), index, name=node.name)
+
+
+def _index_of_tuples(reader, node, batch=0):
+    """The index tuples of GatherND and ScatterND, a row an axis."""
+    shape, n = node.whole_shape(1), node.axes(1)
+    lengths = [_length(node, i) for i in range(batch, batch + shape[-1])]
+    index = _index(reader, node, 1, np.array(lengths).reshape(*[1] * (n - 1), -1))
+    index = sym.transpose(index, axes=(n - 1, *range(n - 1))) if n > 1 else index
+    if n == 1:
+        index = sym.reshape(index, shape=(-1, 1))
+    if batch:
+        grid = np.indices(shape[:-1])[:batch]
+        index = sym.Concat(reader.fixed(f"{node.name}_batch", grid), index, dim=0)
+    return index
+
+
+@imports("GatherND")
+def gather_nd(reader, node):
+    index = _index_of_tuples(reader, node, node.get("batch_dims", 0))
+    made = sym.gather_nd(node.symbol(0), index, name=node.name)
+    if node.axes(1) == 1 and node.axes(0) > node.shape(1)[-1]:
+        made = sym.squeeze(made, axis=0)
+    return made
+
+
+def _scattered(node, data, index, values):
+    """`data` with values in the places of the index tuples."""
+    if node.get("reduction", "none") != "none":
+        node.refuse(f"reduction={node.get('reduction')}")
+    shape = node.whole_shape(0)
+    made = sym.scatter_nd(values, index, shape=shape)
+    there = sym.scatter_nd(sym.ones_like(values), index, shape=shape)
+    return sym.where(sym.Cast(there, dtype="bool"), made, data, name=node.name)
+
+
+@imports("ScatterElements", "Scatter")
+def scatter_elements(reader, node):
+    index = _whole_index(reader, node, node.axis(default=0))
+    return _scattered(node, node.symbol(0), index, node.symbol(2))
+
+
+@imports("ScatterND")
+def scatter_nd(reader, node):
+    index, values = _index_of_tuples(reader, node), node.symbol(2)
+    if node.axes(1) == 1:
+        values = sym.expand_dims(values, axis=0) if node.axes(2) else values
+    return _scattered(node, node.symbol(0), index, values)
+
+
+@imports("TopK")
+def topk(reader, node):
+    node.ignore("sorted")  # sorted is one of the orders that any order allows
+    k = int(node.number(1, node.get("k")))
+    made = sym.topk(
+        node.symbol(0), k=k, axis=node.axis(default=-1), ret_typ="both", dtype="int64",
+        is_ascend=not node.get("largest", 1), name=node.name,
+    )  # fmt: skip
+    return [made[0], made[1]]
+
+
+@imports("OneHot")
+def one_hot(reader, node):
+    """An index beyond the depth gives a row without a one."""
+    depth, values = int(node.number(1, None)), node.known(2)
+    rank, dtype = node.axes(0), node.dtype(2)
+    axis = node.axis(default=-1, extra=1)
+    hot = sym.one_hot(_index(reader, node, 0, depth), depth=depth, dtype="float32")
+    if rank == 0:
+        hot = sym.reshape(hot, shape=(-1,))
+    elif axis != rank:
+        hot = sym.transpose(hot, axes=(*range(axis), rank, *range(axis, rank)))
+    if values is None:
+        pair = node.symbol(2)
+        ends = [sym.slice_axis(pair, axis=0, begin=i, end=i + 1) for i in range(2)]
+    else:
+        ends = [reader.fixed(f"{node.name}_value{i}", values[i : i + 1]) for i in range(2)]
+    for i in range(2):
+        for _ in range(max(rank, 0)):
+            ends[i] = sym.expand_dims(ends[i], axis=0)
+        ends[i] = sym.broadcast_like(ends[i], sym.Cast(hot, dtype=dtype))
+    return sym.where(hot, ends[1], ends[0], name=node.name)
+
+
+@imports("ReverseSequence")
+def reverse_sequence(reader, node):
+    time, batch = node.get("time_axis", 0), node.get("batch_axis", 1)
+    if {time, batch} != {0, 1}:
+        node.refuse(f"time_axis={time} and batch_axis={batch}")
+    data = node.symbol(0)
+    data = data if time == 0 else sym.SwapAxis(data, dim1=0, dim2=1)
+    lengths = sym.Cast(node.symbol(1), dtype="float32")
+    made = sym.SequenceReverse(data, lengths, use_sequence_length=True)
+    return made if time == 0 else sym.SwapAxis(made, dim1=0, dim2=1)

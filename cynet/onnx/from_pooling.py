@@ -1,0 +1,127 @@
+"""Pooling of an ONNX graph as operators of cynet."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+from .. import symbol as sym
+from .importers import imports
+from .windows import lengths_of, padded, pads
+
+_MOST_OFFSETS = 128  # of a dilated window, each of which is a slice
+
+
+@imports("MaxPool", "AveragePool", "LpPool")
+def pool(reader, node):
+    """Windows that reach beyond the data are padded for, so that any rounding and pads will do."""
+    node.ignore("storage_order")  # of indices, which are refused where they are asked for
+    kernel = list(node.get("kernel_shape"))
+    n, ceil = len(kernel), node.get("ceil_mode", 0)
+    stride = list(node.get("strides", [1] * n))
+    dilation = list(node.get("dilations", [1] * n))
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation)]
+    before, after = pads(node, spans, stride)
+    kind, data = node.kind, node.symbol(0)
+    counted = bool(node.get("count_include_pad", 0)) if kind == "AveragePool" else True
+    p = node.get("p", 2) if kind == "LpPool" else None
+    plain = before == after and dilation == [1] * n and all(b < k for b, k in zip(before, kernel))
+    if plain and ceil and None not in (sizes := node.lengths(0)[2:]):
+        plain = all((x + b + a - s) % t == 0
+                    for x, b, a, s, t in zip(sizes, before, after, spans, stride))  # fmt: skip
+    elif plain:
+        plain = not ceil
+    dtype = node.dtype(0)
+    small = dtype in ("uint8", "int8")
+    if kind == "MaxPool" and small:  # exact in float32, where Pooling computes
+        data = sym.Cast(data, dtype="float32")
+    if plain:
+        made = _plain(kind, data, kernel, stride, before, counted, p)
+    else:
+        behind = _behind(node, spans, stride, before, after, ceil)
+        how = (kernel, stride, dilation, n)
+        if kind == "MaxPool":
+            made = _windows(node, padded(data, before, behind, -math.inf, n), "max", *how)
+        elif kind == "LpPool":
+            parts = padded(_powers(data, p), before, behind, 0.0, n)
+            made = _root(_windows(node, parts, "sum", *how), p)
+        else:
+            total = _windows(node, padded(data, before, behind, 0.0, n), "sum", *how)
+            ones = sym.ones_like(data)
+            if counted:  # what lies in the pads counts, what lies behind them does not
+                ones = padded(ones, before, after, 1.0, n)
+                ones = padded(ones, [0] * n, [b - a for a, b in zip(after, behind)], 0.0, n)
+            else:
+                ones = padded(ones, before, behind, 0.0, n)
+            made = sym.broadcast_div(total, _windows(node, ones, "sum", *how))
+    if kind == "MaxPool" and small:
+        return [sym.Cast(made, dtype=dtype, name=node.name)]
+    return [sym.identity(made, name=node.name)]
+
+
+def _behind(node, spans, stride, before, after, ceil):
+    """What must follow each axis for its windows to be whole."""
+    found = []
+    for x, b, a, s, t in zip(lengths_of(node, 0), before, after, spans, stride):
+        over = x + b + a - s
+        if over < 0:
+            node.refuse(f"a window of {s} over a length of {x} with pads of {b} and {a}")
+        count = (-(-over // t) if ceil else over // t) + 1
+        if ceil and (count - 1) * t >= x + b:  # a window must not begin in the padding behind
+            count -= 1
+        found.append((count - 1) * t + s - x - b)
+    return found
+
+
+def _plain(kind, data, kernel, stride, pad, counted, p):
+    how = {"kernel": tuple(kernel), "stride": tuple(stride), "pad": tuple(pad)}
+    if kind == "MaxPool":
+        return sym.Pooling(data, pool_type="max", **how)
+    if kind == "AveragePool":
+        return sym.Pooling(data, pool_type="avg", count_include_pad=counted, **how)
+    return _root(sym.Pooling(_powers(data, p), pool_type="sum", **how), p)
+
+
+def _powers(data, p):
+    size = sym.abs(data) if p != 2 else sym.square(data)
+    return size if p in (1, 2) else sym._internal._power_scalar(size, scalar=float(p))
+
+
+def _root(total, p):
+    if p == 1:
+        return total
+    return sym.sqrt(total) if p == 2 else sym._internal._power_scalar(total, scalar=1.0 / p)
+
+
+def _windows(node, data, kind, kernel, stride, dilation, n):
+    """Maxima or sums of the windows of data whose length they fill."""
+    if dilation == [1] * n:
+        return sym.Pooling(data, kernel=tuple(kernel), stride=tuple(stride), pool_type=kind)
+    if math.prod(kernel) > _MOST_OFFSETS:
+        node.refuse(f"a window of {kernel} with dilations")
+    total = None
+    for offsets in product(*map(range, kernel)):
+        part = data
+        for axis, (o, k, d, t) in enumerate(zip(offsets, kernel, dilation, stride)):
+            end = (o - k + 1) * d or None
+            begin, step = [None] * (axis + 3), [None] * (axis + 3)
+            begin[-1], step[-1] = o * d, t
+            part = sym.slice(part, begin=tuple(begin), end=(*[None] * (axis + 2), end),
+                             step=tuple(step))  # fmt: skip
+        if total is None:
+            total = part
+        else:
+            total = sym.broadcast_maximum(total, part) if kind == "max" else total + part
+    return total
+
+
+@imports("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
+def global_pool(reader, node):
+    n, data = node.axes(0) - 2, node.symbol(0)
+    if not 1 <= n <= 3:
+        node.refuse(f"of {n} spatial axes")
+    p = node.get("p", 2) if node.kind == "GlobalLpPool" else None
+    kind = {"Max": "max", "Ave": "avg", "LpP": "sum"}[node.kind[6:9]]
+    data = data if p is None else _powers(data, p)
+    made = sym.Pooling(data, kernel=(1,) * n, global_pool=True, pool_type=kind, name=node.name)
+    return made if p is None else _root(made, p)

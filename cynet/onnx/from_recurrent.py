@@ -1,0 +1,106 @@
+"""Recurrent layers of an ONNX graph as the fused RNN operator of cynet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import symbol as sym
+from .importers import imports
+from .recurrent import ORDER
+
+_MODE = {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}
+_USUAL = {"lstm": ["Sigmoid", "Tanh", "Tanh"], "gru": ["Sigmoid", "Tanh"],
+          "rnn_tanh": ["Tanh"], "rnn_relu": ["Relu"]}  # fmt: skip
+
+
+@imports("LSTM", "GRU", "RNN")
+def recurrent(reader, node):
+    mode = _mode(node)
+    direction = node.choice("direction", "forward", "reverse", "bidirectional")
+    if mode == "gru" and not node.get("linear_before_reset", 0):
+        node.refuse("linear_before_reset=0")
+    if mode == "lstm":
+        node.only("input_forget", 0)
+    if node.get("clip") is not None:
+        node.refuse("clip")
+    if node.has(4):
+        node.refuse("sequence lengths")
+    if node.has(7):
+        node.refuse("peepholes")
+    w, r = node.constant(1), node.constant(2)
+    directions, hidden = w.shape[0], r.shape[2]
+    if node.get("hidden_size", hidden) != hidden:
+        node.refuse(f"hidden_size={node.get('hidden_size')} for weights of {hidden}")
+    if directions != (2 if direction == "bidirectional" else 1):
+        node.refuse(f"weights of {directions} directions for direction={direction}")
+    node.ignore("output_sequence")  # of opsets below 7: whether the first output is wanted
+    by_batch = node.get("layout", 0)
+    data = node.symbol(0)
+    if by_batch:
+        data = sym.SwapAxis(data, dim1=0, dim2=1)
+    if direction == "reverse":
+        data = sym.reverse(data, axis=0)
+    flat = _parameters(node, mode, w, r, hidden)
+    states = []
+    for i, word in ((5, "h"), (6, "c"))[: 2 if mode == "lstm" else 1]:
+        if node.has(i):
+            state = node.symbol(i)
+            states.append(sym.SwapAxis(state, dim1=0, dim2=1) if by_batch else state)
+            continue
+        shape = node.shape(0)
+        if shape is None:
+            node.refuse("without a first state the file must tell the batch")
+        zeros = np.zeros((directions, shape[0 if by_batch else 1], hidden), w.dtype)
+        states.append(reader.fixed(f"{node.name}_{word}0", zeros))
+    made = sym.RNN(
+        data,
+        reader.parameter(f"{node.name}_parameters", flat),
+        *states,
+        mode=mode,
+        state_size=hidden,
+        num_layers=1,
+        bidirectional=directions == 2,
+        state_outputs=True,
+        name=node.name,
+    )
+    out = sym.reverse(made[0], axis=0) if direction == "reverse" else made[0]
+    ends = [made[i] for i in range(1, 1 + len(states))]
+    # (steps, batch, directions * h): by steps (steps, directions, batch, h), else batch first
+    if by_batch:
+        out = sym.SwapAxis(out, dim1=0, dim2=1)
+        out = sym.reshape(out, shape=(0, 0, directions, hidden))
+        ends = [sym.SwapAxis(each, dim1=0, dim2=1) for each in ends]
+    elif directions == 2:
+        out = sym.transpose(sym.reshape(out, shape=(0, 0, 2, hidden)), axes=(0, 2, 1, 3))
+    else:
+        out = sym.expand_dims(out, axis=1)
+    return [out, *ends]
+
+
+def _mode(node):
+    mode = _MODE[node.kind]
+    told = [a.decode() if isinstance(a, bytes) else a for a in node.get("activations", [])]
+    if mode == "rnn_tanh" and told and told[0] == "Relu":
+        mode = "rnn_relu"
+    if told and told != _USUAL[mode] * (len(told) // len(_USUAL[mode])):
+        node.refuse(f"activations {told}")
+    for name in ("activation_alpha", "activation_beta"):
+        if node.get(name):
+            node.refuse(f"{name}={node.get(name)}")
+    return mode
+
+
+def _parameters(node, mode, w, r, hidden):
+    """The weights and biases of all directions in cynet's order of gates, as one vector."""
+    b = node.constant(3, np.zeros((w.shape[0], 2 * w.shape[1]), w.dtype))
+    back = np.argsort(ORDER[mode])
+
+    def gates(part):
+        shape = part.shape
+        return part.reshape(len(back), hidden, *shape[1:])[back].reshape(shape)
+
+    weights, biases = [], []
+    for k in range(w.shape[0]):
+        weights += [gates(w[k]), gates(r[k])]
+        biases += [gates(each) for each in np.split(b[k], 2)]
+    return np.concatenate([each.ravel() for each in (*weights, *biases)])

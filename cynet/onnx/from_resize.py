@@ -1,0 +1,176 @@
+"""Resize of an ONNX graph: along each axis by taking or by a matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import symbol as sym
+from .importers import imports
+
+
+@imports("Resize", "Upsample")
+def resize(reader, node):
+    """Each axis of another length is resized by itself: the definition is separable."""
+    old = node.kind == "Upsample" or node.opset < 11
+    shape = node.whole_shape(0)
+    rank = len(shape)
+    data = node.symbol(0)
+    mode = node.choice("mode", "nearest", "linear", "cubic", "bilinear")
+    if mode == "bilinear":  # of Upsample of opset 1
+        node.refuse("mode=bilinear")
+    if old:
+        scales = node.constant(1, node.get("scales"))
+        sizes, axes, roi, how = None, list(range(rank)), None, "asymmetric"
+        rounding = "floor"
+    else:
+        scales, sizes, roi = node.constant(2), node.constant(3), node.constant(1)
+        axes = [a % rank for a in node.get("axes", range(rank))]
+        how = node.choice(
+            "coordinate_transformation_mode", "half_pixel", "half_pixel_symmetric",
+            "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
+            "tf_half_pixel_for_nn",
+        )  # fmt: skip
+        rounding = node.choice(
+            "nearest_mode", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"
+        )
+    scales, lengths = _targets(node, shape, axes, scales, sizes)
+    kernel = {
+        "how": how, "rounding": rounding, "mode": mode,
+        "a": node.get("cubic_coeff_a", -0.75), "outside": node.get("exclude_outside", 0),
+        "smooth": node.get("antialias", 0), "fill": node.get("extrapolation_value", 0.0),
+    }  # fmt: skip
+    region = _region(node, roi, len(axes)) if how == "tf_crop_and_resize" else None
+    if how != "tf_crop_and_resize":
+        node.unused(1)
+    whole = all(s == int(s) for s in scales)
+    if (rank == 4 and mode == "nearest" and how == "asymmetric" and rounding == "floor" and whole
+            and axes == list(range(4)) and scales[:2] == [1, 1] and scales[2] == scales[3]
+            and node.dtype(0) in ("float32", "float64")):  # fmt: skip
+        return sym.UpSampling(data, scale=int(scales[2]), sample_type="nearest", name=node.name)
+    for i, axis in enumerate(axes):
+        part = None if region is None else (region[i], region[len(axes) + i])
+        if lengths[i] == shape[axis] and scales[i] == 1 and part is None:
+            continue
+        data = _along(reader, node, data, axis, rank, shape[axis], lengths[i], scales[i], part,
+                      kernel)  # fmt: skip
+    return sym.identity(data, name=node.name)
+
+
+def _targets(node, shape, axes, scales, sizes):
+    """The scale and the new length of each axis that is resized."""
+    if sizes is not None and sizes.size:
+        policy = node.choice(
+            "keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller"
+        )
+        sizes = [int(v) for v in sizes]
+        scales = [y / shape[a] for y, a in zip(sizes, axes)]
+        if policy != "stretch":
+            scale = min(scales) if policy == "not_larger" else max(scales)
+            scales = [scale] * len(axes)
+            sizes = [int(np.floor(scale * shape[a] + 0.5)) for a in axes]
+        if len(sizes) == len(axes):
+            return scales, sizes
+    elif scales is not None and scales.size == len(axes):
+        node.choice("keep_aspect_ratio_policy", "stretch")
+        scales = [float(np.float32(v)) for v in np.ravel(scales)]
+        how = node.get("coordinate_transformation_mode", "half_pixel")
+        if how in ("align_corners", "pytorch_half_pixel", "half_pixel_symmetric"):
+            for a, s in zip(axes, scales):  # is the new length 2.4 or 2? Programs disagree
+                if s != 1 and not (shape[a] * s).is_integer():
+                    node.refuse(f"{how} with a scale of {s} of a length of {shape[a]}")
+        return scales, [int(np.floor(np.float32(shape[a]) * np.float32(s)))
+                        for a, s in zip(axes, scales)]  # fmt: skip
+    return node.refuse(f"scales={scales}, sizes={sizes} for the axes {axes}")
+
+
+def _region(node, roi, count):
+    """Beginnings and ends of the part of each axis that is resized."""
+    if roi is None or roi.size != 2 * count:
+        node.refuse("tf_crop_and_resize without a constant roi of all axes")
+    return [float(v) for v in np.ravel(roi)]
+
+
+def _coordinates(how, length, made, scale, part):
+    """Where each new element lies in the old axis."""
+    x = np.arange(made, dtype=np.float64)
+    if how == "half_pixel":
+        return (x + 0.5) / scale - 0.5
+    if how == "half_pixel_symmetric":
+        adjustment = made / (scale * length)
+        return length / 2 * (1 - adjustment) + (x + 0.5) / scale - 0.5
+    if how == "pytorch_half_pixel":
+        return (x + 0.5) / scale - 0.5 if made > 1 else np.zeros(made)
+    if how == "align_corners":
+        return x * (length - 1) / (made - 1) if made > 1 else np.zeros(made)
+    if how == "asymmetric":
+        return x / scale
+    if how == "tf_half_pixel_for_nn":
+        return (x + 0.5) / scale
+    begin, end = part
+    if made > 1:
+        return begin * (length - 1) + x * (end - begin) * (length - 1) / (made - 1)
+    return np.full(made, 0.5 * (begin + end) * (length - 1))
+
+
+def _nearest(at, rounding):
+    if rounding == "round_prefer_floor":
+        return np.ceil(at - 0.5)
+    if rounding == "round_prefer_ceil":
+        return np.floor(at + 0.5)
+    return np.floor(at) if rounding == "floor" else np.ceil(at)
+
+
+def _cubic(distance, a):
+    x = np.abs(distance)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+def _matrix(at, length, scale, kernel):
+    """One row of weights over the old axis for each new element."""
+    reach = 1 if kernel["mode"] == "linear" else 2
+    stretch = min(scale, 1.0) if kernel["smooth"] else 1.0
+    reach = reach / stretch
+    made = np.zeros((len(at), length))
+    for row, x in enumerate(at):
+        taps = np.arange(int(np.floor(x - reach)) + 1, int(np.ceil(x + reach)))
+        if not kernel["smooth"]:
+            taps = np.arange(int(np.floor(x)) + 1 - int(reach), int(np.floor(x)) + 1 + int(reach))
+        distance = (taps - x) * stretch
+        weights = (np.maximum(0, 1 - np.abs(distance)) if kernel["mode"] == "linear"
+                   else _cubic(distance, kernel["a"]))  # fmt: skip
+        if kernel["outside"]:
+            weights = np.where((taps >= 0) & (taps < length), weights, 0)
+        if kernel["outside"] or kernel["smooth"]:
+            weights = weights / weights.sum()
+        np.add.at(made[row], np.clip(taps, 0, length - 1), weights)
+    return made
+
+
+def _along(reader, node, data, axis, rank, length, made, scale, part, kernel):
+    """Data with one axis resized."""
+    at = _coordinates(kernel["how"], length, made, scale, part)
+    beyond = (at < 0) | (at > length - 1) if part is not None else np.zeros(made, bool)
+    name, dtype = f"{node.name}_axis{axis}", node.dtype(0)
+    if kernel["mode"] == "nearest":
+        index = np.clip(_nearest(at, kernel["rounding"]), 0, length - 1).astype("int64")
+        found = sym.take(data, reader.fixed(name, index), axis=axis)
+    else:
+        if dtype not in ("float32", "float64"):
+            node.refuse(f"mode={kernel['mode']} of {dtype}")
+        weights = _matrix(at, length, scale, kernel).astype(dtype)
+        order = [*(i for i in range(rank) if i != axis), axis]
+        found = sym.transpose(data, axes=tuple(order)) if axis != rank - 1 else data
+        found = sym.FullyConnected(
+            found, reader.fixed(name, weights), num_hidden=made, no_bias=True, flatten=rank == 1
+        )
+        if axis != rank - 1:
+            found = sym.transpose(found, axes=tuple(int(i) for i in np.argsort(order)))
+    if beyond.any():
+        mask = reader.fixed(f"{name}_inside", (~beyond).astype(dtype).reshape(
+            [-1 if i == axis else 1 for i in range(rank)]))  # fmt: skip
+        found = sym.broadcast_mul(found, mask)
+        if kernel["fill"]:
+            found = sym.broadcast_add(found, (1 - mask) * kernel["fill"])
+    return found

@@ -1,0 +1,136 @@
+"""Nodes that stand for other nodes: functions of ONNX and of the file, branches that are known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..base.compat import optional
+from ..base.errors import shorten
+from .importers import opset_of
+
+
+def body(reader, node):
+    """What a node stands for.
+
+    Returns
+    -------
+    (list of NodeProto, int) or None
+        Nodes that read the node's inputs and make its outputs, and their opset; None where the node
+        is no function.
+    """
+    if node.kind == "If" and node.domain in ("", "ai.onnx"):
+        return _branch(reader, node), node.opset
+    function = reader.functions.get((node.domain, node.kind)) or _of_onnx(reader, node)
+    if function is None:
+        return None
+    return _filled(reader.library, node, function), opset_of(function, reader.opset)
+
+
+def _of_onnx(reader, node):
+    """The function by which ONNX itself defines a kind, or None."""
+    defs = optional("onnx.defs", "mx.onnx.import_model")
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    version = node.opset if not domain else reader.opsets.get(domain, 1)
+    try:
+        schema = defs.get_schema(node.kind, version, domain)
+    except Exception:  # the onnx package's own error for a kind it does not know
+        return None
+    made = reader.library.FunctionProto()
+    if schema.has_function:
+        version = _newest(schema.function_opset_versions, node.opset)
+        made.ParseFromString(schema.get_function_with_opset_version(version))
+    elif schema.has_context_dependent_function:
+        version = _newest(schema.context_dependent_function_opset_versions, node.opset)
+        if not _is_whole(reader, node, version):
+            return None
+        kinds = [reader.kind(each) or reader.library.TypeProto() for each in node.inputs]
+        made.ParseFromString(
+            schema.get_context_dependent_function_with_opset_version(
+                version, node.proto.SerializeToString(), [k.SerializeToString() for k in kinds]
+            )
+        )
+    else:
+        return None
+    made.attribute_proto.extend(
+        each.default_value for each in schema.attributes.values() if each.default_value.name
+    )
+    return made if made.node else None
+
+
+def _is_whole(reader, node, version):
+    """Whether a node is what its schema asks for.
+
+    The onnx package makes the nodes of such a function from the types of the inputs and the
+    attributes, and ends the process where one is missing.
+    """
+    for name in filter(None, node.inputs):
+        kind = reader.kind(name)
+        if kind is None or not kind.HasField("tensor_type") or not kind.tensor_type.elem_type:
+            return False
+    checker = reader.library.checker
+    context = checker.C.CheckerContext()
+    context.ir_version = reader.ir_version
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    context.opset_imports = {**reader.opsets, domain: version}
+    try:
+        checker.check_node(node.proto, context)
+    except checker.ValidationError as error:
+        node.refuse(shorten(str(error), 300))
+    return True
+
+
+def _newest(versions, most):
+    return max((v for v in versions if v <= most), default=min(versions))
+
+
+def _filled(library, node, function):
+    """The function's nodes with the node's values and attributes in place of its own names."""
+    names = dict.fromkeys(function.input, "")
+    names.update(zip(function.input, node.inputs))
+    names.update((a, b) for a, b in zip(function.output, node.outputs) if b)
+    attributes = {each.name: each for each in function.attribute_proto}
+    attributes.update((each.name, each) for each in node.proto.attribute)
+    return [_renamed(library, each, names, attributes, node.name) for each in function.node]
+
+
+def _renamed(library, proto, names, attributes, prefix):
+    made = library.NodeProto()
+    made.CopyFrom(proto)
+    named = lambda each: names.setdefault(each, f"{prefix}/{each}") if each else ""  # noqa: E731
+    made.input[:] = [named(each) for each in proto.input]
+    made.output[:] = [named(each) for each in proto.output]
+    made.name = f"{prefix}/{proto.name or proto.op_type}" if proto.name else ""
+    del made.attribute[:]
+    for each in proto.attribute:
+        if not each.ref_attr_name:
+            found = made.attribute.add()
+            found.CopyFrom(each)
+            for graph in (*([found.g] if found.HasField("g") else ()), *found.graphs):
+                _rename_graph(library, graph, names, attributes, prefix)
+        elif each.ref_attr_name in attributes:
+            found = made.attribute.add()
+            found.CopyFrom(attributes[each.ref_attr_name])
+            found.name = each.name
+    return made
+
+
+def _rename_graph(library, graph, names, attributes, prefix):
+    for each in (*graph.input, *graph.output, *graph.initializer, *graph.value_info):
+        each.name = names.setdefault(each.name, f"{prefix}/{each.name}")
+    nodes = [_renamed(library, each, names, attributes, prefix) for each in graph.node]
+    del graph.node[:]
+    graph.node.extend(nodes)
+
+
+def _branch(reader, node):
+    """The nodes of the branch that a known condition takes."""
+    taken = bool(np.ravel(node.constant(0))[0])
+    graph = node.get("then_branch" if taken else "else_branch")
+    node.ignore("then_branch", "else_branch")
+    for each in graph.initializer:
+        reader.hold(each.name, reader.library.numpy_helper.to_array(each))
+    ends = [
+        reader.library.helper.make_node("Identity", [found.name], [name])
+        for found, name in zip(graph.output, node.outputs)
+    ]
+    return [*graph.node, *ends]
