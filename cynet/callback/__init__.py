@@ -7,6 +7,7 @@ from .fit import (
     FitState,
     HistoryFile,
     ReduceOnPlateau,
+    StopOnNaN,
     StopTraining,
     TimeLeft,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "ProgressBar",
     "ReduceOnPlateau",
     "Speedometer",
+    "StopOnNaN",
     "StopTraining",
     "TensorBoard",
     "TimeLeft",

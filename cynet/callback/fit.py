@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import json
 import logging
 import math
+import numbers
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +16,15 @@ from ..base.errors import ArgumentError, CynetError, shown
 from ..base.files import file_name, write_atomically
 from ..base.guard import guarded
 from ..io.checkpoint import check_prefix
+from ..metric.base import METRICS
 from ..metric.direction import larger_is_better
+from .lines import say
+
+_PACKAGE = __name__.partition(".")[0]
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..base.typing import EvalMetric, FileName, History, Module, Optimizer
 
 
@@ -38,6 +46,9 @@ class FitState:
     eval_metric : EvalMetric
     history : History
         Its last row is the epoch's, at ``epoch_end``.
+    columns : tuple of str, or None
+        The names of figures that there will be, ``'Train-accuracy'``; None where a metric of the
+        user's says them only after the first epoch.
     """
 
     def __init__(
@@ -47,9 +58,10 @@ class FitState:
         num_epoch: int,
         eval_metric: EvalMetric,
         history: History,
+        columns: Sequence[str] | None = None,
     ) -> None:
         self.module, self.epoch, self.num_epoch = module, epoch, num_epoch
-        self.eval_metric, self.history = eval_metric, history
+        self.eval_metric, self.history, self.columns = eval_metric, history, columns
         self.nbatch = -1
 
     @property
@@ -59,18 +71,57 @@ class FitState:
 
     def figure(self, name: str) -> float:
         """The last epoch's value of a metric: ``'Validation-accuracy'``, ``'Train-accuracy'``, or
-        ``'accuracy'``, which is the validation's where there is one.
+        ``'accuracy'``, which is the validation's where there is one. What ``eval_metric`` takes for
+        it, ``'acc'``, does as well.
 
         Raises
         ------
         ArgumentError
-            That is no metric of this training.
+            That is not a metric of this training.
         """
         columns = self.history.metrics
-        for each in (name, f"Validation-{name}", f"Train-{name}"):
+        return columns[_column(name, columns)][-1]
+
+    def check_figure(self, name: str) -> None:
+        """Refuse the name of a figure that this training will not have."""
+        if self.columns is not None:
+            _column(name, self.columns)
+
+
+def _column(name, columns):
+    """Which of the columns of a history a name means."""
+    words = [name]
+    part, dash, rest = name.rpartition("-")
+    cls = METRICS.table.get((rest or name).lower())
+    # "acc" is what eval_metric calls accuracy; other words are not names of metrics, or of metrics
+    # that need arguments
+    with contextlib.suppress(TypeError, CynetError):
+        words.append(part + dash + cls().name)
+    for word in words:
+        for each in (word, f"Validation-{word}", f"Train-{word}"):
             if each in columns:
-                return columns[each][-1]
-        raise ArgumentError(f"fit has no metric {shown(name)}; there are {', '.join(columns)}")
+                return each
+    raise ArgumentError(
+        f"fit has no metric {shown(name)}; there are {', '.join(columns)}, and the names without"
+        " Train- and Validation-"
+    )
+
+
+def columns_of(metrics):
+    """The columns that a history will have, of pairs ("Train", metric); None where a metric is of
+    the user's own class, which may name its figures later.
+
+    >>> import cynet as mx
+    >>> columns_of([("Train", mx.metric.create(["acc", "ce"]))])
+    ('Train-accuracy', 'Train-cross-entropy')
+    """
+    found = []
+    for part, metric in metrics:
+        parts = getattr(metric, "metrics", None) or [metric]
+        if any(type(each).__module__.partition(".")[0] != _PACKAGE for each in (metric, *parts)):
+            return None
+        found += [f"{part}-{name}" for name, _ in metric.get_global_name_value()]
+    return tuple(found)
 
 
 def end_epoch(callbacks, state):
@@ -136,6 +187,10 @@ class _Watching(FitCallback):
         self._sign = 1 if larger else -1
         self.best, self.best_epoch, self.wait = None, None, 0
 
+    def begin(self, state: FitState) -> None:
+        """Refuse a metric that this training will not have."""
+        state.check_figure(self.monitor)
+
     def _improves(self, state):
         """Whether this epoch's value is the best; counts those since."""
         value = state.figure(self.monitor)
@@ -163,7 +218,8 @@ class EarlyStopping(_Watching):
     Parameters
     ----------
     monitor : str
-        A metric, as `FitState.figure` takes it.
+        A metric: ``'accuracy'`` or ``'acc'`` of the evaluation, of training where there is none;
+        ``'Train-accuracy'``, ``'Validation-accuracy'``. ``fit`` refuses other names when it begins.
     patience : int
         Epochs without improvement that are allowed.
     min_delta : float
@@ -258,6 +314,7 @@ class ReduceOnPlateau(_Watching):
 
     def begin(self, state: FitState) -> None:
         """Refuse an optimizer whose learning rate follows a schedule."""
+        super().begin(state)
         if state.optimizer.lr_scheduler is not None:
             raise CynetError(
                 "ReduceOnPlateau: the optimizer has an lr_scheduler, which sets the learning rate"
@@ -273,7 +330,54 @@ class ReduceOnPlateau(_Watching):
         after = max(before * self.factor, self.min_lr)
         if after < before:
             optimizer.set_learning_rate(after)
-            logging.info("Epoch[%d] learning rate is now %g", state.epoch, after)
+            say("Epoch[%d] learning rate is now %g", state.epoch, after)
+
+
+class StopOnNaN(FitCallback):
+    """Ends training when a figure of it is nan.
+
+    Parameters
+    ----------
+    period : int
+        Batches from look to look; each look waits for the batch. 0: after each epoch alone.
+
+    Examples
+    --------
+    ``module.fit(data, callbacks=[mx.callback.StopOnNaN()])``; ``mx.debug_nans()`` then names the
+    operator that made the first one.
+    """
+
+    def __init__(self, period: int = 50) -> None:
+        if not hasattr(period, "__index__") or period < 0:
+            raise ArgumentError(
+                f"StopOnNaN: period must be an int of 0 or more, got {shown(period)}"
+            )
+        self.period = period
+
+    def batch_end(self, state: FitState) -> None:
+        """Look, every `period` batches."""
+        if self.period and (state.nbatch + 1) % self.period == 0:
+            self._look(state.eval_metric.get_name_value(), f"after batch {state.nbatch}")
+
+    def epoch_end(self, state: FitState) -> None:
+        """Look at all figures of the epoch."""
+        figures = {name: values[-1] for name, values in state.history.metrics.items()}
+        self._look(figures.items(), f"after epoch {state.epoch}")
+
+    @staticmethod
+    def _look(figures, when):
+        for name, value in figures:
+            if is_nan(value):
+                raise StopTraining(f"{name} is nan {when}")
+
+
+def is_nan(value):
+    """Whether a figure is nan; figures that are not numbers are not.
+
+    >>> is_nan(float("nan")), is_nan(1.0), is_nan("nan")
+    (True, False, False)
+    """
+    return isinstance(value, numbers.Real) and math.isnan(value)
 
 
 @guarded
@@ -332,4 +436,4 @@ class TimeLeft(FitCallback):
         done = state.epoch - self._first + 1
         seconds = (time.monotonic() - self._begin) / done * (state.num_epoch - state.epoch - 1)
         hours, rest = divmod(round(seconds), 3600)
-        logging.info("Epoch[%d] time left: %d:%02d:%02d", state.epoch, hours, rest // 60, rest % 60)
+        say("Epoch[%d] time left: %d:%02d:%02d", state.epoch, hours, rest // 60, rest % 60)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import numbers
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +11,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.files import file_name
 from ..base.guard import guarded
 from ..io.checkpoint import check_prefix, save_checkpoint
+from .lines import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,9 +95,7 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
     def callback(param):
         if param.nbatch % period == 0 and param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
-                logging.info(
-                    "Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value
-                )
+                say("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
             if auto_reset:
                 param.eval_metric.reset_local()
 
@@ -154,7 +152,7 @@ class Speedometer:
     def _log(self, param, count, speed):
         metric = param.eval_metric
         if metric is None:
-            logging.info("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", param.epoch, count, speed)
+            say("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", param.epoch, count, speed)
             return
         if self.auto_reset:
             figures, first = metric.get_name_value(), count - self.frequent
@@ -162,7 +160,7 @@ class Speedometer:
         else:
             figures, first = metric.get_global_name_value(), 0
         shown = "".join(f"\t{name}={value:f}" for name, value in figures)
-        logging.info(
+        say(
             "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec%s",
             param.epoch,
             first,
@@ -217,4 +215,4 @@ class LogValidationMetricsCallback:
     def __call__(self, param: BatchEndParam) -> None:
         if param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():
-                logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
+                say("Epoch[%d] Validation-%s=%f", param.epoch, name, value)

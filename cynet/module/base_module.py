@@ -12,12 +12,12 @@ from ..base.guard import PER_BATCH, guarded
 from ..base.kinds import check_numbers
 from ..base.legacy import _as_list as _as_list  # scripts import it from here
 from ..callback import BatchEndParam, FitState, StopTraining
-from ..callback.fit import end_epoch
+from ..callback.fit import columns_of, end_epoch
 from ..engine.trace import Span
 from ..io import DataBatch
 from ..io.checkpoint import read_params, save_params
 from .evaluation import Evaluation
-from .history import History, progress_for
+from .history import History, progress_for, warn_of_nan
 from .inputs import (
     _check_input_names as _check_input_names,  # subclasses of scripts import these three here
 )
@@ -267,7 +267,12 @@ class BaseModule(Evaluation, Interface):
             begin_epoch = resumed.load(self, train_data, callbacks, history) or begin_epoch
             if history.reason is not None:  # a callback has ended this training
                 return history
-        state = FitState(self, begin_epoch, num_epoch, eval_metric, history)
+        judged = [("Train", eval_metric)]
+        if eval_data is not None:
+            judged.append(("Validation", validation_metric))
+        state = FitState(
+            self, begin_epoch, num_epoch, eval_metric, history, columns=columns_of(judged)
+        )
         progress = progress_for(verbose, self.logger, batch_end_callback, num_epoch)
         for each in callbacks:
             each.begin(state)
@@ -343,6 +348,8 @@ class BaseModule(Evaluation, Interface):
                     for name, value in res:
                         self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
                     history.add_validation(res)
+                if nbatch:
+                    warn_of_nan(history)
                 if progress is not None:
                     progress.epoch(epoch, seconds, eval_name_vals, res)
                 train_data.reset()

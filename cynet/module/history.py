@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import html
-import logging
 import numbers
 import sys
 import time
 from typing import TYPE_CHECKING
 
+from ..base.errors import warn_user
 from ..base.guard import guarded
+from ..callback.fit import is_nan
+from ..callback.lines import shows_info
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,6 +96,22 @@ class History:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def warn_of_nan(history):
+    """Warn of a figure of the last epoch that is nan, if it is the first such epoch."""
+    columns = history.metrics
+    if any(is_nan(value) for values in columns.values() for value in values[:-1]):
+        return
+    for name, values in columns.items():
+        if is_nan(values[-1]):
+            warn_user(
+                f"fit: {name} is nan after epoch {history.epochs[-1]}; mx.debug_nans() names the"
+                " operator that makes the first one, callbacks=[mx.callback.StopOnNaN()] ends"
+                " training there",
+                RuntimeWarning,
+            )
+            return
+
+
 class Progress:
     """Lines on stderr for whoever runs ``fit`` without a log or a callback that shows anything.
 
@@ -101,16 +119,18 @@ class Progress:
     ----------
     num_epoch : int
         The epoch that training stops before: the last one is always shown.
+    batches : bool
+        Also lines within a long epoch.
     """
 
-    def __init__(self, num_epoch):
-        self.last = num_epoch - 1
+    def __init__(self, num_epoch, batches=True):
+        self.last, self.batches = num_epoch - 1, batches
         self._epoch_due = 0.0  # the first one is shown at once
         self._batch_due = time.monotonic() + _BATCH_PAUSE
 
     def batch(self, epoch, nbatch, metric):
         """A batch has ended."""
-        if time.monotonic() >= self._batch_due:
+        if self.batches and time.monotonic() >= self._batch_due:
             self._show(f"Epoch[{epoch}] Batch[{nbatch}]", "Train", metric.get_name_value())
 
     def epoch(self, epoch, seconds, figures, validation):
@@ -133,24 +153,14 @@ def progress_for(verbose, logger, batch_end_callback, num_epoch):
     Parameters
     ----------
     verbose : bool or None
-        None: only where nobody would see anything, because INFO is not logged and no callback
-        looks at the batches.
+        None: only where nobody would see anything, because INFO is not logged; lines of batches
+        only where no callback looks at them.
     logger, batch_end_callback, num_epoch
         As ``fit`` has them.
     """
-    if verbose is None:
-        verbose = batch_end_callback is None and not _shows_info(logger)
-    return Progress(num_epoch) if verbose else None
-
-
-def _shows_info(logger):
-    """Whether a line of level INFO comes to light."""
-    if logger is logging:
-        logger = logging.getLogger()
-        return logger.isEnabledFor(logging.INFO)  # without a handler logging.info makes one
-    if not isinstance(logger, logging.Logger):
-        return True  # an object of the user's, who knows what it does
-    return logger.isEnabledFor(logging.INFO) and logger.hasHandlers()
+    if verbose or (verbose is None and not shows_info(logger)):
+        return Progress(num_epoch, batches=bool(verbose) or batch_end_callback is None)
+    return None
 
 
 def _text(value):

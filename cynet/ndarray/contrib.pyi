@@ -19,507 +19,85 @@ from .updates import multi_adamw_update as multi_adamw_update
 from .updates import multi_lamb_update as multi_lamb_update
 from .updates import multi_mp_adamw_update as multi_mp_adamw_update
 from .updates import multi_mp_lamb_update as multi_mp_lamb_update
-
-def AdaptiveAvgPooling2D(
-    data: NDArray,
-    output_size: ShapeLike = (),
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def AdaptiveAvgPooling2D(data: NDArray, output_size: ShapeLike = (), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Pool the planes of (N, C, H, W) to output_size by means, whatever their size."""
-
-def BatchNormWithReLU(
-    data: NDArray,
-    gamma: NDArray,
-    beta: NDArray,
-    moving_mean: NDArray,
-    moving_var: NDArray,
-    eps: float = 0.001,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def BatchNormWithReLU(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """BatchNorm, and relu of its output."""
-
-def BilinearResize2D(
-    data: NDArray,
-    like: NDArray | None = None,
-    height: int = 1,
-    width: int = 1,
-    scale_height: float | None = None,
-    scale_width: float | None = None,
-    mode: Literal[
-        "like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"
-    ] = "size",
-    align_corners: bool = True,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def BilinearResize2D(data: NDArray, like: NDArray | None = None, height: int = 1, width: int = 1, scale_height: float | None = None, scale_width: float | None = None, mode: Literal['like', 'odd_scale', 'size', 'to_even_down', 'to_even_up', 'to_odd_down', 'to_odd_up'] = 'size', align_corners: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Resize the planes of (N, C, H, W) by bilinear interpolation."""
-
-def CTCLoss(
-    data: NDArray,
-    label: NDArray,
-    data_lengths: NDArray | None = None,
-    label_lengths: NDArray | None = None,
-    use_data_lengths: bool = False,
-    use_label_lengths: bool = False,
-    blank_label: Literal["first", "last"] = "first",
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def CTCLoss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Connectionist temporal classification (Graves et al., 2006)."""
-
-def DeformableConvolution(
-    data: NDArray,
-    offset: NDArray,
-    weight: NDArray,
-    bias: NDArray | None = None,
-    kernel: ShapeLike = ...,
-    stride: ShapeLike = (),
-    dilate: ShapeLike = (),
-    pad: ShapeLike = (),
-    num_filter: int = ...,
-    num_group: int = 1,
-    num_deformable_group: int = 1,
-    workspace: int = 1024,
-    no_bias: bool = False,
-    layout: Literal["NCW", "NCHW", "NCDHW"] | None = None,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def DeformableConvolution(data: NDArray, offset: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: ShapeLike = ..., stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), num_filter: int = ..., num_group: int = 1, num_deformable_group: int = 1, workspace: int = 1024, no_bias: bool = False, layout: Literal['NCW', 'NCHW', 'NCDHW'] | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Convolution whose windows read the data beside their points, by offsets that are an input."""
-
-def DeformablePSROIPooling(
-    data: NDArray,
-    rois: NDArray,
-    trans: NDArray | None = None,
-    spatial_scale: float = ...,
-    output_dim: int = ...,
-    group_size: int = ...,
-    pooled_size: int = ...,
-    part_size: int = 0,
-    sample_per_part: int = 1,
-    trans_std: float = 0.0,
-    no_trans: bool = False,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def DeformablePSROIPooling(data: NDArray, rois: NDArray, trans: NDArray | None = None, spatial_scale: float = ..., output_dim: int = ..., group_size: int = ..., pooled_size: int = ..., part_size: int = 0, sample_per_part: int = 1, trans_std: float = 0.0, no_trans: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Move each bin of a region by an offset of its own, then take the mean of samples of it."""
-
-def ModulatedDeformableConvolution(
-    data: NDArray,
-    offset: NDArray,
-    mask: NDArray,
-    weight: NDArray,
-    bias: NDArray | None = None,
-    kernel: ShapeLike = ...,
-    stride: ShapeLike = (),
-    dilate: ShapeLike = (),
-    pad: ShapeLike = (),
-    num_filter: int = ...,
-    num_group: int = 1,
-    num_deformable_group: int = 1,
-    workspace: int = 1024,
-    no_bias: bool = False,
-    im2col_step: int = 64,
-    layout: Literal["NCW", "NCHW", "NCDHW"] | None = None,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def ModulatedDeformableConvolution(data: NDArray, offset: NDArray, mask: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: ShapeLike = ..., stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), num_filter: int = ..., num_group: int = 1, num_deformable_group: int = 1, workspace: int = 1024, no_bias: bool = False, im2col_step: int = 64, layout: Literal['NCW', 'NCHW', 'NCDHW'] | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """DeformableConvolution whose samples are multiplied by factors that are an input, too."""
-
-def MultiBoxDetection(
-    cls_prob: NDArray,
-    loc_pred: NDArray,
-    anchor: NDArray,
-    clip: bool = True,
-    threshold: float = 0.01,
-    background_id: int = 0,
-    nms_threshold: float = 0.5,
-    force_suppress: bool = False,
-    variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2),
-    nms_topk: int = -1,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def MultiBoxDetection(cls_prob: NDArray, loc_pred: NDArray, anchor: NDArray, clip: bool = True, threshold: float = 0.01, background_id: int = 0, nms_threshold: float = 0.5, force_suppress: bool = False, variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2), nms_topk: int = -1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The box of each anchor whose best class is not the background, without those that overlap a better one (non-maximum suppression)."""
-
-def MultiBoxPrior(
-    data: NDArray,
-    sizes: float | Sequence[float] = (1.0,),
-    ratios: float | Sequence[float] = (1.0,),
-    clip: bool = False,
-    steps: float | Sequence[float] = (-1.0, -1.0),
-    offsets: float | Sequence[float] = (0.5, 0.5),
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def MultiBoxPrior(data: NDArray, sizes: float | Sequence[float] = (1.0,), ratios: float | Sequence[float] = (1.0,), clip: bool = False, steps: float | Sequence[float] = (-1.0, -1.0), offsets: float | Sequence[float] = (0.5, 0.5), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Anchors around each place of a feature map: one for every size, with the first ratio, and one for every further ratio, with the first size."""
-
-def MultiBoxTarget(
-    anchor: NDArray,
-    label: NDArray,
-    cls_pred: NDArray,
-    overlap_threshold: float = 0.5,
-    ignore_label: float = -1.0,
-    negative_mining_ratio: float = -1.0,
-    negative_mining_thresh: float = 0.5,
-    minimum_negative_samples: int = 0,
-    variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2),
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> list[NDArray]:
+def MultiBoxTarget(anchor: NDArray, label: NDArray, cls_pred: NDArray, overlap_threshold: float = 0.5, ignore_label: float = -1.0, negative_mining_ratio: float = -1.0, negative_mining_thresh: float = 0.5, minimum_negative_samples: int = 0, variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """Matches anchors with the boxes of labels: each box has the anchor that it overlaps most, and all anchors that it overlaps enough. The rest is background, or the part of it that is hardest."""
-
-def MultiProposal(
-    cls_prob: NDArray,
-    bbox_pred: NDArray,
-    im_info: NDArray,
-    rpn_pre_nms_top_n: int = 6000,
-    rpn_post_nms_top_n: int = 300,
-    threshold: float = 0.7,
-    rpn_min_size: int = 16,
-    scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0),
-    ratios: float | Sequence[float] = (0.5, 1.0, 2.0),
-    feature_stride: int = 16,
-    output_score: bool = False,
-    iou_loss: bool = False,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def MultiProposal(cls_prob: NDArray, bbox_pred: NDArray, im_info: NDArray, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, threshold: float = 0.7, rpn_min_size: int = 16, scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0), ratios: float | Sequence[float] = (0.5, 1.0, 2.0), feature_stride: int = 16, output_score: bool = False, iou_loss: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Regions of each image of a batch: see Proposal."""
-
-def PSROIPooling(
-    data: NDArray,
-    rois: NDArray,
-    spatial_scale: float,
-    output_dim: int,
-    pooled_size: int,
-    group_size: int = 0,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def PSROIPooling(data: NDArray, rois: NDArray, spatial_scale: float, output_dim: int, pooled_size: int, group_size: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Cut regions into bins and take the mean of each, from channels that the bin has alone."""
-
-def Proposal(
-    cls_prob: NDArray,
-    bbox_pred: NDArray,
-    im_info: NDArray,
-    rpn_pre_nms_top_n: int = 6000,
-    rpn_post_nms_top_n: int = 300,
-    threshold: float = 0.7,
-    rpn_min_size: int = 16,
-    scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0),
-    ratios: float | Sequence[float] = (0.5, 1.0, 2.0),
-    feature_stride: int = 16,
-    output_score: bool = False,
-    iou_loss: bool = False,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def Proposal(cls_prob: NDArray, bbox_pred: NDArray, im_info: NDArray, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, threshold: float = 0.7, rpn_min_size: int = 16, scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0), ratios: float | Sequence[float] = (0.5, 1.0, 2.0), feature_stride: int = 16, output_score: bool = False, iou_loss: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Regions of an image from the scores and deltas of anchors, the best score first, without those that overlap a better one; where there are fewer than asked for, from the first on again."""
-
-def ROIAlign(
-    data: NDArray,
-    rois: NDArray,
-    pooled_size: ShapeLike,
-    spatial_scale: float,
-    sample_ratio: int = -1,
-    position_sensitive: bool = False,
-    aligned: bool = False,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def ROIAlign(data: NDArray, rois: NDArray, pooled_size: ShapeLike, spatial_scale: float, sample_ratio: int = -1, position_sensitive: bool = False, aligned: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Cut regions into bins, without rounding, and take the mean of samples of each."""
-
-def RROIAlign(
-    data: NDArray,
-    rois: NDArray,
-    pooled_size: ShapeLike,
-    spatial_scale: float,
-    sampling_ratio: int = -1,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def RROIAlign(data: NDArray, rois: NDArray, pooled_size: ShapeLike, spatial_scale: float, sampling_ratio: int = -1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Cut rotated regions into bins and take the mean of bilinear samples of each."""
-
-def SyncBatchNorm(
-    data: NDArray,
-    gamma: NDArray,
-    beta: NDArray,
-    moving_mean: NDArray,
-    moving_var: NDArray,
-    eps: float = 0.001,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    ndev: int = 1,
-    key: str = ...,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def SyncBatchNorm(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, ndev: int = 1, key: str = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """BatchNorm whose statistics are those of the whole batch, over all devices."""
-
-def allclose(
-    a: NDArray,
-    b: NDArray,
-    rtol: float = 1e-05,
-    atol: float = 1e-08,
-    equal_nan: bool = True,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def allclose(a: NDArray, b: NDArray, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Whether ``|a - b| <= atol + rtol |b|`` for all elements: an array of one uint8, 1 or 0."""
-
-def arange_like(
-    data: NDArray,
-    start: float = 0.0,
-    step: float = 1.0,
-    repeat: int = 1,
-    ctx: ContextLike = "",
-    axis: int | None = None,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def arange_like(data: NDArray, start: float = 0.0, step: float = 1.0, repeat: int = 1, ctx: ContextLike = '', axis: int | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Values from `start` by `step`, as many as the input or one of its axes has elements."""
-
-def bipartite_matching(
-    data: NDArray,
-    is_ascend: bool = False,
-    threshold: float = ...,
-    topk: int = -1,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> list[NDArray]:
+def bipartite_matching(data: NDArray, is_ascend: bool = False, threshold: float = ..., topk: int = -1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """Pairs of a row and a column, the pair of the best score first, each row and column once."""
-
-def box_decode(
-    data: NDArray,
-    anchors: NDArray,
-    std0: float = 1.0,
-    std1: float = 1.0,
-    std2: float = 1.0,
-    std3: float = 1.0,
-    clip: float = -1.0,
-    format: Literal["center", "corner"] = "center",
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def box_decode(data: NDArray, anchors: NDArray, std0: float = 1.0, std1: float = 1.0, std2: float = 1.0, std3: float = 1.0, clip: float = -1.0, format: Literal['center', 'corner'] = 'center', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The corners of the boxes that codes say, seen from anchors."""
-
-def box_encode(
-    samples: NDArray,
-    matches: NDArray,
-    anchors: NDArray,
-    refs: NDArray,
-    means: NDArray,
-    stds: NDArray,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> list[NDArray]:
+def box_encode(samples: NDArray, matches: NDArray, anchors: NDArray, refs: NDArray, means: NDArray, stds: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """What anchors are to learn of the boxes that they are matched with, and a mask of those that are."""
-
-def box_iou(
-    lhs: NDArray,
-    rhs: NDArray,
-    format: Literal["center", "corner"] = "corner",
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def box_iou(lhs: NDArray, rhs: NDArray, format: Literal['center', 'corner'] = 'corner', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Overlap (intersection over union) of every box of `lhs` with every box of `rhs`."""
-
-def box_nms(
-    data: NDArray,
-    overlap_thresh: float = 0.5,
-    valid_thresh: float = 0.0,
-    topk: int = -1,
-    coord_start: int = 2,
-    score_index: int = 1,
-    id_index: int = -1,
-    background_id: int = -1,
-    force_suppress: bool = False,
-    in_format: Literal["center", "corner"] = "corner",
-    out_format: Literal["center", "corner"] = "corner",
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def box_nms(data: NDArray, overlap_thresh: float = 0.5, valid_thresh: float = 0.0, topk: int = -1, coord_start: int = 2, score_index: int = 1, id_index: int = -1, background_id: int = -1, force_suppress: bool = False, in_format: Literal['center', 'corner'] = 'corner', out_format: Literal['center', 'corner'] = 'corner', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Boxes sorted by score, without those that overlap a better one (non-maximum suppression)."""
-
-def box_non_maximum_suppression(
-    data: NDArray,
-    overlap_thresh: float = 0.5,
-    valid_thresh: float = 0.0,
-    topk: int = -1,
-    coord_start: int = 2,
-    score_index: int = 1,
-    id_index: int = -1,
-    background_id: int = -1,
-    force_suppress: bool = False,
-    in_format: Literal["center", "corner"] = "corner",
-    out_format: Literal["center", "corner"] = "corner",
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def box_non_maximum_suppression(data: NDArray, overlap_thresh: float = 0.5, valid_thresh: float = 0.0, topk: int = -1, coord_start: int = 2, score_index: int = 1, id_index: int = -1, background_id: int = -1, force_suppress: bool = False, in_format: Literal['center', 'corner'] = 'corner', out_format: Literal['center', 'corner'] = 'corner', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Boxes sorted by score, without those that overlap a better one (non-maximum suppression)."""
-
-def count_sketch(
-    data: NDArray,
-    h: NDArray,
-    s: NDArray,
-    out_dim: int,
-    processing_batch_size: int = 32,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def count_sketch(data: NDArray, h: NDArray, s: NDArray, out_dim: int, processing_batch_size: int = 32, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Count sketches: each number of a line is added, with a sign, to one of `out_dim` sums."""
-
-def ctc_loss(
-    data: NDArray,
-    label: NDArray,
-    data_lengths: NDArray | None = None,
-    label_lengths: NDArray | None = None,
-    use_data_lengths: bool = False,
-    use_label_lengths: bool = False,
-    blank_label: Literal["first", "last"] = "first",
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def ctc_loss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Connectionist temporal classification (Graves et al., 2006)."""
-
-def div_sqrt_dim(
-    data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-) -> NDArray:
+def div_sqrt_dim(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """``data / sqrt(d)`` with d the length of the last axis: attention's scale."""
-
-def fft(
-    data: NDArray,
-    compute_size: int = 128,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def fft(data: NDArray, compute_size: int = 128, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Fourier transforms along the last axis: (..., d) real gives (..., 2 d)."""
-
-def gradientmultiplier(
-    data: NDArray,
-    scalar: float = 1.0,
-    is_int: bool = True,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def gradientmultiplier(data: NDArray, scalar: float = 1.0, is_int: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The input itself; its gradient is multiplied by `scalar` (negative: gradient reversal)."""
-
-def group_adagrad_update(
-    weight: NDArray,
-    grad: NDArray,
-    history: NDArray,
-    lr: float,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    epsilon: float = 1e-05,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def group_adagrad_update(weight: NDArray, grad: NDArray, history: NDArray, lr: float, rescale_grad: float = 1.0, clip_gradient: float = -1.0, epsilon: float = 1e-05, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """AdaGrad with one number for each row: ``history += mean(g ** 2)`` over a row, ``output = weight - lr * g / sqrt(history + epsilon)`` with ``g = rescale_grad * grad``, clipped."""
-
-def hawkesll(
-    lda: NDArray,
-    alpha: NDArray,
-    beta: NDArray,
-    state: NDArray,
-    lags: NDArray,
-    marks: NDArray,
-    valid_length: NDArray,
-    max_time: NDArray,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> list[NDArray]:
+def hawkesll(lda: NDArray, alpha: NDArray, beta: NDArray, state: NDArray, lags: NDArray, marks: NDArray, valid_length: NDArray, max_time: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """Log likelihood of marked Hawkes processes with exponential decay, and states at the end."""
-
-def ifft(
-    data: NDArray,
-    compute_size: int = 128,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def ifft(data: NDArray, compute_size: int = 128, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Inverse Fourier transforms along the last axis, unscaled: (..., 2 d) gives (..., d)."""
-
-def index_array(
-    data: NDArray,
-    axes: ShapeLike | None = None,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def index_array(data: NDArray, axes: ShapeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The place of each element of `data`: int64, of data's shape with one axis more."""
-
-def index_copy(
-    old_tensor: NDArray,
-    index_vector: NDArray,
-    new_tensor: NDArray,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def index_copy(old_tensor: NDArray, index_vector: NDArray, new_tensor: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """`old_tensor` with rows replaced: ``out[index_vector[i]] = new_tensor[i]``."""
-
-def interleaved_matmul_encdec_qk(
-    queries: NDArray,
-    keys_values: NDArray,
-    heads: int,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def interleaved_matmul_encdec_qk(queries: NDArray, keys_values: NDArray, heads: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Products of queries (query length, batch, heads * dim) and the keys of each head, over the root of their length: (batch * heads, query length, key length)."""
-
-def interleaved_matmul_encdec_valatt(
-    keys_values: NDArray,
-    attention: NDArray,
-    heads: int,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def interleaved_matmul_encdec_valatt(keys_values: NDArray, attention: NDArray, heads: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Products of attention (batch * heads, query length, key length) and the values of each head: (query length, batch, heads * dim)."""
-
-def interleaved_matmul_selfatt_qk(
-    queries_keys_values: NDArray,
-    heads: int,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def interleaved_matmul_selfatt_qk(queries_keys_values: NDArray, heads: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Products of queries and keys of each head, over the root of their length."""
-
-def interleaved_matmul_selfatt_valatt(
-    queries_keys_values: NDArray,
-    attention: NDArray,
-    heads: int,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def interleaved_matmul_selfatt_valatt(queries_keys_values: NDArray, attention: NDArray, heads: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Products of attention (batch * heads, length, length) and the values of each head: (length, batch, heads * dim)."""
-
-def quadratic(
-    data: NDArray,
-    a: float = 0.0,
-    b: float = 0.0,
-    c: float = 0.0,
-    out: NDArray | Sequence[NDArray] | None = None,
-    name: str | None = None,
-) -> NDArray:
+def quadratic(data: NDArray, a: float = 0.0, b: float = 0.0, c: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """``a * data ** 2 + b * data + c``, element by element."""
-
-def round_ste(
-    data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-) -> NDArray:
+def round_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Nearest integer of each element, whose gradient is that of the input: straight through."""
-
-def sign_ste(
-    data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-) -> NDArray:
+def sign_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Sign of each element, whose gradient is that of the input: straight through."""

@@ -194,479 +194,155 @@ class NDArray:
     def __le__(self, other: Operand) -> NDArray: ...
 
     # --- operators --------------------------------------------------------------------------------
-    def abs(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def abs(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Absolute value of each element: ``output = |data|``."""
-    def arccos(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def arccos(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Inverse cosine of each element, within [0, pi]."""
-    def arccosh(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def arccosh(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Inverse hyperbolic cosine of each element."""
-    def arcsin(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def arcsin(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Inverse sine of each element, within [-pi/2, pi/2]."""
-    def arcsinh(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def arcsinh(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Inverse hyperbolic sine of each element."""
-    def arctan(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def arctan(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Inverse tangent of each element, within (-pi/2, pi/2)."""
-    def arctanh(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def arctanh(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Inverse hyperbolic tangent of each element."""
-    def argmax(
-        self,
-        axis: int | None = None,
-        keepdims: bool = False,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def argmax(self, axis: int | None = None, keepdims: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Index of the largest element along an axis."""
-    def argmax_channel(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def argmax_channel(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Index of the largest element of each row of a matrix."""
-    def argmin(
-        self,
-        axis: int | None = None,
-        keepdims: bool = False,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def argmin(self, axis: int | None = None, keepdims: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Index of the smallest element along an axis."""
-    def argsort(
-        self,
-        axis: int | None = -1,
-        is_ascend: bool = True,
-        dtype: DTypeLike = "float32",
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def argsort(self, axis: int | None = -1, is_ascend: bool = True, dtype: DTypeLike = 'float32', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The positions that sort the elements along an axis."""
-    def broadcast_axes(
-        self,
-        axis: ShapeLike = (),
-        size: ShapeLike = (),
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def broadcast_axes(self, axis: ShapeLike = (), size: ShapeLike = (), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The input with some axes of length 1 repeated."""
-    def broadcast_like(
-        self,
-        rhs: NDArray,
-        lhs_axes: ShapeLike | None = None,
-        rhs_axes: ShapeLike | None = None,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def broadcast_like(self, rhs: NDArray, lhs_axes: ShapeLike | None = None, rhs_axes: ShapeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The left input with axes of length 1 repeated up to the right input's lengths."""
-    def cbrt(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def cbrt(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Cube root of each element."""
-    def ceil(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def ceil(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Least integer that is not below each element."""
-    def clip(
-        self,
-        a_min: float,
-        a_max: float,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def clip(self, a_min: float, a_max: float, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Each element limited to [a_min, a_max]."""
-    def cos(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def cos(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Cosine of each element, in radians."""
-    def cosh(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def cosh(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Hyperbolic cosine of each element."""
-    def degrees(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def degrees(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Radians to degrees, element by element."""
-    def depth_to_space(
-        self,
-        block_size: int,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def depth_to_space(self, block_size: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Channels rearranged into blocks: (n, c, h, w) becomes (n, c / b ** 2, h * b, w * b)."""
-    def diag(
-        self,
-        k: int = 0,
-        axis1: int = 0,
-        axis2: int = 1,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def diag(self, k: int = 0, axis1: int = 0, axis2: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """A diagonal of an array of two or more axes, as its last axis; or a matrix with the input on one."""
-    def exp(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def exp(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Exponential of each element: ``output = e ** data``."""
-    def expm1(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def expm1(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """``e ** data - 1``, precise near 0."""
-    def fix(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def fix(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Nearest integer towards zero of each element."""
-    def flip(
-        self,
-        axis: ShapeLike,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def flip(self, axis: ShapeLike, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The input with the order along some axes reversed."""
-    def floor(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def floor(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Greatest integer that is not above each element."""
-    def log(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def log(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Natural logarithm of each element."""
-    def log10(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def log10(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Logarithm to base 10 of each element."""
-    def log1p(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def log1p(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """``log(1 + data)``, precise near 0."""
-    def log2(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def log2(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Logarithm to base 2 of each element."""
-    def log_softmax(
-        self,
-        length: NDArray | None = None,
-        axis: int = -1,
-        temperature: float | None = None,
-        dtype: Literal["float16", "float32", "float64"] | None = None,
-        use_length: bool = False,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def log_softmax(self, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Logarithm of the softmax along `axis`, computed without losing small numbers."""
-    def max(
-        self,
-        axis: ShapeLike | None = None,
-        keepdims: bool = False,
-        exclude: bool = False,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def max(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Largest element over axes; NaN if one is."""
-    def mean(
-        self,
-        axis: ShapeLike | None = None,
-        keepdims: bool = False,
-        exclude: bool = False,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def mean(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Arithmetic mean over axes."""
-    def min(
-        self,
-        axis: ShapeLike | None = None,
-        keepdims: bool = False,
-        exclude: bool = False,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def min(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Smallest element over axes; NaN if one is."""
-    def nanprod(
-        self,
-        axis: ShapeLike | None = None,
-        keepdims: bool = False,
-        exclude: bool = False,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def nanprod(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Product over axes; NaN counts as 1."""
-    def nansum(
-        self,
-        axis: ShapeLike | None = None,
-        keepdims: bool = False,
-        exclude: bool = False,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def nansum(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Sum over axes; NaN counts as 0."""
-    def norm(
-        self,
-        axis: ShapeLike | None = None,
-        keepdims: bool = False,
-        ord: int = 2,
-        out_dtype: DTypeLike | None = None,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def norm(self, axis: ShapeLike | None = None, keepdims: bool = False, ord: int = 2, out_dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Norm over axes: ord 1 sums absolute values, ord 2 is the root of the sum of squares."""
-    def one_hot(
-        self,
-        depth: int,
-        on_value: float = 1.0,
-        off_value: float = 0.0,
-        dtype: DTypeLike = "float32",
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def one_hot(self, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DTypeLike = 'float32', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """A row of `depth` values for each index: `on_value` at the index, `off_value` elsewhere."""
-    def ones_like(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def ones_like(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Ones of the input's shape and dtype."""
-    def pad(
-        self,
-        mode: Literal["constant", "edge", "reflect"],
-        pad_width: ShapeLike,
-        constant_value: float = 0.0,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def pad(self, mode: Literal['constant', 'edge', 'reflect'], pad_width: ShapeLike, constant_value: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The input with borders around all axes but the first two."""
-    def pick(
-        self,
-        index: NDArray,
-        axis: int = -1,
-        keepdims: bool = False,
-        mode: Literal["clip", "wrap", "raise"] = "clip",
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def pick(self, index: NDArray, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap', 'raise'] = 'clip', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """One element of each row along an axis, by index."""
-    def prod(
-        self,
-        axis: ShapeLike | None = None,
-        keepdims: bool = False,
-        exclude: bool = False,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def prod(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Product over axes."""
-    def radians(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def radians(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Degrees to radians, element by element."""
-    def rcbrt(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def rcbrt(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Reciprocal cube root of each element: ``1 / cbrt(data)``."""
-    def reciprocal(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def reciprocal(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Reciprocal of each element: ``1 / data``."""
-    def relu(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def relu(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Rectified linear: ``output = max(data, 0)``."""
-    def repeat(
-        self,
-        repeats: int,
-        axis: int | None = None,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def repeat(self, repeats: int, axis: int | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Each element repeated along an axis, or of the flattened input."""
-    def reshape_like(
-        self,
-        rhs: NDArray,
-        lhs_begin: int | None = None,
-        lhs_end: int | None = None,
-        rhs_begin: int | None = None,
-        rhs_end: int | None = None,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def reshape_like(self, rhs: NDArray, lhs_begin: int | None = None, lhs_end: int | None = None, rhs_begin: int | None = None, rhs_end: int | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The left input with the shape of the right one, or with a range of its axes replaced."""
-    def rint(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def rint(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Nearest integer of each element, ties to the lower one."""
-    def round(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def round(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Nearest integer of each element, ties away from zero."""
-    def rsqrt(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def rsqrt(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Reciprocal square root of each element: ``1 / sqrt(data)``."""
-    def shape_array(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def shape_array(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The shape of the input, as an array of int64."""
-    def sigmoid(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def sigmoid(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Logistic function: ``output = 1 / (1 + exp(-data))``."""
-    def sign(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def sign(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Sign of each element: -1, 0 or 1; of NaN it is 0."""
-    def sin(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def sin(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Sine of each element, in radians."""
-    def sinh(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def sinh(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Hyperbolic sine of each element."""
-    def size_array(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def size_array(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The number of elements of the input, as an array of one int64."""
-    def slice(
-        self,
-        begin: ShapeLike,
-        end: ShapeLike,
-        step: ShapeLike = (),
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def slice(self, begin: ShapeLike, end: ShapeLike, step: ShapeLike = (), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """A part of the input, as ``data[begin[0]:end[0]:step[0], ...]`` of Python gives it."""
-    def slice_axis(
-        self,
-        axis: int,
-        begin: int,
-        end: int | None = None,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def slice_axis(self, axis: int, begin: int, end: int | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The part from `begin` up to `end` of one axis."""
-    def slice_like(
-        self,
-        shape_like: NDArray,
-        axes: ShapeLike = (),
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def slice_like(self, shape_like: NDArray, axes: ShapeLike = (), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The leading part of the input that has the other input's lengths along some axes."""
-    def softmax(
-        self,
-        length: NDArray | None = None,
-        axis: int = -1,
-        temperature: float | None = None,
-        dtype: Literal["float16", "float32", "float64"] | None = None,
-        use_length: bool = False,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def softmax(self, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Softmax along `axis`: ``out = exp(data / temperature) / sum(exp(data / temperature))``."""
-    def softmin(
-        self,
-        length: NDArray | None = None,
-        axis: int = -1,
-        temperature: float | None = None,
-        dtype: Literal["float16", "float32", "float64"] | None = None,
-        use_length: bool = False,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def softmin(self, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Softmax of ``-data`` along `axis`: the smallest entry gets the most."""
-    def sort(
-        self,
-        axis: int | None = -1,
-        is_ascend: bool = True,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def sort(self, axis: int | None = -1, is_ascend: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The elements sorted along an axis."""
-    def space_to_depth(
-        self,
-        block_size: int,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def space_to_depth(self, block_size: int, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Blocks rearranged into channels: (n, c, h, w) becomes (n, c * b ** 2, h / b, w / b)."""
-    def split(
-        self,
-        num_outputs: int,
-        axis: int = 1,
-        squeeze_axis: bool = False,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> list[NDArray]:
+    def split(self, num_outputs: int, axis: int = 1, squeeze_axis: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
         """The input parted into equal pieces along an axis, one output each."""
-    def sqrt(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def sqrt(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Square root of each element."""
-    def square(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def square(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Square of each element: ``output = data ** 2``."""
-    def sum(
-        self,
-        axis: ShapeLike | None = None,
-        keepdims: bool = False,
-        exclude: bool = False,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def sum(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Sum of elements over axes."""
-    def swapaxes(
-        self,
-        dim1: int = 0,
-        dim2: int = 0,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def swapaxes(self, dim1: int = 0, dim2: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The input with two axes exchanged."""
-    def take(
-        self,
-        indices: NDArray,
-        axis: int = 0,
-        mode: Literal["clip", "wrap", "raise"] = "clip",
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def take(self, indices: NDArray, axis: int = 0, mode: Literal['clip', 'wrap', 'raise'] = 'clip', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Slices of an array along an axis, by index."""
-    def tan(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def tan(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Tangent of each element, in radians."""
-    def tanh(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def tanh(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Hyperbolic tangent of each element."""
-    def tile(
-        self,
-        reps: ShapeLike,
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def tile(self, reps: ShapeLike, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The whole input repeated `reps` times along each axis."""
-    def topk(
-        self,
-        axis: int | None = -1,
-        k: int = 1,
-        ret_typ: Literal["value", "indices", "mask", "both"] = "indices",
-        is_ascend: bool = False,
-        dtype: DTypeLike = "float32",
-        out: NDArray | Sequence[NDArray] | None = None,
-        name: str | None = None,
-    ) -> NDArray:
+    def topk(self, axis: int | None = -1, k: int = 1, ret_typ: Literal['value', 'indices', 'mask', 'both'] = 'indices', is_ascend: bool = False, dtype: DTypeLike = 'float32', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The k largest (or smallest) elements along an axis: their positions, their values, or a mask."""
-    def trunc(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def trunc(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Each element without its fraction."""
-    def zeros_like(
-        self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None
-    ) -> NDArray:
+    def zeros_like(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Zeros of the input's shape and dtype."""

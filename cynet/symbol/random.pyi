@@ -4,231 +4,55 @@ from typing import Any
 from ..base.typing import DTypeLike, ShapeLike
 from .symbol import Symbol
 
-def uniform(
-    low: float | Symbol = 0,
-    high: float | Symbol = 1,
-    shape: ShapeLike | None = None,
-    dtype: DTypeLike | None = None,
-    **kwargs: Any,
-) -> Symbol:
+def uniform(low: float | Symbol=0, high: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
     """Numbers from [low, high), each equally likely."""
-
-def normal(
-    loc: float | Symbol = 0,
-    scale: float | Symbol = 1,
-    shape: ShapeLike | None = None,
-    dtype: DTypeLike | None = None,
-    **kwargs: Any,
-) -> Symbol:
+def normal(loc: float | Symbol=0, scale: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
     """Normally distributed numbers, mean `loc`, standard deviation `scale`; else as `uniform`."""
-
-def randn(
-    *shape: int,
-    loc: float | Symbol = 0,
-    scale: float | Symbol = 1,
-    dtype: DTypeLike | None = None,
-    **kwargs: Any,
-) -> Symbol:
+def randn(*shape: int, loc: float | Symbol=0, scale: float | Symbol=1, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
     """Normally distributed numbers; the sizes are given one by one."""
-
-def exponential(
-    scale: float | Symbol = 1,
-    shape: ShapeLike | None = None,
-    dtype: DTypeLike | None = None,
-    **kwargs: Any,
-) -> Symbol:
+def exponential(scale: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
     """Exponentially distributed numbers of mean `scale`; else as `uniform`."""
-
-def gamma(
-    alpha: float | Symbol = 1,
-    beta: float | Symbol = 1,
-    shape: ShapeLike | None = None,
-    dtype: DTypeLike | None = None,
-    **kwargs: Any,
-) -> Symbol:
+def gamma(alpha: float | Symbol=1, beta: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
     """Gamma distributed numbers of shape `alpha` and scale `beta`; else as `uniform`."""
-
-def poisson(
-    lam: float | Symbol = 1,
-    shape: ShapeLike | None = None,
-    dtype: DTypeLike | None = None,
-    **kwargs: Any,
-) -> Symbol:
+def poisson(lam: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
     """Poisson distributed counts (in a float type) of mean `lam`; else as `uniform`."""
-
-def negative_binomial(
-    k: float | Symbol = 1,
-    p: float | Symbol = 1,
-    shape: ShapeLike | None = None,
-    dtype: DTypeLike | None = None,
-    **kwargs: Any,
-) -> Symbol:
+def negative_binomial(k: float | Symbol=1, p: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
     """Counts of successes before the k-th failure, whose probability is `p`; else as `uniform`."""
-
-def generalized_negative_binomial(
-    mu: float | Symbol = 1,
-    alpha: float | Symbol = 1,
-    shape: ShapeLike | None = None,
-    dtype: DTypeLike | None = None,
-    **kwargs: Any,
-) -> Symbol:
+def generalized_negative_binomial(mu: float | Symbol=1, alpha: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
     """Negative binomial counts of mean `mu` and dispersion `alpha`; else as `uniform`."""
-
-def randint(
-    low: float | Symbol,
-    high: float | Symbol,
-    shape: ShapeLike | None = None,
-    dtype: DTypeLike | None = None,
-    **kwargs: Any,
-) -> Symbol:
+def randint(low: float | Symbol, high: float | Symbol, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
     """Integers from [low, high), each equally likely: ``'int32'`` (the default) or ``'int64'``."""
-
-def multinomial(
-    data: Symbol,
-    shape: ShapeLike | None = None,
-    get_prob: bool = True,
-    dtype: DTypeLike = "int32",
-    **kwargs: Any,
-) -> Symbol:
+def multinomial(data: Symbol, shape: ShapeLike | None=None, get_prob: bool=True, dtype: DTypeLike='int32', **kwargs: Any) -> Symbol:
     """Indices drawn with the probabilities in each row of `data`; also their logarithms."""
-
 def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
     """The rows of `data` (its first axis) in random order."""
-
-def exponential_like(
-    data: Symbol | None = None,
-    lam: float = 1.0,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def exponential_like(data: Symbol | None = None, lam: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of exponentially distributed numbers of mean 1 / lam, of the shape and type of `data`."""
-
-def gamma_like(
-    data: Symbol | None = None,
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def gamma_like(data: Symbol | None = None, alpha: float = 1.0, beta: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of gamma distributed numbers of mean alpha * beta, of the shape and type of `data`."""
-
-def generalized_negative_binomial_like(
-    data: Symbol | None = None,
-    mu: float = 1.0,
-    alpha: float = 1.0,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def generalized_negative_binomial_like(data: Symbol | None = None, mu: float = 1.0, alpha: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of negative binomial counts (in a float type) given by their mean and dispersion, of the shape and type of `data`."""
-
-def negative_binomial_like(
-    data: Symbol | None = None,
-    k: int = 1,
-    p: float = 1.0,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def negative_binomial_like(data: Symbol | None = None, k: int = 1, p: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p, of the shape and type of `data`."""
-
-def normal_like(
-    data: Symbol | None = None,
-    loc: float = 0.0,
-    scale: float = 1.0,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def normal_like(data: Symbol | None = None, loc: float = 0.0, scale: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of normally distributed numbers, given by mean and standard deviation, of the shape and type of `data`."""
-
-def pdf_dirichlet(
-    sample: Symbol | None = None,
-    alpha: Symbol | None = None,
-    is_log: bool = False,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def pdf_dirichlet(sample: Symbol | None = None, alpha: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Densities of samples under Dirichlet distributions, whose `alpha` is in the last axis."""
-
-def pdf_exponential(
-    sample: Symbol | None = None,
-    lam: Symbol | None = None,
-    is_log: bool = False,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def pdf_exponential(sample: Symbol | None = None, lam: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Densities of samples under exponential distributions, 0 outside of what can be drawn."""
-
-def pdf_gamma(
-    sample: Symbol | None = None,
-    alpha: Symbol | None = None,
-    beta: Symbol | None = None,
-    is_log: bool = False,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def pdf_gamma(sample: Symbol | None = None, alpha: Symbol | None = None, beta: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Densities of samples under gamma distributions, 0 outside of what can be drawn."""
-
-def pdf_generalized_negative_binomial(
-    sample: Symbol | None = None,
-    mu: Symbol | None = None,
-    alpha: Symbol | None = None,
-    is_log: bool = False,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def pdf_generalized_negative_binomial(sample: Symbol | None = None, mu: Symbol | None = None, alpha: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Densities of samples under negative binomial distributions given by mean and dispersion, 0 outside of what can be drawn."""
-
-def pdf_negative_binomial(
-    sample: Symbol | None = None,
-    k: Symbol | None = None,
-    p: Symbol | None = None,
-    is_log: bool = False,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def pdf_negative_binomial(sample: Symbol | None = None, k: Symbol | None = None, p: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Densities of samples under negative binomial distributions, 0 outside of what can be drawn."""
-
-def pdf_normal(
-    sample: Symbol | None = None,
-    mu: Symbol | None = None,
-    sigma: Symbol | None = None,
-    is_log: bool = False,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def pdf_normal(sample: Symbol | None = None, mu: Symbol | None = None, sigma: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Densities of samples under normal distributions, 0 outside of what can be drawn."""
-
-def pdf_poisson(
-    sample: Symbol | None = None,
-    lam: Symbol | None = None,
-    is_log: bool = False,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def pdf_poisson(sample: Symbol | None = None, lam: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Densities of samples under Poisson distributions, 0 outside of what can be drawn."""
-
-def pdf_uniform(
-    sample: Symbol | None = None,
-    low: Symbol | None = None,
-    high: Symbol | None = None,
-    is_log: bool = False,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def pdf_uniform(sample: Symbol | None = None, low: Symbol | None = None, high: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Densities of samples under uniform distributions over [low, high], 0 outside of what can be drawn."""
-
-def poisson_like(
-    data: Symbol | None = None,
-    lam: float = 1.0,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def poisson_like(data: Symbol | None = None, lam: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of Poisson distributed counts (in a float type) of mean lam, of the shape and type of `data`."""
-
-def uniform_like(
-    data: Symbol | None = None,
-    low: float = 0.0,
-    high: float = 1.0,
-    name: str | None = None,
-    attr: dict[str, str] | None = None,
-) -> Symbol:
+def uniform_like(data: Symbol | None = None, low: float = 0.0, high: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of uniform numbers from [low, high), of the shape and type of `data`."""

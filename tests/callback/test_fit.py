@@ -120,6 +120,7 @@ def test_any_callback_may_stop():
         ([0.1, float("nan"), 0.2, float("nan"), float("nan"), 0.3], {"patience": 1}, 5),
     ],
 )
+@pytest.mark.filterwarnings("ignore:fit. Train-.* is nan")
 def test_early_stopping(values, settings, epochs):
     recorder = Recorder()
     stopping = mx.callback.EarlyStopping("Train-accuracy", **settings)

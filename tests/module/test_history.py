@@ -44,7 +44,7 @@ def test_names_are_escaped():
     "options, lines",
     [
         ({}, True),
-        ({"batch_end_callback": lambda param: None}, False),
+        ({"batch_end_callback": lambda param: None}, True),
         ({"verbose": False}, False),
         ({"verbose": True, "batch_end_callback": lambda param: None}, True),
         ({"epoch_end_callback": lambda *args: None}, True),

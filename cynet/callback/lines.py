@@ -1,0 +1,30 @@
+"""Lines of callbacks: into the log where somebody reads it, else on stderr."""
+
+import logging
+import sys
+
+
+def shows_info(logger=logging):
+    """Whether a line of level INFO comes to light.
+
+    Parameters
+    ----------
+    logger : logging.Logger, module logging, or an object of the user's
+        The module stands for the root logger, for which ``logging.info`` makes a handler.
+    """
+    if logger is logging:
+        return logging.getLogger().isEnabledFor(logging.INFO)
+    if not isinstance(logger, logging.Logger):
+        return True  # the user knows what it does
+    return logger.isEnabledFor(logging.INFO) and logger.hasHandlers()
+
+
+def say(text, *values):
+    """Log a line at level INFO; where the root logger would drop it, print it on stderr.
+
+    Whoever gives a training a Speedometer wants to see its lines, also without a word on logging.
+    """
+    if shows_info():
+        logging.info(text, *values)
+    else:
+        print(text % values, file=sys.stderr, flush=True)

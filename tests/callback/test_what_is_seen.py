@@ -1,0 +1,151 @@
+"""What a user sees of a training: lines without a log, names of metrics, nan."""
+
+import logging
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import cynet as mx
+
+
+def network():
+    data = mx.sym.var("data")
+    return mx.sym.SoftmaxOutput(
+        mx.sym.FullyConnected(data, num_hidden=2, name="fc"), name="softmax"
+    )
+
+
+def batches(n=40, bad=False):
+    data = np.random.default_rng(0).standard_normal((n, 3)).astype("float32")
+    if bad:
+        data[n // 2] = np.nan
+    return mx.io.NDArrayIter(data, (data[:, 0] > 0).astype("float32"), 4)
+
+
+def fit(data=None, **kwargs):
+    module = mx.mod.Module(network(), context=mx.cpu())
+    kwargs.setdefault("num_epoch", 2)
+    return module.fit(data or batches(), **kwargs)
+
+
+SCRIPT = """
+import logging, sys
+import numpy as np
+import cynet as mx
+from tests.callback.test_what_is_seen import fit
+{log}
+fit(batch_end_callback=mx.callback.Speedometer(4, 3), callbacks=[mx.callback.TimeLeft()])
+"""
+
+
+@pytest.mark.parametrize(
+    "log, where",
+    [
+        ("", "stderr"),
+        ("logging.getLogger().addHandler(logging.StreamHandler(sys.stdout))", "stderr"),
+        ("logging.basicConfig(level=logging.INFO, stream=sys.stdout)", "stdout"),
+    ],
+)
+def test_lines_are_seen_once(log, where):
+    """In the log if INFO is logged, else on stderr: of Speedometer, TimeLeft and fit itself."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(log=log)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    text, other = getattr(done, where), getattr(done, {"stdout": "stderr"}.get(where, "stdout"))
+    assert text.count("samples/sec") == 6 and text.count("time left") == 2, text
+    assert "Train-accuracy=" in text and not other, done
+
+
+def test_names_of_metrics_are_checked_before_the_first_epoch():
+    class Counting(mx.callback.FitCallback):
+        epochs = 0
+
+        def epoch_end(self, state):
+            Counting.epochs += 1
+
+    for make in (
+        lambda name: mx.callback.EarlyStopping(name, mode="max"),
+        lambda name: mx.callback.ReduceOnPlateau(name, mode="max"),
+        lambda name: mx.callback.BestCheckpoint("x", name, mode="max"),
+    ):
+        for name in ("rmse", "Validation-accuracy", "Train-rmse", "accuraci"):
+            with pytest.raises(mx.MXNetError, match=rf"no metric '{name}'; there are Train-"):
+                fit(callbacks=[Counting(), make(name)])
+    assert Counting.epochs == 0
+
+
+@pytest.mark.parametrize("name", ["acc", "accuracy", "Train-acc", "Train-accuracy", "ce", "top_k"])
+def test_aliases_of_metrics(name):
+    metrics = mx.metric.create(["acc", "ce"])
+    metrics.add(mx.metric.create("top_k_accuracy", top_k=2))
+    if name == "top_k":
+        name = "top_k_accuracy_2"
+    seen = []
+
+    class Look(mx.callback.FitCallback):
+        def epoch_end(self, state):
+            seen.append(state.figure(name))
+
+    history = fit(
+        eval_metric=metrics, callbacks=[Look(), mx.callback.EarlyStopping(name, mode="max")]
+    )
+    word = {"acc": "accuracy", "ce": "cross-entropy"}.get(name.split("-")[-1], name.split("-")[-1])
+    assert seen == history.metrics[f"Train-{word}"]
+
+
+def test_a_users_metric_may_name_its_figures_later():
+    class Late(mx.metric.EvalMetric):
+        def update(self, labels, preds):
+            self.sum_metric, self.num_inst = 1.0, 1
+
+        def get_global_name_value(self):
+            return [("late" if self.num_inst else "early", 1.0)]
+
+    history = fit(
+        eval_metric=Late("late"), callbacks=[mx.callback.EarlyStopping("late", mode="max")]
+    )
+    assert list(history.metrics) == ["Train-late"]
+
+
+def test_nan_warns_once_and_names_the_remedy():
+    with pytest.warns(RuntimeWarning, match=r"Train-cross-entropy is nan .* 0.*debug_nans"):
+        history = fit(batches(bad=True), eval_metric=["acc", "ce"], num_epoch=3)
+    assert np.isnan(history.metrics["Train-cross-entropy"]).all() and len(history.epochs) == 3
+
+
+def test_nan_warns_once(recwarn):
+    fit(batches(bad=True), eval_metric="ce", num_epoch=3)
+    said = [w for w in recwarn if "is nan" in str(w.message)]
+    assert len(said) == 1 and said[0].filename == __file__
+
+
+def test_stop_on_nan():
+    stop = mx.callback.StopOnNaN(period=2)
+    history = fit(batches(bad=True), eval_metric="ce", num_epoch=3, callbacks=[stop])
+    # row 20 of 40 is in batch 5; the second look after it is the one after batch 5
+    assert history.reason == "cross-entropy is nan after batch 5" and not history.epochs
+    with pytest.warns(RuntimeWarning, match="is nan"):
+        history = fit(
+            batches(bad=True), eval_metric="ce", callbacks=[mx.callback.StopOnNaN(period=0)]
+        )
+    assert history.reason == "Train-cross-entropy is nan after epoch 0" and history.epochs == [0]
+    assert fit(callbacks=[mx.callback.StopOnNaN()]).reason is None
+    for period in (-1, 0.5, "2"):
+        with pytest.raises(mx.MXNetError, match="period must be an int"):
+            mx.callback.StopOnNaN(period)
+
+
+def test_shows_info():
+    from cynet.callback.lines import shows_info
+
+    logger = logging.getLogger("cynet.test.shows_info")
+    logger.propagate = False
+    logger.setLevel(logging.INFO)
+    assert not shows_info(logger)
+    logger.addHandler(logging.NullHandler())
+    assert shows_info(logger)
+    logger.setLevel(logging.WARNING)
+    assert not shows_info(logger) and shows_info(object())
