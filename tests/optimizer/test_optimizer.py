@@ -227,3 +227,13 @@ def test_schedulers_of_ftrl_and_lbsgd():
             updater(1, mx.nd.array([0.2]), bias)
             np.testing.assert_allclose(weight.asnumpy()[0], values, rtol=1e-5)
         assert rule.lr_scheduler.base_lr == 0.05
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-8, 1e-7, 0.0])
+def test_adamax_beside_its_epsilon(scale):
+    """Gradients as small as the 1e-8 that is added to their largest."""
+    weight, grad = mx.nd.zeros(3), scale * np.array([1, 2, -4.0])
+    update = mx.optimizer.get_updater(mx.optimizer.Adamax(learning_rate=0.5))
+    update(0, mx.nd.array(grad), weight)
+    wanted = -0.5 / (1 - 0.9) * 0.1 * grad / (np.abs(grad) + 1e-8)
+    np.testing.assert_allclose(weight.asnumpy(), wanted, 1e-5, 1e-12)

@@ -146,3 +146,23 @@ def test_refused(call, words):
         made = call()
         for each in made if isinstance(made, list) else [made]:
             each.asnumpy()
+
+
+@pytest.mark.parametrize("params, wanted", [
+    ({"overlap_threshold": 0.6, "negative_mining_ratio": 3, "negative_mining_thresh": 0.5},
+     [1, -1, 0, 0, 0, -1]),
+    ({"overlap_threshold": 0.6, "negative_mining_ratio": 1, "negative_mining_thresh": 0.5},
+     [1, -1, 0, -1, -1, -1]),
+    ({"overlap_threshold": 0.6, "negative_mining_ratio": 3, "negative_mining_thresh": 0.4375},
+     [1, -1, 0, 0, -1, 0]),
+    ({"overlap_threshold": 0.5}, [1, 0, 0, 0, 0, 0]),
+    ({"overlap_threshold": 0.4375}, [1, 1, 0, 0, 0, 0]),
+])  # fmt: skip
+def test_targets_of_anchors_exactly_at_a_threshold(params, wanted):
+    """Overlaps of 1, 1/2, 1/4, 1/4, 7/16, 0; the classes are those of MXNet 1.9.1."""
+    boxes = [[0, 0, 1, 1], [0, 0, 0.5, 1], [0, 0, 0.25, 1], [0.5, 0.5, 1, 1], [0, 0, 0.4375, 1]]
+    anchors = mx.nd.array([[*boxes, [2, 2, 3, 3]]])
+    scores = mx.nd.array([[[1, 2, 3, 4, 5, 6], [3, 9, 2, 0, 4, 2]]])
+    label = mx.nd.array([[[0, 0, 0, 1, 1]]])
+    found = mx.nd.contrib.MultiBoxTarget(anchors, label, scores, **params)[2]
+    assert found.asnumpy().tolist() == [wanted]
