@@ -81,7 +81,7 @@ def sequence_mask(g, c):
     lengths = g.cast(g.emit("Ceil", [c.inputs[1]]) if "float" in c.dtypes[1] else c.inputs[1],
                      "int64")  # fmt: skip
     steps = g.constant(steps[:, None] if p.axis == 0 else steps[None, :])
-    inside = g.emit("Less", [steps, g.unsqueeze(lengths, 1 - p.axis)])
+    inside = g.emit("Less", [steps, g.unsqueeze(lengths, p.axis)])
     for axis in range(2, len(shape)):
         inside = g.unsqueeze(inside, axis)
     return g.emit("Where", [inside, c.inputs[0], g.constant(p.value, c.dtypes[0])])

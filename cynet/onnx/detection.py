@@ -59,7 +59,7 @@ def box_nms(g, c):
     number = lambda v: g.constant(np.array(v, dtype))  # noqa: E731
     data = g.reshape(c.inputs[0], (-1, n, width)) if len(shape) != 3 else c.inputs[0]
     scores = g.squeeze(g.cut(data, 2, p.score_index, p.score_index + 1), 2)
-    if p.id_index >= 0 and p.background_id >= 0:
+    if p.id_index >= 0:
         kinds = g.squeeze(g.cut(data, 2, p.id_index, p.id_index + 1), 2)
         back = g.emit("Equal", [kinds, number(p.background_id)])
         scores = g.emit("Where", [back, number(-np.inf), scores])

@@ -29,6 +29,8 @@ def _number(g, c, value):
 
 @exports(*_UNARY)
 def unary(g, c):
+    if c.op == "relu" and not c.dtypes[0].startswith("float"):
+        return g.emit("Max", [c.inputs[0], _number(g, c, 0)])
     return g.emit(_UNARY[c.op], c.inputs)
 
 
@@ -40,8 +42,7 @@ def _word(op):
 
 
 def _names(table):
-    forms = [f"{pre}{w}" for w in table for pre in ("broadcast_", "elemwise_", "_", "_grad_")]
-    return [f for f in forms if not f.startswith("_grad_")]
+    return [f"{pre}{w}" for w in table for pre in ("broadcast_", "_")]
 
 
 def _compared(g, c, word, inputs):
@@ -51,7 +52,7 @@ def _compared(g, c, word, inputs):
     return g.cast(made, c.out_dtypes[0])
 
 
-@exports(*_names(_BINARY))
+@exports(*_names(_BINARY), *(f"elemwise_{w}" for w in ("add", "sub", "mul", "div")))
 def binary(g, c):
     return g.emit(_BINARY[_word(c.op)], c.inputs)
 
@@ -72,7 +73,8 @@ def logical_not(g, c):
     return g.cast(g.emit("Not", [g.cast(c.inputs[0], "bool")]), c.out_dtypes[0])
 
 
-@exports(*(f"_{w}_scalar" for w in _BINARY), *(f"_r{w}_scalar" for w in ("minus", "div", "power")))
+@exports(*(f"_{w}_scalar" for w in _BINARY if w not in ("add", "sub")),
+         *(f"_r{w}_scalar" for w in ("minus", "div", "power")))  # fmt: skip
 def with_scalar(g, c):
     word = _word(c.op)
     inputs = [c.inputs[0], _number(g, c, c.prop.scalar)]

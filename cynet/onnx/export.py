@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import symbol
 from ..base.compat import optional
-from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError, shorten
 from ..base.files import write_atomically
 from ..base.guard import guarded
 from ..graph.infer import infer_shapes, infer_types
@@ -176,7 +176,11 @@ def export_model(
     model = _model(library, graph.nodes, inputs, outputs, constants)
     if run_shape_inference:
         model = library.shape_inference.infer_shapes(model)
-    library.checker.check_model(model)
+    try:
+        library.checker.check_model(model, full_check=True)
+    except Exception as error:  # the onnx package's own, over types that ONNX's operators lack
+        told = shorten(str(error), 500)
+        raise UndefinedError(f"export_model: ONNX cannot say it: {told}") from None
     write_atomically(onnx_file_path, model.SerializeToString())
     return os.fspath(onnx_file_path)
 

@@ -120,12 +120,9 @@ def group_norm(g, c):
     if p.output_mean_var:
         c.refuse("mean and deviation are outputs")
     grouped = g.reshape(c.inputs[0], (0, p.num_groups, -1))
-    x = g.reshape(_normalized(g, grouped, [2], p.eps, c.dtypes[0]), (0, *shape[1:]))
-    ones = [1] * (len(shape) - 2)
-    gamma, beta = (g.reshape(each, (1, -1, *ones)) for each in c.inputs[1:3])
-    if c.shapes[1][0] != shape[1]:  # one number for each group
-        c.refuse("gamma and beta of groups")
-    return g.emit("Add", [g.emit("Mul", [x, gamma]), beta])
+    x = _normalized(g, grouped, [2], p.eps, c.dtypes[0])
+    gamma, beta = (g.reshape(each, (1, -1, 1)) for each in c.inputs[1:3])
+    return g.reshape(g.emit("Add", [g.emit("Mul", [x, gamma]), beta]), (0, *shape[1:]))
 
 
 @exports("L2Normalization")
@@ -186,10 +183,8 @@ def softmax_output(g, c):
 
 @exports("SoftmaxActivation")
 def softmax_activation(g, c):
-    if c.prop.mode == "channel" or len(c.shapes[0]) == 2:
-        return g.emit("Softmax", c.inputs[:1], axis=1)
-    made = g.emit("Softmax", [g.emit("Flatten", c.inputs[:1], axis=1)], axis=1)
-    return g.reshape(made, (0, *c.shapes[0][1:]))
+    """Over the channels, or over the last axis, which is what MXNet calls an instance."""
+    return g.emit("Softmax", c.inputs[:1], axis=1 if c.prop.mode == "channel" else -1)
 
 
 @exports("softmax", "log_softmax", "softmin")

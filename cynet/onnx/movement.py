@@ -16,7 +16,7 @@ def _shape_kept(c, i=0):
     return (first, *out[1:])
 
 
-@exports("Reshape", "reshape", "reshape_like", "_contrib_reshape")
+@exports("Reshape", "reshape", "reshape_like")
 def reshape(g, c):
     return g.reshape(c.inputs[0], _shape_kept(c))
 
@@ -294,11 +294,12 @@ def gather_nd(g, c):
 @exports("one_hot")
 def one_hot(g, c):
     p = c.prop
-    values = g.constant(np.array([p.off_value, p.on_value], p.dtype))
     index, depth = g.cast(c.inputs[0], "int64"), g.constant(np.array(p.depth, "int64"))
     below = g.emit("Less", [index, g.constant(np.array(0, "int64"))])
     index = g.emit("Where", [below, depth, index])  # ONNX counts from the end, MXNet gives no one
-    return g.emit("OneHot", [index, g.constant(np.array(p.depth, "int64")), values], axis=-1)
+    values = g.constant(np.array([p.off_value, p.on_value], "float32"))  # as runtimes have it
+    made = g.emit("OneHot", [index, depth, values], axis=-1)
+    return made if c.out_dtypes[0] == "float32" else g.cast(made, c.out_dtypes[0])
 
 
 @exports("SequenceReverse")
