@@ -31,6 +31,7 @@ from .detection import (
     DetRandomPadAug,
     DetRandomSelectAug,
 )
+from .geometry import _get_interp_method as _get_interp_method
 from .geometry import (
     center_crop,
     color_normalize,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 from numbers import Number
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,8 @@ def chosen(interp, sizes=None):
     if interp == 9:
         if not sizes:
             return 2
+        if len(sizes) != 4:
+            raise ArgumentError(f"sizes are 4: old and new height and width, got {shown(sizes)}")
         old_h, old_w, new_h, new_w = sizes
         if new_h > old_h and new_w > old_w:
             return 2
@@ -60,6 +63,21 @@ def chosen(interp, sizes=None):
     if interp not in range(INTERPOLATIONS):
         raise ArgumentError(f"interp is 0 to 4, 9 or 10, got {shown(interp)}")
     return interp
+
+
+# MXNet's name for it, which packages import
+_get_interp_method = chosen
+
+
+def checked_numbers(what, given):
+    """A tuple of floats, from numbers, one number, or the text of either."""
+    try:
+        if isinstance(given, str):
+            given = ast.literal_eval(given)
+        given = given if hasattr(given, "__iter__") else (given,)
+        return tuple(float(each) for each in given)
+    except (TypeError, ValueError, SyntaxError, MemoryError, RecursionError):
+        raise ArgumentTypeError(f"{what} are numbers, got {shown(given)}") from None
 
 
 # --- on pixels ------------------------------------------------------------------------------------
@@ -194,14 +212,15 @@ def copyMakeBorder(
     value : float
         Of all channels, with `type` 0.
     values : tuple of float
-        Of each channel.
+        Of each channel; one number is that of the first.
     """
     if type not in range(5):
         raise ArgumentError(f"type is 0 to 4, got {shown(type)}")
     array, sides = pixels(src), (top, bot, left, right)
     if min(sides) < 0:
         raise ArgumentError(f"a border has 0 pixels or more, got {sides}")
-    color = [float(v) for v in values] if len(values) else [float(value)] * 4
+    values = checked_numbers("copyMakeBorder: values", values)
+    color = list(values) or [float(value)] * 4
     bordered = cv().copyMakeBorder(array, *map(int, sides), int(type), None, color)
     return made(bordered.reshape(*bordered.shape[:2], array.shape[2]), out)
 

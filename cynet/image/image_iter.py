@@ -134,6 +134,11 @@ class ImageIter(DataIter):
         self.label_width = label_width
         self.skip_damaged, self.skipped = skip_damaged, 0
         self.shuffle, self.last_batch_handle = shuffle, last_batch_handle
+        # scripts hand on the empty texts that stand for what was not given
+        path_imgrec, path_imgidx, path_imglist = (
+            None if isinstance(each, str) and not each else each
+            for each in (path_imgrec, path_imgidx, path_imglist)
+        )
         self.path_root, self._index = path_root, path_imgidx
         self._listed: dict[Any, Any] | None = None  # number to (label, path)
         self._source = self._opened(path_imgrec, path_imgidx, path_imglist, imglist, path_root)

@@ -129,7 +129,8 @@ class FileSource:
 
     def __init__(self, entries, root=None):
         self.entries = entries
-        self.root = "" if root is None else file_name(root, "path_root: a folder")
+        # an empty root means the names as they are, as os.path.join takes it
+        self.root = "" if root is None or root == "" else file_name(root, "path_root: a folder")
 
     def __len__(self):
         return len(self.entries)

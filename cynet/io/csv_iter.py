@@ -14,7 +14,7 @@ from ..base.dtype import dtype_flag, numpy_dtype
 from ..base.errors import CynetError, FormatError, ShapeError
 from ..base.files import file_name
 from ..base.guard import PER_BATCH, guarded
-from .rows_iter import RowsIter, checked_batch_size, checked_shape
+from .rows_iter import RowsIter, checked_batch_size, checked_flag, checked_shape
 from .unpack import expected_packer, unpacked
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class CSVIter(RowsIter):
             )
         if label_shape == (1,):
             label = label[:, 0]
-        last = "round" if round_batch else "pad"
+        last = "round" if checked_flag("round_batch", round_batch, "CSVIter") else "pad"
         super().__init__(data, label, batch_size, last, (data_name, label_name))
 
 

@@ -10,7 +10,14 @@ import numpy as np
 from ..base.errors import FormatError, ShapeError, shown
 from ..base.files import file_name, opened
 from ..base.guard import PER_BATCH, guarded
-from .rows_iter import RowsIter, check_float32, check_part, checked_batch_size, checked_shape
+from .rows_iter import (
+    RowsIter,
+    check_float32,
+    check_part,
+    checked_batch_size,
+    checked_flag,
+    checked_shape,
+)
 
 if TYPE_CHECKING:
     from ..base.typing import DTypeLike, FileName, ShapeLike
@@ -80,7 +87,7 @@ class LibSVMIter(RowsIter):
         part = slice(part_index * each, (part_index + 1) * each)
         if not len(data[part]):
             raise FormatError(f"LibSVMIter: there are no examples for part {part_index}")
-        last = "round" if round_batch else "pad"
+        last = "round" if checked_flag("round_batch", round_batch, "LibSVMIter") else "pad"
         super().__init__(data[part], label[part], batch_size, last, (data_name, label_name))
 
 

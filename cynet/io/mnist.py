@@ -14,7 +14,14 @@ from ..base.files import file_name
 from ..base.guard import PER_BATCH, guarded
 from ..ndarray import array
 from .base import DataDesc
-from .rows_iter import RowsIter, check_float32, check_part, checked_batch_size
+from .rows_iter import (
+    RowsIter,
+    check_float32,
+    check_part,
+    checked_batch_size,
+    checked_flag,
+    checked_shape,
+)
 from .unpack import read_exactly, unpacked
 
 if TYPE_CHECKING:
@@ -97,8 +104,8 @@ class MNISTIter(RowsIter):
         Accepted; nothing is printed in any case.
     num_parts, part_index : int
         Take one of several equal parts of the data.
-    input_shape : tuple of int, optional
-        Shape of one image, as an alternative to `flat`.
+    input_shape, data_shape : tuple of int, optional
+        Shape of one image, as an alternative to `flat`; scripts have either name.
     data_name, label_name : str
     dtype : str, optional
         float32 or None.
@@ -123,6 +130,7 @@ class MNISTIter(RowsIter):
         dtype: DTypeLike | None = None,
         prefetch_buffer: int = 4,
         ctx: str = "gpu",
+        data_shape: Shape | None = None,
     ) -> None:
         check_float32(dtype, "MNISTIter")
         check_part(part_index, num_parts, "MNISTIter")
@@ -133,24 +141,35 @@ class MNISTIter(RowsIter):
                 "MNISTIter: images must have shape (N, rows, columns), labels (N,),"
                 f" found {images.shape} and {labels.shape}"
             )
+        shuffle, flat = (
+            checked_flag(what, value, "MNISTIter")
+            for what, value in (("shuffle", shuffle), ("flat", flat))
+        )
+        shapes = [
+            checked_shape(what, shape, "MNISTIter")
+            for what, shape in (("input_shape", input_shape), ("data_shape", data_shape))
+            if shape is not None
+        ]
         order = np.arange(len(images))
         if shuffle:
             np.random.RandomState(seed).shuffle(order)
         bounds = (len(order) * i // num_parts for i in (part_index, part_index + 1))
         order = order[slice(*bounds)]
-        if input_shape is None:
-            input_shape = (math.prod(images.shape[1:]),) if flat else (1, *images.shape[1:])
-        elif math.prod(input_shape) != math.prod(images.shape[1:]):
-            raise ShapeError(
-                f"MNISTIter: input_shape {shown(input_shape)} for images of {images.shape[1:]}"
-            )
+        if not shapes:
+            shapes = [(math.prod(images.shape[1:]),) if flat else (1, *images.shape[1:])]
+        for shape in shapes:
+            if math.prod(shape) != math.prod(images.shape[1:]) or shape != shapes[0]:
+                raise ShapeError(
+                    f"MNISTIter: input_shape, data_shape {', '.join(map(shown, shapes))} for images"
+                    f" of {images.shape[1:]}"
+                )
         if len(order) < batch_size:
             raise ArgumentError(
                 f"MNISTIter: batch_size {batch_size} is more than the {len(order)} images that"
                 " there are"
             )
         super().__init__(
-            images[order].reshape(len(order), *input_shape),
+            images[order].reshape(len(order), *shapes[0]),
             labels[order].astype(np.float32),
             batch_size,
             "discard",

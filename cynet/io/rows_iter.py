@@ -142,6 +142,23 @@ def checked_batch_size(size, name):
     return sizes[0]
 
 
+def flag(value):
+    """True or False of a flag, or of the text of one, as scripts hand options on."""
+    if isinstance(value, str):
+        if value.lower() not in ("true", "false", "0", "1"):
+            raise ArgumentError(f"True or False is expected, got {shown(value)}")
+        return value.lower() in ("true", "1")
+    return bool(value)
+
+
+def checked_flag(what, value, name):
+    """The flag `what` of an iterator."""
+    try:
+        return flag(value)
+    except ArgumentError as error:
+        raise ArgumentError(f"{name}: {what}: {error}") from None
+
+
 def check_float32(dtype, name):
     """Refuse a `dtype` that is neither None nor float32: those iterators have no other."""
     if dtype is not None and np.dtype(dtype) != np.float32:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import TYPE_CHECKING, Any
 
-from ....base.errors import CynetError, FormatError, reworded, shown, warn_user
+from ....base.errors import (
+    CynetError,
+    FileError,
+    FormatError,
+    UndefinedError,
+    listed,
+    reworded,
+    shown,
+    warn_user,
+)
 from ....base.files import file_name, naming
 from ....base.guard import guarded
 from ....image import imdecode, imread
@@ -21,8 +31,31 @@ if TYPE_CHECKING:
 _ENDINGS = (".jpg", ".jpeg", ".png")
 
 
+class _Skipping:
+    """Images of which those that cannot be read may be skipped."""
+
+    skip_damaged = False
+    skipped = 0
+
+    def _sample(self, idx):
+        raise UndefinedError(f"{type(self).__name__} defines no _sample")
+
+    def _read(self, idx):
+        """The (image, label) at an index, or of the next image that can be read."""
+        if not self.skip_damaged:
+            return self._sample(idx)
+        count = len(self)
+        for at in range(idx, idx + count):
+            try:
+                return self._sample(at if at < count else at - count)
+            except (FormatError, FileError) as error:
+                self.skipped += 1
+                logging.getLogger("cynet").warning("left out: %s", error)
+        raise FormatError(f"{type(self).__name__}: no image can be read")
+
+
 @guarded(but=("__getitem__", "__len__"))
-class ImageRecordDataset(RecordFileDataset):
+class ImageRecordDataset(_Skipping, RecordFileDataset):
     """Images and labels of a file of records.
 
     Parameters
@@ -33,6 +66,9 @@ class ImageRecordDataset(RecordFileDataset):
         1: images (H, W, 3) in colors; 0: (H, W, 1) in grey.
     transform : callable, optional
         ``transform(image, label)`` gives the sample.
+    skip_damaged : bool
+        In the place of an image that cannot be read stands the next one that can; they are counted
+        in ``skipped``.
     """
 
     def __init__(
@@ -40,24 +76,29 @@ class ImageRecordDataset(RecordFileDataset):
         filename: FileName,
         flag: int = 1,
         transform: Callable[..., Any] | None = None,
+        skip_damaged: bool = False,
     ) -> None:
         super().__init__(filename)
         self._flag = flag
         self._transform = transform
+        self.skip_damaged = skip_damaged
 
-    def __getitem__(self, idx: int) -> Any:
+    def _sample(self, idx):
         header, content = unpack(super().__getitem__(idx))
         try:
-            image = imdecode(content, self._flag)
+            return imdecode(content, self._flag), header.label
         except CynetError as error:
             raise reworded(error, f"record {idx} of {shown(self.filename)}: {error}") from error
+
+    def __getitem__(self, idx: int) -> Any:
+        image, label = self._read(idx)
         if self._transform is not None:
-            return self._transform(image, header.label)
-        return image, header.label
+            return self._transform(image, label)
+        return image, label
 
 
 @guarded(but=("__getitem__", "__len__"))
-class ImageFolderDataset(Dataset):
+class ImageFolderDataset(_Skipping, Dataset):
     """Images of a folder whose folders are the classes.
 
     Parameters
@@ -68,6 +109,9 @@ class ImageFolderDataset(Dataset):
         1: images (H, W, 3) in colors; 0: (H, W, 1) in grey.
     transform : callable, optional
         ``transform(image, label)`` gives the sample.
+    skip_damaged : bool
+        In the place of an image that cannot be read stands the next one that can; they are counted
+        in ``skipped``.
 
     Attributes
     ----------
@@ -78,37 +122,50 @@ class ImageFolderDataset(Dataset):
     """
 
     def __init__(
-        self, root: FileName, flag: int = 1, transform: Callable[..., Any] | None = None
+        self,
+        root: FileName,
+        flag: int = 1,
+        transform: Callable[..., Any] | None = None,
+        skip_damaged: bool = False,
     ) -> None:
+        self.skip_damaged = skip_damaged
         self._root = os.path.expanduser(file_name(root, "root: a folder"))
         self._flag = flag
         self._transform = transform
         self.synsets: list[str] = []
         self.items: list[tuple[str, int]] = []
+        left_out: list[str] = []
         with naming("read", self._root):
             for folder in sorted(os.listdir(self._root)):
                 path = os.path.join(self._root, folder)
                 if not os.path.isdir(path):
-                    warn_user(f"{shown(path)} is left out: it is no folder of a class")
+                    left_out.append(folder)
                     continue
-                self._add(path, len(self.synsets))
+                self._add(path, folder, left_out)
                 self.synsets.append(folder)
+        if left_out:
+            warn_user(
+                f"ImageFolderDataset: of {shown(self._root)} {len(left_out)} files are left out,"
+                f" which are no {', '.join(_ENDINGS)} in the folder of a class: {listed(left_out)}"
+            )
         if not self.items:
             raise FormatError(
                 f"{shown(self._root)} has no folders with {', '.join(_ENDINGS)} files"
             )
 
-    def _add(self, folder, label):
-        for name in sorted(os.listdir(folder)):
-            path = os.path.join(folder, name)
+    def _add(self, path, folder, left_out):
+        for name in sorted(os.listdir(path)):
             if os.path.splitext(name)[1].lower() in _ENDINGS:
-                self.items.append((path, label))
+                self.items.append((os.path.join(path, name), len(self.synsets)))
             else:
-                warn_user(f"{shown(path)} is left out: it is no {', '.join(_ENDINGS)} file")
+                left_out.append(os.path.join(folder, name))
+
+    def _sample(self, idx):
+        path, label = self.items[idx]
+        return imread(path, self._flag), label
 
     def __getitem__(self, idx: int) -> Any:
-        path, label = self.items[idx]
-        image = imread(path, self._flag)
+        image, label = self._read(idx)
         if self._transform is not None:
             return self._transform(image, label)
         return image, label

@@ -1,5 +1,7 @@
 """Datasets of records and of image files, also read by the workers of a DataLoader."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -62,9 +64,36 @@ def test_a_folder_of_classes(folder):  # noqa: F811
     (root / "file").write_text("")
     with pytest.warns(UserWarning) as warned:
         assert len(data.vision.ImageFolderDataset(root)) == 4
-    assert [w.filename for w in warned] == [__file__] * 2
+    (warning,) = warned  # one for all of them
+    assert warning.filename == __file__
+    assert re.search(r"2 files are left out.*'a/text.txt', 'file'", str(warning.message))
     with pytest.raises(FileNotFoundError, match="none"):
         data.vision.ImageFolderDataset(folder / "none")
     (folder / "empty").mkdir()
     with pytest.raises(mx.errors.FormatError, match="no folders with"):
         data.vision.ImageFolderDataset(folder / "empty")
+
+
+def test_damaged_images_that_are_skipped(folder, caplog):  # noqa: F811
+    """In their place stands the next one that can be read, also behind the last."""
+    root = folder / "classes"
+    for number in range(3):
+        (root / str(number)).mkdir(parents=True)
+        (root / str(number) / "x.png").write_bytes((folder / f"{number}.png").read_bytes())
+    for number in (0, 2):
+        (root / str(number) / "x.png").write_bytes(b"damaged")
+    with pytest.raises(mx.errors.FormatError):
+        data.vision.ImageFolderDataset(root)[0]
+    images = data.vision.ImageFolderDataset(root, skip_damaged=True)
+    assert [label for _, label in images] == [1, 1, 1] and images.skipped == 3
+    assert images[-1][1] == 1 and len(images) == 3
+    assert all("x.png" in record.message for record in caplog.records)
+    (root / "1" / "x.png").unlink()
+    with pytest.raises(mx.errors.FormatError, match="no image can be read"):
+        images[0]
+    path = folder / "images.rec"
+    path.write_bytes(path.read_bytes().replace(b"\x89PNG", b"none", 1))
+    with pytest.raises(mx.errors.FormatError, match="record 0"):
+        data.vision.ImageRecordDataset(path)[0]
+    images = data.vision.ImageRecordDataset(path, skip_damaged=True)
+    assert [label for _, label in images] == [1, 1, 2, 3, 4, 5, 6] and images.skipped == 1
