@@ -112,6 +112,13 @@ _SETTINGS = {
             "memory.",
         ),
         Setting(
+            "CYNET_PLAN_CACHE_MB",
+            _count,
+            0,
+            "Most memory that plans for input shapes met before take, of all hybridized Blocks and "
+            "Modules together, in MiB; 0 means a quarter of physical memory.",
+        ),
+        Setting(
             "CYNET_GRAPH_PASSES",
             str,
             "all",

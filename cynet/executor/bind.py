@@ -7,13 +7,13 @@ from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, w
 from ..context import read_context
 from ..graph.collector import collector_paused
 from ..graph.gradient import REQUESTS
-from ..graph.infer import infer_shapes, infer_types
+from ..graph.infer import Structure, infer_shapes, infer_types
 from ..graph.placement import place
 from ..ndarray import NDArray, zeros
 from ..operator.checks.shapes import known, plain
 from ..operator.property import is_known
 from ..symbol.hooks import install
-from ..symbol.node import topological_order, variable_nodes
+from ..symbol.node import variables_in
 from . import Executor
 
 
@@ -80,13 +80,14 @@ def bind(
 ):
     """Bind `symbol` to arrays; see ``Symbol.bind``."""
     ctx = read_context(ctx)
-    arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    structure = Structure(symbol.entries)
+    arg_names, aux_names = _names(structure)
     arg_arrays = _by_name("args", args, arg_names, False)
     requests = _requests(grad_req, arg_names)
     grad_arrays = _by_name("args_grad", {} if args_grad is None else args_grad, arg_names, True)
     grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
     aux_arrays = _by_name("aux_states", {} if aux_states is None else aux_states, aux_names, False)
-    shapes = _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
+    shapes = _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
     return Executor(
         symbol,
         ctx,
@@ -97,13 +98,20 @@ def bind(
         group2ctx,
         shared_exec,
         (shapes if all(map(is_known, shapes.values())) else None, None),
+        structure,
     )
 
 
-def _check_shapes(symbol, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays):
+def _names(structure):
+    """Names of arguments and of auxiliary states."""
+    arguments, states, _ = variables_in(structure.order)
+    return [node.name for node in arguments], [node.name for node in states]
+
+
+def _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays):
     """Compare the arrays with what their shapes say of each other; returns all shapes found."""
     given = {name: known(value.shape) for name, value in zip(arg_names, arg_arrays)}
-    shapes = infer_shapes(symbol.entries, given)
+    shapes = infer_shapes(structure.heads, given, structure=structure)
     found = {node.name: shape for (node, _), shape in shapes.items() if not node.op}
     for kind, names, arrays in (
         ("argument", arg_names, arg_arrays),
@@ -139,12 +147,15 @@ def simple_bind(
 ):
     """Infer, allocate zeros and bind; see ``Symbol.simple_bind``."""
     ctx = read_context(ctx)
-    arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    structure = Structure(symbol.entries)
+    arguments, states, _ = variables_in(structure.order)
+    arg_names, aux_names = [node.name for node in arguments], [node.name for node in states]
     names = {*arg_names, *aux_names}
     strange = _strangers([*shapes, *(type_dict or ())], names)
     shapes = {name: shape for name, shape in shapes.items() if name in names}
     types = {name: dtype for name, dtype in (type_dict or {}).items() if name in names}
-    found_shapes = infer_shapes(symbol.entries, symbol._known_shapes((), shapes))
+    given = symbol._known_shapes((), shapes)
+    found_shapes = infer_shapes(symbol.entries, given, structure=structure)
     entries = [entry for entry, shape in found_shapes.items() if not is_known(shape)]
     if entries:
         entries.sort(key=lambda entry: entry[0].op is not None)  # arguments first
@@ -156,8 +167,7 @@ def simple_bind(
     if strange:
         warn_user(f"simple_bind{strange}")
     known_types = {name: name_of(dtype) for name, dtype in types.items()}
-    found_types = infer_types(symbol.entries, known_types, default="float32")
-    arguments, states, _ = variable_nodes(symbol.entries)
+    found_types = infer_types(symbol.entries, known_types, "float32", structure=structure)
     arg_shapes, aux_shapes = (
         [plain(found_shapes[n, 0]) for n in nodes] for nodes in (arguments, states)
     )
@@ -167,7 +177,7 @@ def simple_bind(
     requests = _requests(grad_req, arg_names)
     contexts = {}  # of variables that a group's context takes to another one
     if group2ctx:
-        placed = place(topological_order(symbol.entries), ctx, group2ctx)
+        placed = place(structure.order, ctx, group2ctx)
         contexts = {node.name: at for node, at in placed.items() if node.op is None}
     shared_names = set(shared_arg_names or ())
     args, grads = [], []
@@ -202,7 +212,9 @@ def simple_bind(
         at = contexts.get(name, ctx)
         auxs.append(shared if fits else zeros(shape, ctx=at, dtype=dtype))
     inferred = (found_shapes, found_types)
-    return Executor(symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec, inferred)
+    return Executor(
+        symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec, inferred, structure
+    )
 
 
 def _strangers(given, names):

@@ -12,7 +12,7 @@ from ..base.errors import dress, told
 from ..context import cpu
 from ..graph.ir import SAVED, Value
 from .._executor import arena_view
-from .executor import constants, create_operator, create_operators
+from .operators import constants, create_operator, create_operators
 from .rebind import placeholder
 
 

@@ -1,7 +1,6 @@
 """CachedOp: a Symbol run on whatever arrays it is called with, through plans that are kept."""
 
-import threading
-from collections import OrderedDict
+import time
 
 from .._executor import Plan
 from ..base import config
@@ -10,18 +9,21 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..graph import pipeline
 from ..graph.collector import collector_paused
 from ..graph.compile import lower
+from ..graph.infer import Structure, infer_shapes, infer_types
+from ..graph.ir import Value
 from ..graph.memory_plan import plan_memory
 from ..graph.verify import verify_memory
 from ..ndarray import NDArray, elemwise_add, empty, zeros
 from ..ndarray._tape import StepNode, get_state, set_state
 from ..operator.checks.shapes import known
-from ..symbol.node import fixed_arguments, topological_order
-from .executor import constants, create_operators, kept_arrays
+from ..symbol.node import fixed_arguments
+from .arenas import take
+from .operators import constants, create_operators, kept_arrays
 from .pins import Pins
+from .plan_cache import PlanCache, bytes_of_graph
 from .rebind import Lease, Slots, examine, fresh_arrays, placeholder
 from .replay import gradients
 
-MOST_PROGRAMS = 16  # signatures of one CachedOp that are remembered
 _NULL, _WRITE, _ADD = 0, 1, 3  # OpReq
 _REQUESTS = {_NULL: "null", _WRITE: "write", _ADD: "add"}
 
@@ -36,13 +38,19 @@ class CachedOp:
     Parameters
     ----------
     symbol : Symbol
+    plans : PlanCache, optional
+        Where it keeps its plans.
+    arenas : dict, optional
+        The idle arenas of CachedOps that share them.
 
     Attributes
     ----------
     inputs : list of str
         Names of what a call takes: arguments, then auxiliary states.
     n_programs : int
-        Signatures it has met, of those that are remembered.
+        Signatures it has met whose plans are kept (CYNET_PLAN_CACHE_MB).
+    nbytes : int
+        What its plans take.
 
     Examples
     --------
@@ -60,12 +68,16 @@ class CachedOp:
     ([4.0, 9.0], [1.0, 2.0])
     """
 
-    def __init__(self, symbol):
+    def __init__(self, symbol, plans=None, arenas=None):
         self.symbol = symbol
         self._arguments = symbol.list_arguments()
         self.inputs = [*self._arguments, *symbol.list_auxiliary_states()]
-        self._programs, self._lock = OrderedDict(), threading.Lock()
-        fixed = fixed_arguments(topological_order(symbol.entries))
+        self._programs = PlanCache() if plans is None else plans
+        self._arenas = {} if arenas is None else arenas  # context -> list of idle arenas
+        self._structure = Structure(symbol.entries)
+        self._inferred = None, None  # shapes by name, what was found of all entries
+        self._types = {}  # dtypes of the inputs -> those of all entries
+        fixed = fixed_arguments(self._structure.order)
         self._pinned = [(self.inputs.index(name), number) for name, number in fixed.items()]
         self._pins = {}  # place among the inputs -> (array, Pins)
 
@@ -75,6 +87,10 @@ class CachedOp:
     @property
     def n_programs(self):
         return len(self._programs)
+
+    @property
+    def nbytes(self):
+        return self._programs.nbytes
 
     def __call__(self, *arrays):
         """Run it.
@@ -111,24 +127,34 @@ class CachedOp:
         training = bool(get_state() & 2)
         signature, wants = examine(arrays, len(self._arguments))
         key = signature, wants, training
-        with self._lock:
-            program = self._programs.get(key)
-            if program is not None:
-                self._programs.move_to_end(key)
+        program = self._programs.get(key)
         if program is None:
-            program = self._remember(key, _Program(self, arrays, wants, training))
+            since = time.perf_counter()
+            program = _Program(self, arrays, wants, training)
+            program = self._programs.add(key, program, time.perf_counter() - since)
         lease = program.lease()
         outputs = lease.instance.forward(arrays, training)
         if program.has_gradients:
             _PlanNode(self, program, lease, arrays, outputs, training)
         return outputs
 
-    def _remember(self, key, program):
-        with self._lock:
-            program = self._programs.setdefault(key, program)  # a thread may have been faster
-            if len(self._programs) > MOST_PROGRAMS:
-                self._programs.popitem(last=False)
-        return program
+    def infer(self, shapes):
+        """The shapes of all entries of the graph, from those of its inputs by name."""
+        asked, found = self._inferred
+        if asked != shapes:
+            found = infer_shapes(self.symbol.entries, shapes, structure=self._structure)
+            self._inferred = shapes, found
+        return found
+
+    def infer_types(self, dtypes):
+        """The same of dtypes."""
+        key = tuple(dtypes.items())
+        found = self._types.get(key)
+        if found is None:
+            entries, structure = self.symbol.entries, self._structure
+            found = infer_types(entries, dtypes, "float32", structure=structure)
+            self._types = {key: found}
+        return found
 
     def _hold_pinned(self, arrays):
         """Inputs that hold one number whatever is written to them (gamma of a BatchNorm that has
@@ -151,15 +177,19 @@ class _Program:
         requests = {name: _REQUESTS[req] for name, req in zip(op.inputs, wants) if req != _NULL}
         self.has_gradients = bool(requests)
         names = pipeline.enabled()
+        shapes = {name: known(array.shape) for name, array in zip(op.inputs, arrays)}
+        dtypes = {name: name_of(array.dtype) for name, array in zip(op.inputs, arrays)}
         self.graph = graph = lower(
             op.symbol.entries,
             ctx,
-            {name: known(array.shape) for name, array in zip(op.inputs, arrays)},
-            {name: name_of(array.dtype) for name, array in zip(op.inputs, arrays)},
+            shapes,
+            dtypes,
             requests,
             None,
             names,
             not training and not requests,
+            inferred=(op.infer(shapes), op.infer_types(dtypes)),
+            structure=op._structure,
         )
         self.values = [graph.args[name] for name in op.inputs[:n_args]]
         self.values += [graph.auxs[name] for name in op.inputs[n_args:]]
@@ -172,15 +202,24 @@ class _Program:
         self.planned = [req for req in wants if req != _NULL]
         self.adds = _ADD in self.planned
         self.values += [graph.grads[op.inputs[i]] for i in self.wanted]
-        self.fakes = dict(zip(self.values, map(placeholder, range(len(self.values)), self.values)))
-        self.ctx = ctx
         operators = create_operators(graph)
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=python)
         if config.get("CYNET_GRAPH_VERIFY"):
             verify_memory(graph, python)
+        # what has no elements has an address, too
+        self.arena = Value("arena", (graph.memory.planned or 1,), "uint8", ctx)
+        self.moves = not python  # what Python was given stays where it is
+        if self.moves:
+            self.values.insert(self.n_inputs + len(graph.outputs), self.arena)
+            self.n_kept += 1
+        self.fakes = dict(zip(self.values, map(placeholder, range(len(self.values)), self.values)))
+        self.idle_arenas = op._arenas.setdefault(ctx, []) if self.moves else None
         self.constants = constants(graph)
-        self.keeps = bool(graph.kept_values())
+        known_by = {v for step in graph.steps if step.kept is not None for v in step.kept.sources}
+        self.keeps = bool(known_by)
+        self.let_go = [i for i in range(self.n_inputs) if self.values[i] not in known_by]
+        self.nbytes = bytes_of_graph(graph, self.constants.values())
         read = {v.root for step in graph.steps[graph.n_forward :] for v in step.read()}
         pinned = [i for i, _ in op._pinned]
         self.read_inputs = [i for i in range(n_args) if self.values[i] in read and i not in pinned]
@@ -188,32 +227,40 @@ class _Program:
         self._free = [_Instance(self, operators)]
 
     def lease(self):
-        """An instance that nobody uses, until the lease is dropped."""
+        """An instance that nobody uses, with an arena, until the lease is dropped."""
         try:
-            return Lease(self._free, self._free.pop())
+            instance = self._free.pop()
         except IndexError:
-            return Lease(self._free, _Instance(self, create_operators(self.graph)))
+            instance = _Instance(self, create_operators(self.graph))
+        if self.moves:
+            instance.arena = take(self.idle_arenas, self.arena.shape[0], self.arena.ctx)
+        return Lease(self._free, instance, self.idle_arenas)
 
 
 class _Instance:
-    """A plan with memory of its own for intermediate values."""
+    """A plan, and the arena that a lease gives it; its own where it has operators in Python."""
 
     def __init__(self, program, operators):
         graph = program.graph
         self.program = program
-        size = graph.memory.planned or 1  # what has no elements has an address, too
-        arena = empty((size,), ctx=program.ctx, dtype="uint8")
-        arrays = {**program.fakes, **program.constants, **kept_arrays(graph)}
+        self.arena = None
+        kept = kept_arrays(graph)
+        program.nbytes += sum(each.size * each.dtype(0).nbytes for each in kept.values())
+        if program.moves:
+            arena = program.fakes[program.arena]
+        else:
+            arena = self.arena = empty(program.arena.shape, program.arena.ctx, "uint8")
+            program.nbytes += arena.size
+        arrays = {**program.fakes, **program.constants, **kept}
         self.plan = Plan(graph, operators, arrays, arena)
         self.python = [op for op in set(operators.values()) if op.runs_python]
-        self.arena = arena
         n = program.n_inputs
         self.slots = Slots(
             self.plan,
             [program.fakes[v] for v in program.values],
             {*range(n, n + len(graph.outputs)), *range(program.n_kept, len(program.values))},
         )
-        self.inputs = None  # those of the last call: what is kept from run to run knows them
+        self.inputs = None  # of the last call, those that what is kept from run to run knows
         self.scratch = {}
         self.kept = None  # the arena as forward left it, where backward is to run again
 
@@ -221,12 +268,23 @@ class _Instance:
         """Push a run on these inputs; the outputs."""
         self.kept = None
         outputs = fresh_arrays(self.program.graph.outputs, self.program.fakes)
-        self.slots.put(0, arrays + outputs)
-        self.inputs = arrays if self.program.keeps else None
+        self.slots.put(
+            0, [*arrays, *outputs, self.arena] if self.program.moves else arrays + outputs
+        )
         for operator in self.python:
             operator.memory_owner = (self.arena, arrays, [each.detach() for each in outputs])
         self.plan.run_forward(training)
+        if self.program.keeps:
+            self.inputs = arrays
+            for i in self.program.let_go:
+                arrays[i] = None
         return outputs
+
+    def rest(self):
+        """Hold no memory that another plan can use; the arena that it had."""
+        arena, self.arena, self.kept = self.arena, None, None
+        self.scratch.clear()
+        return arena
 
     def backward(self, heads, targets, training, again):
         """Push a run back; `again`: there will be another one, which finds what forward left."""
@@ -235,7 +293,8 @@ class _Instance:
             self.arena[:] = self.kept
         elif again:
             self.kept = self.arena.copy()
-        self.slots.put(program.n_inputs + len(program.graph.outputs), heads + targets)
+        first = program.n_inputs + len(program.graph.outputs) + program.moves
+        self.slots.put(first, heads + targets)
         for operator in self.python:
             operator.memory_owner = (*operator.memory_owner, heads, targets)
         self.plan.run_backward(training)

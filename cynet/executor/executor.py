@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from .._executor import Plan, arena_view
@@ -12,25 +13,28 @@ from ..base.errors import (
     ArgumentTypeError,
     CynetError,
     ShapeError,
-    dress,
     shown,
-    told,
 )
 from ..base.guard import guarded
 from ..graph import pipeline
 from ..graph.collector import collector_paused
 from ..graph.compile import lower
 from ..graph.describe import describe
-from ..graph.ir import BACKWARD, TEMP, Graph
+from ..graph.infer import Structure, infer_shapes, infer_types
+from ..graph.ir import BACKWARD, TEMP, Value
 from ..graph.memory_plan import plan_memory
 from ..graph.profile import step_times
 from ..graph.verify import verify_memory
 from ..ndarray import NDArray, array, empty, zeros
-from ..operator import Operator
-from ..operator.checks.shapes import known
-from ..symbol.node import fixed_arguments, topological_order
+from ..operator.checks.shapes import known, plain
+from ..operator.property import is_known
+from ..symbol.node import fixed_arguments
+from .arenas import Place, Room
 from .gpu_step import GpuStep, joins_steps
+from .operators import constants, create_operators, kept_arrays
 from .pins import Pins
+from .plan_cache import bytes_of_graph
+from .rebind import Slots, placeholder
 from .update_step import UpdateStep
 from .watching import tell_backward, tell_forward, watchers
 
@@ -54,6 +58,8 @@ class Executor:
         Written by every `forward`.
     has_run : bool
         Whether there was one; who hands the executor on may set it back.
+    nbytes : int
+        What it takes that no other executor has: outputs, weights in other forms, tables.
     joins_steps : bool
         Whether `step` is more than `forward`, `backward` and an update one after the other.
     """
@@ -72,6 +78,7 @@ class Executor:
         group2ctx: Mapping[str, Context] | None = None,
         shared_exec: Executor | None = None,
         inferred: tuple[Any, Any] = (None, None),
+        structure: Structure | None = None,
     ) -> None:
         self._symbol = symbol
         self._ctx = ctx
@@ -88,35 +95,46 @@ class Executor:
         self.has_run = False
         self._monitor = None
         self._monitor_all = False
-        self._arena = None
-        fixed = fixed_arguments(topological_order(symbol.entries))
+        shares = shared_exec is not None and shared_exec._ctx == ctx
+        self._room = shared_exec._room if shares else Room()
+        self._slots = None
+        self._me = weakref.ref(self)
+        self._structure = structure or Structure(symbol.entries)
+        fixed = fixed_arguments(self._structure.order)
         pins = [(self.arg_dict[n], number) for n, number in fixed.items() if n in self.arg_dict]
         shared = shared_exec._pins if shared_exec is not None else None
         self._pins = Pins(pins, shared) if pins else None
-        self._build(shared_exec, inferred=inferred)
+        self._build(inferred=inferred)
 
     # --- building ---------------------------------------------------------------------------------
     @collector_paused()
-    def _build(self, shared_exec=None, inferred=(None, None)):
+    def _build(self, inferred=(None, None)):
         """Run the passes and make the native plan; outputs keep their arrays when built again.
 
         Without gradients the plan is one for ``forward(is_train=False)``.
         """
+        self.rest()
         arrays = {**self.arg_dict, **self.aux_dict}
         # then every node's own values must be there to see
         watched = self._watched = self._monitor is not None or bool(watchers)
         names = frozenset() if watched else pipeline.enabled()
+        dtypes = {name: name_of(value.dtype) for name, value in arrays.items()}
+        if inferred[1] is None:
+            found = infer_types(self._symbol.entries, dtypes, "float32", structure=self._structure)
+            inferred = inferred[0], found
+        self._types = inferred[1]
         graph = lower(
             self._symbol.entries,
             self._ctx,
             {name: known(value.shape) for name, value in arrays.items()},
-            {name: name_of(value.dtype) for name, value in arrays.items()},
+            dtypes,
             {n: self._grad_req[n] for n, grad in self.grad_dict.items() if grad is not None},
             self._group2ctx,
             names,
             not any(grad is not None for grad in self.grad_arrays),
             watched,
             inferred,
+            self._structure,
         )
         operators = create_operators(graph)
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
@@ -130,28 +148,38 @@ class Executor:
             None if v is None else zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.heads
         ]
         self._takes_heads = any(head is not None for head in self._heads)
-        self._arena = self._take_arena(graph, None if python else shared_exec)
-        self._arena_is_guarded = watched or not python
-        self._arrays = {**self._arrays_of(graph), **constants(graph), **kept_arrays(graph)}
-        self._plan = Plan(graph, operators, self._arrays, self._arena, self._arena_is_guarded)
+        self._waits = bool(graph.grads)
+        kept, made = kept_arrays(graph), constants(graph)
+        self._arrays = {**self._arrays_of(graph), **made, **kept}
+        self.nbytes = bytes_of_graph(graph, [*kept.values(), *made.values(), *self.outputs])
+        self._arena, self._place, self._slots = None, Place(self._me, None), None
+        size = _arena_size(graph)
+        if size and not python and not watched and self._ctx.device_type == "cpu":
+            value = Value("arena", (size,), "uint8", self._ctx)
+            arena = placeholder(0, value)
+            self._plan = Plan(graph, operators, self._arrays, arena)
+            self._slots = Slots(self._plan, [arena], set())
+            self._arena_size = size
+            self._take_place()
+        else:
+            # what Python or a user looks at stays where it is, as what a GPU has recorded does
+            if size:
+                self._arena = empty((size,), ctx=self._ctx, dtype="uint8")
+                self.nbytes += size
+            self._plan = Plan(graph, operators, self._arrays, self._arena, watched or not python)
         self._steps = {}  # whether with an update -> GpuStep
         self.joins_steps = joins_steps(self._plan)
 
-    def _take_arena(self, graph, shared_exec):
-        size = graph.memory.planned
-        if not size:
-            written = (value for step in graph.steps for _, value in step.written())
-            if not any(0 in value.shape for value in written):
-                return None
-            size = 1  # what has no elements has an address, too
-        shared = (
-            shared_exec._arena
-            if shared_exec is not None and shared_exec._arena_is_guarded
-            else None
-        )
-        if shared is not None and shared.size >= size and shared.ctx == self._ctx:
-            return shared
-        return empty((size,), ctx=self._ctx, dtype="uint8")
+    def _take_place(self):
+        """Have an arena of the room for this executor's values."""
+        self._place = self._room.take(self._me, self._arena_size, self._ctx)
+        self._slots.put(0, [self._place.array])
+
+    def rest(self):
+        """Leave the arena to the executors that share it: nobody will look at what lies there."""
+        if self._slots is not None and self._place.holder is self._me:
+            self._place.pending = False
+            self._place = Place(None, None)
 
     def _bound(self, graph):
         """The arrays of whoever bound them."""
@@ -220,6 +248,10 @@ class Executor:
             self._choose_plan()
         if self._pins is not None:
             self._pins.hold()
+        if self._slots is not None:
+            if self._place.holder is not self._me or self._slots.stale:
+                self._take_place()
+            self._place.pending = self._waits and bool(is_train)
         if not self._plan.run_forward(bool(is_train), sources, targets):
             return False
         self.has_run = True
@@ -246,6 +278,13 @@ class Executor:
             return  # nobody wants a gradient, as in MXNet
         if out_grads is not None or self._takes_heads:
             self._set_heads(out_grads)
+        if self._slots is not None:
+            if self._place.holder is not self._me:
+                raise CynetError(
+                    "backward: what forward left is gone: an executor that shares memory with this"
+                    " one has run since; call forward again"
+                )
+            self._place.pending = False
         self._plan.run_backward()
         if watchers and self._watched:
             tell_backward(self)
@@ -459,8 +498,10 @@ class Executor:
         -------
         Executor
         """
-        arg_shapes, _, aux_shapes = self._symbol.infer_shape(**shapes)
-        if arg_shapes is None:
+        given = self._symbol._known_shapes((), shapes)
+        found = infer_shapes(self._symbol.entries, given, structure=self._structure)
+        by_name = {node.name: found[node, 0] for node in self._structure.variables}
+        if not all(map(is_known, by_name.values())):
             raise ShapeError(f"reshape: the shapes given ({shapes}) do not determine all others")
 
         def fit(kind, name, shape, old):
@@ -485,12 +526,13 @@ class Executor:
             return zeros(shape, ctx=old.ctx, dtype=old.dtype)
 
         args, grads = [], []
-        for name, shape in zip(self._arg_names, arg_shapes):
+        for name in self._arg_names:
+            shape = plain(by_name[name])
             args.append(fit("argument", name, shape, self.arg_dict[name]))
             grads.append(fit("gradient of", name, shape, self.grad_dict[name]))
         auxs = [
-            fit("auxiliary state", name, shape, self.aux_dict[name])
-            for name, shape in zip(self._aux_names, aux_shapes)
+            fit("auxiliary state", name, plain(by_name[name]), self.aux_dict[name])
+            for name in self._aux_names
         ]
         return Executor(
             self._symbol,
@@ -500,7 +542,9 @@ class Executor:
             self._grad_req,
             auxs,
             self._group2ctx,
-            shared_exec=self,
+            self,
+            (found, self._types),
+            self._structure,
         )
 
     def debug_str(self) -> str:
@@ -517,53 +561,12 @@ class Executor:
         return describe(self._graph)
 
 
-def create_operators(graph):
-    """The Operator of each forward step."""
-    operators = {}
-    for step in graph.steps:  # a backward step's forward step may be inside a chain
-        forward = step.origin or step
-        if forward not in operators:
-            operators[forward] = create_operator(forward)
-    return operators
-
-
-def kept_arrays(graph):
-    """Memory of the values that stay from run to run."""
-    return {v: empty(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.kept_values()}
-
-
-def constants(graph):
-    """Arrays of the values that depend on no argument, computed here and now."""
-    made = [value for step in graph.constant_steps for value in step.out_data]
-    arrays = {v: empty(v.shape, ctx=v.ctx, dtype=v.dtype) for v in made}
-    if arrays:
-        operators = {step: create_operator(step) for step in graph.constant_steps}
-        alone = Graph(graph.constant_steps, {}, {}, [])
-        Plan(alone, operators, arrays, None, False).run_forward(False)
-    read = {value.root for step in graph.steps for value in step.read()}
-    return {value: made_array for value, made_array in arrays.items() if value in read}
-
-
-def create_operator(step):
-    """The Operator of a forward step; a failure names the node."""
-    shapes = [v.shape for v in step.in_data]
-    types = [v.dtype for v in step.in_data]
-    try:
-        operator = step.prop.operator_on(step.ctx, shapes, types)
-    except Exception as error:
-        raise dress(
-            error,
-            f"operator {step.prop.op_name} (node '{step.name}') with inputs {shapes}: "
-            f"{told(error)}",
-        ) from error
-    if not isinstance(operator, Operator):
-        raise ArgumentTypeError(
-            f"operator {step.prop.op_name} (node '{step.name}'): create_operator returned "
-            f"{shown(operator)}, not an Operator"
-        )
-    if step.ctx.device_type == "cpu":
-        step.algorithms = step.prop.graph.algorithms(step.prop, shapes, types)
-    return operator
+def _arena_size(graph):
+    """Bytes of the arena; 0 where there is none."""
+    if graph.memory.planned:
+        return graph.memory.planned
+    written = (value for step in graph.steps for _, value in step.written())
+    return int(any(0 in value.shape for value in written))  # what is empty has an address, too
 
 
 def _checked_update(update):

@@ -145,6 +145,11 @@ cdef class Slots:
     cdef vector[vector[VarHandle]] const_vars
     cdef vector[vector[VarHandle]] mutable_vars
 
+    @property
+    def stale(self):
+        """Whether the arrays of the last `put` have not come to the plan: a run before failed."""
+        return self.plan.tables.stale.load()
+
     def __init__(self, Plan plan not None, list arrays, set new):
         cdef NDArrayBase array
         cdef Slot* slot
@@ -290,15 +295,18 @@ cdef class Slots:
 
 
 cdef class Lease:
-    """The use of an instance, which goes back to those that are idle when it is dropped."""
+    """The use of an instance and of its arena, which go back to those that are idle when it is
+    dropped; the arena stays with the instance where `arenas` is None."""
 
     cdef readonly object instance
-    cdef list idle
+    cdef list idle, arenas
 
-    def __init__(self, list idle not None, instance):
-        self.idle, self.instance = idle, instance
+    def __init__(self, list idle not None, instance, list arenas):
+        self.idle, self.instance, self.arenas = idle, instance, arenas
 
     def __del__(self):
+        if self.arenas is not None:
+            self.arenas.append(self.instance.rest())
         self.idle.append(self.instance)
 
 

@@ -7,11 +7,10 @@ from ..base import config
 from ..base.errors import CynetError, ShapeError
 from ..operator.checks.shapes import check_elements, plain
 from ..operator.property import is_known
-from ..symbol.node import topological_order
 from . import pipeline
 from .from_symbol import build
 from .gradient import gradient
-from .infer import infer_shapes, infer_types
+from .infer import Structure, infer_shapes, infer_types
 from .memory_plan import plan_memory
 from .placement import place
 from .subgraphs import settle
@@ -29,6 +28,7 @@ def lower(
     predict=False,
     apart=False,
     inferred=(None, None),
+    structure=None,
 ):
     """Run place, infer, build, gradient and the optional passes.
 
@@ -51,17 +51,20 @@ def lower(
     inferred : (dict, dict)
         What `infer_shapes` and `infer_types` found from `shapes` and `dtypes`; None where they have
         not been asked.
+    structure : Structure, optional
+        That of `heads`, where it is there already.
 
     Returns
     -------
     Graph
     """
     names = pipeline.enabled() if names is None else names
-    order = topological_order(heads)
+    structure = structure or Structure(heads)
+    order = structure.order
     contexts = place(order, ctx, group2ctx)
     found_shapes, found_types = inferred
-    shapes = _complete(found_shapes or infer_shapes(heads, shapes))
-    dtypes = found_types or infer_types(heads, dtypes, default="float32")
+    shapes = _complete(found_shapes or infer_shapes(heads, shapes, structure=structure))
+    dtypes = found_types or infer_types(heads, dtypes, "float32", structure=structure)
     stages = (pipeline.FORWARD, pipeline.PREDICT) if predict else (pipeline.FORWARD,)
     if any(0 in shape for shape in shapes.values()):
         names = frozenset()  # passes join kernels, which take no arrays without elements

@@ -15,12 +15,43 @@ from ..base.errors import (
 )
 from ..operator.checks.shapes import EMPTY, understood
 from ..operator.parameters import read_shape
-from ..operator.property import is_known, merge_shapes
+from ..operator.property import merge_shapes
 from ..symbol.hooks import install
 from ..symbol.node import topological_order
 
 
-def infer_shapes(heads, known=None, outputs=()):
+class Structure:
+    """The nodes of a graph in order, and what is around each: the same for all shapes.
+
+    Attributes
+    ----------
+    heads : list of (Node, int)
+    order : list of Node
+    entries : list of (Node, int)
+    rows : list of tuple
+        Of each node: itself, its property, the entries of its arguments and auxiliary states, those
+        of its arguments, and those that it makes.
+    users : dict of entry to list of int
+        Positions in `order`.
+    """
+
+    def __init__(self, heads):
+        self.heads, self.order = heads, topological_order(heads)
+        self.rows, self.users, self.entries = rows, users, entries = [], {}, []
+        for position, node in enumerate(self.order):
+            made = [(node, k) for k in range(node.num_outputs)]
+            entries += made
+            for entry in made:
+                users[entry] = []
+            for source in node.inputs:
+                users[source].append(position)
+            rows.append((node, node.prop, node.inputs, node.inputs[: node.num_args], made))
+        self.position = {node: i for i, node in enumerate(self.order)}
+        self.operators = [i for i, node in enumerate(self.order) if node.op is not None]
+        self.variables = [node for node in self.order if node.op is None]
+
+
+def infer_shapes(heads, known=None, outputs=(), structure=None):
     """Complete the shapes of all entries of a graph.
 
     Parameters
@@ -32,6 +63,8 @@ def infer_shapes(heads, known=None, outputs=()):
         (``Variable('x', shape=...)``).
     outputs : list of (entry, shape), optional
         What is known of outputs of nodes.
+    structure : Structure, optional
+        That of `heads`, where it is there already.
 
     Returns
     -------
@@ -44,12 +77,12 @@ def infer_shapes(heads, known=None, outputs=()):
     ShapeError
         When shapes contradict each other; the message names the node, the argument and the shapes.
     """
-    pass_ = _Shapes(heads, known)
+    pass_ = _Shapes(structure or Structure(heads), known)
     pass_.learn_outputs(outputs)
     return pass_.run()
 
 
-def infer_types(heads, known=None, default=None, outputs=()):
+def infer_types(heads, known=None, default=None, outputs=(), structure=None):
     """Complete the dtypes of all entries of a graph.
 
     Parameters
@@ -61,6 +94,8 @@ def infer_types(heads, known=None, default=None, outputs=()):
         What variables get of which nothing follows, one after the other in topological order.
     outputs : list of (entry, dtype), optional
         What is known of outputs of nodes.
+    structure : Structure, optional
+        That of `heads`, where it is there already.
 
     Returns
     -------
@@ -72,12 +107,12 @@ def infer_types(heads, known=None, default=None, outputs=()):
     ArgumentError
         When types contradict each other; the message names the node and the argument.
     """
-    pass_ = _Types(heads, known)
+    pass_ = _Types(structure or Structure(heads), known)
     pass_.learn_outputs(outputs)
     out = pass_.run()
     if default is not None:
-        for node in pass_.order:
-            if node.op is None and out[node, 0] is None:
+        for node in pass_.structure.variables:
+            if out[node, 0] is None:
                 pass_.learn((node, 0), default, node)
                 pass_.run()
     return out
@@ -89,23 +124,14 @@ class _Inference:
     What is known of an entry only ever grows (`merge` refuses the rest), so this ends.
     """
 
-    def __init__(self, heads, known):
-        self.order = topological_order(heads)
-        self.values = values = {}
-        self.users = users = {}
+    def __init__(self, structure, known):
+        self.structure = structure
+        self.values = values = dict.fromkeys(structure.entries)
         known = known or {}
-        for node in self.order:
-            for k in range(node.num_outputs):
-                values[node, k] = None
-                users[node, k] = []
-            for source in node.inputs:
-                users[source].append(node)
-            if node.op is None:
-                value = known.get(node.name)
-                value = self.declared(node) if value is None else self.clean(value)
-                values[node, 0] = value
-        self.position = {node: i for i, node in enumerate(self.order)}
-        self.stale = {node for node in self.order if node.op is not None}
+        for node in structure.variables:
+            value = known.get(node.name)
+            values[node, 0] = self.declared(node) if value is None else self.clean(value)
+        self.stale = set(structure.operators)  # positions
         self.due, self.sign, self.asked = [], 1, 0  # a heap of positions, negative on the way back
 
     def learn_outputs(self, outputs):
@@ -117,47 +143,47 @@ class _Inference:
         """Ask until nothing changes; returns the values."""
         self.sign = 1
         while self.stale:
-            self.due = sorted(self.sign * self.position[node] for node in self.stale)
+            self.due = sorted(self.sign * position for position in self.stale)
             while self.due:
                 self.asked = heapq.heappop(self.due)
-                node = self.order[self.sign * self.asked]
-                if node in self.stale:
-                    self.ask(node)
+                position = self.sign * self.asked
+                if position in self.stale:
+                    self.ask(position)
             self.sign = -self.sign
         return self.values
 
-    def mark(self, node):
+    def mark(self, position):
         """Ask a node again: on this way, if it is still to come, else on the way back."""
-        if node not in self.stale:
-            self.stale.add(node)
-            if self.sign * self.position[node] > self.asked:
-                heapq.heappush(self.due, self.sign * self.position[node])
+        if position not in self.stale:
+            self.stale.add(position)
+            if self.sign * position > self.asked:
+                heapq.heappush(self.due, self.sign * position)
 
-    def ask(self, node):
+    def ask(self, position):
         """Let one operator complete what surrounds it."""
-        self.stale.discard(node)
+        self.stale.discard(position)
         values = self.values
-        n_args, n_out = node.num_args, node.num_outputs
-        ins = [values[source] for source in node.inputs[:n_args]]
-        outs = [values[node, k] for k in range(n_out)]
-        if not node.prop.users and self.says_nothing(ins, outs):
+        node, prop, sources, args, made = self.structure.rows[position]
+        ins = [values[source] for source in args]
+        outs = [values[entry] for entry in made]
+        if not prop.users and self.says_nothing(ins, outs):
             return
         try:
-            found = self.infer(node.prop, ins, outs)
+            found = self.infer(prop, ins, outs)
             lengths = tuple(map(len, found))
         except CynetError as error:
             raise reworded(
                 error, f"Error in operator {node.name}: {error}; {self.situation(node)}"
             ) from error
         except Exception as error:
-            if isinstance(error, IndexError) and not node.prop.users:  # a length that is not there
+            if isinstance(error, IndexError) and not prop.users:  # a length that is not there
                 error = ShapeError(f"the shapes have too few axes ({error})")
             raise dress(
                 error,
                 f"Error in operator {node.name}: {self.what} inference of {node.op.name} failed "
                 f"with {told(error)}; {self.situation(node)}",
             ) from error
-        expected = (n_args, n_out, len(node.inputs) - n_args)
+        expected = (len(args), len(made), len(sources) - len(args))
         if lengths != expected:
             raise ArgumentError(
                 f"Error in operator {node.name}: {self.what} inference of {node.op.name} returned "
@@ -165,14 +191,14 @@ class _Inference:
                 f"for inputs, outputs and auxiliary states; expected {expected}"
             )
         new_ins, new_outs, new_aux = found
-        for source, value in zip(node.inputs, (*new_ins, *new_aux)):
+        for source, value in zip(sources, (*new_ins, *new_aux)):
             self.learn(source, value, node)
-        for k, value in enumerate(new_outs):
-            self.learn((node, k), value, node)
-        if all_known(
-            [*(values[source] for source in node.inputs), *(values[node, k] for k in range(n_out))]
+        for entry, value in zip(made, new_outs):
+            self.learn(entry, value, node)
+        if self.all_known([values[source] for source in sources]) and self.all_known(
+            [values[entry] for entry in made]
         ):
-            self.stale.discard(node)
+            self.stale.discard(position)
 
     def learn(self, entry, value, node):
         """Take over what `node` says of `entry`."""
@@ -180,15 +206,19 @@ class _Inference:
         if value is None or value == old:
             return
         try:
-            new = self.merge(old, self.clean(value))
+            new = self.clean(value)
+            if old is not None:
+                new = self.merge(old, new)
         except ShapeError:
             raise self.conflict(node, entry, old, value) from None
         if new != old:
             self.values[entry] = new
-            for user in self.users[entry]:
-                self.mark(user)
+            stale = self.stale
+            for user in self.structure.users[entry]:
+                if user not in stale:
+                    self.mark(user)
             if entry[0].op is not None:
-                self.mark(entry[0])
+                self.mark(self.structure.position[entry[0]])
 
     def conflict(self, node, entry, old, value):
         """The error for an operator that infers other than what is given."""
@@ -210,11 +240,6 @@ class _Inference:
             for key, source in zip(node.input_names(), node.inputs)
         ]
         return f"{node.op.name} has {self.what}s {', '.join(parts) or 'of no inputs'}"
-
-
-def all_known(values):
-    """True when every one of these shapes or types is complete."""
-    return all(is_known(v) if isinstance(v, tuple) else v is not None for v in values)
 
 
 def _text(value):
@@ -241,6 +266,12 @@ class _Shapes(_Inference):
     @staticmethod
     def clean(shape):
         """A tuple with 0 for what is unknown."""
+        if type(shape) is tuple:
+            for n in shape:
+                if type(n) is not int or n < 0:
+                    break
+            else:
+                return shape
         shape = (shape,) if isinstance(shape, int) else shape
         return tuple(n if n is EMPTY else max(int(n), 0) for n in shape)
 
@@ -259,6 +290,11 @@ class _Shapes(_Inference):
     def merge(old, new):
         """The shape that both describe."""
         return merge_shapes(old, new)
+
+    @staticmethod
+    def all_known(shapes):
+        """Whether every one is complete."""
+        return None not in shapes and all(map(all, shapes))
 
 
 class _Types(_Inference):
@@ -303,6 +339,11 @@ class _Types(_Inference):
         if old is not None and old != new:
             raise ShapeError("types differ")
         return new
+
+    @staticmethod
+    def all_known(types):
+        """Whether every one is."""
+        return None not in types
 
 
 install(infer_shapes=infer_shapes, infer_types=infer_types)

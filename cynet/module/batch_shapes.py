@@ -8,6 +8,8 @@ from .batch_axes import checked_pad
 class BatchShapes:
     """The part of Module that follows the shapes of batches; it lives on Module's attributes."""
 
+    _plans_apart = True  # False: what is kept for its input shapes is a part of a bucket
+
     def _fit_shapes(self, data_batch):
         """Make the module's input shapes those of the batch."""
         # the `data` of a NumPy array is its memory

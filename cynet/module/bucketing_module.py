@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+import time
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from .. import symbol as sym
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import PER_BATCH, guarded
+from ..executor.plan_cache import PlanCache
 from ..io.checkpoint import load_params, save_checkpoint, states_of
 from .base_module import DEFAULT_INITIALIZER, BaseModule
+from .bound import Bucket
 from .bucket_files import load_buckets, save_buckets
 from .module import Module
 
@@ -95,7 +98,9 @@ class BucketingModule(BaseModule):
 
     def _reset_bind(self):
         self.binded = False
-        self._buckets = {}
+        self._default = None
+        self._buckets = PlanCache()  # key -> Bucket; one that went is bound again when it is due
+        self._bound_keys = {}  # of all that were bound, in order
         self._curr_module = None
         self._curr_bucket_key = None
 
@@ -116,9 +121,14 @@ class BucketingModule(BaseModule):
         symbol, data_names, label_names = self._generate(bucket_key)
         return Module(symbol, data_names, label_names, **self._settings)
 
-    @property
-    def _default(self):
-        return self._buckets[self._default_bucket_key]
+    def _module_of(self, bucket_key):
+        if bucket_key == self._default_bucket_key:
+            return self._default
+        bucket = self._buckets.get(bucket_key)
+        return None if bucket is None else bucket.module
+
+    def _modules(self):
+        return [self._default, *(bucket.module for bucket in self._buckets.values())]
 
     @property
     def data_names(self) -> list[str]:
@@ -177,7 +187,8 @@ class BucketingModule(BaseModule):
         self._grad_req = grad_req
         module = self._make(self._default_bucket_key)
         module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, grad_req=grad_req)
-        self._curr_module = self._buckets[self._default_bucket_key] = module
+        self._curr_module = self._default = module
+        self._bound_keys[self._default_bucket_key] = True
         self._curr_bucket_key = self._default_bucket_key
         self.binded = True
         params = params or self._loaded
@@ -189,9 +200,11 @@ class BucketingModule(BaseModule):
     ) -> None:
         """Use the module of `bucket_key`, binding it if it is new."""
         self._need("switch_bucket", "binded")
-        module = self._buckets.get(bucket_key)
+        module = self._module_of(bucket_key)
         if module is None:
+            since = time.perf_counter()
             module = self._make(bucket_key)
+            module._plans_apart = False
             if self.params_initialized:
                 self._need_parameters_of(module, bucket_key)
             module.bind(
@@ -204,7 +217,8 @@ class BucketingModule(BaseModule):
             )
             if self._monitor is not None:
                 module.install_monitor(self._monitor)
-            self._buckets[bucket_key] = module
+            self._buckets.add(bucket_key, Bucket(module), time.perf_counter() - since)
+            self._bound_keys[bucket_key] = True
         if self.optimizer_initialized and not module.optimizer_initialized:
             module.borrow_optimizer(self._default)
         if self.params_initialized and not module.params_initialized:
@@ -278,7 +292,7 @@ class BucketingModule(BaseModule):
         self._default._preload_opt_states = self._preload_opt_states
         self._preload_opt_states = None
         self._default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
-        for module in self._buckets.values():
+        for module in self._modules():
             if module is not self._default:
                 module.borrow_optimizer(self._default)
         self.optimizer_initialized = True
@@ -292,9 +306,9 @@ class BucketingModule(BaseModule):
         """Bind the batch's bucket if it is new."""
         self._need("prepare", "binded", "params_initialized")
         with self._turns.lock:
-            current = self._curr_bucket_key
+            current = self._curr_module, self._curr_bucket_key
             self._switch_for(data_batch)
-            self._curr_module, self._curr_bucket_key = self._buckets[current], current
+            self._curr_module, self._curr_bucket_key = current
 
     def _switch_for(self, batch):
         key = getattr(batch, "bucket_key", None)
@@ -359,7 +373,7 @@ class BucketingModule(BaseModule):
         return self._default._updater_of_states(purpose)
 
     def _take_optimizer(self, optimizer):
-        for module in self._buckets.values():
+        for module in self._modules():
             module._take_optimizer(optimizer)
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
@@ -405,7 +419,7 @@ class BucketingModule(BaseModule):
         """Let a Monitor watch all buckets, later ones included."""
         self._need("install_monitor", "binded")
         self._monitor = mon
-        for module in self._buckets.values():
+        for module in self._modules():
             module.install_monitor(mon)
 
     def save_checkpoint(
@@ -427,7 +441,7 @@ class BucketingModule(BaseModule):
         if save_optimizer_states:
             self._need("save_checkpoint", "optimizer_initialized")
             updater = self._default._updater_of_states("save_checkpoint")
-        keys = [self._default_bucket_key, *self._buckets]
+        keys = [self._default_bucket_key, *self._bound_keys]
         save_buckets(prefix, {key: self._generate(key)[0] for key in keys}, remove_amp_cast)
         symbol = self._generate(self._default_bucket_key)[0]
         save_checkpoint(prefix, epoch, symbol, *self.get_params(), remove_amp_cast, updater)

@@ -1,6 +1,7 @@
 """DataParallelExecutorGroup: one executor a device, each with its slice of the batch."""
 
 import logging
+import time
 
 from .. import ndarray as nd
 from .._core.copy import copy_all
@@ -8,8 +9,10 @@ from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeErr
 from ..base.kinds import check_flag
 from ..context import cpu
 from ..engine.trace import Span
+from ..executor.plan_cache import PlanCache
 from ..io import DataDesc
 from .batch_axes import checked_pad, kept, output_axes
+from .bound import Bound
 from .slicing import _cut, _merge_multi_context, _prepare_group2ctxs, _split_input_slice
 from .slicing import _load_data as _load_data  # scripts import these from here, too
 from .slicing import _load_general as _load_general
@@ -17,7 +20,6 @@ from .slicing import _load_label as _load_label
 
 _FORWARD, _BACKWARD = Span("forward", "training"), Span("backward", "training")
 _STEP, _METRIC = Span("step", "training"), Span("metric", "training")
-_KEPT_SHAPES = 8  # executors for so many different input shapes are kept
 
 
 class DataParallelExecutorGroup:
@@ -48,6 +50,8 @@ class DataParallelExecutorGroup:
     wanted_labels : list of str
         Arguments without which there is no training; those that `label_shapes` lacks keep a shape
         that fits the data.
+    apart : bool
+        As for a PlanCache: whether its executors are kept one by one.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class DataParallelExecutorGroup:
         state_names=None,
         group2ctxs=None,
         wanted_labels=(),
+        apart=True,
     ):
         self.symbol = symbol
         self.contexts = contexts
@@ -87,11 +92,16 @@ class DataParallelExecutorGroup:
         self.shared_group = shared_group
         self.grad_req = self._requests(grad_req, [desc[0] for desc in data_shapes])
         self.execs = None
-        self._kept = {}
+        self._kept = PlanCache(apart)  # by input shapes
         self._monitor = None
         self._has_labels = self._has_grads = False
         self._pad = None  # of the batch that was copied in last
         self.bind_exec(data_shapes, label_shapes)
+
+    @property
+    def nbytes(self):
+        """What its executors take."""
+        return self._kept.nbytes
 
     def _requests(self, grad_req, data_names):
         """Argument name to request: parameters get gradients, data if asked for, nothing else."""
@@ -127,8 +137,9 @@ class DataParallelExecutorGroup:
         labels = [desc for desc in label_shapes or () if desc.name in self.arg_names]
         # nothing is changed before all of it has worked: a batch of a wrong shape breaks nothing
         slices = self.decide_slices(data_shapes, label_shapes or [])
-        execs = self._kept.get(key)
-        if execs is None:
+        bound = self._kept.get(key)
+        if bound is None:
+            since = time.perf_counter()
             shapes = [self._shapes_of(part, data_shapes, labels) for part in slices]
             if reshape:
                 free = {*self.arg_names} - {*self.param_names}
@@ -144,13 +155,15 @@ class DataParallelExecutorGroup:
             else:
                 types = {desc.name: desc.dtype for desc in [*data_shapes, *labels]}
                 execs = [self._bind_one(i, types, each) for i, each in enumerate(shapes)]
-            if len(self._kept) >= _KEPT_SHAPES:
-                self._kept.clear()
-            self._kept[key] = execs
+            bound = Bound(execs, [desc.name for desc in (*data_shapes, *labels)])
+            bound = self._kept.add(key, bound, time.perf_counter() - since)
+        execs = bound.execs
         if execs is not self.execs:
             self._has_grads = False
             for executor in execs:  # what kept ones hold is of another batch
                 executor.has_run = False
+            for executor in self.execs or ():
+                executor.rest()
         self.execs = execs
         self.slices = slices
         self.batch_size = slices[-1].stop
@@ -177,7 +190,7 @@ class DataParallelExecutorGroup:
         types = {desc.name: desc.dtype for desc in self.data_shapes}
         types.update((d.name, d.dtype) for d in self.label_shapes or () if d.name in self.arg_names)
         labels = [desc for desc in self.label_shapes or () if desc.name in self.arg_names]
-        states, outer = self.get_states(False), self.shared_group
+        states, outer, since = self.get_states(False), self.shared_group, time.perf_counter()
         self.shared_group = self
         try:
             self.execs = [
@@ -186,7 +199,10 @@ class DataParallelExecutorGroup:
             ]
         finally:
             self.shared_group = outer
-        self._kept = {self._key(self.data_shapes, self.label_shapes): self.execs}
+        self._kept.clear()
+        key = self._key(self.data_shapes, self.label_shapes)
+        bound = Bound(self.execs, [*self.data_names, *self.bound_labels])
+        self._kept.add(key, bound, time.perf_counter() - since)
         self._has_grads = False
         self._collect_arrays()
         if self._monitor is not None:
@@ -557,7 +573,7 @@ class DataParallelExecutorGroup:
     def install_monitor(self, mon):
         """Let a Monitor watch all executors, those for other shapes included."""
         self._monitor = mon
-        self._kept = {key: execs for key, execs in self._kept.items() if execs is self.execs}
+        self._kept.keep_only(self._key(self.data_shapes, self.label_shapes))
         self._watch(self.execs)
 
     def _watch(self, execs):

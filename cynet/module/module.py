@@ -292,6 +292,7 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
             state_names=self._state_names,
             group2ctxs=self._group2ctxs,
             wanted_labels=self._wanted_labels,
+            apart=self._plans_apart,
         )
         self._data_shapes, self._label_shapes = data_shapes, label_shapes
         self.binded = True

@@ -129,7 +129,11 @@ def auxiliary_nodes(order):
 
 def variable_nodes(heads):
     """Lists of nodes, in topological order: arguments, auxiliary states, all variables."""
-    order = topological_order(heads)
+    return variables_in(topological_order(heads))
+
+
+def variables_in(order):
+    """The same lists of the nodes in `order`."""
     states = auxiliary_nodes(order)
     variables = [node for node in order if node.op is None]
     return (

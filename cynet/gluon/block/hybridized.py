@@ -14,8 +14,11 @@ from ...autograd.function import FunctionOfSymbolError
 from ...base.errors import ArgumentError, CynetError, told, warn_user
 from ...base.numpy_state import place_of_numpy
 from ...base.overrides import is_ours
+from ...executor.plan_cache import PlanCache
 from ...ndarray import NDArray
 from ...ndarray._tape import get_state
+from ...operator.checks.shapes import known, understood
+from ...symbol.node import topological_order
 from ..errors import DeferredInitializationError
 from ..parameter import Parameter
 from ..tracing import count_of_changes, tracing, watch
@@ -33,9 +36,10 @@ def install_conversion(function):
     _conversions[:] = [function]
 
 
-_MOST_SIGNATURES = 128  # of which it is known which graph serves them
+_MOST_SIGNATURES = 10_000  # of which it is known which graph serves them
 _TRAINS = 2  # of the thread's flags
-_MOST_GRAPHS = 16  # of one format of arguments
+_MOST_GRAPHS = 64  # of one format of arguments that serve several shapes
+_NODE_BYTES = 4096  # that a node of a graph takes
 _TRIES = 4  # to trace without a draw of another thread
 
 
@@ -57,14 +61,17 @@ class _Constant:
 class _Plan:
     """A graph with the operator that runs it, and where its inputs come from."""
 
-    def __init__(self, block, graph, count):
+    def __init__(self, block, graph, arenas):
         self.graph = graph
         hook = block._op_hook or (watch() and (watch(), False))
         self.watch = None if hook is None else Watch(graph.symbol, *hook)
         symbol = graph.symbol if self.watch is None else self.watch.symbol
         for convert in _conversions:
             symbol = convert(symbol)
-        self.op = executor.CachedOp(symbol)
+        # the plans of a graph that serves one signature go with it
+        plans = PlanCache(apart=not graph.asked)
+        self.op = executor.CachedOp(symbol, plans, arenas)
+        self._own_bytes = _NODE_BYTES * len(topological_order(symbol.entries))
         params = graph.params
         places = {name: i for i, name in enumerate(graph.inputs)}
         self.sources = []  # of each input: its place, a Parameter or a _Constant
@@ -80,6 +87,10 @@ class _Plan:
         self._seen, self._one = -1, False
         self.single = graph.out_format == 0
         self._warn_of_unused(graph, [each.name for each in block.collect_params().values()])
+
+    @property
+    def nbytes(self):
+        return self._own_bytes + self.op.nbytes
 
     def _warn_of_unused(self, graph, params):
         used = set(self.op.inputs)
@@ -118,14 +129,15 @@ class _Plan:
 
     def fits(self, arrays):
         """Whether the graph can be run with arrays of these shapes and dtypes."""
-        known = set(self.op.inputs)
-        shapes = {
-            name: each.shape for name, each in zip(self.graph.inputs, arrays) if name in known
-        }
-        shapes.update((each.name, each.shape) for each in self.params)
-        shapes.update((name, each.shape) for name, each in self.graph.constants.items())
+        shapes = {}
+        for name, source in zip(self.op.inputs, self.sources):
+            if isinstance(source, Parameter):
+                shapes[name] = understood(source.shape)
+            else:
+                array = arrays[source] if type(source) is int else self.graph.constants[name]
+                shapes[name] = known(array.shape)
         try:
-            self.graph.symbol.infer_shape_partial(**shapes)
+            self.op.infer(shapes)
         except CynetError:
             return False
         return True
@@ -149,8 +161,10 @@ class Hybridized:
         self._block = block
         self.runs_forward = has_own_forward(block)
         self._fixed = graph
-        self._plans = {}  # (format, mode) -> list of plans
-        self._served = {}  # (format, mode, shapes and dtypes) -> plan
+        self._plans = {}  # (format, mode) -> list of plans that serve several shapes
+        self._served = {}  # (format, mode, shapes and dtypes) -> one of them
+        self._alone = PlanCache()  # the same -> plan, of a graph that serves this alone
+        self._arenas = {}  # of all plans, while they are idle
         self._last = None  # the graph that export writes
         self._changes = -1
         self._print = None
@@ -183,7 +197,7 @@ class Hybridized:
             key = _hashable(form)
         key = (key, get_state() & _TRAINS)
         signature = (key, *[(each.shape, each.dtype_flag) for each in arrays])
-        plan = self._served.get(signature)
+        plan = self._served.get(signature) or self._alone.get(signature)
         if plan is None:
             plan = self._plan_for(key, signature, arrays, args, kwargs)
             if plan is None:
@@ -201,15 +215,18 @@ class Hybridized:
     def _plan_for(self, key, signature, arrays, args, kwargs):
         self._finish_deferred(args, kwargs)
         plans = self._plans.setdefault(key, [])
-        plan = next((each for each in plans if not each.graph.asked and each.fits(arrays)), None)
+        plan = next((each for each in plans if each.fits(arrays)), None)
         if plan is None:
+            since = time.perf_counter()
             graph = self._fixed or self._traced(args, kwargs)
             if graph is None:
                 return None
-            plan = _Plan(self._block, graph, len(arrays))
+            plan = _Plan(self._block, graph, self._arenas)
+            self._last = graph
+            if graph.asked:
+                return self._alone.add(signature, plan, time.perf_counter() - since)
             plans.append(plan)
             del plans[:-_MOST_GRAPHS]
-            self._last = graph
         if len(self._served) >= _MOST_SIGNATURES:
             self._served.pop(next(iter(self._served)))
         self._served[signature] = plan
@@ -294,6 +311,7 @@ class Hybridized:
         self._print, self._watched = now, watch()
         self._plans.clear()
         self._served.clear()
+        self._alone.clear()
         if self._changed_itself > 1:
             return
         self._plain = None

@@ -1,0 +1,66 @@
+"""Arenas, the memory of what plans compute between arguments and outputs, for plans in turn."""
+
+import threading
+
+from ..ndarray import empty
+
+
+def take(idle, size, ctx):
+    """An arena of at least `size` bytes from the list `idle`, or a new one in the place of one that
+    is too small."""
+    small = []
+    try:
+        arena = idle.pop()
+        while arena.size < size:
+            small.append(arena)
+            arena = idle.pop()
+    except IndexError:
+        if small:
+            del small[min(range(len(small)), key=lambda i: small[i].size)]
+        arena = empty((size,), ctx=ctx, dtype="uint8")
+    if small:
+        idle.extend(reversed(small))
+    return arena
+
+
+class Place:
+    """An arena, which executor uses it, and whether that one's backward is still to come."""
+
+    __slots__ = ("array", "holder", "pending")
+
+    def __init__(self, holder, array):
+        self.array, self.holder, self.pending = array, holder, False
+
+    def is_waited_for(self, other):
+        """Whether an executor other than `other` is to run backward on what lies here."""
+        alive = self.holder is not None and self.holder() is not None
+        return self.pending and alive and self.holder is not other
+
+
+class Room:
+    """The arenas of executors that share memory: one, unless several executors have run forward
+    and not yet backward."""
+
+    def __init__(self):
+        self._places, self._lock = [], threading.Lock()
+
+    def take(self, holder, size, ctx):
+        """A Place whose array has at least `size` bytes; who had it before has lost it.
+
+        Parameters
+        ----------
+        holder : weakref.ref
+            To the executor.
+        size : int
+        ctx : Context
+        """
+        with self._lock:
+            busy = [each for each in self._places if each.is_waited_for(holder)]
+            free = [each for each in self._places if each not in busy]
+            free.sort(key=lambda place: place.array.size)
+            fits = free and free[-1].array.size >= size
+            best = Place(holder, free[-1].array if fits else empty((size,), ctx, "uint8"))
+            for place in free:  # whoever had one looks for another before it runs
+                place.holder = place.array = None
+            self._places = [*busy, best]
+        return best

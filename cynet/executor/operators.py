@@ -1,0 +1,56 @@
+"""What a plan is made of beside its graph: operators, constants, and arrays that stay."""
+
+from .._executor import Plan
+from ..base.errors import ArgumentTypeError, dress, shown, told
+from ..graph.ir import Graph
+from ..ndarray import empty
+from ..operator import Operator
+
+
+def create_operators(graph):
+    """The Operator of each forward step."""
+    operators = {}
+    for step in graph.steps:  # a backward step's forward step may be inside a chain
+        forward = step.origin or step
+        if forward not in operators:
+            operators[forward] = create_operator(forward)
+    return operators
+
+
+def kept_arrays(graph):
+    """Memory of the values that stay from run to run."""
+    return {v: empty(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.kept_values()}
+
+
+def constants(graph):
+    """Arrays of the values that depend on no argument, computed here and now."""
+    made = [value for step in graph.constant_steps for value in step.out_data]
+    arrays = {v: empty(v.shape, ctx=v.ctx, dtype=v.dtype) for v in made}
+    if arrays:
+        operators = {step: create_operator(step) for step in graph.constant_steps}
+        alone = Graph(graph.constant_steps, {}, {}, [])
+        Plan(alone, operators, arrays, None, False).run_forward(False)
+    read = {value.root for step in graph.steps for value in step.read()}
+    return {value: made_array for value, made_array in arrays.items() if value in read}
+
+
+def create_operator(step):
+    """The Operator of a forward step; a failure names the node."""
+    shapes = [v.shape for v in step.in_data]
+    types = [v.dtype for v in step.in_data]
+    try:
+        operator = step.prop.operator_on(step.ctx, shapes, types)
+    except Exception as error:
+        raise dress(
+            error,
+            f"operator {step.prop.op_name} (node '{step.name}') with inputs {shapes}: "
+            f"{told(error)}",
+        ) from error
+    if not isinstance(operator, Operator):
+        raise ArgumentTypeError(
+            f"operator {step.prop.op_name} (node '{step.name}'): create_operator returned "
+            f"{shown(operator)}, not an Operator"
+        )
+    if step.ctx.device_type == "cpu":
+        step.algorithms = step.prop.graph.algorithms(step.prop, shapes, types)
+    return operator

@@ -1,0 +1,147 @@
+"""Which plans are kept: all caches of the process share one limit of memory."""
+
+import heapq
+import os
+import threading
+import weakref
+
+from .._storage import memory_info
+from ..base import config
+from ..context import cpu
+
+_STEP_BYTES = 4096  # that a step of a plan takes in Python objects, tables and primitives
+_caches = weakref.WeakSet()  # whose plans count
+_lock = threading.RLock()
+_age = 0.0  # the rank of the plan dropped last
+
+
+def _after_fork():
+    global _lock
+    _lock = threading.RLock()  # a thread that is not in this process may have held it
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def limit():
+    """Bytes that kept plans may take, all together."""
+    return config.get("CYNET_PLAN_CACHE_MB") << 20 or memory_info(cpu())[1] // 4
+
+
+def bytes_of_graph(graph, arrays=()):
+    """What a plan of `graph` takes beside its arena, with the `arrays` that are its own."""
+    return _STEP_BYTES * len(graph.steps) + sum(each.size * each.dtype(0).nbytes for each in arrays)
+
+
+class _Entry:
+    """A plan, and its rank by GreedyDual-Size (Cao and Irani, 1997): the age of the caches at its
+    last use, and the seconds that planning took for each byte. The lowest goes first."""
+
+    __slots__ = ("plan", "rank", "worth")
+
+    def __init__(self, plan, seconds):
+        self.plan = plan
+        self.worth = seconds / max(plan.nbytes, 1)
+        self.rank = _age + self.worth
+
+
+class PlanCache:
+    """Plans by key, of which the process keeps as many as CYNET_PLAN_CACHE_MB allows.
+
+    A plan says by `nbytes` what it takes. Where they take too much in all, the one that was not
+    used for longest goes, weighed by what it costs to plan it again. The plan that a cache gave
+    last stays whatever it takes. Threads may use a cache at the same time.
+
+    Parameters
+    ----------
+    apart : bool
+        Whether its plans count and may go one by one. False: they are parts of a plan of another
+        cache, whose `nbytes` has them.
+    """
+
+    def __init__(self, apart=True):
+        self._entries, self._last = {}, None
+        if apart:
+            with _lock:
+                _caches.add(self)
+
+    def __len__(self):
+        return len(self._entries)
+
+    def __contains__(self, key):
+        return key in self._entries
+
+    def __iter__(self):
+        return iter(list(self._entries))
+
+    def values(self):
+        """The plans that are kept."""
+        return [entry.plan for entry in list(self._entries.values())]
+
+    @property
+    def nbytes(self):
+        return sum(plan.nbytes for plan in self.values())
+
+    def get(self, key):
+        """The plan of `key`, which is now the one used last; None where there is none."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        entry.rank = _age + entry.worth
+        self._last = entry
+        return entry.plan
+
+    def add(self, key, plan, seconds):
+        """Keep a plan that took so many seconds to make.
+
+        Returns
+        -------
+        object
+            The plan that is kept: another one where a thread was faster.
+        """
+        with _lock:
+            known = self.get(key)
+            if known is not None:
+                return known
+            entry = self._last = self._entries[key] = _Entry(plan, seconds)
+            dropped = _make_room()
+        del dropped  # here: what ends with a plan may want the lock
+        return entry.plan
+
+    def clear(self):
+        """Keep none."""
+        self.keep_only()
+
+    def keep_only(self, *keys):
+        """Keep those of `keys`."""
+        with _lock:
+            dropped, self._last = self._entries, None
+            self._entries = {key: entry for key, entry in dropped.items() if key in keys}
+        del dropped
+
+
+def _make_room():
+    """Drop plans until the rest is within the limit; what was dropped."""
+    global _age
+    caches = list(_caches)
+    total, most = sum(cache.nbytes for cache in caches), limit()
+    if total <= most:
+        return ()
+    ranked = [
+        (entry.rank, number, key, cache)
+        for number, (cache, key, entry) in enumerate(
+            (cache, key, entry)
+            for cache in caches
+            for key, entry in list(cache._entries.items())
+            if entry is not cache._last
+        )
+    ]
+    heapq.heapify(ranked)
+    dropped = []
+    while total > most and ranked:
+        rank, _, key, cache = heapq.heappop(ranked)
+        entry = cache._entries.pop(key)
+        total -= entry.plan.nbytes
+        _age = max(_age, rank)
+        dropped.append(entry)
+    return dropped

@@ -1,0 +1,25 @@
+"""What modules keep for input shapes that they were bound for, as a PlanCache takes it."""
+
+
+class Bound:
+    """Executors; `nbytes` is what they and the arrays of their inputs take."""
+
+    def __init__(self, execs, inputs):
+        self.execs = execs
+        arrays = [each.arg_dict[name] for each in execs for name in inputs]
+        self._own_bytes = sum(each.size * each.dtype(0).nbytes for each in arrays)
+
+    @property
+    def nbytes(self):
+        return self._own_bytes + sum(each.nbytes for each in self.execs)
+
+
+class Bucket:
+    """The module of a bucket; `nbytes` is what its executors take."""
+
+    def __init__(self, module):
+        self.module = module
+
+    @property
+    def nbytes(self):
+        return self.module._exec_group.nbytes
