@@ -37,12 +37,14 @@ cnp.import_array()
 cdef extern from *:
     """
     // An object without memory would be a trap: __cinit__ refuses unless this says that _ndarray
-    // makes it.
-    static int cynet_making = 0;
+    // makes it. Each thread for itself, and as it was: finalizers that the allocation runs may make
+    // arrays, and let other threads make some.
+    static thread_local int cynet_making = 0;
     static PyObject* cynet_new(PyObject* type, PyObject* args) {
+        const int before = cynet_making;
         cynet_making = 1;
         PyObject* out = ((PyTypeObject*)type)->tp_new((PyTypeObject*)type, args, NULL);
-        cynet_making = 0;
+        cynet_making = before;
         return out;
     }
     // A class made by Python reaches C methods through attribute look-ups; give it the C slots

@@ -2,6 +2,7 @@
 pickling."""
 
 import copy
+import gc
 import pickle
 
 import numpy as np
@@ -284,3 +285,28 @@ def test_methods_are_the_functions():
     np.testing.assert_allclose(a.exp().asnumpy(), np.exp(a.asnumpy()), rtol=1e-6)
     assert a.expand_dims(0).shape == (1, 2, 3) and a.flatten().shape == (2, 3)
     assert "sum" in mx.nd.NDArray.sum.__doc__
+
+
+def test_finalizers_may_make_arrays():
+    """The collector runs them while an array is being made."""
+
+    class Cyclic:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            made.append(mx.nd.zeros((1,)))
+
+    made, before = [], gc.get_threshold()
+    try:
+        for later in range(1, 60):  # one of these is the moment when the object is allocated
+            gc.disable()
+            Cyclic()
+            gc.set_threshold(gc.get_count()[0] + later)
+            gc.enable()
+            for _ in range(30):
+                mx.nd.zeros((2,)).reshape((1, 2))
+    finally:
+        gc.enable()
+        gc.set_threshold(*before)
+    assert made
