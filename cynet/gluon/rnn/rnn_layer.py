@@ -101,12 +101,19 @@ class _RNNLayer(HybridBlock):
 
     def infer_shape(self, inputs: Any, *args: Any) -> None:
         """Fill in unknown shapes of parameters from that of the inputs."""
+        self._check_axes(inputs)
         size = inputs.shape[2]
         for i in range(self._num_layers):
             for side in "lr"[: self._dir]:
                 param = getattr(self, f"{side}{i}_i2h_weight")
                 param.shape = (param.shape[0], size)
             size = self._out_size * self._dir
+
+    def _check_axes(self, inputs):
+        if len(inputs.shape) != 3:
+            raise ArgumentError(
+                f"{self.name}: inputs must have 3 axes ({self._layout}), got shape {inputs.shape}"
+            )
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shape, ``__layout__`` and dtype of each state."""
@@ -204,11 +211,7 @@ class _RNNLayer(HybridBlock):
             if F is symbol:
                 states = self.begin_state(0, func=symbol.zeros)
             else:
-                if inputs.ndim != 3:
-                    raise ArgumentError(
-                        f"{self.name}: inputs must have 3 axes ({self._layout}), got shape"
-                        f" {inputs.shape}"
-                    )
+                self._check_axes(inputs)
                 batch = inputs.shape[self._layout.find("N")]
                 states = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)
         if self._layout == "NTC":
