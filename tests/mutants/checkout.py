@@ -26,7 +26,7 @@ class Checkout:
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        self.changed = set()
+        self.kept = {}  # of files that were changed: what they held
         tell = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
         names = subprocess.run(tell, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         self.files = {name for name in names.split("\0") if name and (ROOT / name).is_file()}
@@ -52,21 +52,29 @@ class Checkout:
         shutil.copy2(source, target)
 
     def write(self, name, text):
-        self.changed.add(name)
+        self._keep(name)
         (self.folder / name).write_text(text)
 
+    def _keep(self, name):
+        path = self.folder / name
+        if name not in self.kept:
+            self.kept[name] = path.read_bytes(), path.stat().st_mtime_ns
+
     def restore(self):
-        for name in self.changed:
-            shutil.copy2(ROOT / name, self.folder / name)
-        self.changed = set()
+        for name, (content, when) in self.kept.items():
+            path = self.folder / name
+            path.unlink(missing_ok=True)  # a library that is still loaded keeps its pages
+            path.write_bytes(content)
+            os.utime(path, ns=(when, when))
+        self.kept = {}
 
     def build(self, modules, before=(), limit=900):
         """Compile these modules; whether that worked."""
         for module in modules:
             stem = module.replace(".", "/")
-            self.changed |= {
-                n for n in self.files if n.startswith((f"{stem}.cpp", f"{stem}.cpython"))
-            }
+            for name in self.files:
+                if name.startswith((f"{stem}.cpp", f"{stem}.cpython")):
+                    self._keep(name)
         command = [*before, sys.executable, "-c", BUILD, " ".join(modules)]
         environ = dict(os.environ)
         if shutil.which("ccache"):
