@@ -50,6 +50,23 @@ def test_bilinear_is_mxnets():
     np.testing.assert_allclose(array.asnumpy()[1, 0, 1], row)
 
 
+@pytest.mark.parametrize(
+    "shape, down, across",  # MXNet 1.9.1's kernel is their outer product
+    [
+        ((3, 3), [0.25, 0.75, 0.75], [0.25, 0.75, 0.75]),
+        ((5, 5), [1 / 3, 2 / 3, 1, 2 / 3, 1 / 3], [1 / 3, 2 / 3, 1, 2 / 3, 1 / 3]),
+        ((3, 5), [1 / 3, 2 / 3, 1], [1 / 3, 2 / 3, 1, 2 / 3, 1 / 3]),
+        ((2, 2), [1, 0], [1, 0]),
+        ((1, 1), [1], [1]),
+    ],
+)
+def test_bilinear_kernels_of_other_sizes(shape, down, across):
+    array = mx.nd.zeros((2, 3, *shape))
+    INIT.Bilinear()("up_weight", array)
+    wanted = np.broadcast_to(np.outer(down, across), array.shape)
+    np.testing.assert_allclose(array.asnumpy(), wanted, rtol=1e-6)
+
+
 @pytest.mark.parametrize("shape", [(6, 4), (3, 2, 3, 3)])
 @pytest.mark.parametrize("kind", ["uniform", "normal"])
 def test_orthogonal(shape, kind):

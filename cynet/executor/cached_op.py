@@ -172,7 +172,9 @@ class _Program:
 
     @collector_paused()
     def __init__(self, op, arrays, wants, training):
-        ctx = arrays[0].context
+        contexts = [each.context for each in arrays]
+        # pinned and shared host memory go with the CPU's ordinary memory, whose plan it is then
+        ctx = next((each for each in contexts if each.device_type == "cpu"), contexts[0])
         n_args = len(wants)
         requests = {name: _REQUESTS[req] for name, req in zip(op.inputs, wants) if req != _NULL}
         self.has_gradients = bool(requests)

@@ -13,7 +13,7 @@ from libcpp.vector cimport vector
 from .._core.touched_rows cimport watch_rows
 from .._engine cimport VarHandle, kInline, push_sync
 from .._executor cimport Plan, release_tables
-from .._ndarray cimport Chunk, NDArrayBase, RowSet, new_array, wrap_foreign
+from .._ndarray cimport Chunk, NDArrayBase, RowSet, new_array, on_host, wrap_foreign
 from .._typedefs cimport RunContext, kCPU, kGPU
 from ..ndarray._call_cache cimport pack
 from ..ndarray._tape cimport flagged, records, wanted_request
@@ -328,7 +328,12 @@ def examine(list arrays, Py_ssize_t n_args):
     first = arrays[0]
     wants = bytearray(n_args)
     for i, array in enumerate(arrays):
-        if array.blob.dev_type != first.blob.dev_type or array.blob.dev_id != first.blob.dev_id:
+        # Pinned and shared host memory go with either; indices of CPUs keep parts of a batch apart.
+        if array.blob.dev_type != kCPU and first.blob.dev_type != kGPU and on_host(&array.blob):
+            pass
+        elif first.blob.dev_type != kCPU and array.blob.dev_type == kCPU and on_host(&first.blob):
+            first = array  # the plan, and the outputs, are those of ordinary memory
+        elif array.blob.dev_type != first.blob.dev_type or array.blob.dev_id != first.blob.dev_id:
             raise ArgumentError(f"the inputs of a CachedOp are on {first.context} and "
                                 f"{array.context}; copy them to one device (as_in_context)")
         if recording and i < n_args and array.grad_entry is not None:

@@ -12,7 +12,7 @@ from .._core.copy cimport Region, push_copy, whole
 from .._engine cimport VarHandle, kInline, kNormal, kPython
 from ..engine.inline cimport INLINE_GIL_BYTES
 from ..engine.trace cimport IMPERATIVE, begun, note_operator
-from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, new_view, overlap
+from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, new_view, on_host, overlap
 from .._resource cimport Resource, draw, kRandom
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
 from ..operator._base cimport OpContext, Operator
@@ -333,7 +333,7 @@ cdef int _check_out(Call call, int i, NDArrayBase array) except -1:
     if array.blob.dtype != want.dtype:
         raise ArgumentTypeError(f"operator {call.entry.name}: out is {NAMES[array.blob.dtype]}, "
                                 f"expected {NAMES[want.dtype]}")
-    if array.blob.dev_type != want.dev_type or (
+    if on_host(&array.blob) != on_host(want) or (
             array.blob.dev_id != want.dev_id and want.dev_type == kGPU):
         raise ArgumentError(f"operator {call.entry.name}: out is on {array.context}, "
                             f"the inputs are on {call.context}")

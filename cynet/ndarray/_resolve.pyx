@@ -7,9 +7,9 @@ from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memset
 
 from ..engine.inline cimport INLINE_BYTES, INLINE_PASS_BYTES
-from .._ndarray cimport NDArrayBase, blob_shape
+from .._ndarray cimport NDArrayBase, blob_shape, on_host
 from .._resource cimport kRandom
-from .._typedefs cimport TBlob, dtype_size, kGPU
+from .._typedefs cimport TBlob, dtype_size, kCPU, kGPU
 from ..operator._base cimport OpEntry, Operator
 from ._call_cache cimport freeze, pack
 
@@ -74,12 +74,14 @@ cdef object _device_of(OpEntry entry, list given, object ctx, int* dev_type, int
     if given:
         first = given[0]
         for array in given:
-            # CPU indices are labels of one memory; GPUs are devices of their own.
-            if array.blob.dev_type != first.blob.dev_type or (
+            # Host memory is one device, whatever its label; GPUs are devices of their own.
+            if on_host(&array.blob) != on_host(&first.blob) or (
                     array.blob.dev_id != first.blob.dev_id and array.blob.dev_type == kGPU):
                 raise ArgumentError(
                     f"operator {entry.name}: inputs are on {first.context} and {array.context}; "
                     f"copy them to one device first (as_in_context)")
+            if array.blob.dev_type == kCPU and first.blob.dev_type != kCPU:
+                first = array  # beside ordinary memory the result is there, not pinned or shared
         dev_type[0] = first.blob.dev_type
         dev_id[0] = first.blob.dev_id
         return None

@@ -8,7 +8,7 @@ from libcpp.set cimport set as cpp_set
 from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal
 from ..engine.inline cimport INLINE_UPDATE_ELEMENTS
-from .._ndarray cimport NDArrayBase, RowSet, blob_shape
+from .._ndarray cimport NDArrayBase, RowSet, blob_shape, on_host
 from .._core.touched_rows cimport rows_hold
 from .._typedefs cimport (
     RunContext, dtype_size, kBfloat16, kFloat16, kFloat32, kFloat64, kGPU
@@ -432,7 +432,7 @@ cdef void* _kernel(NDArrayBase weight, str rule, bint master) except NULL:
 
 
 cdef int _same(NDArrayBase weight, NDArrayBase other, str what, int dtype) except -1:
-    if weight.blob.dev_type != other.blob.dev_type or (
+    if on_host(&weight.blob) != on_host(&other.blob) or (
             weight.blob.dev_type == kGPU and weight.blob.dev_id != other.blob.dev_id):
         raise ArgumentError(f"update: a weight is on {weight.context}, its {what} on"
                             f" {other.context}")

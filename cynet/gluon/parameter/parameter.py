@@ -299,7 +299,13 @@ class Parameter:
                 return arr_list[0]
             ctx = current_context()
         ctx = read_context(ctx)
-        place = self._ctx_map[ctx.device_typeid & 1].get(ctx.device_id)
+        places = self._ctx_map[ctx.device_typeid & 1]
+        place = places.get(ctx.device_id)
+        if place is None and len(places) == 1 and ctx.device_typeid & 1:
+            (only,) = places.values()
+            # the number of pinned and shared memory is that of a GPU, or of nothing
+            if ctx.device_type != "cpu" or self._ctx_list[only].device_type != "cpu":
+                place = only
         if place is not None:
             return arr_list[place]
         raise StateError(f"parameter '{self.name}' is not on {ctx}, but on {self._ctx_list}")

@@ -67,6 +67,10 @@ def test_samplers():
     rolled = data.BatchSampler(seven, 3, "rollover")
     assert len(list(rolled)) == 2
     assert len(rolled) == 2 and list(rolled) == [[6, 0, 1], [2, 3, 4]]
+    five = data.BatchSampler(data.SequentialSampler(5), 3, "rollover")
+    assert len(five) == 1 and list(five) == [[0, 1, 2]]
+    assert len(five) == 2 and list(five) == [[3, 4, 0], [1, 2, 3]]  # with the two left over
+    assert len(five) == 2 and list(five) == [[4, 0, 1], [2, 3, 4]] and len(five) == 1
     with pytest.raises(ValueError, match="is 'keep', 'discard' or 'rollover', got 'foo'"):
         data.BatchSampler(seven, 3, "foo")
 

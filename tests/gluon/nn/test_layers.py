@@ -298,15 +298,19 @@ def test_reflection_pad(run):
     ],
 )
 def test_gradients_that_are_added(layer, shape, rng):
+    """Those that are written, and the sum of two, beside differences of the loss."""
     layer = layer()
     layer.initialize(mx.init.Normal(1))
-    x = nd.array(
-        rng.integers(0, 4, shape) if isinstance(layer, nn.Embedding) else rng.normal(size=shape)
-    )
+    layer.cast("float64")
+    index = isinstance(layer, nn.Embedding)
+    x = rng.integers(0, 4, shape) if index else rng.normal(size=shape)
+    x = nd.array(x, dtype="float64")
     params = layer.collect_params()
     found = {}
     layer(x)
-    head = nd.array(rng.normal(size=layer(x).shape))
+    for param in params.values():  # no weight is 0 or 1, at which a gradient may hide
+        param.set_data(nd.array(rng.normal(size=param.shape), dtype="float64"))
+    head = nd.array(rng.normal(size=layer(x).shape), dtype="float64")
     for req, times in (("write", 1), ("add", 2)):
         params.setattr("grad_req", req)
         params.zero_grad()
@@ -315,6 +319,17 @@ def test_gradients_that_are_added(layer, shape, rng):
                 y = layer(x)
             y.backward(head)
         found[req] = {n: p.grad().asnumpy() for n, p in params.items() if p.grad_req != "null"}
+    assert found["write"].keys() == found["add"].keys() != set()
     for name, grad in found["write"].items():
-        np.testing.assert_allclose(2 * grad, found["add"][name], rtol=1e-5, atol=1e-5)
-        assert np.abs(grad).max() > 0 or isinstance(layer, (nn.InstanceNorm, nn.PReLU))
+        way, start = rng.normal(size=grad.shape), params[name].data().asnumpy()
+        ends = []
+        for step in (1e-5, -1e-5):
+            params[name].set_data(nd.array(start + step * way, dtype="float64"))
+            with autograd.train_mode():
+                ends.append(float((layer(x) * head).sum().asscalar()))
+        params[name].set_data(nd.array(start, dtype="float64"))
+        slope = (ends[0] - ends[1]) / 2e-5
+        # a bias in front of a normalization moves nothing
+        np.testing.assert_allclose((grad * way).sum(), slope, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found["add"][name], 2 * grad, rtol=1e-10, atol=1e-12)
+        assert np.abs(grad).max() > 0

@@ -134,6 +134,11 @@ def test_grad_req():
             loss = param.data() * 3
         loss.backward()
     assert (param.grad().asnumpy() == 9).all()
+    param.grad_req = "add"  # what it is already: the sum stays
+    with mx.autograd.record():
+        loss = param.data() * 3
+    loss.backward()
+    assert (param.grad().asnumpy() == 12).all()
     param.zero_grad()
     assert (param.grad().asnumpy() == 0).all()
     with pytest.raises(AssertionError, match="grad_req is 'write', 'add' or 'null', got 'bad'"):

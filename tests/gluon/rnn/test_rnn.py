@@ -239,14 +239,51 @@ def test_projection():
         rnn.LSTM(5, projection_size=0)
 
 
-def test_dropout_between_layers():
-    """MXNet ignores it on the CPU."""
-    layer = rnn.LSTM(20, 2, dropout=0.5)
-    layer.initialize(mx.init.Normal(0.5))
-    x = nd.ones((3, 1, 2))
+@pytest.mark.parametrize("layers, rate", [(1, 0.5), (2, 0.25), (3, 0.25)])
+def test_dropout_between_layers(layers, rate, seed):
+    """MXNet ignores it on the CPU. Layers that hand on what they get show each mask."""
+    mx.random.seed(seed)
+    size, steps, batch = 100, 4, 10
+    layer = rnn.RNN(size, layers, activation="relu", dropout=rate, input_size=size)
+    layer.initialize(mx.init.Zero())
+    for i in range(layers):
+        getattr(layer, f"l{i}_i2h_weight").set_data(nd.array(np.eye(size)))
+    x = nd.ones((steps, batch, size))
+    assert (layer(x).asnumpy() == 1).all()
     with autograd.train_mode():
-        train = layer(x).asnumpy()
-    assert (train != layer(x).asnumpy()).any()
+        found = layer(x).asnumpy()
+    kept = (1 - rate) ** (layers - 1)  # not behind the last one
+    np.testing.assert_allclose(found[found != 0], 1 / kept, rtol=1e-6)
+    spread = 5 * np.sqrt(kept * (1 - kept) / found.size)
+    assert abs((found != 0).mean() - kept) <= spread
+    masks = (found != 0).reshape(steps, -1)
+    assert layers == 1 or len({mask.tobytes() for mask in masks}) == steps  # one for each step
+
+
+@pytest.mark.parametrize("merge", [False, None, True])
+@pytest.mark.parametrize("lengths", [None, [1, 3]])
+def test_unrolling_a_residual_cell(merge, lengths, rng):
+    x = nd.array(rng.normal(size=(2, 3, 4)))
+    base = rnn.RNNCell(4, input_size=4)
+    base.initialize(mx.init.Normal(0.5))
+    valid = None if lengths is None else nd.array(lengths)
+    out, states = rnn.ResidualCell(base).unroll(
+        3, x, layout="NTC", merge_outputs=merge, valid_length=valid
+    )
+    steps, last = x.asnumpy(), np.zeros((2, 4))
+    weights = [each.data().asnumpy() for each in base.collect_params().values()]
+    i2h, h2h, i2h_bias, h2h_bias = weights
+    wanted, hidden = [], []
+    for t in range(3):
+        last = np.tanh(steps[:, t] @ i2h.T + i2h_bias + last @ h2h.T + h2h_bias)
+        within = np.array(lengths or [3, 3])[:, None] > t
+        wanted.append((last + steps[:, t]) * within)
+        hidden.append(last)
+    ends = [hidden[n - 1][i] for i, n in enumerate(lengths or [3, 3])]
+    assert isinstance(out, list) == (merge is False or (merge is None and lengths is None))
+    got = np.stack([each.asnumpy() for each in out], 1) if isinstance(out, list) else out.asnumpy()
+    np.testing.assert_allclose(got, np.stack(wanted, 1), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(states[0].asnumpy(), ends, rtol=1e-5, atol=1e-6)
 
 
 def test_names_in_files(tmp_path):
