@@ -43,6 +43,7 @@ mx.nd.linalg.gemm2(x, x, transpose=True)  # error
 mx.sym.image.resize(s, sizes=3)  # error
 mx.nd.contrib.ROIAlign(x, x, pooled_size=(2, 2), scale=1.0)  # error
 mx.gluon.nn.Dense(unit=3)  # error
+mx.gluon.nn.Dense(3)(x).no_such_method()  # error
 mx.gluon.nn.Conv2D("3", 3)  # error
 mx.gluon.data.DataLoader(x, batch_sizes=3)  # error
 mx.autograd.recrod()  # error

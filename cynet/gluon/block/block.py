@@ -26,7 +26,7 @@ from .scope import BlockScope
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ...base.typing import DTypeLike, FileName, InitializerLike
+    from ...base.typing import DTypeLike, FileName, InitializerLike, NDArray
     from ..parameter.parameter import Contexts
 
 _MADE_BY_INIT = {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_scope"}
@@ -37,7 +37,8 @@ class Block:
     """A part of a network: it has parameters and other Blocks, and `forward` computes.
 
     Blocks and Parameters that become attributes are registered, and so are Blocks in lists, tuples
-    and dicts that are attributes.
+    and dicts that are attributes. The name of a Parameter that no Block has yet gets this one's
+    prefix.
 
     Parameters
     ----------
@@ -105,6 +106,7 @@ class Block:
                     " Blocks share parameters by 'params' when they are made"
                 )
             self._reg_params[name] = value
+            self._params._adopt(value, name)
         super().__setattr__(name, value)
         changed()
 
@@ -322,7 +324,7 @@ class Block:
             each.register_op_hook(callback, monitor_all)
 
     # --- computing --------------------------------------------------------------------------------
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
         """`forward`, with the hooks around it."""
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):

@@ -191,7 +191,7 @@ class HybridBlock(Block):
         graph.export(self, path, epoch)
 
     # --- computing --------------------------------------------------------------------------------
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
         """`forward`, or the graph made of it, with the hooks around it."""
         if is_tracing():
             with self.name_scope():

@@ -15,6 +15,7 @@ from ..tracing import active, has_trace, not_tracing
 from .graph import Graph, variable
 from .hybrid_block import HybridBlock
 from .hybridized import Hybridized
+from .losses import without_labels
 from .structure import flatten, regroup
 from .traced import Traced
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 @guarded(but=("__call__", "forward"))
 class SymbolBlock(HybridBlock):
     """A Block that computes a symbol; its variables that are no inputs are parameters.
+
+    Labels of losses (``softmax_label``) are none: where one is no input, the loss is left out, and
+    its output is differentiated as what it is, a softmax for example.
 
     Parameters
     ----------
@@ -68,6 +72,8 @@ class SymbolBlock(HybridBlock):
         if isinstance(outputs, (list, tuple)) and len(outputs) == 1:
             form = form[0]
         whole = heads[0] if len(heads) == 1 else Group(heads)
+        # a label that only the backward of a loss reads is no parameter, and not needed
+        whole = without_labels(whole, [*names, *(() if params is None else params.keys())])
         known = set(names)
         states = [name for name in whole.list_auxiliary_states() if name not in known]
         for name in whole.list_arguments():
@@ -99,7 +105,7 @@ class SymbolBlock(HybridBlock):
         ----------
         symbol_file : str
         input_names : str or list of str
-            The variables that are inputs.
+            The variables that are inputs; labels only if gradients are to be those of the losses.
         param_file : str, optional
         ctx : Context or list of Context, optional
         allow_missing, ignore_extra : bool
@@ -134,7 +140,7 @@ class SymbolBlock(HybridBlock):
         """Fill in unknown shapes of parameters from those of inputs."""
         super().infer_shape(*args)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
         """The symbol's outputs for inputs in the order of `inputs`."""
         arrays = self._inputs(args)
         vars(self)["_active"] = True

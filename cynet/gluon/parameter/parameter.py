@@ -98,7 +98,8 @@ class Parameter:
     Parameters
     ----------
     name : str
-        The whole name, with the prefixes of the Blocks around it.
+        The whole name, with the prefixes of the Blocks around it. Without one, and without the
+        prefix, it gets both from the Block of which it becomes an attribute.
     grad_req : str
         ``'write'``, ``'add'`` (the caller zeroes) or ``'null'``.
     shape : tuple of int or int, optional
@@ -124,6 +125,7 @@ class Parameter:
     6.0
     """
 
+    _is_listed = False  # whether a ParameterDict has it
     _of_user: frozenset[str] = frozenset()  # those of _GIVE_ARRAYS that a user has defined
 
     def __new__(cls, *args, **kwargs):
@@ -139,7 +141,7 @@ class Parameter:
 
     def __init__(
         self,
-        name: str,
+        name: str = "",
         grad_req: str = "write",
         shape: Shape | int | None = None,
         dtype: DTypeLike = np.float32,

@@ -116,6 +116,7 @@ class ParameterDict:
         found = self._find(name)
         if found is None:
             self._params[name] = found = Parameter(name, **kwargs)
+            found._is_listed = True
             return found
         for key, wanted in kwargs.items():
             stored = getattr(found, key, None)
@@ -143,6 +144,7 @@ class ParameterDict:
             if value is None:
                 raise NotFoundError(f"there is no constant '{name}'; give its value to make it")
             self._params[name] = found = Constant(name, value)
+            found._is_listed = True
             return found
         if not isinstance(found, Constant):
             raise MismatchError(f"parameter '{name}' is there, and is no constant")
@@ -164,6 +166,26 @@ class ParameterDict:
             if self._params.get(name, param) is not param:
                 raise MismatchError(f"two different parameters are named '{name}'")
         self._params.update(found)
+        for param in found.values():
+            param._is_listed = True
+
+    def _adopt(self, param: Parameter, attribute: str) -> None:
+        """Take in a parameter that became an attribute of the Block and is in no dictionary yet.
+
+        Its name gets the prefix before it; without a name, or where that is taken, the
+        attribute's counts. One that was made by `get`, here or elsewhere, is left alone.
+        """
+        if param._is_listed or self._params.get(param.name) is param:
+            return
+        name = param.name or attribute
+        if not name.startswith(self._prefix):
+            name = self._prefix + name
+        if name in self._params:
+            name = self._prefix + attribute
+        if name in self._params:
+            raise MismatchError(f"two different parameters are named '{name}'")
+        param.name, param._var, param._is_listed = name, None, True
+        self._params[name] = param
 
     # --- all at once ------------------------------------------------------------------------------
     def initialize(

@@ -1,0 +1,69 @@
+"""Losses of a graph without their labels: what they give, with gradients of its own."""
+
+from ... import symbol as sym
+from ...symbol import Symbol
+from ...symbol.compose import copy_graph
+from ...symbol.node import topological_order, variable_nodes
+
+
+def _softmax(data, prop, name):
+    if prop.multi_output or prop.preserve_shape:
+        return sym.softmax(data, axis=1 if prop.multi_output else -1, name=name)
+    rows = sym.softmax(sym.Flatten(data, name=f"{name}_rows"), name=f"{name}_of_rows")
+    return sym.reshape_like(rows, data, name=name)
+
+
+_OUTPUTS = {
+    "SoftmaxOutput": _softmax,
+    "LinearRegressionOutput": lambda data, prop, name: sym.identity(data, name=name),
+    "MAERegressionOutput": lambda data, prop, name: sym.identity(data, name=name),
+    "LogisticRegressionOutput": lambda data, prop, name: sym.sigmoid(data, name=name),
+    "SVMOutput": lambda data, prop, name: sym.identity(data, name=name),
+}
+
+
+def _read_by_outputs(heads):
+    """Names of the variables that outputs depend on, in the graph without labels of losses."""
+    seen, names, stack = set(), set(), [head for head, _ in heads]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.op is None:
+            names.add(node.name)
+            continue
+        labels = node.prop.graph.traits.loss_labels
+        stack += [source for i, (source, _) in enumerate(node.inputs) if i not in labels]
+    return names
+
+
+def without_labels(symbol, given):
+    """The symbol with what a loss gives in place of each loss whose label is not `given`.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    given : iterable of str
+        Names of variables that have values, whatever reads them.
+
+    Returns
+    -------
+    Symbol
+        `symbol` itself where every label is given.
+    """
+    heads, _ = copy_graph(symbol.entries)
+    read = _read_by_outputs(heads) | set(given)
+    outputs = {}  # id of a loss -> the entry that stands for it
+
+    def swapped(entry):
+        return outputs.get(id(entry[0]), entry)
+
+    for node in topological_order(heads):
+        node.inputs = [swapped(entry) for entry in node.inputs]
+        make = None if node.op is None else _OUTPUTS.get(node.op.name)
+        if make is not None and any(
+            each.name not in read for each in variable_nodes([node.inputs[1]])[2]
+        ):
+            (outputs[id(node)],) = make(Symbol([node.inputs[0]]), node.prop, node.name).entries
+    return Symbol([swapped(entry) for entry in heads]) if outputs else symbol
