@@ -7,6 +7,7 @@ import sys
 import warnings
 from logging import CRITICAL, DEBUG, ERROR, INFO, NOTSET, WARNING
 
+from .base.files import file_name
 from .base.guard import guarded
 
 __all__ = [
@@ -67,15 +68,15 @@ def get_logger(
     logger = logging.getLogger(name)
     if name is None or getattr(logger, "_has_handler", False):
         return logger
-    logger._has_handler = True
     if filename:
-        handler = logging.FileHandler(filename, filemode or "a")
+        handler = logging.FileHandler(file_name(filename, "a log file's name"), filemode or "a")
         coloured = False
     else:
         handler = logging.StreamHandler()
         coloured = sys.stderr.isatty()
     handler.setFormatter(_Formatter(coloured))
     logger.addHandler(handler)
+    logger._has_handler = True
     logger.setLevel(level)
     return logger
 

@@ -31,7 +31,7 @@ from ..base.errors import (
 from ..base.files import file_name, naming, opened, read_file, replacing, write_atomically
 from ..context import cpu
 from ..ndarray.serialization import chunks_of
-from ..optimizer.state_file import read_pair
+from ..optimizer.state_file import check, read_pair
 
 if TYPE_CHECKING:
     from ..base.typing import FileName, NamedArrays, Symbol
@@ -72,6 +72,7 @@ def save_checkpoint(
     updater : Updater, optional
         Its states are written to ``prefix-0001.states``, as a pair with the parameters.
     """
+    prefix = checked_prefix(prefix)
     path, states = _paths(prefix, epoch)
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
@@ -83,9 +84,14 @@ def save_checkpoint(
     logging.info('Saved checkpoint to "%s"', path)
 
 
+def checked_prefix(prefix):
+    """The beginning of file names as a str."""
+    return file_name(prefix, "the beginning of a checkpoint's file names")
+
+
 def _paths(prefix, epoch):
     """The names of an epoch's parameters and optimizer states."""
-    prefix = file_name(prefix, "the beginning of a checkpoint's file names")
+    prefix = checked_prefix(prefix)
     try:
         number = operator.index(epoch)
     except TypeError:
@@ -98,7 +104,7 @@ def _paths(prefix, epoch):
 def check_prefix(prefix: FileName) -> None:
     """Refuse a prefix of checkpoints whose folder is not there or cannot be written to, before
     hours are spent on what is to be saved."""
-    prefix = file_name(prefix, "the beginning of a checkpoint's file names")
+    prefix = checked_prefix(prefix)
     folder = os.path.dirname(os.path.abspath(prefix))
     if not os.path.isdir(folder):
         raise MissingFileError(
@@ -185,7 +191,10 @@ def _is_pair(params, states):
     """Whether the states say that they were written with the parameters."""
     try:
         pair = read_pair(states)
-        return pair is not None and pair[0] == _digest_of(params)
+        if pair is None or pair[0] != _digest_of(params):
+            return False
+        check(states)
+        return True
     except CynetError:
         return False
 
@@ -300,5 +309,6 @@ def load_checkpoint(prefix: FileName, epoch: int) -> tuple[Symbol, NamedArrays, 
     symbol : Symbol
     arg_params, aux_params : dict of str to NDArray
     """
+    prefix = checked_prefix(prefix)
     symbol = sym.load(f"{prefix}-symbol.json")
     return (symbol, *load_params(prefix, epoch))

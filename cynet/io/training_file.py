@@ -8,7 +8,10 @@ import numpy as np
 from .. import ndarray as nd
 from .. import random as mx_random
 from ..base.errors import ArgumentTypeError, FormatError, shown
+from ..base.files import write_atomically
 from ..base.numpy_state import numpy_state, set_numpy_state
+from ..base.sealed import opened_sealed, sealed
+from ..ndarray.serialization import chunks_of, load_from
 
 _META = "meta"
 
@@ -35,6 +38,7 @@ def write_training(path, form, meta, arrays, who):
     version, internal, gauss = random.getstate()
     meta = {
         "form": form,
+        "sealed": True,
         "random": mx_random.get_state(),
         "numpy": numpy_state(),
         "python": [version, list(internal), gauss],
@@ -44,7 +48,7 @@ def write_training(path, form, meta, arrays, who):
         text = json.dumps(meta)
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(f"{who}: this must be what JSON can hold: {error}") from None
-    nd.save(path, {_META: as_array(text.encode()), **arrays})
+    write_atomically(path, sealed(chunks_of({_META: as_array(text.encode()), **arrays})))
 
 
 def read_training(path, form):
@@ -53,9 +57,10 @@ def read_training(path, form):
     Raises
     ------
     FormatError
-        That is no such file.
+        That is no such file, or it is damaged.
     """
-    arrays = nd.load(path)
+    with opened_sealed(path) as (file, size, whole):
+        arrays = load_from(file, f"{path}", 0, size)
     if not isinstance(arrays, dict) or _META not in arrays:
         raise FormatError(f"{path}: this is no file of a training: it has no '{_META}'")
     try:
@@ -63,6 +68,8 @@ def read_training(path, form):
         found, *_ = (meta[name] for name in ("form", "random", "numpy", "python"))
     except (ValueError, KeyError, TypeError) as error:
         raise FormatError(f"{path}: '{_META}' is damaged: {error}") from None
+    if meta.pop("sealed", False) and not whole:
+        raise FormatError(f"{path}: truncated or damaged: its checksum is missing")
     if found != form:
         raise FormatError(f"{path}: its form is {shown(found)}, {form!r} is known")
     return meta, arrays

@@ -210,7 +210,9 @@ class BaseModule(Evaluation, Interface):
         resume : str, optional
             Beginning of a file name. After each epoch ``RESUME.training`` gets all that training
             depends on; where the file is there, training goes on from it as if it had never been
-            stopped. An iterator without ``state_dict`` begins an epoch as it does when it is new.
+            stopped, and the log says where. Another learning rate or schedule, `num_epoch` and
+            `clip_global_norm` count from there on; another optimizer or another setting of it is
+            refused. An iterator without ``state_dict`` begins an epoch as it does when it is new.
 
         Returns
         -------
@@ -263,8 +265,16 @@ class BaseModule(Evaluation, Interface):
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
         check_labels = self._label_check(train_data)
         history = History()
+        progress = progress_for(verbose, self.logger, batch_end_callback, num_epoch)
         if resumed is not None:
-            begin_epoch = resumed.load(self, train_data, callbacks, history) or begin_epoch
+            next_epoch, changed = resumed.load(
+                self, train_data, callbacks, history, clip_global_norm
+            )
+            if next_epoch is not None:
+                begin_epoch = next_epoch
+                self._tell_of_resuming(
+                    resumed.path, next_epoch, num_epoch, changed, history, progress
+                )
             if history.reason is not None:  # a callback has ended this training
                 return history
         judged = [("Train", eval_metric)]
@@ -273,7 +283,6 @@ class BaseModule(Evaluation, Interface):
         state = FitState(
             self, begin_epoch, num_epoch, eval_metric, history, columns=columns_of(judged)
         )
-        progress = progress_for(verbose, self.logger, batch_end_callback, num_epoch)
         for each in callbacks:
             each.begin(state)
 
@@ -366,6 +375,21 @@ class BaseModule(Evaluation, Interface):
             for each in callbacks:
                 each.end(state)
         return history
+
+    def _tell_of_resuming(self, path, epoch, num_epoch, changed, history, progress):
+        """Say where training goes on, and whether anything is left of it."""
+        lines = [f"fit: resume: {path} has {epoch} epochs"]
+        if history.reason is not None:
+            lines[0] += f": nothing is left to do, training has ended: {history.reason}"
+        elif epoch >= num_epoch:
+            lines[0] += f": nothing is left to do for num_epoch={num_epoch}"
+        else:
+            lines[0] += f": training goes on with Epoch[{epoch}], up to num_epoch={num_epoch}"
+            lines += [f"fit: resume: from here on with {each}" for each in changed]
+        for line in lines:
+            self.logger.info("%s", line)
+            if progress is not None:
+                progress.note(line)
 
     def _label_check(self, train_data):
         """A function that refuses a batch whose labels the outputs cannot have, or None."""

@@ -11,7 +11,7 @@ from .. import symbol as sym
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import PER_BATCH, guarded
 from ..executor.plan_cache import PlanCache
-from ..io.checkpoint import load_params, save_checkpoint, states_of
+from ..io.checkpoint import checked_prefix, load_params, save_checkpoint, states_of
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .bound import Bucket
 from .bucket_files import load_buckets, save_buckets
@@ -441,6 +441,7 @@ class BucketingModule(BaseModule):
         if save_optimizer_states:
             self._need("save_checkpoint", "optimizer_initialized")
             updater = self._default._updater_of_states("save_checkpoint")
+        prefix = checked_prefix(prefix)
         keys = [self._default_bucket_key, *self._bound_keys]
         save_buckets(prefix, {key: self._generate(key)[0] for key in keys}, remove_amp_cast)
         symbol = self._generate(self._default_bucket_key)[0]
@@ -473,6 +474,7 @@ class BucketingModule(BaseModule):
         **kwargs
             For ``BucketingModule``.
         """
+        prefix = checked_prefix(prefix)
         symbols = load_buckets(prefix)
         if default_bucket_key is None:
             default_bucket_key = next(iter(symbols), None)

@@ -140,6 +140,10 @@ class Progress:
         shown = [f" Validation-{name}={_text(value)}" for name, value in validation]
         self._show(f"Epoch[{epoch}]", "Train", figures, f"{''.join(shown)} ({seconds:.2f} s)")
 
+    def note(self, line):
+        """Show a line as it is."""
+        print(line, file=sys.stderr, flush=True)
+
     def _show(self, where, part, figures, more=""):
         shown = "".join(f" {part}-{name}={_text(value)}" for name, value in figures)
         print(f"{where}{shown}{more}", file=sys.stderr, flush=True)

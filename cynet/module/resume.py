@@ -9,6 +9,8 @@ from ..base.errors import FormatError, shown
 from ..base.files import file_name
 from ..io.checkpoint import check_prefix
 from ..io.training_file import as_array, read_training, restore_random, write_training
+from ..optimizer.state_file import unpack
+from .asked import asked_of, reconcile
 
 _FORM = "cynet fit 1"
 _OPTIMIZER, _ARG, _AUX, _DATA = "optimizer", "arg:", "aux:", "data:"
@@ -28,6 +30,7 @@ class Resume:
         check_prefix(prefix)
         self.path = f"{prefix}.training"
         self._read = None  # what the file says
+        self._asked = None  # of the optimizer and fit; see asked.py
 
     def save(self, epoch, module, train_data, callbacks, history):
         """Write what `epoch`, which has ended, leaves."""
@@ -44,6 +47,7 @@ class Resume:
             ],
             "history": [history.epochs, history.times, list(history.metrics.items())],
             "reason": history.reason,
+            "asked": self._asked,
         }
         arrays = {_OPTIMIZER: as_array(b"".join(updater.chunks(dump_optimizer=True)))}
         for prefix, given in ((_ARG, arg_params), (_AUX, aux_params)):
@@ -62,16 +66,33 @@ class Resume:
             self._read = read_training(self.path, _FORM)
             module.set_params(_part(self._read[1], _ARG), _part(self._read[1], _AUX))
 
-    def load(self, module, train_data, callbacks, history):
-        """Go on where the file was written; the next epoch, or None where there is no file."""
+    def load(self, module, train_data, callbacks, history, clip_global_norm):
+        """Go on where the file was written.
+
+        Returns
+        -------
+        int or None
+            The next epoch; None where there is no file.
+        list of str
+            What goes on otherwise than it was begun, because it is asked for now.
+        """
+        updater = module._updater_of_states("fit(resume=...)")
+        wanted = updater.optimizer
+        self._asked = asked_of(wanted, clip_global_norm)
         if self._read is None:
-            return None
+            return None, []
         (meta, arrays), self._read = self._read, None
         if _OPTIMIZER not in arrays:
             raise FormatError(f"{self.path}: it has no '{_OPTIMIZER}'")
-        updater = module._updater_of_states("fit(resume=...)")
-        updater.set_states(arrays[_OPTIMIZER].asnumpy().tobytes())
-        module._take_optimizer(updater.optimizer)
+        states, optimizer = unpack(arrays[_OPTIMIZER].asnumpy().tobytes())
+        if optimizer is None:
+            raise FormatError(f"{self.path}: its '{_OPTIMIZER}' has states alone")
+        old = meta.get("asked")
+        changed = reconcile(self.path, old, optimizer, self._asked, wanted)
+        if old is not None and not changed:
+            self._asked = old
+        updater.take_over(states, optimizer)
+        module._take_optimizer(optimizer)
         known = [each for each in callbacks if hasattr(each, "state_dict")]
         names = [type(each).__name__ for each in known]
         if names != [name for name, _ in meta["callbacks"]]:
@@ -93,7 +114,7 @@ class Resume:
             train_data.load_state_dict({**meta["data"], **data})
         history.reason = meta["reason"]
         restore_random(meta)
-        return meta["epoch"] + 1
+        return meta["epoch"] + 1, changed
 
 
 def _is_array(value):

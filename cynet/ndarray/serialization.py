@@ -351,14 +351,16 @@ def load(fname: FileName) -> Any:
         return load_from(file, name)
 
 
-def load_from(file, name, start=0):
-    """The arrays of the ``.params`` block that an open file has from offset `start` to its end."""
+def load_from(file, name, start=0, end=None):
+    """The arrays of the ``.params`` block that an open file has from offset `start` to `end`, or to
+    its own end."""
     if not file.seekable():
         if start:
             raise ArgumentError(f"{name} is a pipe: it can be read from its beginning only")
         data = file.read()
         return _load(Buffer(data), name, 0, len(data))
-    return _load(file, name, start, max(os.fstat(file.fileno()).st_size - start, 0))
+    end = os.fstat(file.fileno()).st_size if end is None else end
+    return _load(file, name, start, max(end - start, 0))
 
 
 @guarded

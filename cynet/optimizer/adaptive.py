@@ -10,12 +10,14 @@ from ..base.guard import guarded
 from ..base.kinds import FLAG, number
 from .base import Optimizer, register, zeros_like
 from .fused import FusedOptimizer
+from .settings import warn_of_two_rates
 
 if TYPE_CHECKING:
     from ..base.typing import NDArray, State
 
 # A decay of 1 would divide by zero, one above have no root.
 _DECAY = number(0, 1)
+_FTRL_RATE = 0.1
 
 
 @register
@@ -356,9 +358,15 @@ class Ftrl(FusedOptimizer):
     _rule_name, _n_states = "ftrl", 2
 
     def __init__(
-        self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any
+        self,
+        lamda1: float = 0.01,
+        learning_rate: float = _FTRL_RATE,
+        beta: float = 1,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        if self.lr_scheduler is not None and learning_rate != _FTRL_RATE:
+            warn_of_two_rates("Ftrl", learning_rate, self.lr_scheduler, schedule_counts=True)
         self.lr = learning_rate  # a scheduler keeps its own base_lr, as in MXNet
         self.lamda1 = lamda1
         self.beta = beta

@@ -11,7 +11,7 @@ from ..base.guard import guarded
 from ..base.kinds import FLAG, count, number
 from ..base.overrides import overridden
 from ..registry import Registry
-from .settings import check_real, check_settings
+from .settings import check_real, check_settings, warn_of_two_rates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +78,8 @@ class Optimizer:
     learning_rate : float, optional
         0.01 by default.
     lr_scheduler : LRScheduler, optional
-        Its ``base_lr`` becomes `learning_rate` where that is given.
+        Its ``base_lr`` becomes `learning_rate` where that is given; a warning says which of the two
+        counts where it has one of its own.
     sym : Symbol, optional
         Its variables' ``lr_mult`` and ``wd_mult`` attributes count.
     begin_num_update : int
@@ -132,6 +133,7 @@ class Optimizer:
             self.lr = 0.01 if learning_rate is None else learning_rate
         else:
             if learning_rate is not None:
+                warn_of_two_rates(type(self).__name__, learning_rate, lr_scheduler)
                 lr_scheduler.base_lr = learning_rate
             self.lr = lr_scheduler.base_lr
         self.wd = wd

@@ -4,7 +4,7 @@ import difflib
 import functools
 import inspect
 
-from ..base.errors import ArgumentTypeError, shown
+from ..base.errors import ArgumentTypeError, shown, warn_user
 
 # Words that other libraries have, or that come to mind first.
 _MEANT = {
@@ -18,6 +18,7 @@ _MEANT = {
     "scheduler": "lr_scheduler",
     "mom": "momentum",
 }
+_BASE_RATE = 0.01  # of a schedule that is told none
 _NUMBER_OR_NONE = ("learning_rate", "clip_gradient", "clip_weights")
 
 
@@ -65,6 +66,45 @@ def check_settings(klass, args, kwargs):
             f"optimizer {klass.__name__}: lr_scheduler must be a function of the number of updates,"
             f" as those of mx.lr_scheduler, got {shown(given['lr_scheduler'])}"
         )
+
+
+def warn_of_two_rates(name, rate, scheduler, schedule_counts=False):
+    """Say which counts of an optimizer's learning rate and that of its schedule, where they differ.
+
+    Parameters
+    ----------
+    name : str
+        The optimizer.
+    rate : float
+        Its learning_rate, that of the schedule from now on.
+    scheduler : callable
+    schedule_counts : bool
+        The optimizer leaves the schedule its rate.
+    """
+    own = getattr(scheduler, "base_lr", None)
+    fixed = getattr(scheduler, "base_lr_orig", own if schedule_counts else None)
+    kind = type(scheduler).__name__
+    if fixed is not None:  # a curve begins where it was made to begin
+        if fixed != rate:
+            warn_user(
+                f"optimizer {name}: learning_rate={rate} does not count, {kind} begins at its own"
+                f" base_lr={fixed}; give the rate to the schedule alone"
+            )
+        return
+    warms = getattr(scheduler, "warmup_steps", 0) and own != rate
+    if warms or own not in (None, rate, _BASE_RATE):
+        rise = (
+            f", up to which its warm-up of {scheduler.warmup_steps} updates goes" if warms else ""
+        )
+        warn_user(
+            f"optimizer {name}: learning_rate={rate} counts, not the base_lr={own} of {kind}{rise};"
+            " give both the same value"
+        )
+
+
+def accepted(klass):
+    """Names of all parameters of a class."""
+    return _accepted(klass)[0]
 
 
 @functools.cache

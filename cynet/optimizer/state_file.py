@@ -1,12 +1,15 @@
 """The form of optimizer states as bytes: a JSON header and the arrays in the .params format.
 
 Layout: 8 bytes of mark, the header's length as 8 bytes (little-endian), the header, a .params
-block. The header has ``states``, pairs [key, tree], where a tree is null, a number (the array's
-position) or a list of trees; ``optimizer``, null or its name, settings and update counts; and
-``pair``, of states that were written with parameters: ``params``, the digest of that file, and
-``saved``, when it was, in nanoseconds.
+block, and a checksum of all that (base/sealed.py), which older files have not. The header has
+``states``, pairs [key, tree], where a tree is null, a number (the array's position) or a list of
+trees; ``optimizer``, null or its name, settings and update counts; and ``pair``, of states that
+were written with parameters: ``params``, the digest of that file, and ``saved``, when it was, in
+nanoseconds.
 """
 
+import io
+import itertools
 import json
 import os
 import struct
@@ -16,10 +19,11 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentTypeError, CynetError, FormatError, shown
 from ..base.files import opened
 from ..base.kinds import checked_settings, count, number, settings_of
+from ..base.sealed import content_size, opened_sealed, sealed
 from ..ndarray.serialization import Buffer, chunks_of, load_from
 from .base import OPTIMIZERS
 
-_MARK = b"CYNSTAT1"
+_MARK, _UNSEALED = b"CYNSTAT2", b"CYNSTAT1"  # with a checksum, and as older files begin
 _DEEPEST = 8
 _COUNT, _NUMBER = count(), number()
 _TABLES = {"idx2name": lambda value: isinstance(value, str), "lr_mult": _NUMBER.fits,
@@ -59,8 +63,8 @@ def pack(states, optimizer=None, pair=None):
     if pair is not None:
         header["pair"] = pair
     text = json.dumps(header).encode()
-    yield _MARK + struct.pack("<Q", len(text)) + text
-    yield from chunks_of(arrays)
+    head = _MARK + struct.pack("<Q", len(text)) + text
+    yield from sealed(itertools.chain([head], chunks_of(arrays)))
 
 
 def unpack(content):
@@ -77,23 +81,28 @@ def unpack(content):
     if not source.c_contiguous:
         raise ArgumentTypeError("optimizer states are contiguous bytes")
     source = source.cast("B")
-    header, end = _read_header(Buffer(source), source.nbytes, "optimizer states")
-    return _build(header, nd.load_frombuffer(source[end:]), "optimizer states")
+    size = content_size(io.BytesIO(source), source.nbytes, "optimizer states")
+    header, end = _read_header(Buffer(source), size, "optimizer states", size < source.nbytes)
+    return _build(header, nd.load_frombuffer(source[end:size]), "optimizer states")
 
 
 def read(path):
     """(states, optimizer or None) from a file; memory is taken for the arrays alone."""
-    with opened(path) as file:
-        if not file.seekable():
-            return unpack(file.read())
-        header, end = _read_header(file, os.fstat(file.fileno()).st_size, path)
-        return _build(header, load_from(file, f"{path}", end), path)
+    with opened_sealed(path) as (file, size, whole):
+        header, end = _read_header(file, size, path, whole)
+        return _build(header, load_from(file, f"{path}", end, size), path)
+
+
+def check(path):
+    """Refuse a file that is damaged."""
+    with opened_sealed(path) as (file, size, whole):
+        _read_header(file, size, path, whole)
 
 
 def read_pair(path):
     """The ``pair`` of a file's header: (digest, time), or None where it says nothing."""
     with opened(path) as file:
-        header, _ = _read_header(file, os.fstat(file.fileno()).st_size, path)
+        header, _ = _read_header(file, os.fstat(file.fileno()).st_size, path, True)
     pair = header.get("pair")
     if pair is None:
         return None
@@ -104,20 +113,20 @@ def read_pair(path):
     return pair["params"], pair["saved"]
 
 
-def _read_header(file, size, name):
-    """The header of an open file, and where it ends."""
+def _read_header(file, size, name, whole):
+    """The header of an open file, and where it ends; `whole`: whether a checksum was there."""
     mark = bytes(file.read(16))
     if mark[:1] == b"\x80":
         raise FormatError(
             f"{name}: this is a pickle, as MXNet writes them; a pickle can"
             " run any code and is not loaded. Train on from the parameters alone"
         )
-    if mark[:8] != _MARK:
+    if mark[:8] not in (_MARK, _UNSEALED):
         raise FormatError(
             f"{name}: optimizer states begin with {shown(_MARK)}, found {shown(mark[:8])}"
         )
-    if len(mark) < 16:
-        raise FormatError(f"{name}: truncated: {len(mark)} bytes")
+    if len(mark) < 16 or (mark[:8] == _MARK and not whole):
+        raise FormatError(f"{name}: truncated or damaged: no checksum behind {size} bytes")
     (length,) = struct.unpack("<Q", mark[8:])
     if length > size - 16:
         raise FormatError(f"{name}: header of {length} bytes, {size - 16} left")

@@ -119,7 +119,7 @@ class Updater:
         FormatError
             When the bytes are damaged, or a pickle, as MXNet writes: those are never loaded.
         """
-        self._take_over(*unpack(states))
+        self.take_over(*unpack(states))
 
     def load(self, fname):
         """Take over the states in a file that has what ``get_states`` gives.
@@ -128,9 +128,10 @@ class Updater:
         ------
         FileError, FormatError
         """
-        self._take_over(*read(fname))
+        self.take_over(*read(fname))
 
-    def _take_over(self, states, optimizer):
+    def take_over(self, states, optimizer):
+        """Use these states, and the optimizer unless None."""
         self.states = states
         self.states_synced = dict.fromkeys(self.states, False)
         if optimizer is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.compat import optional
 from ..base.errors import ArgumentError, shown, warn_user
-from ..base.files import write_atomically
+from ..base.files import file_name, write_atomically
 from ..base.guard import guarded
 
 if TYPE_CHECKING:
@@ -134,7 +134,9 @@ class Drawing:
         wanted = self.format if format is None else format
         if wanted != "svg":
             warn_user(f"plot_network: without graphviz's program dot there is no {wanted}, but SVG")
-        base = Path(directory or ".") / (filename or f"{self.name}.gv")
+        directory = "." if directory is None else file_name(directory, "render: directory")
+        filename = f"{self.name}.gv" if filename is None else filename
+        base = Path(directory, file_name(filename, "render: filename"))
         base.parent.mkdir(parents=True, exist_ok=True)
         if not cleanup:
             write_atomically(base, self.source.encode())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.compat import optional
 from ..base.errors import CynetError
+from ..base.files import file_name
 from ..base.guard import guarded
 from ..symbol.node import topological_order
 from .drawing import Drawing
@@ -121,7 +122,7 @@ def plot_network(
     }
     hidden = aside - labels if hide_weights else set()
     numbers = {id(node): f"n{i}" for i, node in enumerate(order)}
-    dot = _new_picture(title, save_format)
+    dot = _new_picture(file_name(title, "plot_network: title, a file name"), save_format)
     for node in order:
         if id(node) in hidden:
             continue

@@ -146,7 +146,8 @@ def test_learning_rate_and_schedule():
     assert optimizer.learning_rate == 0.3
     schedule = mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.7)
     assert mx.optimizer.SGD(lr_scheduler=schedule).learning_rate == 0.7
-    optimizer = mx.optimizer.SGD(learning_rate=0.1, lr_scheduler=schedule)
+    with pytest.warns(UserWarning, match=r"learning_rate=0\.1 counts, not the base_lr=0\.7"):
+        optimizer = mx.optimizer.SGD(learning_rate=0.1, lr_scheduler=schedule)
     assert optimizer.learning_rate == 0.1
     with pytest.raises(UserWarning, match="lr_scheduler"):
         optimizer.set_learning_rate(0.3)

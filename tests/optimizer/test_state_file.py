@@ -9,6 +9,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, FormatError
+from cynet.base.sealed import SEAL, sealed
 
 
 def trained(name="adam", **options):
@@ -85,7 +86,8 @@ def changed(content, change):
     header = json.loads(content[16 : 16 + length])
     change(header)
     text = json.dumps(header).encode()
-    return content[:8] + struct.pack("<Q", len(text)) + text + content[16 + length :]
+    head = content[:8] + struct.pack("<Q", len(text)) + text
+    return b"".join(sealed([head + content[16 + length : -SEAL]]))
 
 
 @pytest.mark.parametrize(
@@ -191,9 +193,17 @@ def test_settings_are_checked(change, message):
     [
         (mx.lr_scheduler.MultiFactorScheduler([2, 5]), {"step": []}, "a list of rising ints"),
         (mx.lr_scheduler.MultiFactorScheduler([2, 5]), {"step": [5, 2]}, "a list of rising ints"),
-        (mx.lr_scheduler.PolyScheduler(9), {"max_steps": 1}, "max_steps must be 9, got 1"),
-        (mx.lr_scheduler.PolyScheduler(9), {"power": -1}, "power must be a finite number >= 0"),
-        (mx.lr_scheduler.CosineScheduler(9), {"max_update": 0}, "max_update must be an int from 1"),
+        (mx.lr_scheduler.PolyScheduler(9, 0.1), {"max_steps": 1}, "max_steps must be 9, got 1"),
+        (
+            mx.lr_scheduler.PolyScheduler(9, 0.1),
+            {"power": -1},
+            "power must be a finite number >= 0",
+        ),
+        (
+            mx.lr_scheduler.CosineScheduler(9, 0.1),
+            {"max_update": 0},
+            "max_update must be an int from 1",
+        ),
     ],
 )
 def test_settings_of_other_schedules(schedule, change, message):

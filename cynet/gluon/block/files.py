@@ -5,7 +5,7 @@ import re
 
 from ... import ndarray as nd
 from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
-from ...base.files import read_file, write_atomically
+from ...base.files import file_name, read_file, write_atomically
 from ..errors import MismatchError
 from ..parameter import ParameterDict
 from ..parameter.parameter import merged_shape
@@ -116,6 +116,7 @@ def _words(names):
 def save_model(block, prefix):
     """Write ``prefix-model.json``, which Blocks there are and which are hybridized, and
     ``prefix-model.params``."""
+    prefix = file_name(prefix, "Block.save: the beginning of file names")
     numbers = iter(range(1 << 30))
     text = json.dumps({_key(block, numbers): _described(block, numbers)})
     write_atomically(f"{prefix}-model.json", text.encode())
@@ -140,9 +141,11 @@ def _described(block, numbers):
 
 def load_model(block, prefix):
     """Hybridize the Blocks that ``prefix-model.json`` says were, and load the parameters."""
+    prefix = file_name(prefix, "Block.load: the beginning of file names")
     name = f"{prefix}-model.json"
+    content = read_file(name)
     try:
-        described = json.loads(read_file(name))
+        described = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{name}: this is no JSON: {error}") from None
     if not isinstance(described, dict) or len(described) != 1:

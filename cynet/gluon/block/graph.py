@@ -7,6 +7,7 @@ from ... import ndarray as nd
 from ... import symbol as sym
 from ...base.dtype import name_of
 from ...base.errors import ArgumentError, CynetError
+from ...base.files import file_name
 from ...base.kinds import to_index
 from ...ndarray import NDArray
 from ...symbol import Symbol
@@ -121,6 +122,7 @@ def export(block, path, epoch):
     graph = None if cached is None else cached.graph_to_export()
     if graph is None:
         raise StateError(f"{block.name} has no graph to export: hybridize it and call it once")
+    path = file_name(path, "export: the beginning of file names")
     epoch = to_index("export: epoch", epoch)
     symbol, params, constants = graph
     symbol.save(f"{path}-symbol.json")

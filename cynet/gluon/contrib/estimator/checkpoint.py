@@ -66,7 +66,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     ) -> None:
         self.model_dir = file_name(model_dir, "model_dir: a folder")
         os.makedirs(self.model_dir, exist_ok=True)
-        self.model_prefix = model_prefix
+        self.model_prefix = file_name(model_prefix, "model_prefix: the beginning of file names")
         self.monitor, self.save_best, self.verbose = monitor, save_best, verbose
         self.epoch_period, self.batch_period = epoch_period, batch_period
         self.max_checkpoints = max_checkpoints
