@@ -8,9 +8,8 @@ import numpy as np
 from .. import ndarray as nd
 from .. import random as mx_random
 from ..base.errors import ArgumentTypeError, FormatError, shown
-from ..base.files import write_atomically
+from ..base.files import opened_sealed, sealed, write_atomically
 from ..base.numpy_state import numpy_state, set_numpy_state
-from ..base.sealed import opened_sealed, sealed
 from ..ndarray.serialization import chunks_of, load_from
 
 _META = "meta"

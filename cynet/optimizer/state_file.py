@@ -1,7 +1,7 @@
 """The form of optimizer states as bytes: a JSON header and the arrays in the .params format.
 
 Layout: 8 bytes of mark, the header's length as 8 bytes (little-endian), the header, a .params
-block, and a checksum of all that (base/sealed.py), which older files have not. The header has
+block, and a checksum of all that (base/files.py), which older files have not. The header has
 ``states``, pairs [key, tree], where a tree is null, a number (the array's position) or a list of
 trees; ``optimizer``, null or its name, settings and update counts; and ``pair``, of states that
 were written with parameters: ``params``, the digest of that file, and ``saved``, when it was, in
@@ -17,9 +17,8 @@ import struct
 from .. import lr_scheduler
 from .. import ndarray as nd
 from ..base.errors import ArgumentTypeError, CynetError, FormatError, shown
-from ..base.files import opened
+from ..base.files import content_size, opened, opened_sealed, sealed
 from ..base.kinds import checked_settings, count, number, settings_of
-from ..base.sealed import content_size, opened_sealed, sealed
 from ..ndarray.serialization import Buffer, chunks_of, load_from
 from .base import OPTIMIZERS
 

@@ -8,7 +8,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import FormatError
-from cynet.base.sealed import SEAL, opened_sealed, sealed
+from cynet.base.files import SEAL, opened_sealed, sealed
 from cynet.io.training_file import read_training
 
 

@@ -200,7 +200,7 @@ def damaged_states(rng, data):
     """The header with other values and the right length, or other bytes anywhere."""
     if rng.integers(3) == 0:
         return damaged(rng, data)
-    from cynet.base.sealed import SEAL, sealed  # with a checksum that is right
+    from cynet.base.files import SEAL, sealed  # with a checksum that is right
 
     (length,) = struct.unpack("<Q", data[8:16])
     text = damaged_json(rng, data[16 : 16 + length])

@@ -198,7 +198,7 @@ def training_files():
 def damaged_training(rng, data):
     """The JSON of the file with other values, or other bytes."""
     import cynet as mx
-    from cynet.base.sealed import SEAL, sealed  # with a checksum that is right
+    from cynet.base.files import SEAL, sealed  # with a checksum that is right
     from tests.fuzz.files import damaged, damaged_json
 
     if rng.integers(3) == 0:

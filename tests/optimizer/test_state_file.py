@@ -9,7 +9,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, FormatError
-from cynet.base.sealed import SEAL, sealed
+from cynet.base.files import SEAL, sealed
 
 
 def trained(name="adam", **options):
