@@ -89,3 +89,23 @@ def test_checkpoints(tmp_path):
         "b-0003.states",
         "b-symbol.json",
     ]
+
+
+@pytest.mark.parametrize("frequent", [1, 2])
+def test_speedometer_over_epochs_of_one_batch(caplog, frequent):
+    """A line for each epoch but the first, as MXNet 1.9.1 gives them."""
+    caplog.set_level(logging.INFO)
+    speed = mx.callback.Speedometer(4, frequent)
+    for epoch in range(3):
+        speed(param(epoch, 0, metric()))
+    lines = [each.split("]")[0] for each in messages(caplog)]
+    assert lines == ["Epoch[1", "Epoch[2"]
+    assert all(f"Batch [{-frequent}-0]" in each for each in messages(caplog))
+
+
+def test_log_train_metric_leaves_the_global_mean():
+    each = metric()
+    mx.callback.log_train_metric(1, auto_reset=True)(param(0, 0, each))
+    assert each.num_inst == 0 and each.get_global() == ("accuracy", 0.5)
+    each.update([mx.nd.array([1, 1])], [mx.nd.array([[0.3, 0.7], [0.2, 0.8]])])
+    assert each.get() == ("accuracy", 1.0) and each.get_global() == ("accuracy", 0.75)

@@ -345,3 +345,34 @@ def test_loaded_values_are_where_training_goes_on(tmp_path):
     backward_two(param)
     trainer.step(1)
     assert value(param) == [0.7, 0.7]
+
+
+def test_fewer_contexts_and_more_again():
+    """States of a context that was left are not there when it comes back: they are copies of the
+    first one's."""
+    param = weight(ctx=TWO)
+    settings = {"learning_rate": 0.1, "momentum": 0.9}
+    trainer = gluon.Trainer([param], "sgd", settings, update_on_kvstore=False)
+    want, velocity = 1.0, 0.0
+
+    def step(factor):
+        nonlocal want, velocity
+        trainer.step(1)
+        velocity = 0.9 * velocity - 0.1 * factor
+        want += velocity
+
+    backward_two(param)
+    step(3)
+    param.reset_ctx([mx.cpu(0)])
+    for _ in range(2):
+        backward(param)
+        step(3)
+    param.reset_ctx(TWO)
+    for _ in range(2):
+        backward_two(param)
+        step(3)
+        assert value(param) == pytest.approx([want, want], abs=1e-5)
+    states = [each.states for each in trainer._updaters]
+    assert len(states) == 2
+    for first, second in zip(*(each.values() for each in states)):
+        np.testing.assert_array_equal(first.asnumpy(), second.asnumpy())

@@ -156,3 +156,14 @@ def test_lists():
 def test_refused(args, options, error, word):
     with pytest.raises(error, match=word):
         mx.io.NDArrayIter(*args, **options)
+
+
+@pytest.mark.parametrize("rows", [8, 9, 10, 12])
+def test_roll_over_left_exactly_behind_the_last_full_batch(rows):
+    """Nobody has asked for the end: the next epoch begins with the first row, as in MXNet."""
+    it = mx.io.NDArrayIter(X[:rows] if rows <= 10 else np.tile(X, (2, 1))[:rows],
+                           np.arange(rows), 4, last_batch_handle="roll_over")  # fmt: skip
+    for _ in range(rows // 4):
+        it.next()
+    it.reset()
+    assert labels(it) == np.arange(rows // 4 * 4).reshape(-1, 4).tolist()

@@ -98,3 +98,22 @@ def test_threads_end_with_the_iterator():
     while threading.active_count() > before and time.time() < deadline:
         time.sleep(0.01)
     assert threading.active_count() <= before
+
+
+def test_resize_iter_saved_behind_its_last_batch():
+    """The state says that nothing is left, and what is loaded from it gives nothing."""
+
+    def make():
+        return mx.io.ResizeIter(mx.io.NDArrayIter(np.arange(6.0), np.arange(6.0), 2), 4)
+
+    it = make()
+    assert len([it.next() for _ in range(4)]) == 4
+    state = it.state_dict()
+    assert state["cur"] == 4
+    other = make()
+    other.load_state_dict(state)
+    assert not other.iter_next()
+    other.reset()
+    assert len(list(other)) == 4
+    with pytest.raises(mx.errors.FormatError, match="cur is from 0 to 4, got 5"):
+        other.load_state_dict({**state, "cur": 5})

@@ -227,3 +227,26 @@ def test_pearson_forgets_its_entries():
     pearson.reset_micro()
     pearson.update([mx.nd.array([1, 2, 3])], [mx.nd.array([3, 2, 1])])
     assert pearson.get()[1] == pytest.approx(-1)
+
+
+def test_a_score_of_one_half_is_the_other_class():
+    """Of one prediction a row, above 0.5 is class 1."""
+    f1 = mx.metric.F1()
+    f1.update([np.array([1, 0])], [np.array([0.5, 0.5])])
+    assert f1.get() == ("f1", 0.0)
+    f1.reset()
+    f1.update([np.array([1, 0])], [np.array([np.nextafter(0.5, 1), 0.5])])
+    assert f1.get() == ("f1", 1.0)
+
+
+@pytest.mark.parametrize("one_of", ["predictions", "labels"])
+def test_pcc_of_a_class_that_only_one_side_has(one_of):
+    """As NumPy's correlation of the one-hot classes (R_K of Gorodkin)."""
+    few, many = np.array([0, 1, 1, 0, 1]), np.array([0, 1, 2, 3, 1])
+    label, pred = (few, many) if one_of == "predictions" else (many, few)
+    pcc = mx.metric.PCC()
+    pcc.update([label], [np.eye(4)[pred]])
+    x, y = np.eye(4)[pred], np.eye(4)[label]
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    want = np.sum(x * y) / np.sqrt(np.sum(x * x) * np.sum(y * y))
+    assert pcc.get()[1] == pytest.approx(want, rel=1e-12)

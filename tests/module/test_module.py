@@ -98,6 +98,42 @@ def test_fit_on_two_contexts(rng, kvstore):
     assert [each.shape for each in parts[0]] == [(8, 3), (8, 3)]
 
 
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_multipliers_hold_on_every_device(count, optimizer):
+    """Without a KVStore each device has an index of its own for a weight; biases do not decay on
+    any of them, and factors of the symbol's variables count."""
+    weight = mx.sym.var("fc_weight", lr_mult=0.5)
+    net = mx.sym.FullyConnected(mx.sym.var("data"), weight, num_hidden=2, name="fc")
+    contexts = [mx.cpu(i) for i in range(count)]
+    module = mx.mod.Module(net, label_names=None, context=contexts)
+    module.bind([("data", (6, 3))])
+    module.init_params(mx.init.One())
+    module.set_params({"fc_weight": mx.nd.ones((2, 3)), "fc_bias": mx.nd.ones(2)}, {})
+    settings = {"learning_rate": 0.1, "wd": 0.5, "rescale_grad": 1.0}
+    module.init_optimizer(kvstore=None, optimizer=optimizer, optimizer_params=settings)
+    for _ in range(2):
+        module.forward(mx.io.DataBatch([mx.nd.ones((6, 3))], None), is_train=True)
+        module.backward([mx.nd.zeros((6, 2))])
+        module.update()
+    want = 1.0 if optimizer == "sgd" else 0.9  # SGD: 1 - lr * wd each time; Adam: a step of lr
+    want = (1 - 0.1 * 0.5 * 0.5) ** 2 if optimizer == "sgd" else want
+    names = module._exec_group.param_names
+    for name, arrays in zip(names, module._exec_group.param_arrays):
+        assert len(arrays) == count
+        for each in arrays:
+            expected = want if name == "fc_weight" else 1.0
+            np.testing.assert_allclose(each.asnumpy(), expected, rtol=1e-4, err_msg=name)
+
+
+def test_a_layout_whose_batch_axis_is_not_there():
+    module = mx.mod.Module(mlp())
+    for layout, axis in (("CN", 1), ("HWCN", 3)):
+        data = [mx.io.DataDesc("data", (4,), layout=layout)]
+        with pytest.raises(ShapeError, match=rf"'data' of shape \(4,\) has no batch axis {axis}"):
+            module.bind(data, [("softmax_label", (4,))])
+
+
 def test_the_logs_of_fit(rng, caplog):
     caplog.set_level(logging.INFO)
     data, label = problem(rng)

@@ -81,3 +81,14 @@ def test_all_weights_of_a_step_have_one_momentum():
 def test_refused():
     with pytest.raises(mx.MXNetError, match="warmup_strategy must be one of linear"):
         mx.optimizer.LBSGD(warmup_strategy="cubic")
+
+
+def test_the_largest_factor_of_lars_warmup():
+    """The ratio of norms, 1000, is cut to 100."""
+    optimizer = mx.optimizer.LBSGD(warmup_strategy="lars", learning_rate=0.001)
+    weight = mx.nd.full((4,), 1000.0)
+    mx.optimizer.get_updater(optimizer)(0, mx.nd.ones(4), weight)
+    np.testing.assert_allclose(1000.0 - weight.asnumpy(), 0.1, rtol=1e-3)
+    weight = mx.nd.full((4,), 1e-5)  # and the ratio of 1e-5 is lifted to 0.01
+    mx.optimizer.get_updater(optimizer)(0, mx.nd.ones(4), weight)
+    np.testing.assert_allclose(weight.asnumpy(), 1e-5 - 0.001 * 0.01, rtol=1e-3, atol=1e-9)

@@ -222,3 +222,62 @@ def test_an_index_that_is_wrong(files):
         index.write_bytes(b"0\t0\n" + line + b"\n")
         with pytest.raises(mx.errors.FormatError, match=r"index'.*, line 2"):
             recordio.MXIndexedRecordIO(index, records, "r")
+
+
+THREADS = 8
+
+
+def in_threads(run):
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(THREADS)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+
+def numbered(i):
+    return i.to_bytes(4, "little") * (1 + i % 500)
+
+
+@pytest.mark.parametrize("skip_damaged", [False, True])
+@pytest.mark.parametrize("kind", ["plain", "indexed"])
+def test_threads_read_each_record_once(tmp_path, kind, skip_damaged):
+    names = [tmp_path / "index", tmp_path / "records"]
+    writer = recordio.MXIndexedRecordIO(*names, "w")
+    for i in range(2000):
+        writer.write_idx(i, numbered(i))
+    writer.close()
+    if kind == "plain":
+        reader = recordio.MXRecordIO(names[1], "r", skip_damaged)
+    else:
+        reader = recordio.MXIndexedRecordIO(*names, "r", skip_damaged=skip_damaged)
+    for _ in range(2):
+        got = []
+        in_threads(lambda _: got.extend(iter(reader.read, None)))  # noqa: B023
+        assert sorted(got) == sorted(numbered(i) for i in range(2000))
+        reader.reset()
+
+
+@pytest.mark.parametrize("kind", ["plain", "indexed"])
+def test_threads_write_whole_records(tmp_path, kind):
+    names = [tmp_path / "index", tmp_path / "records"]
+    indexed = kind == "indexed"
+    writer = recordio.MXIndexedRecordIO(*names, "w") if indexed else None
+    writer = writer or recordio.MXRecordIO(names[1], "w")
+
+    def write(number):
+        for i in range(number, 1600, THREADS):
+            if indexed:
+                writer.write_idx(i, numbered(i))
+            else:
+                writer.write(numbered(i))
+
+    in_threads(write)
+    writer.close()
+    if indexed:
+        reader = recordio.MXIndexedRecordIO(*names, "r")
+        assert sorted(reader.keys) == list(range(1600))
+        assert all(reader.read_idx(i) == numbered(i) for i in reader.keys)
+    else:
+        reader = recordio.MXRecordIO(names[1], "r")
+        assert sorted(iter(reader.read, None)) == sorted(numbered(i) for i in range(1600))
