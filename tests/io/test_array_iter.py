@@ -158,12 +158,24 @@ def test_refused(args, options, error, word):
         mx.io.NDArrayIter(*args, **options)
 
 
-@pytest.mark.parametrize("rows", [8, 9, 10, 12])
-def test_roll_over_left_exactly_behind_the_last_full_batch(rows):
-    """Nobody has asked for the end: the next epoch begins with the first row, as in MXNet."""
-    it = mx.io.NDArrayIter(X[:rows] if rows <= 10 else np.tile(X, (2, 1))[:rows],
-                           np.arange(rows), 4, last_batch_handle="roll_over")  # fmt: skip
-    for _ in range(rows // 4):
-        it.next()
-    it.reset()
-    assert labels(it) == np.arange(rows // 4 * 4).reshape(-1, 4).tolist()
+@pytest.mark.parametrize("handle", ["pad", "discard", "roll_over"])
+def test_left_at_any_place(handle):
+    """Batches after a reset behind any number of calls of `next`, as MXNet 1.9.1 gives them: rows
+    roll over when the epoch has ended, and not before, exactly at its last full batch neither."""
+    for count in range(6, 11):
+        full = count // 3
+        for calls in range(full + 3):
+            it = mx.io.NDArrayIter(np.arange(count), None, 3, last_batch_handle=handle)
+            for _ in range(calls):
+                next(it, None)
+            it.reset()
+            rows = np.arange(count)
+            if handle == "roll_over" and calls > full:
+                rows = np.concatenate([rows[full * 3 :], rows])
+            if handle == "pad":
+                rows = np.resize(rows, -(-count // 3) * 3)
+            wanted = rows[: len(rows) // 3 * 3].reshape(-1, 3).tolist()
+            found = list(it)
+            assert [batch.data[0].asnumpy().tolist() for batch in found] == wanted
+            pads = [batch.pad for batch in found]
+            assert pads == [0] * (len(pads) - 1) + [-count % 3 if handle == "pad" else 0]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
+from cynet.recordio import framing
 from cynet.recordio.framing import MAGIC, RecordFile, framed
 
 WORD = struct.pack("<I", MAGIC)
@@ -132,3 +133,22 @@ def test_what_is_no_file_of_records(tmp_path):
     file.close()
     with pytest.raises(mx.errors.StateError):
         file.read(0)
+
+
+@pytest.mark.parametrize("rest", range(4))
+def test_records_behind_much_damage(tmp_path, rest):
+    """More than is read at once: the next record begins in any block, and over its end."""
+    path, one = tmp_path / "a.rec", b"".join(framed(b"one"))
+    for size in (0, 1, 2, 3):
+        for beyond in (-12, -8, -4, 0, 4):
+            length = max(size * framing._AHEAD + beyond, 0) // 4 * 4
+            path.write_bytes(one + b"\x0a" * length + one + one)
+            file = RecordFile(path)
+            offsets = list(file.offsets(skip=lambda error: None))
+            behind = len(one) + length
+            assert offsets == [0, behind, behind + len(one)], (size, beyond)
+            assert file.read_at(offsets[1])[0] == b"one"
+            file.close()
+    path.write_bytes(one + b"\x0a" * (2 * framing._AHEAD + rest))
+    file = RecordFile(path)
+    assert file.after_damage(len(one)) == file.size

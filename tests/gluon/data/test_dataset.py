@@ -270,3 +270,24 @@ def test_a_dataset_of_files(tmp_path):
     assert Squares("~", lambda x, y: y + 1)[2] == 5
     with pytest.raises(NotImplementedError, match="defines no _get_data"):
         mx.gluon.data.dataset._DownloadedDataset(str(tmp_path), None)
+
+
+@pytest.mark.parametrize("last", ["keep", "discard", "rollover"])
+def test_lengths_of_batches_epoch_by_epoch(last):
+    """`len` is what the next epoch gives, whatever is left of the one before."""
+    for count in range(4, 9):
+        batches, left = data.BatchSampler(data.SequentialSampler(count), 3, last), 0
+        for _ in range(5):
+            rows = left + count if last == "rollover" else count
+            wanted = -(-rows // 3) if last == "keep" else rows // 3
+            assert len(batches) == wanted == len(list(batches))
+            left = rows % 3
+
+
+@pytest.mark.parametrize("round_to", [None, 1, 3, 4])
+def test_padding_to_a_multiple(round_to):
+    """Also of lengths that are one."""
+    for lengths in ([4], [1, 4], [3, 5], [8, 2], [1]):
+        padded = batchify.Pad(round_to=round_to)([np.arange(n) for n in lengths])
+        step = round_to or 1
+        assert padded.shape == (len(lengths), -(-max(lengths) // step) * step)
