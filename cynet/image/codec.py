@@ -53,17 +53,13 @@ def decoded(buffer, flag, name=None):
     raise FormatError(f"{name or 'an image'} has {what} that OpenCV knows: {shown(content[:16])}")
 
 
-def decoded_rgb(buffer, flag=1, to_rgb=True, name=None, upright=False):
-    """The pixels (H, W, 3), of `flag` 0 (H, W, 1), in the order red, green, blue.
-
-    `upright` turns an image as its EXIF data say: MXNet's iterators over records do, ``mx.image``
-    does not.
+def decoded_rgb(buffer, flag=1, to_rgb=True, name=None):
+    """The pixels (H, W, 3), of `flag` 0 (H, W, 1), in the order red, green, blue; turned as EXIF
+    data say, but of `flag` -1: that is OpenCV's default, and MXNet's.
     """
     if flag not in (-1, 0, 1):
         raise ArgumentError(f"flag is 1 for colors or 0 for grey, got {shown(flag)}")
     colored = cv().IMREAD_COLOR_RGB if to_rgb and flag == 1 else flag
-    if not upright and flag != -1:  # of -1 it is never turned
-        colored |= cv().IMREAD_IGNORE_ORIENTATION
     image = decoded(buffer, colored, name)
     if image.dtype != np.uint8:
         raise FormatError(f"{name or 'an image'} has pixels of {image.dtype}, uint8 are read")

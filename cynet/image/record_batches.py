@@ -131,7 +131,7 @@ class RecordBatches:
         try:
             id_, label, content = self._source.numbered(number)
             channels = self._shape[0]
-            image = decoded_rgb(content, {1: 0, 3: 1, 4: -1}[channels], upright=True)
+            image = decoded_rgb(content, {1: 0, 3: 1, 4: -1}[channels])
             if image.shape[2] != channels:
                 raise FormatError(f"an image of {image.shape[2]} channels, not {channels}")
             if channels == 4:

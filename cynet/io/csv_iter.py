@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import math
@@ -11,17 +12,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base.dtype import dtype_flag, numpy_dtype
-from ..base.errors import CynetError, FormatError, ShapeError
+from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, shown
 from ..base.files import file_name
 from ..base.guard import PER_BATCH, guarded
+from ..base.kinds import to_index
 from .rows_iter import RowsIter, checked_batch_size, checked_flag, checked_shape
 from .unpack import expected_packer, unpacked
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..base.typing import DTypeLike, FileName, ShapeLike
 
 _LONGEST_NUMBER = 400  # characters: the longest float64 written out, with space around it
 _LONGEST_COMMENT = 1024
+_LONGEST_LINE = 1 << 24  # characters, where some of its columns are read
+_MISSING = ("", "NA", "N/A", "na", "null", "NULL")
 _BLOCK = 1 << 20  # characters that are read at once
 # What may be unpacked of a compressed file: so many bytes, or so many times its size.
 _MOST_FREE = 64 << 20
@@ -48,6 +54,13 @@ class CSVIter(RowsIter):
     dtype : numpy dtype, optional
         Of data and labels; None: float32.
     data_name, label_name : str
+    skip_header : int
+        How many lines at the beginning of each file are no examples.
+    missing : float, optional
+        What stands for a field that is empty or ``NA``; without it such a field is an error.
+    usecols, label_usecols : list of int, optional
+        The columns that are read, of the data and of the labels, from 0 on; without them all are.
+        With both, data and labels may be in one file.
     prefetch_buffer, ctx
         Taken, and not needed: the files are read once.
 
@@ -74,16 +87,26 @@ class CSVIter(RowsIter):
         label_name: str = "softmax_label",
         prefetch_buffer: int = 4,
         ctx: str = "gpu",
+        skip_header: int = 0,
+        missing: float | None = None,
+        usecols: Sequence[int] | int | None = None,
+        label_usecols: Sequence[int] | int | None = None,
     ) -> None:
         batch_size = checked_batch_size(batch_size, "CSVIter")
         data_shape = checked_shape("data_shape", data_shape, "CSVIter")
         label_shape = checked_shape("label_shape", label_shape, "CSVIter")
         dtype = numpy_dtype(dtype_flag("float32" if dtype is None else dtype))
-        data = _read(data_csv, data_shape, dtype)
+        skipped = to_index("CSVIter: skip_header", skip_header, "a number of lines")
+        if skipped < 0:
+            raise ArgumentError(f"CSVIter: skip_header is 0 or more, got {skipped}")
+        missing = None if missing is None else float(missing)
+        data_columns = _columns("usecols", usecols, data_shape)
+        label_columns = _columns("label_usecols", label_usecols, label_shape)
+        data = _read(data_csv, data_shape, dtype, skipped, missing, data_columns)
         if label_csv in (None, "NULL"):
             label = np.zeros((len(data), *label_shape), dtype)
         else:
-            label = _read(label_csv, label_shape, dtype)
+            label = _read(label_csv, label_shape, dtype, skipped, missing, label_columns)
         if len(data) != len(label):
             raise ShapeError(
                 f"CSVIter: {len(data)} rows of data in '{data_csv}',"
@@ -95,13 +118,29 @@ class CSVIter(RowsIter):
         super().__init__(data, label, batch_size, last, (data_name, label_name))
 
 
-def _blocks(text, name, shape):
+def _columns(what, given, shape):
+    """Numbers of columns, as many as an example of that shape has numbers; None for all."""
+    if given is None:
+        return None
+    given = given if hasattr(given, "__iter__") and not isinstance(given, str) else [given]
+    columns = [to_index(f"CSVIter: {what}", each) for each in given]
+    if len(columns) != math.prod(shape) or min(columns) < 0:
+        raise ShapeError(
+            f"CSVIter: {what} are {math.prod(shape)} columns from 0 on for shape {shape}, got"
+            f" {shown(columns)}"
+        )
+    return columns
+
+
+def _blocks(text, name, shape, columns):
     """The lines of a CSV file, a list for each block that is read.
 
     No more is read than the shape of an example accounts for: a line has so many numbers, and a
     number a bounded number of characters.
     """
     longest = _LONGEST_NUMBER * math.prod(shape) + _LONGEST_COMMENT
+    if columns is not None:  # there may be others beside them
+        longest = max(longest, _LONGEST_LINE)
     rest = ""
     while block := text.read(_BLOCK):
         lines = (rest + block).split("\n")
@@ -128,7 +167,7 @@ def _check_unpacked(file, name):
     file.seek(0)
 
 
-def _read(path, shape, dtype):
+def _read(path, shape, dtype, skipped, missing, columns):
     """The table in a CSV file, an example a line."""
     name = file_name(path, "CSVIter: a file name")
     with unpacked(name) as (file, packer):
@@ -139,7 +178,7 @@ def _read(path, shape, dtype):
             _check_unpacked(file, name)
         text = io.TextIOWrapper(file, encoding="utf-8-sig")
         try:
-            table = _parse(text, name, shape, dtype)
+            table = _parse(text, name, shape, dtype, skipped, missing, columns)
         except CynetError:
             raise
         except (ValueError, OverflowError) as error:
@@ -149,14 +188,27 @@ def _read(path, shape, dtype):
     return table.reshape(len(table), *shape)
 
 
-def _parse(text, name, shape, dtype):
-    lines = itertools.chain.from_iterable(_blocks(text, name, shape))
+def _field(missing, text):
+    return missing if text.strip() in _MISSING else float(text)
+
+
+def _parse(text, name, shape, dtype, skipped, missing, columns):
+    lines = itertools.chain.from_iterable(_blocks(text, name, shape, columns))
+    for _ in range(skipped):
+        next(lines, None)
     first = next((line for line in lines if line.partition("#")[0].strip()), None)
     if first is None:
         raise FormatError(f"CSVIter: '{name}' has no line with numbers")
-    found, columns = first.partition("#")[0].count(",") + 1, math.prod(shape)
-    if found != columns:
+    found, wanted = first.partition("#")[0].count(",") + 1, math.prod(shape)
+    if columns is None and found != wanted:
         raise ShapeError(
-            f"CSVIter: rows of '{name}' have {found} columns, shape {shape} takes {columns}"
+            f"CSVIter: rows of '{name}' have {found} columns, shape {shape} takes {wanted}; usecols"
+            " chooses among them"
         )
-    return np.loadtxt(itertools.chain([first], lines), dtype, delimiter=",", ndmin=2)
+    if columns is not None and max(columns) >= found:
+        raise ShapeError(f"CSVIter: rows of '{name}' have no column {max(columns)}, but {found}")
+    more = {} if columns is None else {"usecols": columns}
+    if missing is not None:
+        read = functools.partial(_field, missing)
+        more |= {"converters": dict.fromkeys(range(found), read), "encoding": None}
+    return np.loadtxt(itertools.chain([first], lines), dtype, delimiter=",", ndmin=2, **more)

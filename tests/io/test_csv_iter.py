@@ -157,3 +157,38 @@ def test_more_lines_than_are_read_at_once(tmp_path, rng):
     np.savetxt(tmp_path / "a.csv", values, delimiter=",", fmt="%d")
     it = mx.io.CSVIter(data_csv=str(tmp_path / "a.csv"), data_shape=(2,), batch_size=200_000)
     np.testing.assert_array_equal(it.next().data[0].asnumpy(), values)
+
+
+def test_headers_columns_and_what_is_missing(tmp_path):
+    path = tmp_path / "iris.csv"
+    path.write_text(
+        "# a table\nname,a,b,label,c\nx,1,2,0,3\ny,,5,1,6\nz,7,NA,2, 9\n", encoding="utf-8"
+    )
+
+    def read(**more):
+        batch = next(mx.io.CSVIter(
+            path, (3,), path, (1,), 3, skip_header=2, missing=-1, usecols=[1, 2, 4],
+            label_usecols=3, **more,
+        ))  # fmt: skip
+        return batch.data[0].asnumpy(), batch.label[0].asnumpy()
+
+    data, label = read()
+    assert data.tolist() == [[1, 2, 3], [-1, 5, 6], [7, -1, 9]] and label.tolist() == [0, 1, 2]
+    assert data.dtype == np.float32 and read(dtype="float64")[0].dtype == np.float64
+    nan = mx.io.CSVIter(path, (1,), batch_size=3, skip_header=2, usecols=[1], missing=np.nan)
+    assert np.isnan(next(nan).data[0].asnumpy()[:, 0]).tolist() == [False, True, False]
+    order = mx.io.CSVIter(path, (2,), batch_size=2, skip_header=2, usecols=(4, 3))
+    assert next(order).data[0].asnumpy().tolist() == [[3, 0], [6, 1]]
+    wrong = {
+        "skip_header is 0 or more": {"skip_header": -1},
+        "skip_header must be a number of lines": {"skip_header": "1"},
+        "usecols are 2 columns": {"usecols": [1]},
+        "have no column 9": {"usecols": [1, 9], "skip_header": 2},
+        "usecols must be an int": {"usecols": ["a", "b"]},
+        "iris.csv'": {"usecols": [1, 2], "skip_header": 2},  # a field without a number
+        "have 5 columns, shape": {"skip_header": 2},
+        "no line with numbers": {"skip_header": 9},
+    }
+    for message, more in wrong.items():
+        with pytest.raises((ValueError, TypeError), match=message):
+            mx.io.CSVIter(path, (2,), batch_size=2, **more)
