@@ -8,6 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import cynet as mx
+from tests import own_defaults
 
 MODULES = json.loads((Path(__file__).parent / "fixtures" / "api.json").read_text())["modules"]
 # Where cynet's default is another value that does the same, or says more.
@@ -72,3 +73,15 @@ def test_defaults():
                 wrong.append(f"{path}({name}={found!r}): MXNet has {value!r}")
     assert not wrong, "\n".join(wrong)
     assert compared > 2300
+
+
+def test_no_default_has_changed():
+    """Of parameters that MXNet lacks too. To change one: ``python -m tests.own_defaults``,
+    and a line in CHANGELOG.md."""
+    now = own_defaults.defaults()
+    kept = dict(line.split(" = ", 1) for line in own_defaults.FILE.read_text().splitlines())
+    both = kept.keys() & now.keys()
+    assert len(both) > 0.8 * len(kept), "most are gone: python -m tests.own_defaults"
+    changed = [f"{key}: {kept[key]} became {now[key]}" for key in sorted(both)]
+    changed = [line for line, key in zip(changed, sorted(both)) if kept[key] != now[key]]
+    assert not changed, "\n".join(changed)

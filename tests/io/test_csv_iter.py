@@ -192,3 +192,29 @@ def test_headers_columns_and_what_is_missing(tmp_path):
     for message, more in wrong.items():
         with pytest.raises((ValueError, TypeError), match=message):
             mx.io.CSVIter(path, (2,), batch_size=2, **more)
+
+
+@pytest.mark.parametrize("rows", [4, 5, 7, 8])
+def test_saved_behind_the_last_batch(tmp_path, rows):
+    """Its cursor is then up to a batch less one row behind the end; no further place exists."""
+    path = tmp_path / "data.csv"
+    np.savetxt(path, np.arange(rows), delimiter=",")
+
+    def made():
+        return mx.io.CSVIter(data_csv=str(path), data_shape=(1,), batch_size=4)
+
+    it = made()
+    for _ in range(-(-rows // 4)):
+        it.next()
+    state = it.state_dict()
+    again = made()
+    again.load_state_dict(state)
+    for each in (it, again):
+        with pytest.raises(StopIteration):
+            each.next()
+        each.reset()
+    assert again.next().data[0].asnumpy().tolist() == it.next().data[0].asnumpy().tolist()
+    made().load_state_dict({**state, "cursor": rows + 3})
+    for cursor in (rows + 4, -1):
+        with pytest.raises(FormatError, match="cursor"):
+            made().load_state_dict({**state, "cursor": cursor})

@@ -3,7 +3,7 @@
     python -m tests.mutants.run --seed 7 --python 60 --compiled 40
 
 Faults are drawn by seed, from the files given or from those changed since a revision, and planted
-in a copy of the checkout (build/mutants). For each the tests of the same path are run, then those
+in a copy of the checkout (--folder). For each the tests of the same path are run, then those
 that name what it is in, until one fails or the time is over. So a fault called unnoticed may be
 noticed by a test that was not run; one called noticed is.
 """
@@ -12,10 +12,12 @@ import argparse
 import difflib
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from tests.mutants import kernel_rules, selection
 from tests.mutants.checkout import ROOT, Checkout
 
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+FOLDER = os.path.join(tempfile.gettempdir(), f"cynet-mutants-{os.getuid()}")
 MEMORY = 24 << 30  # of address space: a fault may ask for any amount
 MODULES = 3  # that are compiled anew for a fault in a header: its nearest users
 
@@ -99,6 +102,7 @@ class Runner:
 
     def __init__(self, checkout, before, limit):
         self.checkout, self.before, self.limit = checkout, before, limit
+        self.broken = []  # tests that fail without any fault
         self.environ = os.environ | {
             "PYTHONPATH": str(checkout.folder),
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -106,11 +110,12 @@ class Runner:
         self.environ["CYNET_TEST_SEED"] = "1"
 
     def fails(self, arguments, seconds):
-        """What the tests say: the first failure, a crash, a hang, or None."""
+        """What the tests say: (the test that failed or None, why) or None where they pass."""
         clock = 2 * seconds  # beside other programs
         command = [*self.before, "timeout", "-s", "KILL", f"{clock:.0f}"]
-        command += [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-rN", "--tb=line"]
+        command += [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-rfE", "--tb=line"]
         command += ["-p", "no:cacheprovider", "--timeout=60", *arguments]
+        command += [f"--deselect={test}" for test in self.broken]
         process = subprocess.Popen(
             command, cwd=self.checkout.folder, env=self.environ, text=True, errors="replace",
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
@@ -126,11 +131,27 @@ class Runner:
             return None
         if process.returncode == 4 and "not found" in text:
             raise RuntimeError(text[-2000:])
+        tests = re.findall(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", text, re.M)
         shown = [line for line in text.splitlines() if "Error" in line or "assert" in line]
-        return f"{arguments[0]}: status {process.returncode}: {(shown or ['?'])[-1].strip()[:120]}"
+        why = f"status {process.returncode}: {(shown or ['?'])[0].strip()[:120]}"
+        return (tests or [None])[0], why
+
+    def fails_anyway(self, test):
+        """Whether a test fails in the copy as it was."""
+        self.checkout.restore()
+        if test is None or not self.fails([test], 60):
+            return False
+        self.broken.append(test)
+        return True
 
     def judge(self, fault):
         """(whether it was noticed, by what or why not)."""
+        while True:
+            found, test, why = self._judge(fault)
+            if not found or not self.fails_anyway(test):
+                return found, f"{test or ''} {why}".strip()
+
+    def _judge(self, fault):
         compiled = fault.path.suffix != ".py"
         self.checkout.write(str(fault.path), fault.new)
         try:
@@ -138,9 +159,9 @@ class Runner:
                 modules = selection.modules_of(ROOT / fault.path)[:MODULES]
                 names = [".".join(p.relative_to(ROOT).with_suffix("").parts) for p in modules]
                 if not names:
-                    return None, "no module is compiled with it"
+                    return None, None, "no module is compiled with it"
                 if not self.checkout.build(names, self.before):
-                    return None, "does not compile"
+                    return None, None, "does not compile"
                 batches = selection.for_compiled(modules)
             else:
                 batches = selection.for_python(fault.path, fault.line)
@@ -148,11 +169,11 @@ class Runner:
             for number, batch in enumerate(batches):
                 left = end - used()
                 if left < 3 and number:
-                    return False, f"not in {self.limit:.0f} s"
+                    return False, None, f"not in {self.limit:.0f} s"
                 found = self.fails(batch, max(left, 30))
                 if found:
-                    return True, found
-            return False, "by none of its tests"
+                    return True, *found
+            return False, None, "by none of its tests"
         finally:
             self.checkout.restore()
 
@@ -166,7 +187,8 @@ def main():
     parser.add_argument("--compiled", type=int, default=40, help="faults in .pyx, .h files (40)")
     parser.add_argument("--limit", type=float, default=120, help="seconds of tests a fault (120)")
     parser.add_argument("--through", default="", help="a command put before each run of tests")
-    parser.add_argument("--folder", default=str(ROOT / "build/mutants"), help="of the copy")
+    parser.add_argument("--folder", default=FOLDER, help="of the copy")
+    parser.add_argument("--first", type=int, default=1, help="go on with this fault of the seed")
     parser.add_argument("--list", action="store_true", help="only show the faults")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**31)
@@ -181,7 +203,7 @@ def main():
         return
     runner = Runner(Checkout(options.folder), options.through.split(), options.limit)
     noticed, judged, survivors = Counter(), Counter(), []
-    for number, fault in enumerate(faults, 1):
+    for number, fault in enumerate(faults[options.first - 1 :], options.first):
         found, why = runner.judge(fault)
         print(f"{number}: {fault.key}\n    {'noticed' if found else 'NOT'}: {why}", flush=True)
         if found is not None:

@@ -408,3 +408,13 @@ def test_memory_counters_tell_changes():
     assert [each["ts"] * 1e3 for each in counters] == pytest.approx([1, 5, 7])
     assert {each["name"] for each in counters} == {"Memory: cpu(0)"}
     assert len([each for each in events if each["ph"] == "X"]) == 7
+
+
+def test_settings_of_a_fresh_process():
+    """As `set_config` documents them: no dump while it runs, one each second if asked for."""
+    code = (
+        "import cynet as mx; from cynet.profiler import control; s = control._settings;"
+        "print(s.continuous_dump, s.dump_period, s.filename)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["False", "1.0", "profile.json"]

@@ -1,0 +1,57 @@
+"""Defaults of everything public in cynet, as text: ``python -m tests.own_defaults`` writes them to
+tests/fixtures/own_defaults.txt. A default that changes is a change for users."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import cynet
+
+FILE = Path(__file__).parent / "fixtures" / "own_defaults.txt"
+NOT_PUBLIC = re.compile(r"\._|testing|cynet\.cuda|__main__|as_mxnet")
+PLAIN = (bool, int, float, str, tuple, type(None))
+
+
+def plain(value):
+    return isinstance(value, PLAIN) and (
+        not isinstance(value, tuple) or all(isinstance(v, PLAIN) for v in value)
+    )
+
+
+def of(function):
+    """(name, default) of each parameter that has a plain one."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [(p.name, p.default) for p in parameters if plain(p.default)]
+
+
+def defaults():
+    """path -> text of the default, for every public function and method of the package."""
+    found = {}
+    for info in pkgutil.walk_packages(cynet.__path__, "cynet."):
+        if NOT_PUBLIC.search(info.name):
+            continue
+        module = importlib.import_module(info.name)
+        for name, value in list(vars(module).items()):
+            if name.startswith("_") or getattr(value, "__module__", None) != info.name:
+                continue
+            functions = {name: value} if inspect.isfunction(value) else {}
+            if inspect.isclass(value):
+                functions = {
+                    f"{name}.{key}": getattr(each, "__func__", each)
+                    for key, each in vars(value).items()
+                    if not key.startswith("_") or key in ("__init__", "__call__")
+                }
+            for path, function in functions.items():
+                if inspect.isfunction(function):
+                    for parameter, default in of(function):
+                        found[f"{info.name}.{path}({parameter})"] = repr(default)
+    return found
+
+
+if __name__ == "__main__":
+    FILE.write_text("".join(f"{k} = {v}\n" for k, v in sorted(defaults().items())))
