@@ -15,7 +15,8 @@ SWEEPS += ["test_update", "test_failures"]
 SWEEPS = [f"tests/operator/{name}.py" for name in SWEEPS]
 # Not by name alone: they need minutes, or other machines.
 LEFT_OUT = re.compile(
-    r"tests/(gpu|smoke|fuzz|benchmarks|mutants|typing)/|_stress|test_kills|test_doctest"
+    r"tests/(gpu|smoke|fuzz|benchmarks|mutants|typing)/|_stress|test_kills|test_doctest|steady_memory"
+    r"|test_(adding_an_operator|house|reporting|status_pages|random_shapes|packages)|onnx/test_models"
 )
 # Words that tell nothing.
 COMMON = {"forward", "backward", "update", "reset", "array", "data", "name", "shape", "init"}
