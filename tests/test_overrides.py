@@ -37,7 +37,7 @@ INNER = {
     *("_cumulate_gradient", "_get_cum_gradient", "_put_cum_gradient", "_reset_cum_gradient"),
     *("_get_lbmult", "_cosine_similarity", "_add_default_training_metrics", "_is_initialized"),
     *("_add_validation_metrics", "_categorize_handlers", "_check_batch_processor"),
-    *("_check_context", "_check_loss", "_check_trainer"),
+    *("_check_context", "_check_loss", "_check_trainer", "_list_images"),
 }
 # MXNet's Compose hybridizes its transforms, its modifiers their cells; MXNet's Resize is written as
 # hybrid_forward, of which cynet's subclasses may make use (tests/gluon/data/vision).
@@ -58,7 +58,14 @@ OTHERWISE = {
 FAST = [
     name for name in PROGRAMS if name.startswith(("trainer_", "updater_", "block", "parameter"))
 ]
-FAST += ["module_fit", "module_fit_on_two_contexts", "module_step_by_step", "bucketing_module"]
+FAST += [
+    "image_iterators",
+    "records",
+    "module_fit",
+    "module_fit_on_two_contexts",
+    "module_step_by_step",
+    "bucketing_module",
+]
 # Steps of training, which happen exactly as often as in MXNet.
 STEPS = (
     *("update_multi_precision", "create_state", "create_state_multi_precision", "_update_count"),

@@ -9,9 +9,10 @@ from .. import kvstore as kvs
 from .. import ndarray as nd
 from .. import optimizer as opt
 from ..base.errors import ArgumentError, ArgumentTypeError, dress, shown
-from ..base.files import write_atomically
+from ..base.files import read_file, write_atomically
 from ..base.guard import guarded
 from ..base.kinds import check_flag
+from ..base.overrides import is_ours
 from ..engine.trace import Span
 from .errors import MismatchError, StaleGradientError
 from .parameter import Parameter, ParameterDict
@@ -454,6 +455,12 @@ class Trainer:
         self._prepare()
         if self._update_on_kvstore and self._own_store:
             self._kvstore.load_optimizer_states(fname)
+            return
+        if not all(is_ours(each.set_states) for each in self._updaters):
+            content = read_file(fname)
+            for each in self._updaters:
+                each.set_states(content)
+            self._optimizer = self._updaters[0].optimizer
             return
         loaded = opt.get_updater(self._optimizer)
         loaded.load(fname)

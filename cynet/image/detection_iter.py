@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import ndarray as nd
 from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, shown
 from ..base.guard import PER_BATCH, guarded
 from ..base.opencv import cv
@@ -15,7 +16,8 @@ from .augment import checked_shape
 from .boxes import LEAST_WIDTH, split_label, with_area
 from .codec import decoded_rgb
 from .detection import CreateDetAugmenter, applied_with_boxes
-from .image_iter import ImageIter
+from .geometry import pixels
+from .image_iter import HOOKS, ImageIter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -118,13 +120,29 @@ class ImageDetIter(ImageIter):
         return self._parse_label(label)
 
     def _put(self, data, labels, place, label, content):
-        array, boxes = self._augmented(decoded_rgb(content), label)
+        if np.ndim(label) < 2:  # a subclass's next_sample gives what the record has
+            label = self._parse_label(label)
+        if self._has_own(*HOOKS):
+            image = self.imdecode(content)
+            self.check_valid_image([image])
+            image, boxes = self.augmentation_transform(image, label)
+            boxes = boxes.asnumpy() if isinstance(boxes, nd.NDArray) else np.asarray(boxes)
+            array = pixels(self.postprocess_data(image)).transpose(1, 2, 0)
+        else:
+            array, boxes = self._augmented(decoded_rgb(content), label)
+        self._check_valid_label(boxes)
         most, width = self.label_shape
         labels[place] = -1
         if len(boxes) > most or boxes.shape[1] > width:
             raise ShapeError(f"{boxes.shape} boxes do not fit into label_shape {self.label_shape}")
         labels[place, : len(boxes), : boxes.shape[1]] = boxes
         self._place(data, place, array)
+
+    def _check_valid_label(self, label):
+        if label.ndim != 2 or label.shape[1] < LEAST_WIDTH:
+            raise FormatError(
+                f"boxes of shape {label.shape}: expected are rows of {LEAST_WIDTH} numbers or more"
+            )
 
     def _augmented(self, array, boxes):
         for each in self.auglist:

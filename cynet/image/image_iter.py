@@ -24,6 +24,7 @@ from ..base.errors import (
 )
 from ..base.files import read_file
 from ..base.guard import PER_BATCH, guarded
+from ..base.overrides import overridden
 from ..io import DataBatch, DataDesc, DataIter
 from ..io.positions import check_keys, place, rows
 from ..ndarray import NDArray
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 _LABEL_DTYPES = ("float32", "float64", "int32", "int64")
 _HANDLES = ("pad", "discard", "roll_over")
-_HOOKS = ("imdecode", "check_valid_image", "augmentation_transform", "postprocess_data")
+HOOKS = ("imdecode", "check_valid_image", "augmentation_transform", "postprocess_data")
 
 
 @guarded(but=PER_BATCH)
@@ -158,7 +159,7 @@ class ImageIter(DataIter):
         labels = (batch_size,) if label_width == 1 else (batch_size, label_width)
         self.provide_data = [DataDesc(data_name, (batch_size, *self.data_shape))]
         self.provide_label = [DataDesc(label_name, labels, np.dtype(dtype).type)]
-        self._fast = all(getattr(type(self), h) is getattr(ImageIter, h) for h in _HOOKS)
+        self._of_user = overridden(type(self), (*HOOKS, "read_image"))
         self._left: list[int] = []  # of the last epoch, with roll_over
         self.reset()
 
@@ -264,7 +265,11 @@ class ImageIter(DataIter):
         number = self._number()
         if number is None:
             raise StopIteration
-        label, content = self._source.sample(number)
+        if isinstance(self._source, FileSource) and self._has_own("read_image"):
+            label = self._source.label(number)
+            content = self.read_image(self._source.entries[number][1])
+        else:
+            label, content = self._source.sample(number)
         try:
             return self._label(label, number), content
         except StopIteration as error:  # of a subclass's: it is no end
@@ -326,9 +331,13 @@ class ImageIter(DataIter):
                 continue
             taken.append(self._last)
 
+    def _has_own(self, *names):
+        """Whether a user has defined one of these methods, for the class or this object."""
+        return not (self._of_user.isdisjoint(names) and vars(self).keys().isdisjoint(names))
+
     def _put(self, data, labels, place, label, content):
         labels[place] = label
-        if self._fast:
+        if not self._has_own(*HOOKS):
             array = decoded_rgb(content)
             for each in self.auglist:
                 array = applied(each, array)

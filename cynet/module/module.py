@@ -470,7 +470,7 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
         """``forward_backward``, then ``update``; in one go on a device that gains by it."""
         own = "forward", "backward", "forward_backward", "update"
         alone = self._kvstore is None and len(self._context) == 1 and self.optimizer_initialized
-        if not (alone and self._joins_steps(*own)):
+        if not (alone and type(self._updater) is opt.Updater and self._joins_steps(*own)):
             super().train_step(data_batch)
             return
         self._need("train_step", "binded", "params_initialized")

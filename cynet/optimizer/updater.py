@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.dtype import name_of
 from ..base.errors import ArgumentError, shown
+from ..base.files import read_file
 from ..base.guard import guarded, refuse
+from ..base.overrides import is_ours
 from .state_file import pack, read, unpack
 
 if TYPE_CHECKING:
@@ -98,13 +100,19 @@ class Updater:
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """All states as bytes, with `dump_optimizer` the optimizer's settings and counts too."""
-        return b"".join(self.chunks(dump_optimizer))
+        return b"".join(self._chunks(dump_optimizer))
 
     def chunks(self, dump_optimizer=False, pair=None):
         """The bytes of ``get_states`` in pieces, of which the arrays' own memory is no copy.
 
-        `pair`: what the file says of the parameters it belongs to (state_file.py).
+        `pair`: what the file says of the parameters it belongs to (state_file.py). Where a user has
+        defined ``get_states``, what that gives.
         """
+        if not is_ours(self.get_states):
+            return [self.get_states(dump_optimizer)]
+        return self._chunks(dump_optimizer, pair)
+
+    def _chunks(self, dump_optimizer, pair=None):
         return pack(self.states, self.optimizer if dump_optimizer else None, pair)
 
     def set_states(self, states: bytes) -> None:
@@ -128,7 +136,10 @@ class Updater:
         ------
         FileError, FormatError
         """
-        self.take_over(*read(fname))
+        if is_ours(self.set_states):
+            self.take_over(*read(fname))
+        else:
+            self.set_states(read_file(fname))
 
     def take_over(self, states, optimizer):
         """Use these states, and the optimizer unless None."""

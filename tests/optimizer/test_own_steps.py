@@ -169,3 +169,54 @@ def test_every_optimizer_has_aggregate_num(name):
     assert mx.optimizer.get_updater(optimizer).aggregate_updates == (name in mxnets)
     optimizer.aggregate_num = 7
     assert pickle.loads(pickle.dumps(optimizer)).aggregate_num == 7
+
+
+class Packed(mx.optimizer.Updater):
+    """States in a form of its own."""
+
+    def get_states(self, dump_optimizer=False):
+        return b"mine" + super().get_states(dump_optimizer)
+
+    def set_states(self, states):
+        assert states[:4] == b"mine"
+        super().set_states(states[4:])
+
+
+@pytest.mark.parametrize("way", ["store", "module", "trainer"])
+def test_states_in_a_form_of_ones_own(way, tmp_path):
+    path = str(tmp_path / "states")
+    optimizer = mx.optimizer.SGD(momentum=0.5, learning_rate=1)
+    mine = Packed(optimizer)
+    if way == "store":
+        store = mx.kv.create("local")
+        store.init(0, nd.ones(2))
+        store.set_updater(mine)
+        store.push(0, nd.ones(2))
+        save, load = store.save_optimizer_states, store.load_optimizer_states
+    elif way == "module":
+        net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, no_bias=True, name="fc")
+        module = mx.mod.Module(net, label_names=None)
+        module.bind([("data", (1, 2))])
+        module.init_params(mx.init.One())
+        module.init_optimizer(optimizer=optimizer)
+        module._updater = mine
+        module.forward(mx.io.DataBatch([nd.ones((1, 2))]), is_train=True)
+        module.backward([nd.ones((1, 1))])
+        module.update()
+        save, load = module.save_optimizer_states, module.load_optimizer_states
+    else:
+        weight = mx.gluon.Parameter("w", shape=(2,))
+        weight.initialize(mx.init.One())
+        trainer = mx.gluon.Trainer([weight], optimizer)
+        trainer._updaters = [mine]
+        with mx.autograd.record():
+            loss = weight.data().sum()
+        loss.backward()
+        trainer.step(1)
+        save, load = trainer.save_states, trainer.load_states
+    before = {key: each.asnumpy().tolist() for key, each in mine.states.items()}
+    save(path)
+    assert (tmp_path / "states").read_bytes()[:4] == b"mine"
+    mine.states.clear()
+    load(path)
+    assert {key: each.asnumpy().tolist() for key, each in mine.states.items()} == before != {}

@@ -236,7 +236,7 @@ def train_block(net: mx.gluon.Block, samples: mx.gluon.data.Dataset) -> float:
 
 
 def outputs(net: mx.gluon.Block, x: mx.nd.NDArray) -> tuple[mx.nd.NDArray, mx.nd.NDArray]:
-    output, states = mx.gluon.rnn.LSTM(3)(x, [x, x])
+    output, _states = mx.gluon.rnn.LSTM(3)(x, [x, x])
     first, second = net(x)
     return mx.gluon.nn.Dense(3)(output).asnumpy().sum() + first, second
 
