@@ -11,7 +11,7 @@ import sys
 from types import ModuleType
 
 from .base.errors import MissingModuleError, NotFoundError
-from .base.mxnet_globals import missing_names
+from .base.mxnet_globals import globals_of_mxnet, missing_names
 from .base.other_names import OTHER_NAMES
 
 __version__ = "0.1.0"
@@ -115,6 +115,7 @@ def _finder(path, module):
         if later is not None:
             source, _, member = later.partition(":")
             found = importlib.import_module(f"{_PACKAGE}.{source}")
+            name_missing_in(source.partition(".")[0])
             return getattr(found, member) if member else found
         if name.startswith("__"):
             raise NotFoundError(f"module '{module.__name__}' has no attribute '{name}'")
@@ -129,13 +130,33 @@ def _finder(path, module):
 
 
 def _answer(path, module):
-    """Give a module its ``__getattr__``, and a ``__dir__`` with what is imported later."""
+    """Give a module its ``__getattr__``, and a ``__dir__`` of what users may use of it, with what
+    is imported later."""
     later = [name for owner, _, name in (each.rpartition(".") for each in _LATER)
              if owner == path[3:]]  # fmt: skip
-    if later:
-        inner = vars(module).get("__dir__", lambda: vars(module))
-        module.__dir__ = lambda: sorted({*inner(), *later})
+    inner = vars(module).get("__dir__")
+
+    def listed():
+        names = inner() if inner is not None else vars(module)
+        return sorted({*(name for name in names if _is_shown(module, name)), *later})
+
+    module.__dir__ = listed
     module.__getattr__ = _finder(path, module)
+
+
+def _is_shown(module, name):
+    """Whether `dir` shows a name: a module's own, not what it imports for itself."""
+    public = vars(module).get("__all__")
+    if name.startswith("_") or name not in vars(module) or (public and name in public):
+        return True
+    value = vars(module)[name]
+    if isinstance(value, ModuleType):  # a module of a folder, where MXNet has one of that name
+        path = module.__name__.partition(".")[2]
+        return public is None and f"{path}.{name}".lstrip(".") in globals_of_mxnet()
+    if public is not None:
+        return False
+    home = getattr(value, "__module__", None)
+    return home is not None and f"{home}.".startswith(f"{module.__name__}.")
 
 
 class _Explainer:
@@ -177,7 +198,8 @@ def name_missing_in(package):
     they lack."""
     inside = f"{_PACKAGE}.{package}"
     for name, module in list(sys.modules.items()):
-        if name == inside or (name.startswith(f"{inside}.") and "._" not in name):
+        inner = name == inside or (name.startswith(f"{inside}.") and "._" not in name)
+        if inner and getattr(vars(module).get("__dir__"), "__module__", None) != __name__:
             _answer("mx" + name[len(_PACKAGE) :], module)
     for name, path in _own_names().items():
         if name.startswith(f"{inside}.") and name not in sys.modules:
@@ -192,6 +214,8 @@ def _install():
     public = {n if (n := spoken[k]) in sys.modules else m.__name__ for k, m in modules.items()}
     later = tuple(f"{_PACKAGE}.{each}" for each in _LATER)
     named = {name for name in _own_names() if not name.startswith(later)}
+    faces = (f"{_PACKAGE}.ndarray.", f"{_PACKAGE}.symbol.")  # mx.nd.random and its kin
+    named |= {n for n, m in sys.modules.items() if n.startswith(faces) and "__dir__" in vars(m)}
     for name in sorted((public | named) & sys.modules.keys()):
         if name.partition(".")[0] == _PACKAGE:
             _answer("mx" + name[len(_PACKAGE) :], sys.modules[name])

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import cynet as mx
+from cynet.base.mxnet_globals import globals_of_mxnet
 
 
 def owner(path):
@@ -93,3 +94,34 @@ for path in ("", "io", "contrib"):
 
 def test_version():
     assert mx.libinfo.__version__ == mx.__version__
+
+
+# Modules that users complete names of; "" is the package.
+SHOWN = (
+    " attribute autograd callback context contrib contrib.amp contrib.text engine executor gluon "
+    "gluon.contrib gluon.contrib.estimator gluon.data gluon.data.vision "
+    "gluon.data.vision.transforms gluon.loss gluon.model_zoo gluon.model_zoo.vision gluon.nn "
+    "gluon.rnn gluon.utils image initializer io kvstore log lr_scheduler metric misc model module "
+    "monitor name nd nd.contrib nd.image nd.linalg nd.random operator optimizer profiler random "
+    "recordio registry rnn runtime sym sym.contrib sym.linalg sym.random test_utils util "
+    "visualization"
+).split(" ")
+
+
+@pytest.mark.parametrize("path", SHOWN)
+def test_completion_shows_what_users_may_use(path):
+    """`dir` has what MXNet's public names are, and none of the modules' own imports."""
+    module = owner(f"mx.{path}") if path else mx
+    listed = [name for name in dir(module) if not name.startswith("_")]
+    home = module.__name__
+    for name in listed:
+        value = getattr(module, name)
+        assert name not in ("TYPE_CHECKING", "annotations", "math", "shown", "guarded")
+        origin = value.__name__ if isinstance(value, type(sys)) else getattr(value, "__module__", 0)
+        assert origin is None or origin == 0 or origin.startswith("cynet"), f"{path}.{name}"
+    assert {*getattr(module, "__all__", ())} <= {*dir(module)}
+    table = globals_of_mxnet().get(path.replace("nd", "ndarray").replace("sym", "symbol"), {})
+    for name, (origin, other) in table.items():
+        own = other == name and origin.startswith("mxnet") and not name.startswith("_")
+        if own and name in vars(module) and getattr(vars(module)[name], "__module__", "") == home:
+            assert name in listed, f"{path}.{name} is not shown"

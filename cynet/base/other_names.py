@@ -191,7 +191,7 @@ OTHER_NAMES = {
         "save_weights": "save_params(file)",
         "summary": "mx.viz.print_summary(module.symbol, shape=shapes)",
     },
-    "mx.ndarray": _ARRAYS,
+    "mx.ndarray": {name: there for name, there in _ARRAYS.items() if name != "matmul"},
     "mx.ndarray.NDArray": _NDARRAY,
     "mx.optimizer": {"lr_scheduler": "mx.lr_scheduler"},
     "mx.symbol": {
