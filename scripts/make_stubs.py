@@ -78,9 +78,9 @@ def always_there(entry):
 
 def inputs_of(entry, tensor):
     """The inputs in a signature, as (name, annotation); Symbols that are left out are made up."""
-    _, _, variable, _, names = describe(entry)
-    if variable:
+    if describe(entry).variable:
         return [("*data", f"{tensor} | Sequence[{tensor}]")]
+    names = describe(entry).inputs
     needed = always_there(entry) if tensor == "NDArray" else ()
     return [(n, tensor if n in needed else f"{tensor} | None = None") for n in names]
 
@@ -123,8 +123,12 @@ def function(name, entry, tensor, indent=""):
     given = dict(inputs)
     for key, text in parameters_of(entry):
         given.setdefault(key, text)
+    unlisted = {key: given.pop(key) for key in entry.prop.unlisted if key in given}
     for key, text in TAIL[tensor]:
         given.setdefault(key, f"{text} = None")
+    if unlisted:
+        given.setdefault("*", "")
+        given.update(unlisted)
     if entry.prop.any_parameters:
         given["**kwargs"] = "Any"
     texts, optional = [], False

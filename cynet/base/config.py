@@ -19,10 +19,20 @@ class Setting(NamedTuple):
     doc: str
 
 
-def _count(text):
-    if not text.strip().isdecimal():
-        raise ValueError("expected a whole number, 0 or more")
-    return int(text)
+_MOST_COUNT = (1 << 43) - 1  # so many MiB are a number of bytes in 64 bits
+
+
+def _up_to(most):
+    def parse(text):
+        digits = text.strip()
+        if not digits.isdecimal() or len(digits) > 20 or int(digits) > most:
+            raise ValueError(f"expected a whole number, 0 to {most}")
+        return int(digits)
+
+    return parse
+
+
+_count, _threads = _up_to(_MOST_COUNT), _up_to(4096)
 
 
 def _one_of(*words):
@@ -62,14 +72,14 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_CPU_WORKERS",
-            _count,
+            _threads,
             0,
             "Threads that run native functions; 0 means the number of cores that affinity and a "
             "container's quota leave.",
         ),
         Setting(
             "CYNET_NUM_THREADS",
-            _count,
+            _threads,
             0,
             "Threads of one CPU kernel, at most the cores that affinity and a container's quota "
             "leave; 0 means that many.",

@@ -97,7 +97,7 @@ def GridGenerator(data: NDArray, transform_type: Literal['affine', 'warp'], targ
     """Points at which BilinearSampler reads, from affine maps or from a flow."""
 def GroupNorm(data: NDArray, gamma: NDArray, beta: NDArray, num_groups: int = 1, eps: float = 1e-05, output_mean_var: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Normalize each group of channels of each sample, then scale and shift it."""
-def IdentityAttachKLSparseReg(data: NDArray, moving_avg: NDArray, sparseness_target: float = 0.1, penalty: float = 0.001, momentum: float = 0.9, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def IdentityAttachKLSparseReg(data: NDArray, sparseness_target: float = 0.1, penalty: float = 0.001, momentum: float = 0.9, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None, *, moving_avg: NDArray = ...) -> NDArray:
     """The input itself; backward adds the gradient of a divergence from sparse activations."""
 def InstanceNorm(data: NDArray, gamma: NDArray, beta: NDArray, eps: float = 0.001, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Normalize each channel of each sample over its positions, then scale and shift it."""
@@ -153,7 +153,7 @@ def UpSampling(*data: NDArray | Sequence[NDArray], scale: int = ..., num_filter:
     """Enlarge planes by `scale`: repeat elements ('nearest') or deconvolve ('bilinear')."""
 def abs(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Absolute value of each element: ``output = |data|``."""
-def adam_update(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, lazy_update: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def adam_update(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, lr: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Adam: ``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2) * g ** 2``, ``output = weight - lr * mean / (sqrt(var) + epsilon)`` with ``g = grad + wd * weight``, clipped."""
 def add_n(*data: NDArray | Sequence[NDArray], num_args: int = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Sum of any number of arrays of one shape: ``output = data[0] + data[1] + ...``."""
@@ -245,7 +245,7 @@ def choose_element_0index(data: NDArray, index: NDArray, axis: int = -1, keepdim
     """One element of each row along an axis, by index."""
 def clip(data: NDArray, a_min: float, a_max: float, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Each element limited to [a_min, a_max]."""
-def col2im(data: NDArray, kernel: ShapeLike, stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), output_size: ShapeLike = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def col2im(data: NDArray, output_size: ShapeLike, kernel: ShapeLike, stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Columns summed into images, where windows overlap: what im2col's gradient does."""
 def concat(*data: NDArray | Sequence[NDArray], dim: int = 1, num_args: int = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The inputs joined along an existing axis; their other lengths must agree."""
@@ -295,9 +295,9 @@ def flip(data: NDArray, axis: ShapeLike, out: NDArray | Sequence[NDArray] | None
     """The input with the order along some axes reversed."""
 def floor(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Greatest integer that is not above each element."""
-def ftml_update(weight: NDArray, grad: NDArray, d: NDArray, v: NDArray, z: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-08, t: int = ..., clip_grad: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def ftml_update(weight: NDArray, grad: NDArray, d: NDArray, v: NDArray, z: NDArray, lr: float, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-08, t: int = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_grad: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Follow the moving leader: ``v = beta2 * v + (1 - beta2) * g ** 2``, ``d = (1 - beta1 ** t) / lr * (sqrt(v / (1 - beta2 ** t)) + epsilon)``, ``z = beta1 * z + (1 - beta1) * g - (d - beta1 * d_before) * weight``, ``output = -z / d`` with ``g = grad + wd * weight``, clipped."""
-def ftrl_update(weight: NDArray, grad: NDArray, z: NDArray, n: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lamda1: float = 0.01, beta: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def ftrl_update(weight: NDArray, grad: NDArray, z: NDArray, n: NDArray, lr: float, lamda1: float = 0.01, beta: float = 1.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Follow the regularised leader: ``z += grad - (sqrt(n + grad ** 2) - sqrt(n)) * weight / lr``, ``n += grad ** 2``, ``output = (sign(z) * lamda1 - z) / ((beta + sqrt(n)) / lr + wd)`` where ``|z| > lamda1``, else 0."""
 def gamma(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Gamma function of each element."""
@@ -313,7 +313,7 @@ def im2col(data: NDArray, kernel: ShapeLike, stride: ShapeLike = (), dilate: Sha
     """Windows that slide over images, each a column: (N, C, *size) gives (N, C * prod(kernel), L)."""
 def khatri_rao(*data: NDArray | Sequence[NDArray], num_args: int = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Khatri-Rao product: Kronecker products of the matrices' columns, one beside the other."""
-def lamb_update_phase1(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, bias_correction: bool = True, rescale_grad: float = 1.0, clip_gradient: float = -1.0, t: int = ..., wd: float = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def lamb_update_phase1(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, t: int = ..., bias_correction: bool = True, wd: float = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The first phase of LAMB: Adam's step with weight decay, ``mean' / (sqrt(var') + epsilon) + wd * weight``."""
 def lamb_update_phase2(weight: NDArray, g: NDArray, r1: NDArray, r2: NDArray, lr: float, lower_bound: float = -1.0, upper_bound: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The second phase of LAMB: ``output = weight - lr * r1 / r2 * g`` for the step ``g`` that the first gave and the norms ``r1`` of the weight and ``r2`` of the step."""
@@ -335,9 +335,9 @@ def linalg_makediag(A: NDArray, offset: int = 0, out: NDArray | Sequence[NDArray
     """Square matrices with a diagonal from a vector, zeros elsewhere."""
 def linalg_maketrian(A: NDArray, offset: int = 0, lower: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Square matrices with one triangle from a vector, as `extracttrian` gives it, else zeros."""
-def linalg_potrf(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def linalg_potrf(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None, *, lower: bool = True) -> NDArray:
     """Cholesky factors: lower triangular L with ``A = L L'`` of symmetric positive definite A."""
-def linalg_potri(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def linalg_potri(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None, *, lower: bool = True) -> NDArray:
     """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read."""
 def linalg_slogdet(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """Signs of determinants, and logarithms of their sizes: two outputs."""
@@ -359,7 +359,7 @@ def log1p(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: s
     """``log(1 + data)``, precise near 0."""
 def log2(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Logarithm to base 2 of each element."""
-def log_softmax(data: NDArray, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def log_softmax(data: NDArray, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None, *, length: NDArray | None = None) -> NDArray:
     """Logarithm of the softmax along `axis`, computed without losing small numbers."""
 def logical_not(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """1 where an element is 0, else 0; the input's dtype."""
@@ -377,13 +377,13 @@ def min_axis(data: NDArray, axis: ShapeLike | None = None, keepdims: bool = Fals
     """Smallest element over axes; NaN if one is."""
 def moments(data: NDArray, axes: ShapeLike | None = None, keepdims: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """Mean and variance over `axes`: two outputs, each as of `mean`."""
-def mp_lamb_update_phase1(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, weight32: NDArray, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, bias_correction: bool = True, rescale_grad: float = 1.0, clip_gradient: float = -1.0, t: int = ..., wd: float = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def mp_lamb_update_phase1(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, weight32: NDArray, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, t: int = ..., bias_correction: bool = True, wd: float = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The first phase of LAMB for float16 weights, computed on `weight32`, their float32 masters; the step is float32."""
 def mp_lamb_update_phase2(weight: NDArray, g: NDArray, r1: NDArray, r2: NDArray, weight32: NDArray, lr: float, lower_bound: float = -1.0, upper_bound: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The second phase of LAMB for float16 weights, computed on `weight32`, their float32 masters, which move, too."""
-def mp_nag_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, weight32: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def mp_nag_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, weight32: NDArray, lr: float, momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Nesterov's accelerated gradient: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + momentum * mom - lr * (grad + wd * weight)``."""
-def mp_sgd_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, weight32: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, lazy_update: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def mp_sgd_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, weight32: NDArray, lr: float, momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Gradient descent with momentum: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + mom``."""
 def mp_sgd_update(weight: NDArray, grad: NDArray, weight32: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Gradient descent: ``output = weight - lr * (grad + wd * weight)``."""
@@ -391,17 +391,17 @@ def multi_all_finite(*data: NDArray | Sequence[NDArray], init_output: bool = Tru
     """1 where all elements of all inputs are finite, else 0: an array (1,) of float32."""
 def multi_lars(lrs: NDArray, weights_sum_sq: NDArray, grads_sum_sq: NDArray, wds: NDArray, eta: float, eps: float, rescale_grad: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Learning rates in proportion to the weights' norms over those of the gradients."""
-def multi_mp_sgd_mom_update(*data: NDArray | Sequence[NDArray], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def multi_mp_sgd_mom_update(*data: NDArray | Sequence[NDArray], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., momentum: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Gradient descent with momentum of several weights: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + mom`` for each."""
 def multi_mp_sgd_update(*data: NDArray | Sequence[NDArray], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Gradient descent of several weights: ``output = weight - lr * (grad + wd * weight)`` for each."""
-def multi_sgd_mom_update(*data: NDArray | Sequence[NDArray], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def multi_sgd_mom_update(*data: NDArray | Sequence[NDArray], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., momentum: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Gradient descent with momentum of several weights: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + mom`` for each."""
 def multi_sgd_update(*data: NDArray | Sequence[NDArray], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Gradient descent of several weights: ``output = weight - lr * (grad + wd * weight)`` for each."""
 def multi_sum_sq(*data: NDArray | Sequence[NDArray], num_arrays: int = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The sum of squares of each input: an array of float32, one element an input."""
-def nag_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def nag_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float, momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Nesterov's accelerated gradient: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + momentum * mom - lr * (grad + wd * weight)``."""
 def nanprod(data: NDArray, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Product over axes; NaN counts as 1."""
@@ -409,7 +409,7 @@ def nansum(data: NDArray, axis: ShapeLike | None = None, keepdims: bool = False,
     """Sum over axes; NaN counts as 0."""
 def negative(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Negative of each element: ``output = -data``."""
-def norm(data: NDArray, axis: ShapeLike | None = None, keepdims: bool = False, ord: int = 2, out_dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def norm(data: NDArray, ord: int = 2, axis: ShapeLike | None = None, out_dtype: DTypeLike | None = None, keepdims: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Norm over axes: ord 1 sums absolute values, ord 2 is the root of the sum of squares."""
 def normal(loc: float = 0.0, scale: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of normally distributed numbers, given by mean and standard deviation."""
@@ -419,11 +419,11 @@ def pad(data: NDArray, mode: Literal['constant', 'edge', 'reflect'], pad_width: 
     """The input with borders around all axes but the first two."""
 def pick(data: NDArray, index: NDArray, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap', 'raise'] = 'clip', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """One element of each row along an axis, by index."""
-def preloaded_multi_mp_sgd_mom_update(*data: NDArray | Sequence[NDArray], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def preloaded_multi_mp_sgd_mom_update(*data: NDArray | Sequence[NDArray], momentum: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """`multi_sgd_mom_update` with learning rates and decays from the last two inputs."""
 def preloaded_multi_mp_sgd_update(*data: NDArray | Sequence[NDArray], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """`multi_sgd_update` with learning rates and decays from the last two inputs."""
-def preloaded_multi_sgd_mom_update(*data: NDArray | Sequence[NDArray], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def preloaded_multi_sgd_mom_update(*data: NDArray | Sequence[NDArray], momentum: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """`multi_sgd_mom_update` with learning rates and decays from the last two inputs."""
 def preloaded_multi_sgd_update(*data: NDArray | Sequence[NDArray], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """`multi_sgd_update` with learning rates and decays from the last two inputs."""
@@ -483,9 +483,9 @@ def reverse(data: NDArray, axis: ShapeLike, out: NDArray | Sequence[NDArray] | N
     """The input with the order along some axes reversed."""
 def rint(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Nearest integer of each element, ties to the lower one."""
-def rmsprop_update(weight: NDArray, grad: NDArray, n: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, gamma1: float = 0.95, epsilon: float = 1e-08, clip_weights: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def rmsprop_update(weight: NDArray, grad: NDArray, n: NDArray, lr: float, gamma1: float = 0.95, epsilon: float = 1e-08, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, clip_weights: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """RMSProp: ``n = gamma1 * n + (1 - gamma1) * g ** 2``, ``output = weight - lr * g / sqrt(n + epsilon)`` with ``g = grad + wd * weight``, clipped."""
-def rmspropalex_update(weight: NDArray, grad: NDArray, n: NDArray, g: NDArray, delta: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, gamma1: float = 0.95, gamma2: float = 0.9, epsilon: float = 1e-08, clip_weights: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def rmspropalex_update(weight: NDArray, grad: NDArray, n: NDArray, g: NDArray, delta: NDArray, lr: float, gamma1: float = 0.95, gamma2: float = 0.9, epsilon: float = 1e-08, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, clip_weights: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """RMSProp after Graves: with the gradient's mean ``g`` and a momentum ``delta`` of its own."""
 def round(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Nearest integer of each element, ties away from zero."""
@@ -509,7 +509,7 @@ def sample_uniform(low: NDArray, high: NDArray, shape: ShapeLike = (), dtype: DT
     """For each set of parameters uniform numbers from [low, high): shape (s) gives (s, shape)."""
 def scatter_nd(data: NDArray, indices: NDArray, shape: ShapeLike, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of zeros with values placed at index tuples; of equal tuples the last one wins."""
-def sgd_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, lazy_update: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def sgd_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float, momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Gradient descent with momentum: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + mom``."""
 def sgd_update(weight: NDArray, grad: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Gradient descent: ``output = weight - lr * (grad + wd * weight)``."""
@@ -523,7 +523,7 @@ def sign(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: st
     """Sign of each element: -1, 0 or 1; of NaN it is 0."""
 def signsgd_update(weight: NDArray, grad: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Descent by the gradient's sign: ``output = (1 - lr * wd) * weight - lr * sign(grad)``."""
-def signum_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, wd_lh: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def signum_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float, momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, wd_lh: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Descent by the momentum's sign: ``mom = momentum * mom - (1 - momentum) * (grad + wd * weight)``, ``output = (1 - lr * wd_lh) * weight + lr * sign(mom)``."""
 def sin(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Sine of each element, in radians."""
@@ -533,17 +533,17 @@ def size_array(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, na
     """The number of elements of the input, as an array of one int64."""
 def slice(data: NDArray, begin: ShapeLike, end: ShapeLike, step: ShapeLike = (), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """A part of the input, as ``data[begin[0]:end[0]:step[0], ...]`` of Python gives it."""
-def slice_axis(data: NDArray, axis: int, begin: int, end: int | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def slice_axis(data: NDArray, axis: int, begin: int, end: int | None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The part from `begin` up to `end` of one axis."""
 def slice_like(data: NDArray, shape_like: NDArray, axes: ShapeLike = (), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The leading part of the input that has the other input's lengths along some axes."""
-def smooth_l1(data: NDArray, scalar: float = 1.0, is_int: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def smooth_l1(data: NDArray, scalar: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None, *, is_int: bool = True) -> NDArray:
     """An operator registered with mx.simple_op."""
 def softmax(data: NDArray, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Softmax along `axis`: ``out = exp(data / temperature) / sum(exp(data / temperature))``."""
 def softmax_cross_entropy(data: NDArray, label: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Sum of the cross-entropies of softmax(data) with the labels' classes."""
-def softmin(data: NDArray, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def softmin(data: NDArray, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None, *, length: NDArray | None = None) -> NDArray:
     """Softmax of ``-data`` along `axis`: the smallest entry gets the most."""
 def softsign(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """``output = data / (1 + |data|)``, element by element."""

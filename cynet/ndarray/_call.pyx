@@ -186,10 +186,14 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
             given, params = bind_positional(entry, args, is_array, "an NDArray")
             while given and given[len(given) - 1] is None:
                 given.pop()
+            out = params.pop("out", None)
+            params.pop("name", None)
     else:
         given = []
     for name, value in kwargs.items():
         if name == "out":
+            if out is not None:
+                raise ArgumentTypeError(f"operator {entry.name}: 'out' is given twice")
             out = value
         elif name == "name":
             continue

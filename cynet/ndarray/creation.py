@@ -251,17 +251,21 @@ def dtype_name(dtype):
     return NUMPY[dtype_flag(dtype)]
 
 
-def zeros_like(data: NDArray, **kwargs: Any) -> NDArray:
+def zeros_like(
+    data: NDArray, out: NDArray | None = None, name: str | None = None, **kwargs: Any
+) -> NDArray:
     """An array of zeros with the shape, dtype and device of `data`."""
-    if kwargs or not is_array(data):
-        return function_of("zeros_like")(data, **kwargs)
+    if kwargs or out is not None or not is_array(data):
+        return function_of("zeros_like")(data, out=out, **kwargs)
     return filled_like(data, 0.0)
 
 
-def ones_like(data: NDArray, **kwargs: Any) -> NDArray:
+def ones_like(
+    data: NDArray, out: NDArray | None = None, name: str | None = None, **kwargs: Any
+) -> NDArray:
     """An array of ones with the shape, dtype and device of `data`."""
-    if kwargs or not is_array(data):
-        return function_of("ones_like")(data, **kwargs)
+    if kwargs or out is not None or not is_array(data):
+        return function_of("ones_like")(data, out=out, **kwargs)
     return filled_like(data, 1.0)
 
 

@@ -99,7 +99,8 @@ def _holding(entry, function):
     def fixed_of(args, kwargs):
         _, params = bind_positional(entry, args, is_array, "an NDArray")
         fields = entry.prop.fields
-        prop = entry.prop(**params, **{n: v for n, v in kwargs.items() if n in fields})
+        params.update(kwargs)
+        prop = entry.prop(**{n: v for n, v in params.items() if n in fields})
         return [(names.index(n), number) for n, number in prop.graph.fixed_inputs(prop).items()]
 
     def holding(*args, **kwargs):

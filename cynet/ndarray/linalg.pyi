@@ -21,9 +21,9 @@ def makediag(A: NDArray, offset: int = 0, out: NDArray | Sequence[NDArray] | Non
     """Square matrices with a diagonal from a vector, zeros elsewhere."""
 def maketrian(A: NDArray, offset: int = 0, lower: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Square matrices with one triangle from a vector, as `extracttrian` gives it, else zeros."""
-def potrf(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def potrf(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None, *, lower: bool = True) -> NDArray:
     """Cholesky factors: lower triangular L with ``A = L L'`` of symmetric positive definite A."""
-def potri(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+def potri(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None, *, lower: bool = True) -> NDArray:
     """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read."""
 def slogdet(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """Signs of determinants, and logarithms of their sizes: two outputs."""

@@ -254,7 +254,7 @@ class NDArray:
         """``log(1 + data)``, precise near 0."""
     def log2(self, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Logarithm to base 2 of each element."""
-    def log_softmax(self, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    def log_softmax(self, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None, *, length: NDArray | None = None) -> NDArray:
         """Logarithm of the softmax along `axis`, computed without losing small numbers."""
     def max(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Largest element over axes; NaN if one is."""
@@ -266,7 +266,7 @@ class NDArray:
         """Product over axes; NaN counts as 1."""
     def nansum(self, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Sum over axes; NaN counts as 0."""
-    def norm(self, axis: ShapeLike | None = None, keepdims: bool = False, ord: int = 2, out_dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    def norm(self, ord: int = 2, axis: ShapeLike | None = None, out_dtype: DTypeLike | None = None, keepdims: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Norm over axes: ord 1 sums absolute values, ord 2 is the root of the sum of squares."""
     def one_hot(self, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: DTypeLike = 'float32', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """A row of `depth` values for each index: `on_value` at the index, `off_value` elsewhere."""
@@ -310,13 +310,13 @@ class NDArray:
         """The number of elements of the input, as an array of one int64."""
     def slice(self, begin: ShapeLike, end: ShapeLike, step: ShapeLike = (), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """A part of the input, as ``data[begin[0]:end[0]:step[0], ...]`` of Python gives it."""
-    def slice_axis(self, axis: int, begin: int, end: int | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    def slice_axis(self, axis: int, begin: int, end: int | None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The part from `begin` up to `end` of one axis."""
     def slice_like(self, shape_like: NDArray, axes: ShapeLike = (), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The leading part of the input that has the other input's lengths along some axes."""
     def softmax(self, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """Softmax along `axis`: ``out = exp(data / temperature) / sum(exp(data / temperature))``."""
-    def softmin(self, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    def softmin(self, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None, *, length: NDArray | None = None) -> NDArray:
         """Softmax of ``-data`` along `axis`: the smallest entry gets the most."""
     def sort(self, axis: int | None = -1, is_ascend: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
         """The elements sorted along an axis."""

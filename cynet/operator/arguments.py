@@ -44,10 +44,13 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     >>> found.narg, found.names, found.types
     (1, ['data'], ['NDArray-or-Symbol'])
     """
-    _, _, variable, fields, inputs = describe(get_operator(op_name))
-    names = ["data"] if variable else list(inputs)
-    types = [f"{_ARRAY}[]"] if variable else [_ARRAY] * len(inputs)
-    for name, field in fields.items():
-        names.append(name)
-        types.append(about_type(field))
+    prop = get_operator(op_name).prop
+    what = describe(get_operator(op_name))
+    inputs = what.inputs[: what.listed]
+    names = [next(iter(prop.inputs_doc), "data")] if what.variable else list(inputs)
+    types = [f"{_ARRAY}[]"] if what.variable else [_ARRAY] * len(inputs)
+    for name, field in what.fields.items():
+        if name not in prop.unlisted:
+            names.append(name)
+            types.append(about_type(field))
     return OperatorArguments(len(names), names, types)

@@ -1,18 +1,21 @@
-"""float16 and bfloat16 on the CPU for operators without loops for them: their float32 operator
-between two conversions, in temporary memory.
+"""Operators between two conversions, in temporary memory: float16 and bfloat16 on the CPU for those
+without loops for them, which compute in float32, and those whose output has another dtype.
 
 `OperatorProperty.operator_on` asks for it: for float16 where the trait `float32_beside_half` says
-so, for bfloat16 unless the hook `takes_bfloat16` does.
+so, for bfloat16 unless the hook `takes_bfloat16` does. `OutDType` asks for the others.
 """
 
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from .._resource cimport Resource, get_space, kTempSpace
-from .._typedefs cimport TBlob, kAddTo, kBfloat16, kFloat16, kFloat32, kNullOp, kWriteTo
+from .._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp, kWriteTo
+from ..kernels.elementwise.elementwise cimport Kernel, run_cast_add
+from ..kernels.elementwise.unary cimport find_unary
 from ..kernels.movement.strided_copy cimport StridedCopy, copy_strided
 from ._base cimport Operator, OpContext
 
+from ..base.dtype import FLAGS, dtype_flag
 from ..base.errors import ArgumentError
 from .checks.dtypes import CPU_FLOATS, require_floats
 
@@ -40,11 +43,25 @@ def in_float32(prop, ctx, in_shapes, in_types):
     wide_types = ["float32" if t in narrow else t for t in in_types]
     if not _agrees(prop, in_types, wide, wide_types, narrow):
         raise ArgumentError(f"operator {prop.op_name} does not take arrays of bfloat16")
-    operator = wide.create_operator(ctx, in_shapes, wide_types)
+    operator = wide.created(ctx, in_shapes, wide_types)
     if operator.runs_python:  # it may keep views of its arrays, whose memory others use then
         raise ArgumentError(f"operator {prop.op_name} runs Python code, which is not given arrays "
                             f"of {narrow[0]}")
-    return HalfOperator(operator, single is not None)
+    return ConvertedOperator(operator, narrow, "float32")
+
+
+def between_conversions(Operator operator not None, str dtype):
+    """`operator`, which computes in `dtype`, for numbers of every other one; integers beside floats
+    (lengths) stay as they are.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.softmax(mx.nd.zeros((1, 2), dtype="float16"), dtype="float64").asnumpy().dtype
+    dtype('float64')
+    """
+    floats = [each for each in FLAGS if "float" in each]
+    return ConvertedOperator(operator, floats if dtype in floats else list(FLAGS), dtype)
 
 
 def _agrees(prop, in_types, wide, wide_types, narrow):
@@ -59,30 +76,42 @@ def _agrees(prop, in_types, wide, wide_types, narrow):
             and list(states) == list(wide_states))
 
 
-cdef class HalfOperator(Operator):
-    """What is bfloat16 (and float16, if `halves`) among the tensors is float32 to `inner`; all
-    others are handed through."""
+cdef struct Rule:
+    int sources     # bits of the dtypes that are converted
+    int wide        # to which one
+    Kernel add[16]  # adds numbers of it to a dtype's
+
+
+cdef class ConvertedOperator(Operator):
+    """Tensors of the dtypes `sources` are `wide` to `inner`; all others are handed through."""
 
     cdef Operator inner
-    cdef bint halves
+    cdef Rule rule
 
-    def __init__(self, Operator inner not None, bint halves):
-        self.inner, self.halves = inner, halves
+    def __init__(self, Operator inner not None, sources, wide):
+        cdef int flag
+        self.inner = inner
+        self.rule.wide = dtype_flag(wide)
+        for each in sources:
+            flag = dtype_flag(each)
+            if flag != self.rule.wide:
+                self.rule.sources |= 1 << flag
+                self.rule.add[flag] = find_unary(b"identity", flag, True)
         self.stateful = inner.stateful
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef int n_in = ctx.n_in, n_out = ctx.n_out
-        cdef char* at = _room(ctx, _bytes(in_data, n_in, self.halves)
-                              + _bytes(out_data, n_out, self.halves), n_in + n_out, n_out)
+        cdef char* at = _room(ctx, _bytes(in_data, n_in, &self.rule)
+                              + _bytes(out_data, n_out, &self.rule), n_in + n_out, n_out)
         cdef TBlob* inputs = <TBlob*>at
         cdef TBlob* outputs = inputs + n_in
         cdef int* asked = <int*>(outputs + n_out)
         at = _aligned(<char*>(asked + n_out))
-        at = _widen(ctx, in_data, n_in, inputs, at, self.halves)
-        _offer(out_data, req, n_out, outputs, asked, at, self.halves)
+        at = _widen(ctx, in_data, n_in, inputs, at, &self.rule)
+        _offer(out_data, req, n_out, outputs, asked, at, &self.rule)
         self.inner.forward(ctx, inputs, asked, outputs, aux_states)
-        _narrow(ctx, outputs, out_data, req, n_out, self.halves)
+        _narrow(ctx, outputs, out_data, req, n_out, &self.rule)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -90,8 +119,8 @@ cdef class HalfOperator(Operator):
                       TBlob* aux_states) except -1 nogil:
         cdef int n_in = ctx.n_in, n_out = ctx.n_out
         cdef char* at = _room(
-            ctx, _bytes(out_grad, n_out, self.halves) + _bytes(in_data, n_in, self.halves)
-            + _bytes(out_data, n_out, self.halves) + _bytes(in_grad, n_in, self.halves),
+            ctx, _bytes(out_grad, n_out, &self.rule) + _bytes(in_data, n_in, &self.rule)
+            + _bytes(out_data, n_out, &self.rule) + _bytes(in_grad, n_in, &self.rule),
             2 * (n_in + n_out), n_in)
         cdef TBlob* heads = <TBlob*>at
         cdef TBlob* inputs = heads + n_out
@@ -99,38 +128,38 @@ cdef class HalfOperator(Operator):
         cdef TBlob* grads = outputs + n_out
         cdef int* asked = <int*>(grads + n_in)
         at = _aligned(<char*>(asked + n_in))
-        at = _widen(ctx, out_grad, n_out, heads, at, self.halves)
-        at = _widen(ctx, in_data, n_in, inputs, at, self.halves)
-        at = _widen(ctx, out_data, n_out, outputs, at, self.halves)
-        _offer(in_grad, req, n_in, grads, asked, at, self.halves)
+        at = _widen(ctx, out_grad, n_out, heads, at, &self.rule)
+        at = _widen(ctx, in_data, n_in, inputs, at, &self.rule)
+        at = _widen(ctx, out_data, n_out, outputs, at, &self.rule)
+        _offer(in_grad, req, n_in, grads, asked, at, &self.rule)
         self.inner.backward(ctx, heads, inputs, outputs, asked, grads, aux_states)
-        _narrow(ctx, grads, in_grad, req, n_in, self.halves)
+        _narrow(ctx, grads, in_grad, req, n_in, &self.rule)
         return 0
 
 
-cdef inline bint _is_narrow(const TBlob* blob, bint halves) noexcept nogil:
-    return (blob.dtype == kBfloat16 or (halves and blob.dtype == kFloat16)) and blob.data != NULL
+cdef inline bint _is_converted(const TBlob* blob, const Rule* rule) noexcept nogil:
+    return (rule.sources >> blob.dtype) & 1 and blob.data != NULL
 
 
-cdef inline size_t _size(const TBlob* blob) noexcept nogil:
-    return (blob.size * sizeof(float) + 63) // 64 * 64
+cdef inline size_t _size(const TBlob* blob, const Rule* rule) noexcept nogil:
+    return (blob.size * <size_t>dtype_size(rule.wide) + 63) // 64 * 64
 
 
 cdef inline char* _aligned(char* at) noexcept nogil:
     return at + (64 - <size_t>at % 64) % 64
 
 
-cdef size_t _bytes(const TBlob* blobs, int n, bint halves) noexcept nogil:
+cdef size_t _bytes(const TBlob* blobs, int n, const Rule* rule) noexcept nogil:
     cdef size_t total = 0
     cdef int i
     for i in range(n):
-        if _is_narrow(&blobs[i], halves):
-            total += _size(&blobs[i])
+        if _is_converted(&blobs[i], rule):
+            total += _size(&blobs[i], rule)
     return total
 
 
 cdef char* _room(OpContext* ctx, size_t nbytes, int n_blobs, int n_asked) except NULL nogil:
-    """Memory for so many bytes of floats behind tables of tensors and requests: that of the request
+    """Memory for so many bytes of numbers behind tables of tensors and requests: that of the request
     behind the operator's own."""
     cdef Resource resource
     resource.type = kTempSpace
@@ -149,49 +178,54 @@ cdef void _convert(OpContext* ctx, const TBlob* source, int to_type, void* to) n
 
 
 cdef char* _widen(OpContext* ctx, const TBlob* given, int n, TBlob* to, char* at,
-                  bint halves) noexcept nogil:
-    """`to` is `given` with float32 for narrow floats, from `at` on; returns what is behind."""
+                  const Rule* rule) noexcept nogil:
+    """`to` is `given` with what is converted from `at` on; returns what is behind."""
     cdef int i
     memcpy(to, given, n * sizeof(TBlob))
     for i in range(n):
-        if _is_narrow(&given[i], halves):
-            to[i].data, to[i].dtype = at, kFloat32
-            _convert(ctx, &given[i], kFloat32, at)
-            at += _size(&given[i])
+        if _is_converted(&given[i], rule):
+            to[i].data, to[i].dtype = at, rule.wide
+            _convert(ctx, &given[i], rule.wide, at)
+            at += _size(&given[i], rule)
     return at
 
 
 cdef void _offer(const TBlob* given, const int* req, int n, TBlob* to, int* asked, char* at,
-                 bint halves) noexcept nogil:
+                 const Rule* rule) noexcept nogil:
     """The same for what is to be written; sums are made when it is."""
     cdef int i
     memcpy(to, given, n * sizeof(TBlob))
     for i in range(n):
         asked[i] = req[i]
-        if _is_narrow(&given[i], halves):
-            to[i].data, to[i].dtype = at, kFloat32
-            at += _size(&given[i])
+        if _is_converted(&given[i], rule):
+            to[i].data, to[i].dtype = at, rule.wide
+            at += _size(&given[i], rule)
             if req[i] != kNullOp:
                 asked[i] = kWriteTo
 
 
 cdef void _narrow(OpContext* ctx, const TBlob* found, TBlob* to, const int* req, int n,
-                  bint halves) noexcept nogil:
-    cdef float* sums
-    cdef float old[256]
-    cdef TBlob part
-    cdef int64_t k, j, count
+                  const Rule* rule) noexcept nogil:
     cdef int i
     for i in range(n):
-        if req[i] == kNullOp or not _is_narrow(&to[i], halves):
+        if req[i] == kNullOp or not _is_converted(&to[i], rule):
             continue
-        if req[i] == kAddTo:
-            sums = <float*>found[i].data
-            part = to[i]
-            for k in range(0, to[i].size, 256):
-                count = min(<int64_t>256, to[i].size - k)
-                part.data, part.size = <char*>to[i].data + 2 * k, count
-                _convert(ctx, &part, kFloat32, old)
-                for j in range(count):
-                    sums[k + j] += old[j]
+        if req[i] == kAddTo and rule.wide != kFloat32:
+            run_cast_add(&rule.add[to[i].dtype], rule.wide, found[i].data, to[i].data, to[i].size)
+            continue
+        if req[i] == kAddTo:  # one rounding
+            _add_what_is_there(ctx, <float*>found[i].data, &to[i])
         _convert(ctx, &found[i], to[i].dtype, to[i].data)
+
+
+cdef void _add_what_is_there(OpContext* ctx, float* sums, const TBlob* to) noexcept nogil:
+    cdef float old[256]
+    cdef TBlob part = to[0]
+    cdef int64_t k, j, count
+    for k in range(0, to.size, 256):
+        count = min(<int64_t>256, to.size - k)
+        part.data = <char*>to.data + <int64_t>dtype_size(to.dtype) * k
+        part.size = count
+        _convert(ctx, &part, kFloat32, old)
+        for j in range(count):
+            sums[k + j] += old[j]

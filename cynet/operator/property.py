@@ -69,10 +69,20 @@ class Registered:
     inputs_doc : dict
         Name of each input or state to a sentence about it, in order; an input that some parameters
         add is there, too.
+    parameter_order : tuple of str
+        Parameters that come first where callers give them by position; the others follow in the
+        order of declaration, those of bases first.
+    unlisted : tuple of str
+        Inputs, states and parameters that MXNet does not list: they have no position. Callers give
+        them by name, or inputs as arrays right behind the others.
     many_inputs : bool
         True: the number of inputs is variable, and follows from parameters that callers give.
     reads_out : bool
         True: forward reads what is in the output, so callers have to give one.
+    dtypes : tuple of str or None
+        What inputs, outputs and states may hold; others are refused by name. None: built-in
+        operators and those in Python look at their arrays themselves, and what a user has compiled
+        takes float32 alone, as its pointers say.
     users : bool
         True for an operator that a user registered: its name may be registered again, and keywords
         that it has no parameters for are refused.
@@ -85,8 +95,11 @@ class Registered:
     fields = {}
     any_parameters = False
     inputs_doc = {}
+    parameter_order = ()
+    unlisted = ()
     many_inputs = False
     reads_out = False
+    dtypes = None
     users = False
     any_device = False
 
@@ -99,7 +112,9 @@ class Registered:
                     fields[name] = value
                 else:  # a plain attribute fixes what a base takes as a parameter
                     fields.pop(name, None)
-        if fields != cls.fields:
+        first = [name for name in cls.parameter_order if name in fields]
+        fields = {name: fields[name] for name in (*first, *fields)}
+        if fields != cls.fields or list(fields) != list(cls.fields):
             cls.fields = fields
 
     def __init__(self, **kwargs: Any) -> None:
@@ -207,11 +222,39 @@ class Registered:
                 from .half import in_float32
 
                 return in_float32(self, ctx, in_shapes, in_types)
-            return self.create_operator(ctx, in_shapes, in_types)
+            return self.created(ctx, in_shapes, in_types)
         except MissingLoop as error:
             raise ArgumentError(
                 f"operator {self.op_name} does not take arrays of {error.dtype}"
             ) from error
+
+    def created(self, ctx, in_shapes, in_types):
+        """What `create_operator` makes, or ArgumentTypeError where an array is of another dtype
+        than `dtypes` says."""
+        operator = self.create_operator(ctx, in_shapes, in_types)
+        if self.dtypes or self.users or not type(self).__module__.startswith("cynet."):
+            self._check_dtypes(operator, in_types)
+        return operator
+
+    def _check_dtypes(self, operator, in_types):
+        allowed = self.dtypes
+        if allowed is None:
+            if getattr(operator, "runs_python", True):
+                return
+            allowed = ("float32",)
+        names = self.list_arguments(), self.list_outputs(), self.list_auxiliary_states()
+        _, outs, states = self.infer_type(list(in_types), [None] * len(names[1]))
+        for what, of, types in zip(("input", "output", "state"), names, (in_types, outs, states)):
+            for name, dtype in zip(of, types):
+                if dtype not in allowed:
+                    more = "" if self.dtypes else (
+                        " (it declares no others: `dtypes` of a property, `set_dtypes` of a "
+                        "simple_op)"
+                    )  # fmt: skip
+                    raise ArgumentTypeError(
+                        f"{self._where()} takes {', '.join(allowed)}{more}; {what} '{name}' is "
+                        f"{dtype}"
+                    )
 
     def _meets_bfloat16(self, in_types):
         """Whether an array of it is read or made."""

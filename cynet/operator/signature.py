@@ -28,6 +28,10 @@ class OpSignature(NamedTuple):
         Parameter name to Field, in order, without the one that counts variable inputs.
     inputs : tuple of str
         Arguments and states in the order in which they are given.
+    listed : int
+        How many of `inputs` stand before the parameters; the rest have no position of their own.
+    positional : tuple of str
+        The parameters that are taken by position.
     """
 
     arguments: tuple
@@ -35,6 +39,8 @@ class OpSignature(NamedTuple):
     variable: bool
     fields: dict
     inputs: tuple
+    listed: int
+    positional: tuple
 
 
 @cache
@@ -50,7 +56,7 @@ def describe(entry):
     variable = prop.key_var_num_args is not None or prop.many_inputs or prop.any_parameters
     fields = {k: f for k, f in prop.fields.items() if k != prop.key_var_num_args}
     if variable:
-        return OpSignature((), (), True, fields, ())
+        return OpSignature((), (), True, fields, (), 0, ())
     states = tuple(probe.list_auxiliary_states())
     arguments = tuple(probe.list_arguments())
     if set(arguments) < set(documented) - set(states):
@@ -58,32 +64,43 @@ def describe(entry):
     inputs = tuple(probe.list_inputs())
     if set(inputs) != {*arguments, *states}:
         inputs = arguments + states
-    return OpSignature(arguments, states, False, fields, inputs)
+    unlisted = prop.unlisted
+    inputs = tuple(sorted(inputs, key=lambda name: name in unlisted))
+    listed = sum(name not in unlisted for name in inputs)
+    positional = tuple(name for name in fields if name not in unlisted)
+    return OpSignature(arguments, states, False, fields, inputs, listed, positional)
 
 
 def python_signature(entry, tail=("out", "name")):
-    """The ``inspect.Signature`` of the operator's function; `tail` are keywords all take."""
-    _, _, variable, fields, inputs = describe(entry)
-    if variable:
-        parameters = [_PARAMETER("data", _PARAMETER.VAR_POSITIONAL)]
-        kind = _PARAMETER.KEYWORD_ONLY
-    else:
-        kind = _PARAMETER.POSITIONAL_OR_KEYWORD
-        parameters = [_PARAMETER(n, kind, default=None) for n in inputs]
-    taken = {p.name for p in parameters}
-    for name, field in fields.items():
-        if name not in taken:
-            default = None if field.default is REQUIRED else field.default
-            parameters.append(_PARAMETER(name, kind, default=default))
-            taken.add(name)
-    parameters += [_PARAMETER(n, kind, default=None) for n in tail if n not in taken]
-    parameters.append(_PARAMETER("kwargs", _PARAMETER.VAR_KEYWORD))
-    return inspect.Signature(parameters)
+    """The ``inspect.Signature`` of the operator's function; `tail` are arguments all take."""
+    what = describe(entry)
+    place, name_only = _PARAMETER.POSITIONAL_OR_KEYWORD, _PARAMETER.KEYWORD_ONLY
+    parameters = {}
+
+    def add(name, kind):
+        default = what.fields[name].default if name in what.fields else None
+        default = None if default is REQUIRED else default
+        parameters.setdefault(name, _PARAMETER(name, kind, default=default))
+
+    if what.variable:
+        parameters["data"] = _PARAMETER("data", _PARAMETER.VAR_POSITIONAL)
+        place = name_only
+    for name in (*what.inputs[: what.listed], *what.positional):
+        add(name, place)
+    if what.variable:
+        for name in what.fields:
+            add(name, place)
+    for name in tail:
+        add(name, place)
+    for name in (*what.inputs, *what.fields):
+        add(name, name_only)
+    parameters["kwargs"] = _PARAMETER("kwargs", _PARAMETER.VAR_KEYWORD)
+    return inspect.Signature(list(parameters.values()))
 
 
 def docstring(entry, array="NDArray"):
     """The operator's documentation in numpydoc form; `array` is what its face calls a tensor."""
-    arguments, states, variable, fields, _ = describe(entry)
+    arguments, states, variable, fields = describe(entry)[:4]
     about = entry.prop.inputs_doc
     lines = [
         inspect.cleandoc(entry.prop.__doc__) if entry.prop.__doc__ else f"Operator {entry.name}.",
@@ -130,7 +147,7 @@ def about_type(field):
     return f"{kind}, optional, default={field.default!r}"
 
 
-def bind_positional(entry, args, is_array, wanted, name=None):
+def bind_positional(entry, args, is_array, wanted, name=None, tail=("out", "name")):
     """Sort positional arguments of an operator's function.
 
     Parameters
@@ -144,38 +161,43 @@ def bind_positional(entry, args, is_array, wanted, name=None):
         What that is: ``"an NDArray"`` or ``"a Symbol"``.
     name : str, optional
         What the caller called the operator, for messages.
+    tail : tuple of str
+        What the face takes behind the parameters.
 
     Returns
     -------
     (inputs, params) : tuple of list, dict
         `inputs` has one entry per position before the first parameter (None: left out); `params`
-        maps the names of the parameters given by position.
+        maps the names of the parameters given by position, and those of `tail`.
 
     Raises
     ------
     ArgumentTypeError
         An input that is no array, or more arguments than the operator takes.
     """
-    _, _, variable, fields, names = describe(entry)
+    what = describe(entry)
     name = name or entry.name
-    if variable:
+    if what.variable:
         if len(args) == 1 and isinstance(args[0], (list, tuple)):
             args = args[0]
         for i, value in enumerate(args):
             if not is_array(value):
                 raise wrong_input(name, f"input {i}", value, wanted)
         return list(args), {}
-    inputs = list(args[: len(names)])
+    first, names = what.listed, what.inputs
+    while first < min(len(names), len(args)) and is_array(args[first]):
+        first += 1
+    inputs = list(args[:first])
     for given, value in zip(names, inputs):
         if value is not None and not is_array(value):
             raise wrong_input(name, f"argument '{given}'", value, wanted)
-    rest = args[len(names) :]
-    if len(rest) > len(fields):
-        most = len(names) + len(fields)
+    rest, places = args[first:], (*what.positional, *tail)
+    if len(rest) > len(places):
+        most = len(names) + len(places)
         raise ArgumentTypeError(
             f"operator {name} takes at most {most} positional arguments, got {len(args)}"
         )
-    return inputs, dict(zip(fields, rest))
+    return inputs, dict(zip(places, rest))
 
 
 def too_many(where, entry, names, count):

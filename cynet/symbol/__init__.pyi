@@ -70,7 +70,7 @@ def GridGenerator(data: Symbol | None = None, transform_type: Literal['affine', 
     """Points at which BilinearSampler reads, from affine maps or from a flow."""
 def GroupNorm(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, num_groups: int = 1, eps: float = 1e-05, output_mean_var: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Normalize each group of channels of each sample, then scale and shift it."""
-def IdentityAttachKLSparseReg(data: Symbol | None = None, moving_avg: Symbol | None = None, sparseness_target: float = 0.1, penalty: float = 0.001, momentum: float = 0.9, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def IdentityAttachKLSparseReg(data: Symbol | None = None, sparseness_target: float = 0.1, penalty: float = 0.001, momentum: float = 0.9, name: str | None = None, attr: dict[str, str] | None = None, *, moving_avg: Symbol | None = None) -> Symbol:
     """The input itself; backward adds the gradient of a divergence from sparse activations."""
 def InstanceNorm(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, eps: float = 0.001, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Normalize each channel of each sample over its positions, then scale and shift it."""
@@ -126,7 +126,7 @@ def UpSampling(*data: Symbol | Sequence[Symbol], scale: int = ..., num_filter: i
     """Enlarge planes by `scale`: repeat elements ('nearest') or deconvolve ('bilinear')."""
 def abs(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Absolute value of each element: ``output = |data|``."""
-def adam_update(weight: Symbol | None = None, grad: Symbol | None = None, mean: Symbol | None = None, var: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def adam_update(weight: Symbol | None = None, grad: Symbol | None = None, mean: Symbol | None = None, var: Symbol | None = None, lr: float = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Adam: ``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2) * g ** 2``, ``output = weight - lr * mean / (sqrt(var) + epsilon)`` with ``g = grad + wd * weight``, clipped."""
 def add_n(*data: Symbol | Sequence[Symbol], num_args: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Sum of any number of arrays of one shape: ``output = data[0] + data[1] + ...``."""
@@ -218,7 +218,7 @@ def choose_element_0index(data: Symbol | None = None, index: Symbol | None = Non
     """One element of each row along an axis, by index."""
 def clip(data: Symbol | None = None, a_min: float = ..., a_max: float = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Each element limited to [a_min, a_max]."""
-def col2im(data: Symbol | None = None, kernel: ShapeLike = ..., stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), output_size: ShapeLike = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def col2im(data: Symbol | None = None, output_size: ShapeLike = ..., kernel: ShapeLike = ..., stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Columns summed into images, where windows overlap: what im2col's gradient does."""
 def concat(*data: Symbol | Sequence[Symbol], dim: int = 1, num_args: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The inputs joined along an existing axis; their other lengths must agree."""
@@ -268,9 +268,9 @@ def flip(data: Symbol | None = None, axis: ShapeLike = ..., name: str | None = N
     """The input with the order along some axes reversed."""
 def floor(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Greatest integer that is not above each element."""
-def ftml_update(weight: Symbol | None = None, grad: Symbol | None = None, d: Symbol | None = None, v: Symbol | None = None, z: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-08, t: int = ..., clip_grad: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def ftml_update(weight: Symbol | None = None, grad: Symbol | None = None, d: Symbol | None = None, v: Symbol | None = None, z: Symbol | None = None, lr: float = ..., beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-08, t: int = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_grad: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Follow the moving leader: ``v = beta2 * v + (1 - beta2) * g ** 2``, ``d = (1 - beta1 ** t) / lr * (sqrt(v / (1 - beta2 ** t)) + epsilon)``, ``z = beta1 * z + (1 - beta1) * g - (d - beta1 * d_before) * weight``, ``output = -z / d`` with ``g = grad + wd * weight``, clipped."""
-def ftrl_update(weight: Symbol | None = None, grad: Symbol | None = None, z: Symbol | None = None, n: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lamda1: float = 0.01, beta: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def ftrl_update(weight: Symbol | None = None, grad: Symbol | None = None, z: Symbol | None = None, n: Symbol | None = None, lr: float = ..., lamda1: float = 0.01, beta: float = 1.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Follow the regularised leader: ``z += grad - (sqrt(n + grad ** 2) - sqrt(n)) * weight / lr``, ``n += grad ** 2``, ``output = (sign(z) * lamda1 - z) / ((beta + sqrt(n)) / lr + wd)`` where ``|z| > lamda1``, else 0."""
 def gamma(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Gamma function of each element."""
@@ -286,7 +286,7 @@ def im2col(data: Symbol | None = None, kernel: ShapeLike = ..., stride: ShapeLik
     """Windows that slide over images, each a column: (N, C, *size) gives (N, C * prod(kernel), L)."""
 def khatri_rao(*data: Symbol | Sequence[Symbol], num_args: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Khatri-Rao product: Kronecker products of the matrices' columns, one beside the other."""
-def lamb_update_phase1(weight: Symbol | None = None, grad: Symbol | None = None, mean: Symbol | None = None, var: Symbol | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, bias_correction: bool = True, rescale_grad: float = 1.0, clip_gradient: float = -1.0, t: int = ..., wd: float = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def lamb_update_phase1(weight: Symbol | None = None, grad: Symbol | None = None, mean: Symbol | None = None, var: Symbol | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, t: int = ..., bias_correction: bool = True, wd: float = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The first phase of LAMB: Adam's step with weight decay, ``mean' / (sqrt(var') + epsilon) + wd * weight``."""
 def lamb_update_phase2(weight: Symbol | None = None, g: Symbol | None = None, r1: Symbol | None = None, r2: Symbol | None = None, lr: float = ..., lower_bound: float = -1.0, upper_bound: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The second phase of LAMB: ``output = weight - lr * r1 / r2 * g`` for the step ``g`` that the first gave and the norms ``r1`` of the weight and ``r2`` of the step."""
@@ -308,9 +308,9 @@ def linalg_makediag(A: Symbol | None = None, offset: int = 0, name: str | None =
     """Square matrices with a diagonal from a vector, zeros elsewhere."""
 def linalg_maketrian(A: Symbol | None = None, offset: int = 0, lower: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Square matrices with one triangle from a vector, as `extracttrian` gives it, else zeros."""
-def linalg_potrf(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def linalg_potrf(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, *, lower: bool = True) -> Symbol:
     """Cholesky factors: lower triangular L with ``A = L L'`` of symmetric positive definite A."""
-def linalg_potri(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def linalg_potri(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, *, lower: bool = True) -> Symbol:
     """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read."""
 def linalg_slogdet(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Signs of determinants, and logarithms of their sizes: two outputs."""
@@ -332,7 +332,7 @@ def log1p(data: Symbol | None = None, name: str | None = None, attr: dict[str, s
     """``log(1 + data)``, precise near 0."""
 def log2(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Logarithm to base 2 of each element."""
-def log_softmax(data: Symbol | None = None, length: Symbol | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def log_softmax(data: Symbol | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, name: str | None = None, attr: dict[str, str] | None = None, *, length: Symbol | None = None) -> Symbol:
     """Logarithm of the softmax along `axis`, computed without losing small numbers."""
 def logical_not(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """1 where an element is 0, else 0; the input's dtype."""
@@ -350,13 +350,13 @@ def min_axis(data: Symbol | None = None, axis: ShapeLike | None = None, keepdims
     """Smallest element over axes; NaN if one is."""
 def moments(data: Symbol | None = None, axes: ShapeLike | None = None, keepdims: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Mean and variance over `axes`: two outputs, each as of `mean`."""
-def mp_lamb_update_phase1(weight: Symbol | None = None, grad: Symbol | None = None, mean: Symbol | None = None, var: Symbol | None = None, weight32: Symbol | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, bias_correction: bool = True, rescale_grad: float = 1.0, clip_gradient: float = -1.0, t: int = ..., wd: float = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def mp_lamb_update_phase1(weight: Symbol | None = None, grad: Symbol | None = None, mean: Symbol | None = None, var: Symbol | None = None, weight32: Symbol | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, t: int = ..., bias_correction: bool = True, wd: float = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The first phase of LAMB for float16 weights, computed on `weight32`, their float32 masters; the step is float32."""
 def mp_lamb_update_phase2(weight: Symbol | None = None, g: Symbol | None = None, r1: Symbol | None = None, r2: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., lower_bound: float = -1.0, upper_bound: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The second phase of LAMB for float16 weights, computed on `weight32`, their float32 masters, which move, too."""
-def mp_nag_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def mp_nag_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Nesterov's accelerated gradient: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + momentum * mom - lr * (grad + wd * weight)``."""
-def mp_sgd_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def mp_sgd_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Gradient descent with momentum: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + mom``."""
 def mp_sgd_update(weight: Symbol | None = None, grad: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Gradient descent: ``output = weight - lr * (grad + wd * weight)``."""
@@ -364,17 +364,17 @@ def multi_all_finite(*data: Symbol | Sequence[Symbol], init_output: bool = True,
     """1 where all elements of all inputs are finite, else 0: an array (1,) of float32."""
 def multi_lars(lrs: Symbol | None = None, weights_sum_sq: Symbol | None = None, grads_sum_sq: Symbol | None = None, wds: Symbol | None = None, eta: float = ..., eps: float = ..., rescale_grad: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Learning rates in proportion to the weights' norms over those of the gradients."""
-def multi_mp_sgd_mom_update(*data: Symbol | Sequence[Symbol], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def multi_mp_sgd_mom_update(*data: Symbol | Sequence[Symbol], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., momentum: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Gradient descent with momentum of several weights: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + mom`` for each."""
 def multi_mp_sgd_update(*data: Symbol | Sequence[Symbol], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Gradient descent of several weights: ``output = weight - lr * (grad + wd * weight)`` for each."""
-def multi_sgd_mom_update(*data: Symbol | Sequence[Symbol], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def multi_sgd_mom_update(*data: Symbol | Sequence[Symbol], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., momentum: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Gradient descent with momentum of several weights: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + mom`` for each."""
 def multi_sgd_update(*data: Symbol | Sequence[Symbol], lrs: float | Sequence[float] = ..., wds: float | Sequence[float] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Gradient descent of several weights: ``output = weight - lr * (grad + wd * weight)`` for each."""
 def multi_sum_sq(*data: Symbol | Sequence[Symbol], num_arrays: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The sum of squares of each input: an array of float32, one element an input."""
-def nag_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def nag_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Nesterov's accelerated gradient: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + momentum * mom - lr * (grad + wd * weight)``."""
 def nanprod(data: Symbol | None = None, axis: ShapeLike | None = None, keepdims: bool = False, exclude: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Product over axes; NaN counts as 1."""
@@ -382,7 +382,7 @@ def nansum(data: Symbol | None = None, axis: ShapeLike | None = None, keepdims: 
     """Sum over axes; NaN counts as 0."""
 def negative(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Negative of each element: ``output = -data``."""
-def norm(data: Symbol | None = None, axis: ShapeLike | None = None, keepdims: bool = False, ord: int = 2, out_dtype: DTypeLike | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def norm(data: Symbol | None = None, ord: int = 2, axis: ShapeLike | None = None, out_dtype: DTypeLike | None = None, keepdims: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Norm over axes: ord 1 sums absolute values, ord 2 is the root of the sum of squares."""
 def normal(loc: float = 0.0, scale: float = 1.0, shape: ShapeLike | None = None, ctx: ContextLike = '', dtype: DTypeLike | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of normally distributed numbers, given by mean and standard deviation."""
@@ -394,11 +394,11 @@ def pad(data: Symbol | None = None, mode: Literal['constant', 'edge', 'reflect']
     """The input with borders around all axes but the first two."""
 def pick(data: Symbol | None = None, index: Symbol | None = None, axis: int = -1, keepdims: bool = False, mode: Literal['clip', 'wrap', 'raise'] = 'clip', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """One element of each row along an axis, by index."""
-def preloaded_multi_mp_sgd_mom_update(*data: Symbol | Sequence[Symbol], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def preloaded_multi_mp_sgd_mom_update(*data: Symbol | Sequence[Symbol], momentum: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """`multi_sgd_mom_update` with learning rates and decays from the last two inputs."""
 def preloaded_multi_mp_sgd_update(*data: Symbol | Sequence[Symbol], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """`multi_sgd_update` with learning rates and decays from the last two inputs."""
-def preloaded_multi_sgd_mom_update(*data: Symbol | Sequence[Symbol], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, momentum: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def preloaded_multi_sgd_mom_update(*data: Symbol | Sequence[Symbol], momentum: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """`multi_sgd_mom_update` with learning rates and decays from the last two inputs."""
 def preloaded_multi_sgd_update(*data: Symbol | Sequence[Symbol], rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """`multi_sgd_update` with learning rates and decays from the last two inputs."""
@@ -458,9 +458,9 @@ def reverse(data: Symbol | None = None, axis: ShapeLike = ..., name: str | None 
     """The input with the order along some axes reversed."""
 def rint(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Nearest integer of each element, ties to the lower one."""
-def rmsprop_update(weight: Symbol | None = None, grad: Symbol | None = None, n: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, gamma1: float = 0.95, epsilon: float = 1e-08, clip_weights: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def rmsprop_update(weight: Symbol | None = None, grad: Symbol | None = None, n: Symbol | None = None, lr: float = ..., gamma1: float = 0.95, epsilon: float = 1e-08, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, clip_weights: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """RMSProp: ``n = gamma1 * n + (1 - gamma1) * g ** 2``, ``output = weight - lr * g / sqrt(n + epsilon)`` with ``g = grad + wd * weight``, clipped."""
-def rmspropalex_update(weight: Symbol | None = None, grad: Symbol | None = None, n: Symbol | None = None, g: Symbol | None = None, delta: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, gamma1: float = 0.95, gamma2: float = 0.9, epsilon: float = 1e-08, clip_weights: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def rmspropalex_update(weight: Symbol | None = None, grad: Symbol | None = None, n: Symbol | None = None, g: Symbol | None = None, delta: Symbol | None = None, lr: float = ..., gamma1: float = 0.95, gamma2: float = 0.9, epsilon: float = 1e-08, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, clip_weights: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """RMSProp after Graves: with the gradient's mean ``g`` and a momentum ``delta`` of its own."""
 def round(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Nearest integer of each element, ties away from zero."""
@@ -484,7 +484,7 @@ def sample_uniform(low: Symbol | None = None, high: Symbol | None = None, shape:
     """For each set of parameters uniform numbers from [low, high): shape (s) gives (s, shape)."""
 def scatter_nd(data: Symbol | None = None, indices: Symbol | None = None, shape: ShapeLike = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of zeros with values placed at index tuples; of equal tuples the last one wins."""
-def sgd_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def sgd_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Gradient descent with momentum: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + mom``."""
 def sgd_update(weight: Symbol | None = None, grad: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Gradient descent: ``output = weight - lr * (grad + wd * weight)``."""
@@ -498,7 +498,7 @@ def sign(data: Symbol | None = None, name: str | None = None, attr: dict[str, st
     """Sign of each element: -1, 0 or 1; of NaN it is 0."""
 def signsgd_update(weight: Symbol | None = None, grad: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Descent by the gradient's sign: ``output = (1 - lr * wd) * weight - lr * sign(grad)``."""
-def signum_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, momentum: float = 0.0, wd_lh: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def signum_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, wd_lh: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Descent by the momentum's sign: ``mom = momentum * mom - (1 - momentum) * (grad + wd * weight)``, ``output = (1 - lr * wd_lh) * weight + lr * sign(mom)``."""
 def sin(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Sine of each element, in radians."""
@@ -508,17 +508,17 @@ def size_array(data: Symbol | None = None, name: str | None = None, attr: dict[s
     """The number of elements of the input, as an array of one int64."""
 def slice(data: Symbol | None = None, begin: ShapeLike = ..., end: ShapeLike = ..., step: ShapeLike = (), name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """A part of the input, as ``data[begin[0]:end[0]:step[0], ...]`` of Python gives it."""
-def slice_axis(data: Symbol | None = None, axis: int = ..., begin: int = ..., end: int | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def slice_axis(data: Symbol | None = None, axis: int = ..., begin: int = ..., end: int | None = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The part from `begin` up to `end` of one axis."""
 def slice_like(data: Symbol | None = None, shape_like: Symbol | None = None, axes: ShapeLike = (), name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The leading part of the input that has the other input's lengths along some axes."""
-def smooth_l1(data: Symbol | None = None, scalar: float = 1.0, is_int: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def smooth_l1(data: Symbol | None = None, scalar: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None, *, is_int: bool = True) -> Symbol:
     """An operator registered with mx.simple_op."""
 def softmax(data: Symbol | None = None, length: Symbol | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Softmax along `axis`: ``out = exp(data / temperature) / sum(exp(data / temperature))``."""
 def softmax_cross_entropy(data: Symbol | None = None, label: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Sum of the cross-entropies of softmax(data) with the labels' classes."""
-def softmin(data: Symbol | None = None, length: Symbol | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def softmin(data: Symbol | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, name: str | None = None, attr: dict[str, str] | None = None, *, length: Symbol | None = None) -> Symbol:
     """Softmax of ``-data`` along `axis`: the smallest entry gets the most."""
 def softsign(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """``output = data / (1 + |data|)``, element by element."""

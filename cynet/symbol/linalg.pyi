@@ -20,9 +20,9 @@ def makediag(A: Symbol | None = None, offset: int = 0, name: str | None = None, 
     """Square matrices with a diagonal from a vector, zeros elsewhere."""
 def maketrian(A: Symbol | None = None, offset: int = 0, lower: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Square matrices with one triangle from a vector, as `extracttrian` gives it, else zeros."""
-def potrf(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def potrf(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, *, lower: bool = True) -> Symbol:
     """Cholesky factors: lower triangular L with ``A = L L'`` of symmetric positive definite A."""
-def potri(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def potri(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, *, lower: bool = True) -> Symbol:
     """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read."""
 def slogdet(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Signs of determinants, and logarithms of their sizes: two outputs."""

@@ -96,9 +96,9 @@ class OperatorMethods:
         """This symbol: it is of the classic face already."""
         return self
 
-    def astype(self, dtype):
+    def astype(self, *args, **kwargs):
         """This symbol's values in another type: operator Cast."""
-        return function_of("cast", get_operator("Cast"))(self, dtype=dtype)
+        return function_of("cast", get_operator("Cast"))(self, *args, **kwargs)
 
     def expand_dims(self, axis, inplace=False, **kwargs):
         """See ``mx.sym.expand_dims``; `inplace` says nothing of a graph."""

@@ -63,13 +63,14 @@ def _make(public, entry, hint):
                 )
             return value.entries[0]
 
-        _, _, variable, fields, names = describe(entry)
+        variable, fields, names = describe(entry)[2:5]
         positional, params = bind_positional(
-            entry, args, lambda v: isinstance(v, symbol), "a Symbol", public
+            entry, args, lambda v: isinstance(v, symbol), "a Symbol", public, ("name", "attr")
         )
         for key in params:
-            if key in kwargs:
+            if key in kwargs or (key == "name" and name) or (key == "attr" and attr):
                 raise ArgumentTypeError(f"operator {public}: argument '{key}' is given twice")
+        name, attr = params.pop("name", name), params.pop("attr", attr)
         while positional and positional[-1] is None:
             positional.pop()
         by_name = any(isinstance(value, symbol) for value in kwargs.values())

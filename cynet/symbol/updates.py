@@ -20,10 +20,20 @@ def adamw_update(
     rescale_grad: Symbol | float,
     lr: float,
     eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: None = None,
+    name: str | None = None,
     **kwargs: Any,
 ) -> Symbol:
     """AdamW's step, see ``mx.nd.contrib.adamw_update``."""
-    return _call("_adamw_update", (weight, grad, mean, var), rescale_grad, lr, eta, kwargs)
+    betas = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+    params = {"lr": lr, "eta": eta, "wd": wd, "clip_gradient": clip_gradient, **betas}
+    inputs = weight, grad, mean, var
+    return _call("_adamw_update", inputs, rescale_grad, out=out, name=name, **params, **kwargs)
 
 
 def mp_adamw_update(
@@ -35,15 +45,23 @@ def mp_adamw_update(
     rescale_grad: Symbol | float,
     lr: float,
     eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: None = None,
+    name: str | None = None,
     **kwargs: Any,
 ) -> Symbol:
     """AdamW's step on a float32 master, see ``mx.nd.contrib.mp_adamw_update``."""
+    betas = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+    params = {"lr": lr, "eta": eta, "wd": wd, "clip_gradient": clip_gradient, **betas}
     inputs = weight, grad, mean, var, weight32
-    return _call("_mp_adamw_update", inputs, rescale_grad, lr, eta, kwargs)
+    return _call("_mp_adamw_update", inputs, rescale_grad, out=out, name=name, **params, **kwargs)
 
 
-def _call(name, inputs, rescale_grad, lr, eta, kwargs):
+def _call(operator, inputs, rescale_grad, **kwargs):
     if not hasattr(rescale_grad, "list_arguments"):
         rescale_grad = full((1,), rescale_grad, dtype="float32")
-    function = function_of(name, OPERATORS.get(name))
-    return function(*inputs, rescale_grad, lr=lr, eta=eta, **kwargs)
+    return function_of(operator, OPERATORS.get(operator))(*inputs, rescale_grad, **kwargs)

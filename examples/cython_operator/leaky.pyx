@@ -55,6 +55,7 @@ class LeakyProperty(mx.operator.OperatorProperty):
 
     slope = mx.operator.Float(default=0.25, doc="Slope where data is negative.")
     inputs_doc = {"data": "Input of any shape, float32."}
+    dtypes = ("float32",)  # of the pointers above; float32 alone is what saying nothing means, too
     pure = True  # nothing but the output changes: graph passes may merge and fold it
     honours_req = True  # backward adds where it is asked to
 

@@ -11,27 +11,36 @@
 namespace cynet {
 namespace linalg {
 
-// A = L L'; of A the lower triangle is read
+// The lower factor that `factor` is, or that it is the transpose of, made in `work`.
+template <typename T>
+inline const T* as_lower(const Stack& s, const T* factor, T* work) {
+  if (s.lower) return factor;
+  transpose(s.n, s.n, factor, work);
+  return work;
+}
+
+// A = L L', or with !lower A = U' U; of A that triangle is read
 struct Potrf {
-  static int64_t work(const Stack& s) { return s.n * s.n; }
+  static int64_t work(const Stack& s) { return 2 * s.n * s.n; }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T*) {
     const int n = static_cast<int>(s.n);
     int info = 0;
     copy(s.n * s.n, in[0], out[0]);
-    Lapack<T>::call.potrf("U", &n, out[0], &n, &info);
-    keep_triangle(true, s.n, out[0]);
+    Lapack<T>::call.potrf(s.lower ? "U" : "L", &n, out[0], &n, &info);  // it counts by columns
+    keep_triangle(s.lower, s.n, out[0]);
     return info;
   }
-  // dA = L'^-1 P L^-1 with P the symmetric half of the lower triangle of L' dL
+  // dA = L'^-1 P L^-1 with P the symmetric half of the lower triangle of L' dL; L is U'
   template <typename T>
   static int64_t backward(const Stack& s, const T* const* grad, const T* const*,
                           const T* const* out, T* const* in_grad, T* work) {
     if (!in_grad[0]) return 0;
     const int64_t n = s.n;
-    const T* lower = out[0];
+    const T* lower = as_lower(s, out[0], work + n * n);
     T* da = in_grad[0];
-    copy(n * n, grad[0], work);
+    if (s.lower) copy(n * n, grad[0], work);
+    else transpose(n, n, grad[0], work);
     keep_triangle(true, n, work);
     multiply({false, true, true}, n, n, T(1), lower, work);
     for (int64_t i = 0; i < n; ++i) {
@@ -46,19 +55,20 @@ struct Potrf {
   }
 };
 
-// (L L')^-1; of L the lower triangle is read
+// (L L')^-1, or with !lower (U' U)^-1; of the factor that triangle is read
 struct Potri {
-  static int64_t work(const Stack& s) { return s.n * s.n; }
+  static int64_t work(const Stack& s) { return 2 * s.n * s.n; }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T*) {
     const int n = static_cast<int>(s.n);
     int info = 0;
     copy(s.n * s.n, in[0], out[0]);
-    Lapack<T>::call.potri("U", &n, out[0], &n, &info);
-    mirror_lower(s.n, out[0]);
+    Lapack<T>::call.potri(s.lower ? "U" : "L", &n, out[0], &n, &info);
+    if (s.lower) mirror_lower(s.n, out[0]);
+    else mirror_upper(s.n, out[0]);
     return info;
   }
-  // dL = the lower triangle of -B (dB + dB') L'^-1
+  // dL = the lower triangle of -B (dB + dB') L'^-1; dU is its transpose
   template <typename T>
   static int64_t backward(const Stack& s, const T* const* grad, const T* const* in,
                           const T* const* out, T* const* in_grad, T* work) {
@@ -66,8 +76,12 @@ struct Potri {
     const int64_t n = s.n;
     add_transpose(n, grad[0], work);
     product(false, false, n, n, n, T(-1), out[0], work, in_grad[0]);
-    solve({true, true, true}, n, n, T(1), in[0], in_grad[0]);
+    solve({true, true, true}, n, n, T(1), as_lower(s, in[0], work + n * n), in_grad[0]);
     keep_triangle(true, n, in_grad[0]);
+    if (!s.lower) {
+      copy(n * n, in_grad[0], work);
+      transpose(n, n, work, in_grad[0]);
+    }
     return 0;
   }
 };

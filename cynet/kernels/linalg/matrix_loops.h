@@ -24,6 +24,13 @@ inline void mirror_lower(int64_t n, T* a) {
     for (int64_t j = i + 1; j < n; ++j) a[i * n + j] = a[j * n + i];
 }
 
+// The lower triangle becomes the mirror image of the upper one.
+template <typename T>
+inline void mirror_upper(int64_t n, T* a) {
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = i + 1; j < n; ++j) a[j * n + i] = a[i * n + j];
+}
+
 // out = a + its transpose; out may be a
 template <typename T>
 inline void add_transpose(int64_t n, const T* a, T* out) {

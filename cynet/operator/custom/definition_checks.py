@@ -8,7 +8,8 @@ it, made here, that refuses answers which do not fit.
 import contextlib
 import math
 
-from ...base.errors import ArgumentError, CynetError, shown
+from ...base.dtype import FLAGS, name_of
+from ...base.errors import ArgumentError, ArgumentTypeError, CynetError, shown
 from .._base import OPERATORS, Operator, register_operator
 from ..parameters import MissingParameter
 from ..property import OperatorProperty, ResourceRequest, is_known
@@ -34,6 +35,7 @@ def register_property(name, cls):
         "__qualname__": cls.__qualname__,
         "check": Checker(f"operator '{name}'"),
         "op_name": name,
+        "dtypes": None if cls.dtypes is None else dtype_names(f"operator '{name}'", cls.dtypes),
         "pure": _said(cls, "pure"),
         "honours_req": _said(cls, "honours_req"),
     }
@@ -50,6 +52,19 @@ def refuse_builtin(name):
             f"operator name {shown(name)} is already taken by {shown(OPERATORS.get(name))}, which "
             "is built in; choose another name"
         )
+
+
+def dtype_names(where, dtypes):
+    """The names of the dtypes that a definition declares, a tuple, or ArgumentTypeError."""
+    try:
+        names = () if isinstance(dtypes, str) else tuple(name_of(each) for each in dtypes)
+    except Exception:  # NumPy reads a dtype from much, and raises of many classes
+        names = ()
+    if not names:
+        raise ArgumentTypeError(
+            f"{where}: dtypes must be a tuple of {', '.join(FLAGS)}, got {shown(dtypes)}"
+        )
+    return names
 
 
 def _said(cls, name):

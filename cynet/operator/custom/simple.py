@@ -29,10 +29,12 @@ from ..checks.shapes import has_empty, plain
 from ..parameters import REQUIRED, Bool, Double
 from ..property import OperatorProperty, OpReq, ResourceRequest, is_known, merge_shapes
 from .callback_checks import TRIED_SHAPES, Callback, Checker
-from .definition_checks import refuse_builtin
+from .definition_checks import dtype_names, refuse_builtin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ...base.typing import DTypeLike
 
 kNoInplace = 0  # inputs and output never share memory
 kInplaceInOut = 1  # unary: the output may take the input's memory
@@ -125,6 +127,7 @@ class SimpleOp:
         self.scalar = False
         self.scalar_default = REQUIRED
         self.kwargs = False
+        self.dtypes = None
         self.requests = []
         self.forward_option = kNoInplace
         self.backward_option = kNoInplace
@@ -211,6 +214,14 @@ class SimpleOp:
                 f"simple_op '{self.name}': scalar and kwargs cannot both be enabled"
             )
         self.kwargs = bool(enable)
+        return self._publish()
+
+    def set_dtypes(self, *dtypes: DTypeLike) -> SimpleOp:
+        """What arrays may hold (``'float32', 'float64'``, ...); others are refused by name.
+
+        Without it C functions take float32 alone, Python functions whatever they are given.
+        """
+        self.dtypes = dtype_names(f"simple_op '{self.name}'", dtypes)
         return self._publish()
 
     def set_resource_request(self, request: Any) -> SimpleOp:
@@ -303,6 +314,7 @@ class SimpleOp:
         if self.prop is not None:
             self.prop.differentiable = bool(self.gradients)
             functions = self.functions.values()
+            self.prop.dtypes = self.dtypes
             self.prop.honours_req = all(isinstance(f, CFunction) for f in functions)
             self.prop.fields = {}
             if self.scalar:
@@ -357,6 +369,7 @@ class _SimpleProperty(OperatorProperty):
     """What all simple operators share; `spec` is the SimpleOp, `check` asks its functions."""
 
     spec = check = None
+    unlisted = ("is_int",)
     is_int = Bool(True, doc="Whether the scalar was written as an int; without effect.")
     pure = False
     any_device = True

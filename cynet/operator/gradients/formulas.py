@@ -138,6 +138,20 @@ def _extremum(p, F, g, x, y):
     return [lambda: _spread(p, F, g[0], x[0]) * (x[0] == _spread(p, F, y[0], x[0]).detach())]
 
 
+def _in_data_dtype(formula):
+    """`formula`, whose gradient is cast where the output's dtype was chosen (`OutDType`)."""
+
+    def gradients(p, F, g, x, y):
+        if p.chosen() is None:
+            return formula(p, F, g, x, y)
+        dtype = x[0].dtype
+        wide = [None if each is None else F.cast(each, dtype=p.chosen()) for each in x]
+        found = formula(p, F, g, wide, y)
+        return [lambda: F.cast(found[0](), dtype=dtype), *found[1:]]
+
+    return gradients
+
+
 def _norm(p, F, g, x, y):
     if p.ord == 1:
         return [lambda: _spread(p, F, g[0], x[0]) * F.sign(x[0])]
@@ -205,13 +219,13 @@ FORMULAS = {
     "Activation": _activation,
     "max": _extremum,
     "min": _extremum,
-    "norm": _norm,
+    "norm": _in_data_dtype(_norm),
     "prod": _prod,
     "nanprod": _nanprod,
     "nansum": _nansum,
-    "softmax": _softmax,
-    "softmin": lambda p, F, g, x, y: _softmax(p, F, g, x, y, -1.0),
-    "log_softmax": _log_softmax,
+    "softmax": _in_data_dtype(_softmax),
+    "softmin": _in_data_dtype(lambda p, F, g, x, y: _softmax(p, F, g, x, y, -1.0)),
+    "log_softmax": _in_data_dtype(_log_softmax),
     "SoftmaxActivation": _softmax_activation,
     "smooth_l1": _smooth_l1,
     "_polygamma": lambda p, F, g, x, y: [lambda: g[0] * F._internal._polygamma(x[0], n=p.n + 1)],

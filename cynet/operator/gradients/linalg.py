@@ -61,8 +61,9 @@ def _syrk(p, F, g, x, y):
 
 def _potrf(p, F, g, x, y):
     def gradient():
-        lower = y[0]
-        inner = F.linalg_gemm2(lower, _triangle(F, g[0]), transpose_a=True)
+        lower = y[0] if p.lower else _turned(F, y[0])
+        factor_grad = g[0] if p.lower else _turned(F, g[0])
+        inner = F.linalg_gemm2(lower, _triangle(F, factor_grad), transpose_a=True)
         inner = _triangle(F, inner)
         inner = (inner + _turned(F, inner) - _diagonal(F, inner)) * 0.5
         left = F.linalg_trsm(lower, inner, transpose=True)
@@ -75,7 +76,9 @@ def _potrf(p, F, g, x, y):
 def _potri(p, F, g, x, y):
     def gradient():
         left = F.linalg_gemm2(y[0], g[0] + _turned(F, g[0]), alpha=-1.0)
-        return _triangle(F, F.linalg_trsm(x[0], left, transpose=True, rightside=True))
+        lower = x[0] if p.lower else _turned(F, x[0])
+        out = _triangle(F, F.linalg_trsm(lower, left, transpose=True, rightside=True))
+        return out if p.lower else _turned(F, out)
 
     return [gradient]
 

@@ -5,6 +5,7 @@ sumlogdiag. Gradients of symmetric inputs are symmetric.
 """
 
 from .._base import register_operator
+from ..parameters import Bool
 from ..property import merge_shapes
 from .stack import StackProperty, matrices, refuse_shape, square
 
@@ -12,20 +13,28 @@ from .stack import StackProperty, matrices, refuse_shape, square
 class PotrfProperty(StackProperty):
     """Cholesky factors: lower triangular L with ``A = L L'`` of symmetric positive definite A.
 
-    Only the lower triangle of A is read. The gradient is that of symmetric matrices: symmetric. A
+    Only the lower triangle of A is read; with ``lower=False`` only the upper one, and the factor is
+    the upper triangular U with ``A = U' U``. The gradient is that of symmetric matrices: symmetric. A
     matrix that is not positive definite is an error, which tells its number in the stack.
     """
 
     inputs_doc = {"A": "Symmetric positive definite matrices, shape (..., n, n)."}
+    lower = Bool(True, doc="Give the lower factor, else the upper one; by keyword only.")
+    unlisted = ("lower",)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *out_data]
 
 
 class PotriProperty(StackProperty):
-    """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read."""
+    """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read.
 
-    inputs_doc = {"A": "Lower triangular matrices as `potrf` gives them, shape (..., n, n)."}
+    With ``lower=False`` they are ``(U' U)^-1`` from upper factors U.
+    """
+
+    inputs_doc = {"A": "Triangular matrices as `potrf` gives them, shape (..., n, n)."}
+    lower = Bool(True, doc="A holds lower factors, else upper ones; by keyword only.")
+    unlisted = ("lower",)
 
 
 class InverseProperty(StackProperty):

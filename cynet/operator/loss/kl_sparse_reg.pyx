@@ -34,6 +34,7 @@ class KlSparseRegProperty(OperatorProperty):
     """
 
     inputs_doc = {"data": "Activations in (0, 1), shape (n, k, ...)."}
+    unlisted = ("moving_avg",)
     graph = GraphHooks(float32_beside_half=("moving_avg",))
     sparseness_target = Float(0.1, doc="Mean activation that is aimed at.", low=0, high=1)
     penalty = Float(0.001, doc="Weight of the divergence.")

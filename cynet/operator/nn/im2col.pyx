@@ -92,6 +92,7 @@ class Col2imProperty(_WindowsProperty):
     (N, C * prod(kernel), L) gives (N, C, *output_size).
     """
 
+    parameter_order = ("output_size",)
     inputs_doc = {"data": "Columns (N, C * prod(kernel), L)."}
     output_size = Shape(doc="Spatial size of the images.", low=1)
 

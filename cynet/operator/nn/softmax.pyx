@@ -15,11 +15,12 @@ from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, Enum, Int
+from ..out_dtype import OutDType
 from ..property import OperatorProperty, merge_shapes
 from ..checks.shapes import agree
 
 
-class SoftmaxProperty(OperatorProperty):
+class SoftmaxProperty(OutDType):
     """Softmax along `axis`: ``out = exp(data / temperature) / sum(exp(data / temperature))``.
 
     With `use_length` a second input says how many of the first entries along `axis` take part; the
@@ -62,23 +63,21 @@ class SoftmaxProperty(OperatorProperty):
         return self.axis % len(shape)
 
     def infer_type(self, in_types, out_types):
-        data = in_types[0] or out_types[0]
-        return [data, *(t or "int32" for t in in_types[1:])], [out_types[0] or data], []
+        ins, outs, _ = super().infer_type(in_types, out_types)
+        return [ins[0], *(t or "int32" for t in in_types[1:])], outs, []
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [out_grad[0], *in_data[1:], out_data[0]]
+        # of another dtype than the output, data says that of its gradient
+        return [out_grad[0], *in_data[1 if self.dtype is None else 0:], out_data[0]]
 
     def forward_inplace_option(self, in_data, out_data):
-        return [(in_data[0], out_data[0])]
+        return [(in_data[0], out_data[0])] if self.dtype is None else []
 
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        return [(out_grad[0], in_grad[0])]
+        return [(out_grad[0], in_grad[0])] if self.dtype is None else []
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def create_alike(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, ["data"], in_types[:1])
-        if self.dtype not in (None, in_types[0]):
-            raise ArgumentTypeError(f"operator {self.op_name}: dtype '{self.dtype}' is not data's "
-                                    f"dtype, {in_types[0]}; cast data first")
         wide = False
         if self.use_length:
             if in_types[1] not in ("int32", "int64"):
@@ -95,12 +94,14 @@ class LogSoftmaxProperty(SoftmaxProperty):
     """Logarithm of the softmax along `axis`, computed without losing small numbers."""
 
     log_of = True
+    unlisted = ("length",)
 
 
 class SoftminProperty(SoftmaxProperty):
     """Softmax of ``-data`` along `axis`: the smallest entry gets the most."""
 
     sign = -1.0
+    unlisted = ("length",)
 
 
 class SoftmaxActivationProperty(OperatorProperty):

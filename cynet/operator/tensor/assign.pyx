@@ -53,6 +53,7 @@ class SliceAssignProperty(AssignProperty):
 class SliceAssignScalarProperty(AssignProperty):
     """The input with a part filled with a number."""
 
+    parameter_order = ("scalar",)
     inputs_doc = {"data": "The array."}
     scalar = Double(0.0, doc="What the part is filled with.")
 

@@ -103,6 +103,7 @@ cdef void _put(int dtype, const Kernel* add, int req, int source, const void* va
 class ZerosProperty(CreationProperty):
     """An array of zeros."""
 
+    parameter_order = ("shape",)
     shape = Shape((), doc="Shape of the output.", low=-1)
 
     def progression(self):
@@ -112,6 +113,7 @@ class ZerosProperty(CreationProperty):
 class OnesProperty(CreationProperty):
     """An array of ones."""
 
+    parameter_order = ("shape",)
     shape = Shape((), doc="Shape of the output.", low=-1)
 
     def progression(self):
@@ -121,6 +123,7 @@ class OnesProperty(CreationProperty):
 class FullProperty(CreationProperty):
     """An array filled with one value."""
 
+    parameter_order = ("shape",)
     shape = Shape((), doc="Shape of the output.", low=-1)
     value = Double(doc="The value.")
 
@@ -162,6 +165,7 @@ cdef class ZeroBytesOperator(Operator):
 class ArangeProperty(CreationProperty):
     """Values from `start` up to `stop`, without it, by `step`; each `repeat` times."""
 
+    parameter_order = ("start", "stop", "step", "repeat", "infer_range")
     start = Double(doc="First value; with no `stop` the range is from 0 to this.")
     stop = Double(None, doc="Value before which the range ends.")
     step = Double(1.0, doc="Distance of two values.")
@@ -192,6 +196,8 @@ class ArangeProperty(CreationProperty):
 class LinspaceProperty(CreationProperty):
     """Evenly spaced values from `start` to `stop`."""
 
+    parameter_order = ("start", "stop", "step", "repeat", "infer_range")
+    unlisted = ("num", "endpoint")
     start = Double(doc="First value.")
     stop = Double(None, doc="Last value, or the first one left out without `endpoint`.")
     num = Int(doc="Number of values.", low=1)
@@ -212,6 +218,7 @@ class LinspaceProperty(CreationProperty):
 class EyeProperty(CreationProperty):
     """A matrix with ones on a diagonal and zeros elsewhere."""
 
+    parameter_order = ("N", "M", "k")
     N = Int(doc="Number of rows.", low=1)
     M = Int(0, doc="Number of columns; 0: as many as rows.", low=0)
     k = Int(0, doc="Which diagonal: above 0 to the right of the main one, below 0 to the left.")

@@ -21,6 +21,7 @@ from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..elementwise_loop import fits_dtype
+from ..out_dtype import OutDType
 from ..parameters import Bool, DType, Int, Shape
 from ..property import OperatorProperty, merge_shapes
 from .axes import axes_of
@@ -147,14 +148,16 @@ cdef class ReduceOperator(Operator):
         return 0
 
 
-class NormProperty(ReduceProperty):
+class NormProperty(OutDType, ReduceProperty):
     """Norm over axes: ord 1 sums absolute values, ord 2 is the root of the sum of squares."""
 
+    parameter_order = ("ord", "axis", "out_dtype", "keepdims")
     ord = Int(2, doc="Order of the norm, 1 or 2.")
     axis = Shape(None, doc="Axis or axes to reduce; None reduces all.")
-    out_dtype = DType(None, doc="Dtype of the output; must be the input's.")
+    out_dtype = DType(None, doc="Dtype of the output; another than the input's for floats alone.")
     keepdims = Bool(False, doc="Keep the reduced axes with length 1.")
     exclude = False
+    dtype_parameter = "out_dtype"
     graph = ReduceHooks(of_nothing=0.0)
 
     def __init__(self, **kwargs):
@@ -164,11 +167,8 @@ class NormProperty(ReduceProperty):
         self.gradient = "sign_grad" if self.ord == 1 else "norm_grad"
         self.reduction = "norm1" if self.ord == 1 else "norm2"
 
-    def create_operator(self, ctx, in_shapes, in_types):
-        if self.out_dtype is not None and self.out_dtype != in_types[0]:
-            raise ArgumentError(
-                f"operator norm: out_dtype {self.out_dtype} differs from the input's {in_types[0]}")
-        return super().create_operator(ctx, in_shapes, in_types)
+    def create_alike(self, ctx, in_shapes, in_types):
+        return ReduceProperty.create_operator(self, ctx, in_shapes, in_types)
 
 
 # name, reduction, gradient functor, reads the inputs, mean, of nothing, aliases, docstring

@@ -9,17 +9,18 @@ from .._base cimport Operator, OpContext
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from .._base import register_operator
+from ..out_dtype import OutDType
 from ..parameters import DType, Int
-from ..property import OperatorProperty, is_known, merge_shapes
+from ..property import is_known, merge_shapes
 from .axes import axis_of, split_at
 
 
-class CumSumProperty(OperatorProperty):
+class CumSumProperty(OutDType):
     """Running sums along an axis, or of the flattened array."""
 
     inputs_doc = {"a": "The input, any shape."}
     axis = Int(None, doc="The axis; None flattens the input.")
-    dtype = DType(None, doc="Dtype of the output; must be the input's.")
+    dtype = DType(None, doc="Dtype of the output and of the sums; the input's by default.")
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
@@ -31,13 +32,16 @@ class CumSumProperty(OperatorProperty):
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return out_grad
+        return out_grad if self.dtype is None else [*out_grad, *in_data]
 
-    def create_operator(self, ctx, in_shapes, in_types):
-        if in_types[0] == "bool" or self.dtype not in (None, in_types[0]):
+    def computed_in(self, data, out):
+        return out
+
+    def create_alike(self, ctx, in_shapes, in_types):
+        if in_types[0] == "bool":
             raise ArgumentError(
-                f"operator {self.op_name}: an array of {in_types[0]} cannot be summed as "
-                f"{self.dtype}; cast it first")
+                f"operator {self.op_name}: an array of bool cannot be summed as bool; say in which "
+                "dtype")
         shape = in_shapes[0]
         if self.axis is None:
             return CumSumOperator(in_types[0], 1, split_at((1, *shape), 0)[2], 1)

@@ -3,7 +3,7 @@
 from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks, Traits
-from ..parameters import Int, Shape
+from ..parameters import Int, IntOrNone, Shape
 from ..property import is_known, merge_shapes
 from .axes import axes_of, axis_of
 from .strided_moves import PieceOf, PiecesOperator, contiguous, sliced
@@ -96,7 +96,7 @@ class SliceAxisProperty(SlicedProperty):
 
     axis = Int(doc="The axis that is cut.")
     begin = Int(doc="First index; negative from the end.")
-    end = Int(None, doc="Index after the last; negative from the end, None for the end.")
+    end = IntOrNone(doc="Index after the last; negative from the end, None for the end.")
 
     def ranges(self, shape):
         axis = axis_of(self.axis, len(shape))

@@ -44,6 +44,7 @@ class AdamWProperty(AdamWBase):
     Where `rescale_grad` is 0, infinite or NaN, nothing changes. Bias correction is the caller's.
     """
 
+    parameter_order = ("lr", "beta1", "beta2", "epsilon", "wd", "eta")
     many_inputs = False
     count = 1
     lr = Float(doc="Learning rate of the adaptive step.")
@@ -71,6 +72,7 @@ class AdamWProperty(AdamWBase):
 class MultiAdamWProperty(AdamWBase):
     """`_adamw_update` of several weights, with one `rescale_grad`, the last input."""
 
+    parameter_order = ("lrs", "beta1", "beta2", "epsilon", "wds", "etas")
     per_weight = ("lrs", "wds", "etas")
     lrs = FloatTuple(doc="Learning rates of the adaptive steps.")
     wds = FloatTuple(doc="Weight decays.")

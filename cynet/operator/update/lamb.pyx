@@ -77,6 +77,7 @@ class LambPhase1Property(Moments):
     """The first phase of LAMB: Adam's step with weight decay, ``mean' / (sqrt(var') + epsilon) + wd
     * weight``."""
 
+    parameter_order = ("beta1", "beta2", "epsilon", "t", "bias_correction", "wd")
     t = Int(doc="Number of this update, from 1.", low=1)
     wd = Float(doc="Weight decay.")
     differentiable = False
@@ -239,6 +240,8 @@ cdef void move(UpdateLoop loop, double lr, const void* weight, const void* step,
 class MultiLambProperty(Moments, ManyWeights):
     """LAMB of several weights: both phases for each, with the norms that they need."""
 
+    parameter_order = ("learning_rates", "beta1", "beta2", "epsilon", "wds", "rescale_grad",
+                       "lower_bound", "upper_bound", "clip_gradient", "bias_correction")
     per_weight = ("learning_rates", "wds", "step_count")
     counter = "num_tensors"
     learning_rates = FloatTuple(doc="Learning rates.")

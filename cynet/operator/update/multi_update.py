@@ -135,6 +135,7 @@ class MultiSGDMomentumProperty(MultiSGDProperty):
     """Gradient descent with momentum of several weights: ``mom = momentum * mom - lr * (grad + wd *
     weight)``, ``output = weight + mom`` for each."""
 
+    parameter_order = ("lrs", "wds", "momentum")
     momentum = Float(0.0, doc="Decay of the momentum.")
     rule = "sgd_mom"
     states = ("mom",)
@@ -165,6 +166,7 @@ class PreloadedSGDProperty(ManyWeights):
 class PreloadedSGDMomentumProperty(PreloadedSGDProperty):
     """`multi_sgd_mom_update` with learning rates and decays from the last two inputs."""
 
+    parameter_order = ("momentum",)
     momentum = Float(0.0, doc="Decay of the momentum.")
     rule = "sgd_mom"
     states = ("mom",)

@@ -152,6 +152,7 @@ class SGDMomentumProperty(UpdateProperty):
     """Gradient descent with momentum: ``mom = momentum * mom - lr * (grad + wd * weight)``,
     ``output = weight + mom``."""
 
+    parameter_order = ("lr", "momentum")
     momentum = Float(0.0, doc="Decay of the momentum.")
     lazy_update = Bool(True, doc="For sparse gradients; without effect on dense ones.")
     rule = "sgd_mom"
@@ -165,6 +166,7 @@ class NAGProperty(UpdateProperty):
     """Nesterov's accelerated gradient: ``mom = momentum * mom - lr * (grad + wd * weight)``,
     ``output = weight + momentum * mom - lr * (grad + wd * weight)``."""
 
+    parameter_order = ("lr", "momentum")
     momentum = Float(0.0, doc="Decay of the momentum.")
     rule = "nag_mom"
     states = ("mom",)
@@ -183,6 +185,7 @@ class SignumProperty(UpdateProperty):
     """Descent by the momentum's sign: ``mom = momentum * mom - (1 - momentum) * (grad + wd *
     weight)``, ``output = (1 - lr * wd_lh) * weight + lr * sign(mom)``."""
 
+    parameter_order = ("lr", "momentum")
     momentum = Float(0.0, doc="Decay of the momentum.")
     wd_lh = Float(0.0, doc="Weight decay outside the momentum, after Loshchilov and Hutter.")
     rule = "signum"
@@ -201,6 +204,7 @@ class AdamProperty(UpdateProperty):
     Bias correction is the caller's, in `lr`.
     """
 
+    parameter_order = ("lr", "beta1", "beta2", "epsilon")
     beta1 = Float(0.9, doc="Decay of the mean.")
     beta2 = Float(0.999, doc="Decay of the variance.")
     epsilon = Float(1e-8, doc="Added to the denominator.")
@@ -216,6 +220,7 @@ class RMSPropProperty(UpdateProperty):
     """RMSProp: ``n = gamma1 * n + (1 - gamma1) * g ** 2``, ``output = weight - lr * g / sqrt(n +
     epsilon)`` with ``g = grad + wd * weight``, clipped."""
 
+    parameter_order = ("lr", "gamma1", "epsilon")
     gamma1 = Float(0.95, doc="Decay of the squared gradient.")
     epsilon = Float(1e-8, doc="Added under the root.")
     clip_weights = Float(-1.0, doc="Bound of the new weight; negative: none.")
@@ -234,6 +239,7 @@ class RMSPropAlexProperty(UpdateProperty):
     grad + wd * weight``, clipped.
     """
 
+    parameter_order = ("lr", "gamma1", "gamma2", "epsilon")
     gamma1 = Float(0.95, doc="Decay of the squared gradient and of its mean.")
     gamma2 = Float(0.9, doc="Decay of the momentum.")
     epsilon = Float(1e-8, doc="Added under the root.")
@@ -250,6 +256,7 @@ class FTRLProperty(UpdateProperty):
     ``n += grad ** 2``, ``output = (sign(z) * lamda1 - z) / ((beta + sqrt(n)) / lr + wd)`` where
     ``|z| > lamda1``, else 0."""
 
+    parameter_order = ("lr", "lamda1", "beta")
     lamda1 = Float(0.01, doc="Strength of the L1 penalty.")
     beta = Float(1.0, doc="Smoothing of the per-coordinate learning rate.")
     rule = "ftrl"
@@ -265,6 +272,7 @@ class FTMLProperty(UpdateProperty):
     (sqrt(v / (1 - beta2 ** t)) + epsilon)``, ``z = beta1 * z + (1 - beta1) * g - (d - beta1 *
     d_before) * weight``, ``output = -z / d`` with ``g = grad + wd * weight``, clipped."""
 
+    parameter_order = ("lr", "beta1", "beta2", "epsilon", "t")
     beta1 = Float(0.6, doc="Decay of the mean.")
     beta2 = Float(0.999, doc="Decay of the variance.")
     epsilon = Double(1e-8, doc="Added to the denominator.")

@@ -101,7 +101,8 @@ cdef int exp_backward(const TBlob* out_grad, const TBlob* out_value, const EnvAr
 
 simple_op.register("c_exp") \
     .set_function("cpu", unary_function(exp_forward), simple_op.kInplaceInOut) \
-    .set_gradient("cpu", unary_gradient_T1(exp_backward)).set_pure(True)
+    .set_gradient("cpu", unary_gradient_T1(exp_backward)).set_pure(True) \
+    .set_dtypes("float32", "float64")
 
 
 # --- binary: the outer product, with a shape function and temporary space -------------------------

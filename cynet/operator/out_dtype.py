@@ -1,0 +1,61 @@
+"""OutDType: operators whose callers choose the dtype of the output, whatever the data's."""
+
+from ..base.errors import ArgumentError
+from .property import OperatorProperty
+
+FLOATING = ("bfloat16", "float16", "float32", "float64")
+
+
+class OutDType(OperatorProperty):
+    """Base of operators with such a parameter, None where the output has the data's dtype.
+
+    On the CPU the operator of one dtype runs between conversions; gradients have the data's dtype.
+    """
+
+    dtype_parameter = "dtype"  # its name
+
+    def chosen(self):
+        """The dtype that was asked for, or None."""
+        return getattr(self, self.dtype_parameter)
+
+    def computed_in(self, data, out):
+        """The dtype of the operator between the conversions: among floats the widest, and at least
+        float32; else refused."""
+        if data not in FLOATING or out not in FLOATING:
+            raise ArgumentError(
+                f"operator {self.op_name}: {self.dtype_parameter} {out} does not fit data of "
+                f"{data}; cast data first"
+            )
+        return "float64" if "float64" in (data, out) else "float32"
+
+    def infer_type(self, in_types, out_types):
+        chosen = self.chosen()
+        data = in_types[0] or (out_types[0] if chosen is None else None)
+        return [data, *in_types[1:]], [chosen or data], []
+
+    def _changes(self, in_types):
+        return self.chosen() not in (None, in_types[0])
+
+    def _is_converted(self, in_shapes, in_types):
+        return not self._changes(in_types) and super()._is_converted(in_shapes, in_types)
+
+    def operator_on(self, ctx, in_shapes, in_types):
+        if ctx.device_type == "gpu" and self._changes(in_types):
+            raise ArgumentError(
+                f"operator {self.op_name}: {self.dtype_parameter} {self.chosen()} is not data's "
+                f"dtype, {in_types[0]}, which its form on {ctx} needs; cast data first"
+            )
+        return super().operator_on(ctx, in_shapes, in_types)
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        if not self._changes(in_types):
+            return self.create_alike(ctx, in_shapes, in_types)
+        from .half import between_conversions
+
+        kind = self.computed_in(in_types[0], self.chosen())
+        operator = self.create_alike(ctx, in_shapes, [kind, *in_types[1:]])
+        return between_conversions(operator, kind)
+
+    def create_alike(self, ctx, in_shapes, in_types):
+        """The operator whose output has the data's dtype."""
+        raise ArgumentError(f"operator {self.op_name} has no implementation on {ctx}")
