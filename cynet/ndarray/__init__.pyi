@@ -508,7 +508,7 @@ def sample_poisson(lam: NDArray, shape: ShapeLike = (), dtype: DTypeLike | None 
 def sample_uniform(low: NDArray, high: NDArray, shape: ShapeLike = (), dtype: DTypeLike | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """For each set of parameters uniform numbers from [low, high): shape (s) gives (s, shape)."""
 def scatter_nd(data: NDArray, indices: NDArray, shape: ShapeLike, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """An array of zeros with values placed at index tuples; of equal tuples the last one wins."""
+    """An array of zeros with values placed at index tuples, of which negative ones count from the end; of equal tuples the last one wins."""
 def sgd_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float, momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Gradient descent with momentum: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + mom``."""
 def sgd_update(weight: NDArray, grad: NDArray, lr: float, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -15,7 +15,7 @@ from ..kernels.elementwise.unary cimport find_unary
 from ..kernels.movement.strided_copy cimport StridedCopy, copy_strided
 from ._base cimport Operator, OpContext
 
-from ..base.dtype import FLAGS, dtype_flag
+from ..base.dtype import dtype_flag
 from ..base.errors import ArgumentError
 from .checks.dtypes import CPU_FLOATS, require_floats
 
@@ -50,9 +50,9 @@ def in_float32(prop, ctx, in_shapes, in_types):
     return ConvertedOperator(operator, narrow, "float32")
 
 
-def between_conversions(Operator operator not None, str dtype):
-    """`operator`, which computes in `dtype`, for numbers of every other one; integers beside floats
-    (lengths) stay as they are.
+def between_conversions(Operator operator not None, sources, str dtype):
+    """`operator`, which computes in `dtype`, where arrays are of the dtypes `sources`; those of
+    others (lengths) stay as they are.
 
     Examples
     --------
@@ -60,8 +60,7 @@ def between_conversions(Operator operator not None, str dtype):
     >>> mx.nd.softmax(mx.nd.zeros((1, 2), dtype="float16"), dtype="float64").asnumpy().dtype
     dtype('float64')
     """
-    floats = [each for each in FLAGS if "float" in each]
-    return ConvertedOperator(operator, floats if dtype in floats else list(FLAGS), dtype)
+    return ConvertedOperator(operator, sources, dtype)
 
 
 def _agrees(prop, in_types, wide, wide_types, narrow):

@@ -13,6 +13,7 @@ class OutDType(OperatorProperty):
     """
 
     dtype_parameter = "dtype"  # its name
+    converted = FLOATING  # dtypes of what is converted; lengths are not
 
     def chosen(self):
         """The dtype that was asked for, or None."""
@@ -54,7 +55,7 @@ class OutDType(OperatorProperty):
 
         kind = self.computed_in(in_types[0], self.chosen())
         operator = self.create_alike(ctx, in_shapes, [kind, *in_types[1:]])
-        return between_conversions(operator, kind)
+        return between_conversions(operator, self.converted, kind)
 
     def create_alike(self, ctx, in_shapes, in_types):
         """The operator whose output has the data's dtype."""

@@ -483,7 +483,7 @@ def sample_poisson(lam: Symbol | None = None, shape: ShapeLike = (), dtype: DTyp
 def sample_uniform(low: Symbol | None = None, high: Symbol | None = None, shape: ShapeLike = (), dtype: DTypeLike | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """For each set of parameters uniform numbers from [low, high): shape (s) gives (s, shape)."""
 def scatter_nd(data: Symbol | None = None, indices: Symbol | None = None, shape: ShapeLike = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    """An array of zeros with values placed at index tuples; of equal tuples the last one wins."""
+    """An array of zeros with values placed at index tuples, of which negative ones count from the end; of equal tuples the last one wins."""
 def sgd_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Gradient descent with momentum: ``mom = momentum * mom - lr * (grad + wd * weight)``, ``output = weight + mom``."""
 def sgd_update(weight: Symbol | None = None, grad: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

@@ -288,7 +288,8 @@ def check_numeric_gradient(
         Distance between the two points; by dtype.
     rtol, atol : float, optional
     grad_nodes : list of str or dict of str to grad_req, optional
-        Arguments to check; all by default.
+        Arguments to check; by default those of a floating type, or all where none is. Integers
+        among them become `dtype`.
     use_forward_train : bool
         Run forward in training mode.
     ctx : Context, optional
@@ -303,13 +304,17 @@ def check_numeric_gradient(
     rtol = get_rtol(rtol, dtype)
     names = sym.list_arguments()
     if grad_nodes is None:
-        requests = {n: "write" if is_floating(args[n].dtype) else "null" for n in names}
+        floating = [n for n in names if is_floating(args[n].dtype)]
+        requests = dict.fromkeys(floating or names, "write")
     elif isinstance(grad_nodes, dict):
         requests = dict(grad_nodes)
     else:
         requests = dict.fromkeys(grad_nodes, "write")
     requests = {name: requests.get(name, "null") for name in names}
     checked = [name for name in names if requests[name] != "null"]
+    for name in checked:
+        if not is_floating(args[name].dtype):
+            args[name] = args[name].astype(dtype)
 
     _, out_shapes, _ = sym.infer_shape(**{name: value.shape for name, value in args.items()})
     if len(out_shapes) != 1:

@@ -39,7 +39,7 @@ __global__ void take_back(const T* src, T* dst, const Layout s) {
   }
 }
 
-enum Bound { kClip, kWrap, kRefuse };
+enum Bound { kClip, kWrap, kRefuse, kFromEnd };  // the last: from -n on, else refused
 
 // Brings each index within [low, low + n). One outside is noted in wrong[0] (whether there is any)
 // and wrong[1] (which) where it is to be refused.
@@ -48,7 +48,11 @@ extern "C" __global__ void bound(Index* index, Index count, Index low, Index n, 
   CYNET_EACH(i, count) {
     const Index at = index[i] - low;
     if (at >= 0 && at < n) continue;
-    if (how == kRefuse) {
+    if (how == kFromEnd && at < 0 && at >= -n) {
+      index[i] += n;
+      continue;
+    }
+    if (how == kRefuse || how == kFromEnd) {
       wrong[1] = index[i];
       wrong[0] = 1;
     }

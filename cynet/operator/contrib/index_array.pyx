@@ -9,7 +9,7 @@ from .._base cimport Operator, OpContext
 
 from ...base.errors import ArgumentError
 from .._base import register_operator
-from ..checks.shapes import check_elements
+from ..checks.shapes import EMPTY, check_elements
 from ..graph_hooks import GraphHooks
 from ..parameters import Shape
 from ..property import OperatorProperty, is_known, merge_shapes
@@ -37,7 +37,7 @@ class IndexArrayProperty(OperatorProperty):
         shape = in_shapes[0]
         if shape is None:
             return [None], list(out_shapes), []
-        out = merge_shapes((*shape, len(self.asked(len(shape)))), out_shapes[0])
+        out = merge_shapes((*shape, len(self.asked(len(shape))) or EMPTY), out_shapes[0])
         if is_known(out):
             check_elements(out, f"the output of {self.op_name}")
         return [out[:len(out) - 1]], [out], []
@@ -65,9 +65,9 @@ cdef class IndexArrayOperator(Operator):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        cdef int64_t n = out_data[0].size // self.n_asked
-        if req[0] != kNullOp:
-            index_array(threads_for(out_data[0].size), self.axes, n, self.asked, self.n_asked,
+        if req[0] != kNullOp and out_data[0].size:
+            index_array(threads_for(out_data[0].size), self.axes,
+                        out_data[0].size // self.n_asked, self.asked, self.n_asked,
                         <int64_t*>out_data[0].data, req[0] == kAddTo)
         return 0
 

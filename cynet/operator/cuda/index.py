@@ -26,18 +26,19 @@ def indices(steps, array, dtype, count, n, mode, refusal, low=0, at=0, **options
 
 
 def bounded(steps, index, count, n, mode, refusal, low=0, **options):
-    """Bring int64 indices within [low, low + n)."""
+    """Bring int64 indices within [low, low + n); with `mode` "end" negative ones count from there,
+    and others are refused."""
     wrong = NULL
-    if mode == "raise":
+    if mode in ("raise", "end"):
         wrong = steps.space(16)
         steps += each(16, "fill", "zero_bytes", wrong, 16, **options)
     steps += each(count, "index", "bound", index, count, low, n, _how(mode), wrong, **options)
-    if mode == "raise":
+    if mode in ("raise", "end"):
         steps += Check(wrong, refusal, **options)
 
 
 def _how(mode):
-    return INT(MODES.index(mode))
+    return INT((*MODES, "end").index(mode))
 
 
 def _refusal(prop, n):
@@ -111,7 +112,7 @@ def _positions(steps, prop, shape, dtype, lengths):
                   False)  # fmt: skip
     for a, n in enumerate(lengths):
         refusal = f"operator {prop.op_name}: index {{}} is out of bounds for axis {a} of length {n}"
-        bounded(steps, index.at(a * count * 8), count, n, "raise", refusal)
+        bounded(steps, index.at(a * count * 8), count, n, "end", refusal)
     flat = steps.space(count * 8)
     steps += each(count, "index", "flatten_index", index, flat, count,
                   Lengths(k, axis_list(lengths)))  # fmt: skip

@@ -4,6 +4,7 @@ import ctypes
 from math import prod
 
 from ..nn.convolution.deconvolution import DeconvolutionProperty
+from ..nn.leaky_relu import slopes_of
 from .kernel_args import BYTES, C_TYPES, INT, LONG, Axes, axis_list, collapse, layout, strides_of
 from .launch_program import Steps, constant, fold, identity, operator
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, RANDOM, each, lines
@@ -147,7 +148,7 @@ def _rectified(device, functor, slope, n, dtype, **options):
 
 
 def _learned(device, n, kind, shapes):
-    channels, inner = (1, n) if shapes[1] == (1,) else (shapes[0][1], prod(shapes[0][2:]))
+    channels, inner = slopes_of(*shapes)
     forward, backward = Steps(), Steps()
     forward += each(n, NORM, f"sloped<{kind}>", IN[0], IN[1], IN[0], OUT[0], n, channels, inner,
                     ADD)  # fmt: skip

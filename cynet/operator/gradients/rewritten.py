@@ -93,8 +93,13 @@ def _leaky_relu(p, F, x, aux, training):
         return [F.where(data > 0, data, F.expm1(F.minimum(data, 0)) * p.slope)]
     if kind == "prelu":
         gamma = x[1]
-        shape = gamma.shape if gamma.size == 1 else (1, -1) + (1,) * (data.ndim - 2)
-        low = F.broadcast_mul(data, gamma.reshape(shape if gamma.size > 1 else (1,) * data.ndim))
+        if gamma.size == 1:
+            shape = (1,) * data.ndim
+        elif gamma.ndim > 1:
+            shape = gamma.shape + (1,) * (data.ndim - gamma.ndim)
+        else:
+            shape = (1, -1) + (1,) * (data.ndim - 2)
+        low = F.broadcast_mul(data, gamma.reshape(shape))
         return [F.where(data > 0, data, low)]
     if kind == "leaky" or not training:
         slope = p.slope if kind == "leaky" else (p.lower_bound + p.upper_bound) / 2

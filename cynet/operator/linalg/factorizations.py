@@ -14,8 +14,8 @@ class PotrfProperty(StackProperty):
     """Cholesky factors: lower triangular L with ``A = L L'`` of symmetric positive definite A.
 
     Only the lower triangle of A is read; with ``lower=False`` only the upper one, and the factor is
-    the upper triangular U with ``A = U' U``. The gradient is that of symmetric matrices: symmetric. A
-    matrix that is not positive definite is an error, which tells its number in the stack.
+    the upper triangular U with ``A = U' U``. The gradient is that of symmetric matrices: symmetric.
+    A matrix that is not positive definite is an error, which tells its number in the stack.
     """
 
     inputs_doc = {"A": "Symmetric positive definite matrices, shape (..., n, n)."}

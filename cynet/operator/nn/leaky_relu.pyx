@@ -31,15 +31,39 @@ class PReLUHooks(GraphHooks):
     """A channels-last form of prelu."""
 
     def channels_last(self, prop, in_shapes, in_types):
-        return (prop.changed(channels_last=True), [0]) if prop.act_type == "prelu" else None
+        learned = prop.act_type == "prelu" and len(in_shapes[1]) == 1
+        return (prop.changed(channels_last=True), [0]) if learned else None
+
+
+def check_slopes(data, gamma):
+    """Refuse slopes of several axes that are not data's first ones, or whose axes of data's lengths
+    are not side by side."""
+    fits = len(gamma) <= len(data) and all(
+        not n or g in (0, 1, n) for g, n in zip(gamma, data))
+    own = [i for i, g in enumerate(gamma) if g > 1]
+    inner = range(own[0], own[-1]) if own else ()
+    if not fits or any(gamma[i] == 1 and data[i] > 1 for i in inner):
+        raise ShapeError(f"gamma has shape {tuple(gamma)}, which is not data's {tuple(data)} with "
+                         "1 for leading or trailing axes")
+
+
+def slopes_of(data, gamma):
+    """(number of slopes, elements in a row that one is for) of prelu."""
+    if prod(gamma) == 1:
+        return 1, prod(data)
+    if len(gamma) == 1:
+        return data[1], prod(data[2:])
+    last = max(i for i, n in enumerate(gamma) if n != 1)
+    return prod(gamma), prod(data[last + 1:])
 
 
 class LeakyReLUProperty(OperatorProperty):
     """Rectifier with a slope for negative x, by `act_type`.
 
     - leaky: ``x if x > 0 else slope * x``
-    - prelu: the same with a learned slope, the input gamma: one, or one a channel (axis 1); of
-      data with two axes also of two axes, each of length 1 or of data's
+    - prelu: the same with a learned slope, the input gamma: one, or one a channel (axis 1); gamma
+      of several axes stands before data's first ones, each of length 1 or of data's, and those of
+      data's side by side
     - rrelu: the same with a random slope between `lower_bound` and `upper_bound` for each element
       in training, and their mean otherwise
     - elu: ``x if x > 0 else slope * (exp(x) - 1)``
@@ -56,7 +80,7 @@ class LeakyReLUProperty(OperatorProperty):
     channels_last = False  # a form the layout pass makes, of prelu
     graph = PReLUHooks(float32_beside_half=(), draws_in_training_alone=True)
 
-    inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,), (C,) or (N, C)."}
+    inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,), (C,), (N, C), ..."}
     variable_attrs = {"gamma": {"__init__": '["Constant", {"value": 0.25}]'}}
 
     def __init__(self, **kwargs):
@@ -81,14 +105,11 @@ class LeakyReLUProperty(OperatorProperty):
         shapes = [data]
         if self.act_type == "prelu":
             gamma = in_shapes[1]
-            if gamma is not None and len(gamma) == 2 and (data is None or len(data) == 2):
-                if data is not None and any(
-                        g not in (0, 1, n) for g, n in zip(gamma, data) if n):
-                    raise ShapeError(f"gamma has shape {tuple(gamma)}, which does not broadcast to "
-                                     f"data's {data}")
+            if gamma is not None and len(gamma) > 1:
+                if data is not None:
+                    check_slopes(data, gamma)
             elif gamma is not None and len(gamma) != 1:
-                raise ShapeError(f"gamma has shape {tuple(gamma)}, expected one axis, or two for "
-                                 "data with two")
+                raise ShapeError(f"gamma has shape {tuple(gamma)}, expected an axis")
             elif data is not None:
                 if len(data) < 2 and gamma != (1,):
                     raise ShapeError(f"data has shape {data}: it has no channels to give slopes to")
@@ -118,12 +139,9 @@ class LeakyReLUProperty(OperatorProperty):
         if self.act_type == "rrelu":
             return RandomReLUOperator(self.lower_bound, self.upper_bound, in_types[0])
         if self.act_type == "prelu":
-            slopes = in_shapes[1]
-            if prod(slopes) == 1:
-                return LearnedReLUOperator(1, prod(shape))
-            if len(slopes) == 2:  # one for each element, for each column or for each row
-                return LearnedReLUOperator(prod(slopes), shape[1] if slopes[1] == 1 else 1)
-            return LearnedReLUOperator(shape[1], 1 if self.channels_last else prod(shape[2:]))
+            if self.channels_last and prod(in_shapes[1]) > 1:
+                return LearnedReLUOperator(shape[1], 1)
+            return LearnedReLUOperator(*slopes_of(shape, in_shapes[1]))
         return RectifierOperator(_TYPES[self.act_type], self.slope)
 
 

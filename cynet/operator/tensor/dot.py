@@ -5,6 +5,7 @@ from math import prod
 from ...base.errors import ShapeError
 from ...kernels.conv import onednn
 from .._base import register_operator
+from ..checks.dtypes import NARROW
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
@@ -19,7 +20,7 @@ class ProductHooks(GraphHooks):
         if self.takes_bfloat16(prop, in_shapes, in_types):
             return {}  # one way only
         _, *sizes = prop.sizes(*in_shapes)
-        dtype = "float32" if in_types[0] == "bfloat16" else in_types[0]
+        dtype = "float32" if in_types[0] in NARROW else in_types[0]
         return product_choices(prop, dtype, *sizes)
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
@@ -50,7 +51,7 @@ class ProductProperty(OperatorProperty):
         doc="Storage type of the output; accepted for files, without effect.",
     )
 
-    graph = ProductHooks(of_nothing=0.0)  # the sum over an axis of length 0
+    graph = ProductHooks(of_nothing=0.0, float32_beside_half=())  # the sum over an axis of length 0
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data]
@@ -74,7 +75,7 @@ class DotProperty(ProductProperty):
     the first axis of lhs is the one that is summed over, with ``transpose_b`` the last one of rhs.
     """
 
-    graph = DotHooks(of_nothing=0.0)
+    graph = DotHooks(of_nothing=0.0, float32_beside_half=())
 
     def parts(self, lhs, rhs):
         """((rows of the result), inner left, inner right, (columns of the result))."""

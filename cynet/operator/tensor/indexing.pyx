@@ -129,11 +129,15 @@ cdef class OneHotOperator(Operator):
 
 cdef int64_t* _flat_indices(OpContext* ctx, const TBlob* index, const int64_t* lengths,
                             str where) except NULL nogil:
-    """Positions that the columns of `index` (axes, m) name in an array of `lengths`, row-major."""
+    """Positions that the columns of `index` (axes, m) name in an array of `lengths`, row-major;
+    negative indices count from the end."""
     cdef int64_t* values = <int64_t*>get_space(&ctx.requested[0], index.size * sizeof(int64_t))
     cdef int64_t axes = index.shape[0], m = index.size / axes, a, j, wrong
     read_indices(index.dtype, index.data, values, index.size)
     for a in range(axes):
+        for j in range(a * m, (a + 1) * m):
+            if -lengths[a] <= values[j] < 0:
+                values[j] += lengths[a]
         wrong = bound_indices(values + a * m, m, lengths[a], INDEX_RAISE)
         if wrong >= 0:
             with gil:

@@ -6,7 +6,7 @@ from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.movement.index cimport run_cumsum
 from .._base cimport Operator, OpContext
 
-from ...base.dtype import dtype_flag
+from ...base.dtype import FLAGS, dtype_flag
 from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..out_dtype import OutDType
@@ -33,6 +33,8 @@ class CumSumProperty(OutDType):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return out_grad if self.dtype is None else [*out_grad, *in_data]
+
+    converted = tuple(FLAGS)
 
     def computed_in(self, data, out):
         return out

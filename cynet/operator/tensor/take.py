@@ -117,7 +117,7 @@ class OneHotProperty(OperatorProperty):
     """A row of `depth` values for each index: `on_value` at the index, `off_value` elsewhere."""
 
     inputs_doc = {"indices": "The indices; any shape and dtype."}
-    depth = Int(doc="Length of the new last axis.", low=1)
+    depth = Int(doc="Length of the new last axis.", low=0)
     on_value = Double(1.0, doc="Value at the index.")
     off_value = Double(0.0, doc="Value elsewhere.")
     dtype = DType("float32", doc="Dtype of the output.")
@@ -129,7 +129,7 @@ class OneHotProperty(OperatorProperty):
             index = merge_shapes(index, out[:-1])
         if index is None:
             return [None], [out], []
-        return [index], [merge_shapes((*index, self.depth), out)], []
+        return [index], [merge_shapes((*index, self.depth or EMPTY), out)], []
 
     def infer_type(self, in_types, out_types):
         return [in_types[0]], [self.dtype], []
@@ -144,8 +144,8 @@ class OneHotProperty(OperatorProperty):
 class GatherNDProperty(IndexedProperty):
     """Elements or blocks of an array at index tuples.
 
-    ``indices`` of shape (k, ...) names the first k axes of data; the output has the shape of its
-    other axes, followed by the rest of data's.
+    ``indices`` of shape (k, ...) names the first k axes of data, negative ones count from the end;
+    the output has the shape of its other axes, followed by the rest of data's.
     """
 
     inputs_doc = {
@@ -174,7 +174,8 @@ class GatherNDProperty(IndexedProperty):
 
 
 class ScatterNDProperty(IndexedProperty):
-    """An array of zeros with values placed at index tuples; of equal tuples the last one wins."""
+    """An array of zeros with values placed at index tuples, of which negative ones count from the
+    end; of equal tuples the last one wins."""
 
     inputs_doc = {
         "data": "The values.",

@@ -55,24 +55,27 @@ def symmetric(a):
     return np.tril(a) + turned(np.tril(a, -1))
 
 
-def potrf(a):
+def potrf(a, lower=True):
+    if not lower:  # of the upper triangle
+        return turned(np.linalg.cholesky(symmetric(turned(a))))
     return np.linalg.cholesky(symmetric(a))
 
 
-def potrf_gradient(heads, a):
+def potrf_gradient(heads, a, lower=True):
     """By differences along each symmetric direction."""
     grad = np.zeros_like(a)
     for at in np.ndindex(*a.shape):
         step = np.zeros_like(a)
         step[at] += 5e-6
         step = step + turned(step)
-        change = (potrf(a + step) - potrf(a - step)) / 4e-5
+        change = (potrf(a + step, lower) - potrf(a - step, lower)) / 4e-5
         grad[at] = 2 * (change * heads[0]).sum()
     return [grad]
 
 
-def potri(a):
-    return np.linalg.inv(np.tril(a) @ turned(np.tril(a)))
+def potri(a, lower=True):
+    factor = triangle(a if lower else turned(a), True)
+    return np.linalg.inv(factor @ turned(factor))
 
 
 def gelqf(a):
@@ -167,6 +170,10 @@ CASES = [
          reference_grad=potrf_gradient, back=(0,), tolerance=DIFFERENCES),
     Case("_linalg_potrf", [Input((2, 2, 3, 3), spd)], potrf, grad=False,
          reference_grad=potrf_gradient, back=(0,), tolerance=DIFFERENCES),
+    Case("_linalg_potrf", [Input((2, 3, 3), spd)], potrf, {"lower": False}, grad=False,
+         reference_grad=potrf_gradient, back=(0,), tolerance=DIFFERENCES),
+    Case("_linalg_potri", [Input((2, 3, 3), spd)], potri, {"lower": False}, back=(0,),
+         tolerance=LOOSE),
     Case("_linalg_potri", [Input((4, 4), spd)], potri, back=(0,), tolerance=LOOSE),
     Case("_linalg_potri", [Input((2, 2, 3, 3), spd)], potri, back=(0,), tolerance=LOOSE),
     Case("_linalg_inverse", [Input((4, 4), far_from_singular)], np.linalg.inv, back=(0,),

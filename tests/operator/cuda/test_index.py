@@ -12,7 +12,7 @@ from tests.operator.cuda.running import device
 
 @pytest.mark.parametrize("op, shape, params, index, message", [
     ("take", (4, 3), {"mode": "raise"}, [[1, 4]], "take: index 4 is out of bounds.* length 4"),
-    ("gather_nd", (4, 3), {}, [[0, 1], [0, -1]], "gather_nd: index -1 is out of .* axis 1"),
+    ("gather_nd", (4, 3), {}, [[0, 1], [-1, -4]], "gather_nd: index -4 is out of .* axis 1"),
 ])  # fmt: skip
 def test_index_out_of_bounds(op, shape, params, index, message):
     x, index = np.ones(shape, "f"), np.array(index, "i4")
@@ -23,6 +23,22 @@ def test_index_out_of_bounds(op, shape, params, index, message):
     with pytest.raises(ArgumentError, match=message):
         run_forward(made, [x, index], [1], [np.zeros(out, "f")])
     run_forward(made, [x, np.zeros_like(index)], [1], [np.zeros(out, "f")])  # the next call is good
+
+
+@pytest.mark.parametrize("op", ["gather_nd", "scatter_nd"])
+def test_negative_indices_count_from_the_end(op):
+    x, index = np.arange(12, dtype="f").reshape(4, 3), np.array([[0, -1, -4], [2, -3, -2]], "i4")
+    if op == "scatter_nd":
+        x = np.arange(1, 4, dtype="f")
+    prop = get_operator(op).prop(**({"shape": (4, 3)} if op == "scatter_nd" else {}))
+    made = build(prop, [x.shape, index.shape], ["float32", "int32"], device())
+    _, (shape,), _ = prop.infer_shape([x.shape, index.shape], [None])
+    out = np.zeros(shape, "f")
+    run_forward(made, [x, index], [1], [out])
+    if op == "gather_nd":
+        assert out.tolist() == [2, 9, 1]
+    else:
+        assert out.tolist() == [[0, 3, 1], [0, 0, 0], [0, 0, 0], [2, 0, 0]]
 
 
 def test_sequence_longer_than_time():
