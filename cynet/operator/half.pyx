@@ -158,7 +158,7 @@ cdef size_t _bytes(const TBlob* blobs, int n, const Rule* rule) noexcept nogil:
 
 
 cdef char* _room(OpContext* ctx, size_t nbytes, int n_blobs, int n_asked) except NULL nogil:
-    """Memory for so many bytes of numbers behind tables of tensors and requests: that of the request
+    """Memory for so many bytes of numbers behind tables of tensors and requests: of the request
     behind the operator's own."""
     cdef Resource resource
     resource.type = kTempSpace

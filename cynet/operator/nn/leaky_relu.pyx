@@ -80,7 +80,7 @@ class LeakyReLUProperty(OperatorProperty):
     channels_last = False  # a form the layout pass makes, of prelu
     graph = PReLUHooks(float32_beside_half=(), draws_in_training_alone=True)
 
-    inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,), (C,), (N, C), ..."}
+    inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,), (C,), (N, C) ..."}
     variable_attrs = {"gamma": {"__init__": '["Constant", {"value": 0.25}]'}}
 
     def __init__(self, **kwargs):

@@ -33,12 +33,12 @@ def test_values_and_gradients(name, a, b, req, rng):
         y = getattr(nd, name)(*arrays, transpose_a=a, transpose_b=b)
     head = rng.uniform(-1, 1, y.shape).astype("float16")
     y.backward(nd.array(head, dtype="float16"))
-    l, r, g = (each.astype("float64") for each in (turned(left, a), turned(right, b), head))
+    x, z, g = (each.astype("float64") for each in (turned(left, a), turned(right, b), head))
     start = 1 if req == "add" else 0
-    of_left = turned(g @ np.swapaxes(r, -1, -2), a) + start
-    of_right = turned(np.swapaxes(l, -1, -2) @ g, b) + start
+    of_left = turned(g @ np.swapaxes(z, -1, -2), a) + start
+    of_right = turned(np.swapaxes(x, -1, -2) @ g, b) + start
     found = [y, *(each.grad for each in arrays)]
-    for each, wanted in zip(found, [l @ r, of_left, of_right]):
+    for each, wanted in zip(found, [x @ z, of_left, of_right]):
         assert each.dtype == np.float16
         np.testing.assert_allclose(each.asnumpy(), wanted, rtol=6e-4, atol=1e-5)  # one rounding
 
