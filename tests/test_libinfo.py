@@ -96,19 +96,19 @@ def test_version():
     assert mx.libinfo.__version__ == mx.__version__
 
 
-# Modules that users complete names of; "" is the package.
-SHOWN = (
-    " attribute autograd callback context contrib contrib.amp contrib.text engine executor gluon "
+# Modules that users complete names of, beside the package itself.
+PATHS = (
+    "attribute autograd callback context contrib contrib.amp contrib.text engine executor gluon "
     "gluon.contrib gluon.contrib.estimator gluon.data gluon.data.vision "
     "gluon.data.vision.transforms gluon.loss gluon.model_zoo gluon.model_zoo.vision gluon.nn "
     "gluon.rnn gluon.utils image initializer io kvstore log lr_scheduler metric misc model module "
     "monitor name nd nd.contrib nd.image nd.linalg nd.random operator optimizer profiler random "
     "recordio registry rnn runtime sym sym.contrib sym.linalg sym.random test_utils util "
     "visualization"
-).split(" ")
+)
 
 
-@pytest.mark.parametrize("path", SHOWN)
+@pytest.mark.parametrize("path", ["", *PATHS.split()])
 def test_completion_shows_what_users_may_use(path):
     """`dir` has what MXNet's public names are, and none of the modules' own imports."""
     module = owner(f"mx.{path}") if path else mx
