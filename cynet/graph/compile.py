@@ -3,9 +3,11 @@
 Nothing is allocated, so networks of any size can be examined.
 """
 
+from math import prod
+
 from ..base import config
 from ..base.errors import CynetError, ShapeError
-from ..operator.checks.shapes import check_elements, plain
+from ..operator.checks.shapes import EMPTY, MAX_NDIM, check_elements, plain
 from ..operator.property import is_known
 from . import pipeline
 from .from_symbol import build
@@ -15,6 +17,8 @@ from .memory_plan import plan_memory
 from .placement import place
 from .subgraphs import settle
 from .verify import verify, verify_memory
+
+MOST_SIMPLE = 1 << 40  # elements of a shape that needs no further look
 
 
 def lower(
@@ -88,6 +92,14 @@ def _complete(shapes):
     """Inferred `shapes` as arrays have them; ShapeError where one is unknown or too large."""
     out = {}
     for entry, shape in shapes.items():
+        if (
+            shape
+            and len(shape) <= MAX_NDIM
+            and EMPTY not in shape
+            and 0 < prod(shape) <= MOST_SIMPLE
+        ):
+            out[entry] = shape
+            continue
         node, index = entry
         if not is_known(shape):
             raise ShapeError(

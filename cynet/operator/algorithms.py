@@ -84,7 +84,7 @@ class Algorithms:
     def __init__(self, setting: str, *algorithms: Algorithm, names: Any = ()) -> None:
         self.setting, self.algorithms = setting, algorithms
         self.names = (*(each.name for each in algorithms), *names)
-        self._choose = lru_cache(128)(self._chosen)
+        self._choose = lru_cache(4096)(self._chosen)
 
     def __iter__(self):
         return iter(self.algorithms)

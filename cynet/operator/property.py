@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 _warned = set()  # (operator, keyword) of which a warning was given
 
 
+# What is remembered with a property of how it was used; not true of a changed copy.
+MADE_OF = ("_in_order", "_desc")
+
+
 class OpReq(enum.IntEnum):
     """What is to be done with an output: the numbers in the `req` that operators get.
 
@@ -187,6 +191,8 @@ class Registered:
     def changed(self, **attributes):
         """A copy with these attributes set: what a pass makes of a property that others share."""
         copied = copy.copy(self)
+        for name in MADE_OF:
+            copied.__dict__.pop(name, None)
         copied.__dict__.update(attributes)
         return copied
 

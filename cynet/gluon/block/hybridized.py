@@ -167,6 +167,7 @@ class Hybridized:
         self._arenas = {}  # of all plans, while they are idle
         self._last = None  # the graph that export writes
         self._changes = -1
+        self._finished = -1  # changes after which no parameter waited for its shape
         self._print = None
         self._watched = None
         self._plain = None  # why it runs operator by operator, or None
@@ -288,9 +289,13 @@ class Hybridized:
 
     def _finish_deferred(self, args, kwargs):
         """Finish the initialization of parameters: by the graph's inference, or by a run."""
+        if self._finished == count_of_changes():
+            return
+        self._finished = count_of_changes()
         params = list(self._block.collect_params().values())
         if not any(each._data is None and each._deferred_init for each in params):
             return
+        self._finished = -1
         with contextlib.suppress(CynetError):
             self._block._deferred_infer_shape(*args, **kwargs)
         for each in params:

@@ -36,8 +36,11 @@ class BatchNormHooks(GraphHooks):
 
         if any(t != "float32" for t in in_types) or prop.position(in_shapes[0]) != 1:
             return None
-        form = ChannelsLastBatchNorm
-        return form(**{k: v for k, v in prop.params().items() if k in form.fields}), [0]
+        form, made = ChannelsLastBatchNorm, prop.__dict__.get("_in_order")
+        if made is None:  # for every shape it is the same
+            made = form(**{k: v for k, v in prop.params().items() if k in form.fields})
+            prop.__dict__["_in_order"] = made
+        return made, [0]
 
 
 class BatchNormProperty(OperatorProperty):

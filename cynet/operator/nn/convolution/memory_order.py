@@ -12,6 +12,16 @@ from . import select
 FEW_PIXELS, FEW_PRODUCTS = 128, 1 << 24
 
 
+def _desc(prop, in_shapes, in_types):
+    """``prop.desc``, which several passes ask in turn; the last one is remembered."""
+    asked = tuple(in_shapes), tuple(in_types)
+    known, desc = prop.__dict__.get("_desc", (None, None))
+    if known != asked:
+        desc = prop.desc(in_shapes, in_types)
+        prop.__dict__["_desc"] = asked, desc
+    return desc
+
+
 class ChannelsLast:
     """A property for channels-last data, by order or by layout; its weight is (F, C, *kernel)
     in row-major order. `weight_shape` is the shape of a weight that the pack pass has packed."""
@@ -33,7 +43,7 @@ class ConvHooks:
     """Hooks of every convolution and deconvolution."""
 
     def algorithms(self, prop, in_shapes, in_types):
-        return select.choices(prop.desc(in_shapes, in_types))
+        return select.choices(_desc(prop, in_shapes, in_types))
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
         return set(in_types) == {"bfloat16"} and (
@@ -50,7 +60,7 @@ class ChannelsLastHooks(ConvHooks):
     def prepack(self, prop, in_shapes, in_types, replaces):
         if prop.weight_shape is not None:
             return None
-        pack = select.prepack(prop.desc(in_shapes, in_types), prop, replaces)
+        pack = select.prepack(_desc(prop, in_shapes, in_types), prop, replaces)
         return pack and (pack, prop.changed(weight_shape=in_shapes[1]), pack.size)
 
 
@@ -58,21 +68,29 @@ def channels_last(form, prop, in_shapes, in_types):
     """`GraphHooks.channels_last` of `prop`, whose class for such data is `form`."""
     if is_last(prop.layout) or len(set(in_types)) > 1:
         return None
-    if not select.takes_channels_last(prop.desc(in_shapes, in_types)):
+    if not select.takes_channels_last(_desc(prop, in_shapes, in_types)):
         return None
-    return form(**prop.params()), [0]
+    return _made(form, prop), [0]
+
+
+def _made(form, prop):
+    """`prop` as a property of class `form`, made once: for every shape it is the same."""
+    made = prop.__dict__.get("_in_order")
+    if type(made) is not form:
+        made = prop.__dict__["_in_order"] = form(**prop.params())
+    return made
 
 
 def weight_first(form, prop, in_shapes, in_types):
     """`GraphHooks.weight_first` of `prop`, whose class for channels-last data is `form`."""
     if not is_last(prop.layout) or set(in_types) != {"float32"}:
         return None
-    return form(**prop.params()) if prop.desc(in_shapes, in_types).channels_last else None
+    return _made(form, prop) if prop.desc(in_shapes, in_types).channels_last else None
 
 
 def in_layout(prop, in_shapes, in_types):
     """The Operator of a convolution or deconvolution `prop` on a CPU."""
-    desc = prop.desc(in_shapes, in_types)
+    desc = _desc(prop, in_shapes, in_types)
     if not is_last(prop.weight_layout):
         return select.create(desc, prop)
     if _is_too_small(desc):
