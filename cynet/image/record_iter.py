@@ -16,6 +16,7 @@ from ..base.errors import (
 from ..base.guard import PER_BATCH, guarded
 from ..io import DataDesc, MXDataIter
 from ..io.positions import check_count, check_keys, place
+from .mean_image import make_mean
 from .pipeline import Pipeline
 from .record_batches import Batch, RecordBatches
 from .record_options import AUGMENTING, NORMALIZING, READING, read
@@ -76,6 +77,7 @@ class ImageRecordIter(MXDataIter):
         if dtype.name not in self._dtypes:
             known = ", ".join(self._dtypes)
             raise ArgumentError(f"dtype is one of {known}, got {shown(o['dtype'])}")
+        make_mean(type(self), o)
         self._work = self._batches(o, shape, dtype)
         self._length = len(self._work)
         count, width = o["batch_size"], self._work.label_width

@@ -123,7 +123,7 @@ AUGMENTING = {
 NORMALIZING = {
     "mirror": Option(False, flag, "every image mirrored"),
     "rand_mirror": Option(False, flag, "every second one mirrored"),
-    "mean_img": Option("", _path, "file with an NDArray (channels, height, width) to take away"),
+    "mean_img": Option("", _path, "file of an array to take away; made if it is not there"),
     "mean_r": Option(0.0, float, "taken away from red"),
     "mean_g": Option(0.0, float, "taken away from green"),
     "mean_b": Option(0.0, float, "taken away from blue"),

@@ -2,6 +2,7 @@
 
 import gc
 import multiprocessing
+import os
 import signal
 import subprocess
 import sys
@@ -435,6 +436,28 @@ def test_mean_image_and_list(path, tmp_path):
     batch = next(iterator)
     assert batch.label[0].asnumpy().tolist() == [[i, -i] for i in range(5)]
     assert batch.index.tolist() == [10, 11, 12, 13, 14]
+
+
+def test_a_mean_image_that_is_not_there_yet(path, tmp_path):
+    """It is made of all images, a smaller last batch too, and taken from then on; scripts of MXNet
+    count on it."""
+    options = {"path_imgrec": path, "data_shape": (3, 8, 8)}
+    plain = taken(mx.io.ImageRecordIter(batch_size=5, **options))[0]
+    for name, more in (
+        ("one", {}), ("two", {"rand_mirror": True, "scale": 0.5, "mean_r": 3.0, "shuffle": True}),
+    ):  # fmt: skip
+        file = str(tmp_path / name)
+        iterator = mx.io.ImageRecordIter(batch_size=2, mean_img=file, **options, **more)
+        made = mx.nd.load(file)["mean_img"].asnumpy()
+        np.testing.assert_allclose(made, plain.mean(0), rtol=1e-6)
+        if not more:
+            found = next(iterator).data[0].asnumpy()
+            np.testing.assert_allclose(found, plain[:2] - made, atol=1e-4)
+        before = os.stat(file).st_mtime_ns
+        mx.io.ImageRecordIter(batch_size=2, mean_img=file, **options)
+        assert os.stat(file).st_mtime_ns == before
+    with pytest.raises(FileNotFoundError, match="none"):
+        mx.io.ImageRecordIter(batch_size=2, mean_img=str(tmp_path / "none" / "mean"), **options)
 
 
 def test_four_channels(tmp_path):

@@ -1,0 +1,41 @@
+"""The mean image of records, made when an iterator names a file that is not there yet."""
+
+import logging
+import os
+
+import numpy as np
+
+from .. import ndarray as nd
+from .record_options import NORMALIZING
+
+_NAME = "mean_img"  # of the array in the file, as in MXNet
+
+
+def make_mean(kind, options):
+    """Write the mean of all images of a record iterator to the file that its ``mean_img`` names,
+    unless it is there.
+
+    It is that of the pixels as they are before they are mirrored, scaled and normalized. With a
+    scale or a mirror image MXNet's is of what comes behind those, which they then change again.
+
+    Parameters
+    ----------
+    kind : class
+        Of the iterator.
+    options : dict
+        What it was told, read.
+    """
+    path = options.get("mean_img")
+    if not path or os.path.exists(path):
+        return
+    logging.getLogger("cynet").info("%s is not there: the mean of all images is made", path)
+    plain = {key: value for key, value in options.items() if key not in NORMALIZING}
+    plain.update(shuffle=False, round_batch=False, verbose=False, dtype=None)
+    plain = {key: value for key, value in plain.items() if value is not None}
+    total, count = 0.0, 0
+    batches = kind(**plain)
+    for batch in batches:
+        found = batch.data[0].asnumpy()[: batches.batch_size - batch.pad]
+        total, count = total + found.sum(0, dtype=np.float64), count + len(found)
+    batches.close()
+    nd.save(path, {_NAME: nd.array((total / count).astype(np.float32))})
