@@ -265,12 +265,12 @@ class ImageIter(DataIter):
         number = self._number()
         if number is None:
             raise StopIteration
-        if isinstance(self._source, FileSource) and self._has_own("read_image"):
-            label = self._source.label(number)
-            content = self.read_image(self._source.entries[number][1])
-        else:
-            label, content = self._source.sample(number)
         try:
+            if isinstance(self._source, FileSource) and self._has_own("read_image"):
+                label = self._source.label(number)
+                content = self.read_image(self._source.entries[number][1])
+            else:
+                label, content = self._source.sample(number)
             return self._label(label, number), content
         except StopIteration as error:  # of a subclass's: it is no end
             raise in_loop(error, f"{told(error)} ({self._source.name(number)})") from error

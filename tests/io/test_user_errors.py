@@ -13,6 +13,9 @@ import pytest
 import cynet as mx
 
 X = np.arange(20, dtype=np.float32).reshape(10, 2)
+HOOKS = (
+    "read_image", "imdecode", "check_valid_image", "augmentation_transform", "postprocess_data",
+)  # fmt: skip
 KINDS = [StopIteration, ValueError, KeyError, SystemExit, KeyboardInterrupt, GeneratorExit]
 
 
@@ -133,8 +136,7 @@ def failing(base, kind, place):
                     raise kind("needle")
             return getattr(super(), name)(*args)
 
-    for name in ("imdecode", "check_valid_image", "augmentation_transform", "postprocess_data",
-                 "_parse_label"):  # fmt: skip
+    for name in HOOKS:
         if hasattr(base, name):
             setattr(Iterator, name, lambda self, *args, name=name: self._hook(name, *args))
     return Iterator
@@ -177,9 +179,11 @@ def test_images(kind, tmp_path):
             2, (3, 8, 8), imglist=boxes, aug_list=[BoxAugmenter(kind)], **root
         ),
     ]  # fmt: skip
-    for place in ("imdecode", "check_valid_image", "augmentation_transform", "postprocess_data"):
+    for place in HOOKS:
         own = failing(mx.image.ImageIter, kind, place)
         makers.append(lambda own=own: own(2, (3, 8, 8), imglist=plain, **root))
+        own = failing(mx.image.ImageDetIter, kind, place)
+        makers.append(lambda own=own: own(2, (3, 8, 8), imglist=boxes, **root))
     for make in makers:
         random.seed(1)
         iterator, count = make(), 0
