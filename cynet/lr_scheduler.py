@@ -22,6 +22,8 @@ _MOST_FACTORS = 1000  # that are multiplied one by one; more at once are a power
 class LRScheduler:
     """A learning rate that depends on the number of updates, with an optional warm-up.
 
+    One thread at a time uses it (docs/guide/threads.md).
+
     An optimizer calls it before each update. A subclass defines ``__call__(num_update)``.
 
     Parameters

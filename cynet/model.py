@@ -78,6 +78,8 @@ _LOG_VALIDATION = LogValidationMetricsCallback()
 class FeedForward:
     """A network with ``fit`` and ``predict`` on arrays or iterators; runs on a Module.
 
+    Threads may share it for ``predict`` and ``score``.
+
     Parameters
     ----------
     symbol : Symbol or callable

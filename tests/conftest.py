@@ -3,6 +3,8 @@
 import gc
 import os
 import random
+import signal
+import threading
 import zlib
 from pathlib import Path
 
@@ -16,6 +18,13 @@ if not os.environ.get("CYNET_TEST_GPU"):  # GPUs belong to tests/gpu, in a proce
 os.environ.setdefault("CYNET_GRAPH_VERIFY", "1")  # each graph pass is checked
 BASE_SEED = int(os.environ.get("CYNET_TEST_SEED") or random.SystemRandom().randrange(2**31))
 os.environ["CYNET_TEST_SEED"] = str(BASE_SEED)  # of all processes that share out the tests
+
+
+in_main = threading.current_thread() is threading.main_thread()
+if in_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell's background jobs, nohup and some runners ignore Ctrl-C, and so does whatever they
+    # start; tests that send it need it here and in their child processes.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header(config):

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 class Executor:
     """A bound computation; made by ``Symbol.bind`` or ``Symbol.simple_bind``.
 
+    One thread at a time uses it (docs/guide/threads.md).
+
     Attributes
     ----------
     arg_arrays, grad_arrays, aux_arrays : list of NDArray

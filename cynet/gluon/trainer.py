@@ -37,6 +37,8 @@ _STALE = (
 class Trainer:
     """Applies an optimizer to parameters: after ``backward`` call ``step(batch_size)``.
 
+    One thread at a time uses it (docs/guide/threads.md).
+
     All weights of a context are updated in one call.
 
     Parameters

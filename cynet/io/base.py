@@ -75,6 +75,8 @@ class DataDesc(NamedTuple("DataDesc", [("name", str), ("shape", tuple[int, ...])
 class DataBatch:
     """One batch: lists of data and label arrays.
 
+    One thread at a time uses it (docs/guide/threads.md).
+
     Parameters
     ----------
     data : list of NDArray
@@ -123,6 +125,8 @@ class DataBatch:
 @guarded(but=PER_BATCH)
 class DataIter:
     """Base of iterators over batches.
+
+    One thread at a time uses an iterator (docs/guide/threads.md).
 
     A subclass defines ``provide_data`` and ``provide_label`` and either ``next`` or the parts it is
     made from: ``iter_next`` (move on; False at the end), ``getdata``, ``getlabel``, ``getpad``,

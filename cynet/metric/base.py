@@ -129,6 +129,8 @@ def to_numpy(array: Any) -> NumpyArray:
 class EvalMetric:
     """A running mean of some figure over labels and predictions.
 
+    One thread at a time uses a metric (docs/guide/threads.md).
+
     Two means are kept: the *local* one since ``reset_local``, which Speedometer restarts, and the
     *global* one since ``reset``. A subclass defines ``update(labels, preds)``, most easily through
     ``self._add(sum, count)``.

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 class PythonModule(BaseModule):
     """Base of modules without parameters, whose computation a subclass writes.
 
+    One thread at a time uses it (docs/guide/threads.md).
+
     A subclass defines ``forward``, ``backward``, ``get_outputs``, ``get_input_grads`` and
     ``_compute_output_shapes``.
 

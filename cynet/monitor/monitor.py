@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class Monitor:
     """Collects a statistic of outputs, gradients and parameters, of executors or Blocks of Gluon.
 
+    One thread at a time uses it (docs/guide/threads.md).
+
     ``Module.install_monitor`` and ``fit(monitor=...)`` install it in a module's executors, also in
     those of later buckets; ``monitor.install(net)`` in a Block.
 

@@ -60,6 +60,8 @@ def create(name: str, **kwargs: Any) -> Optimizer:
 class Optimizer:
     """Base of optimizers.
 
+    One thread at a time uses it (docs/guide/threads.md).
+
     A subclass defines ``create_state(index, weight)``, what it remembers of a weight (None, an
     NDArray or a tuple), and ``update(index, weight, grad, state)``, which changes weight and state
     in place.

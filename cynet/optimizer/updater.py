@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Updater:
     """Calls an optimizer with the state of each weight, making states when first needed.
 
+    One thread at a time uses it (docs/guide/threads.md).
+
     Parameters
     ----------
     optimizer : Optimizer
