@@ -240,7 +240,7 @@ def draws():
 
     def run(number, i):
         x = mx.nd.random.uniform(shape=(1000,)).asnumpy()
-        assert 0 <= x.min() and x.max() < 1 and 0.4 < x.mean() < 0.6
+        assert x.min() >= 0 and x.max() < 1 and 0.4 < x.mean() < 0.6
         seen.append(x.tobytes())
 
     together(run)
@@ -346,6 +346,7 @@ def test_every_public_class_of_these_is_in_the_table(place):
         for name, value in vars(getattr(mx, place)).items()
         if isinstance(value, type) and not name.startswith("_") and name not in known
         and value.__module__.startswith("cynet.")
-        and not value.__module__.startswith("cynet.base.") and not BASES & set(value.__mro__)
+        and not value.__module__.startswith("cynet.base.")
+        and not issubclass(value, Exception) and not BASES & set(value.__mro__)
     ]  # fmt: skip
     assert set(lost) <= {"BaseModule", "KVStoreBase", "MXDataIter", "KVStoreServer"}
