@@ -127,10 +127,15 @@ def test_environment():
 
 
 def test_discard_stderr(capfd):
+    free = os.dup(2)  # the number of the first descriptor that is not in use
+    os.close(free)
     with T.discard_stderr():
         os.write(2, b"unseen")
     os.write(2, b"seen")
     assert capfd.readouterr().err == "seen"
+    again = os.dup(2)
+    os.close(again)
+    assert again == free  # nothing is left open
 
 
 def test_speed_and_dummy_iter():
