@@ -111,10 +111,10 @@ class Runner:
 
     def fails(self, arguments, seconds):
         """What the tests say: (the test that failed or None, why) or None where they pass."""
-        clock = 2 * seconds  # beside other programs
+        clock = 10 * seconds  # beside other programs
         command = [*self.before, "timeout", "-s", "KILL", f"{clock:.0f}"]
         command += [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-rfE", "--tb=line"]
-        command += ["-p", "no:cacheprovider", "--timeout=60", *arguments]
+        command += ["-p", "no:cacheprovider", "--timeout=300", *arguments]
         command += [f"--deselect={test}" for test in self.broken]
         process = subprocess.Popen(
             command, cwd=self.checkout.folder, env=self.environ, text=True, errors="replace",
