@@ -291,7 +291,7 @@ def test_updates(rng):
 @pytest.mark.parametrize("name", ["sgd", "adam", "nag", "adamax"])
 @pytest.mark.parametrize("multi", [True, False])
 def test_optimizers(name, multi, rng):
-    """Ten steps on a bowl, with float32 copies as float32 does them."""
+    """Ten steps on a bowl, each beside float32's step from the same weights."""
     options = {"learning_rate": 0.05, "multi_precision": multi}
     optimizer, exact = mx.optimizer.create(name, **options), mx.optimizer.create(name, **options)
     start = draw(rng, 30)
@@ -303,10 +303,18 @@ def test_optimizers(name, multi, rng):
             state = optimizer.create_state_multi_precision(0, weight)
     other = exact.create_state_multi_precision(0, wide)
     for _ in range(10):
-        grad = half(2 * weight.asnumpy())
+        before = weight.asnumpy().astype("d")
+        if not multi:  # the copy in float32 goes on by itself
+            wide[:] = before
+        grad = half(2 * before)
         optimizer.update_multi_precision(0, weight, grad, state)
         exact.update_multi_precision(0, wide, grad.astype("float32"), other)
-    np.testing.assert_allclose(
-        weight.asnumpy(), wide.asnumpy(), rtol=1.01 * EXACT if multi else 0.1, atol=0.05
-    )
+        after, wanted = weight.asnumpy().astype("d"), wide.asnumpy().astype("d")
+        moved = np.abs(wanted - before)
+        # the weight is rounded, and states that have no copy are, too: Adam's mean of squares,
+        # of which a thousandth is new in each step, more than others
+        states = 0 if multi else 0.3 if name == "adam" else 4 * EXACT
+        limit = 1.01 * EXACT * np.abs(wanted) + states * moved + 1e-6
+        assert (np.abs(after - wanted) <= limit).all()
+        assert (np.abs(after - before) >= moved - limit).all() and moved.max() > 0.02
     assert weight.dtype == BFLOAT16

@@ -25,6 +25,8 @@ def case(mode, layers=1, both=False, lengths=None, steps=3, batch=2, inputs=3, h
         params["use_sequence_length"] = True
         given.append(Input((batch,), ints(0, steps + 1), lengths))
     smooth = tuple(range(len(given) - bool(lengths)))
+    if params.get("p"):  # what is dropped: tests/gluon/rnn/test_rnn.py
+        return Case("RNN", given, None, params, grad=smooth, infers=smooth[1:])
     # states and parameters follow from data; from outputs and parameters nothing is missing
     return Case("RNN", given, rnn, params, grad=smooth, infers=smooth[1:])
 
@@ -37,6 +39,8 @@ CASES = [
     case("gru", 2, steps=4, batch=5, hidden=3),
     *(case(mode, 2, True, "int32", state_outputs=True, steps=4, batch=3) for mode in GATES),
     case("lstm", 1, lengths="float32", steps=4, batch=4),
+    case("rnn_tanh", 2, p=0.4),
+    case("gru", 3, True, p=0.3, state_outputs=True),
     case("lstm", hidden=4, projection_size=3),
     case("lstm", 2, True, hidden=3, projection_size=2, state_outputs=True),
     case("lstm", 2, True, "int32", hidden=2, projection_size=3, state_outputs=True, batch=3),
