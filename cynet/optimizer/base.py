@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 OPTIMIZERS = Registry("optimizer", ignore_case=True)
 
 # What a step of several weights in one call leaves out, and calls where a user has defined it.
-STEPS = (
+STEPS = frozenset((
     "update", "update_multi_precision", "_update_count", "_get_lr", "_get_lrs", "_get_wd",
     "_get_wds", "_set_current_context",
-)  # fmt: skip
+))  # fmt: skip
 
 
 @guarded
@@ -107,7 +107,9 @@ class Optimizer:
     _decayed = ("_weight", "_gamma")  # ends of the names of weights that decay
     aggregate_num = 0
     _takes_lists = True  # whether `update` is given what an Updater hands over in one call
-    _of_user: frozenset[str] = frozenset()  # those of STEPS that a user has defined for the class
+    # those of STEPS that a user has defined, for the class and for this object
+    _of_user: frozenset[str] = frozenset()
+    _on_object: frozenset[str] = frozenset()
 
     def __new__(cls, *args, **kwargs):
         check_settings(cls, args, kwargs)
@@ -115,6 +117,16 @@ class Optimizer:
         if cls._of_user != found:
             cls._of_user = found
         return super().__new__(cls)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in STEPS:  # looked up here, since a look at __dict__ slows down all attributes
+            super().__setattr__("_on_object", self._on_object | {name})
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        if name in STEPS:
+            super().__setattr__("_on_object", self._on_object - {name})
 
     def __init__(
         self,
@@ -226,7 +238,7 @@ class Optimizer:
         >>> create("sgd").has_own("update", "_get_lr")
         False
         """
-        return not self._of_user.isdisjoint(names) or not vars(self).keys().isdisjoint(names)
+        return not (self._of_user.isdisjoint(names) and self._on_object.isdisjoint(names))
 
     def joined_update(self, indices, weights, grads, states):
         """A step of several weights as one function, counted and ready to be pushed.

@@ -60,17 +60,19 @@ class FusedOptimizer(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         """Change one weight; push the step and return."""
+        own = self._steps_are_own()
         if isinstance(index, (list, tuple)):
-            self._update_joined(list(index), list(weight), list(grad), list(state), False)
+            self._update_joined(list(index), list(weight), list(grad), list(state), False, own)
         else:
-            self._update_joined([index], [weight], [grad], [state], False)
+            self._update_joined([index], [weight], [grad], [state], False, own)
 
     def update_multi_precision(
         self, index: Any, weight: NDArray, grad: NDArray, state: State
     ) -> None:
         if isinstance(index, (list, tuple)) and not self.has_own("update") and self._joins(weight):
             arrays = list(weight), list(grad), list(state)
-            self._update_joined(list(index), *arrays, self.multi_precision)
+            own = self._steps_are_own()
+            self._update_joined(list(index), *arrays, self.multi_precision, own)
         else:
             super().update_multi_precision(index, weight, grad, state)
 
@@ -98,27 +100,22 @@ class FusedOptimizer(Optimizer):
 
     def _steps_are_own(self):
         """Whether a user has defined one of the methods that a joined step leaves out."""
-        mine = self.__dict__  # eight look-ups cost less than a set of them
-        return (
-            bool(self._of_user) or "update" in mine or "update_multi_precision" in mine
-            or "_update_count" in mine or "_get_lr" in mine or "_get_lrs" in mine
-            or "_get_wd" in mine or "_get_wds" in mine or "_set_current_context" in mine
-        )  # fmt: skip
+        return bool(self._of_user or self._on_object)
 
     def _joins(self, weights):
         return self._keeps_masters or not (
             self.multi_precision and any(is_narrow(weight.dtype) for weight in weights)
         )
 
-    def _update_joined(self, indices, weights, grads, states, multi_precision):
+    def _update_joined(self, indices, weights, grads, states, multi_precision, own=False):
         if indices:
-            joined, numbers = self._prepare(indices, weights, grads, states, multi_precision)
+            joined, numbers = self._prepare(indices, weights, grads, states, multi_precision, own)
             joined(*numbers)
 
-    def _prepare(self, indices, weights, grads, states, multi_precision):
+    def _prepare(self, indices, weights, grads, states, multi_precision, own=False):
         """Count a step; the JoinedUpdate of these arrays and the arguments of its call. With
-        `multi_precision` states of narrow weights are what `create_state_multi_precision` gave."""
-        own = self._steps_are_own()
+        `multi_precision` states of narrow weights are what `create_state_multi_precision` gave;
+        `own`: a user has defined steps of the optimizer."""
         if own and not self._asks_for_lists and len(indices) == 1:
             self._update_count(indices[0])
         else:

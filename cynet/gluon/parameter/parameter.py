@@ -125,6 +125,7 @@ class Parameter:
     6.0
     """
 
+    _is_patched = False  # whether one of _GIVE_ARRAYS was set on this object
     _is_listed = False  # whether a ParameterDict has it
     _of_user: frozenset[str] = frozenset()  # those of _GIVE_ARRAYS that a user has defined
 
@@ -137,6 +138,13 @@ class Parameter:
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if name in _GIVE_ARRAYS:
+            super().__setattr__("_is_patched", True)
+            changed()
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        if name in _GIVE_ARRAYS:
+            super().__setattr__("_is_patched", not vars(self).keys().isdisjoint(_GIVE_ARRAYS))
             changed()
 
     def __init__(
@@ -278,7 +286,7 @@ class Parameter:
 
     def is_plain(self) -> bool:
         """Whether its arrays may be taken past `data` and its kin: no user has defined these."""
-        return not self._of_user and vars(self).keys().isdisjoint(_GIVE_ARRAYS)
+        return not self._of_user and not self._is_patched
 
     def list_ctx(self) -> list[Context]:
         """The contexts, also where initialization is deferred."""
