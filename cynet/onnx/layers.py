@@ -190,14 +190,25 @@ def softmax_activation(g, c):
 @exports("softmax", "log_softmax", "softmin")
 def softmax(g, c):
     p, x = c.prop, c.inputs[0]
-    if getattr(p, "use_length", False):
-        c.refuse("use_length has no form in ONNX")
+    inside = _inside(g, c) if getattr(p, "use_length", False) else None
     if c.op == "softmin":
         x = g.emit("Neg", [x])
     if p.temperature not in (None, 1):
         x = g.emit("Div", [x, g.constant(np.array(p.temperature, c.dtypes[0]))])
-    kind = "LogSoftmax" if c.op == "log_softmax" else "Softmax"
-    return g.emit(kind, [x], axis=p.axis)
+    if inside is not None:
+        x = g.emit("Where", [inside, x, g.constant(np.array(-np.inf, c.dtypes[0]))])
+    made = g.emit("LogSoftmax" if c.op == "log_softmax" else "Softmax", [x], axis=p.axis)
+    if inside is not None:
+        made = g.emit("Where", [inside, made, g.constant(np.array(0, c.dtypes[0]))])
+    return made if c.out_dtypes[0] == c.dtypes[0] else g.cast(made, c.out_dtypes[0])
+
+
+def _inside(g, c):
+    """Whether an element's index along the axis is below its line's length."""
+    n, axis = len(c.shapes[0]), c.prop.axis % len(c.shapes[0])
+    steps = np.arange(c.shapes[0][axis]).reshape([-1 if i == axis else 1 for i in range(n)])
+    lengths = g.unsqueeze(g.cast(c.inputs[1], "int64"), axis)
+    return g.emit("Less", [g.constant(steps, "int64"), lengths])
 
 
 @exports("LogisticRegressionOutput")

@@ -183,6 +183,10 @@ def layers():
                     knorm=(2.0, 1.0))  # fmt: skip
     for name in ("softmax", "log_softmax", "softmin"):
         yield from rows(name, data(2, 3, 4), axis=(-1, 0, 1), temperature=(None, 1.0, 0.5))
+    lengths = np.array([[0, 1, 3], [4, 2, 4]], "int32")
+    yield from rows("softmax", data(2, 3, 4), lengths, axis=(-1,), use_length=(True,),
+                    temperature=(None, 0.5))  # fmt: skip
+    yield Row("softmax", data(2, 4, 3), lengths, axis=1, use_length=True)
     yield from rows("SoftmaxActivation", IMAGE, mode=("instance", "channel"))
     for name in ("SoftmaxOutput", "Softmax"):
         yield Row(name, data(2, 3), data(2))
