@@ -29,6 +29,7 @@ _SCALAR = {
     "Mul": ("_mul_scalar", "_mul_scalar"), "Div": ("_div_scalar", "_rdiv_scalar"),
     "Pow": ("_power_scalar", "_rpower_scalar"),
 }  # fmt: skip
+_MOST_BFLOAT16 = (2 - 2**-7) * 2.0**127
 
 
 def as_bool(value, name=None):
@@ -50,7 +51,7 @@ def logical_not(reader, node):
 def _operands(node):
     """Both inputs of as many axes; below opset 7 the second one's lie at `axis` of the first."""
     if node.opset >= 7:
-        return node.aligned()
+        return node.aligned(0, 1)
     node.ignore("consumed_inputs", "broadcast")
     a, b = node.axes(0), node.axes(1)
     axis = node.get("axis", a - b) % max(a, 1)
@@ -105,7 +106,7 @@ def compared(reader, node):
 @imports("Mod")
 def mod(reader, node):
     """The remainder has the sign of the divisor, with fmod=1 that of the dividend."""
-    a, b = node.aligned()
+    a, b = node.aligned(0, 1)
     if not node.get("fmod", 0):
         if not node.is_float():
             return sym.broadcast_mod(a, b, name=node.name)
@@ -216,7 +217,7 @@ def prelu(reader, node):
             return sym.LeakyReLU(node.symbol(0), flat, act_type="prelu", name=node.name)
     if node.opset < 7 and slope is None:
         node.refuse("slopes that are no constant, of opsets below 7")
-    data, slopes = node.aligned()
+    data, slopes = node.aligned(0, 1)
     down = sym.broadcast_mul(sym.broadcast_minimum(data, sym.zeros_like(data)), slopes)
     return sym.broadcast_add(sym.relu(data), down, name=node.name)
 
@@ -248,13 +249,17 @@ def gelu(reader, node):
 
 @imports("Clip")
 def clip(reader, node):
-    """Bounds that are missing bound nothing; where they cross, the upper one counts."""
+    """Bounds that are missing are the ends of the dtype; where they cross, the upper one counts."""
     node.ignore("consumed_inputs")
-    made = node.symbol(0)
+    made, dtype = node.symbol(0), node.dtype(0)
     bounds = [node.get("min"), node.get("max")] if node.opset < 11 else [None, None]
     known = [node.known(i) if node.has(i) else bounds[i - 1] for i in (1, 2)]
     numbers = [None if v is None else np.ravel(v)[0].item() for v in known]
-    exact = node.is_float() or all(v is None or abs(v) < 1 << 24 for v in numbers)
+    if dtype in FLOATS:
+        most = float(np.finfo(dtype).max) if dtype != "bfloat16" else _MOST_BFLOAT16
+        numbers = [sign * most if n is None and not node.has(i) else n
+                   for i, sign, n in zip((1, 2), (-1, 1), numbers)]  # fmt: skip
+    exact = dtype in FLOATS or all(v is None or abs(v) < 1 << 24 for v in numbers)
     if exact and None not in numbers and numbers[0] <= numbers[1]:
         return sym.clip(made, a_min=numbers[0], a_max=numbers[1], name=node.name)
     for i, number, scalar, make in (
@@ -273,7 +278,7 @@ def clip(reader, node):
 
 @imports("Where")
 def where(reader, node):
-    values, shapes = node.aligned(), [node.shape(i) for i in range(3)]
+    values, shapes = node.aligned(0, 1, 2), [node.shape(i) for i in range(3)]
     if None in shapes or len(set(shapes)) > 1:
         zeros = [sym.zeros_like(values[1]), sym.zeros_like(values[2])]
         zeros.append(sym.Cast(sym.zeros_like(values[0]), dtype=node.dtype(1)))

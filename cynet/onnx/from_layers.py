@@ -122,7 +122,8 @@ def batch_norm(reader, node):
 @imports("InstanceNormalization")
 def instance_norm(reader, node):
     node.ignore("consumed_inputs")
-    return sym.InstanceNorm(*node.symbols(), eps=node.get("epsilon", 1e-5), name=node.name)
+    eps = node.get("epsilon", 1e-5)
+    return sym.InstanceNorm(*map(node.symbol, range(3)), eps=eps, name=node.name)
 
 
 @imports("LayerNormalization")

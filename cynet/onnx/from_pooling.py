@@ -21,6 +21,8 @@ def pool(reader, node):
     stride = list(node.get("strides", [1] * n))
     dilation = list(node.get("dilations", [1] * n))
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation)]
+    if node.get("auto_pad", "NOTSET").startswith("SAME") and dilation != [1] * n:
+        node.refuse("dilations with auto_pad, whose pads programs make differently")
     before, after = pads(node, spans, stride)
     kind, data = node.kind, node.symbol(0)
     counted = bool(node.get("count_include_pad", 0)) if kind == "AveragePool" else True

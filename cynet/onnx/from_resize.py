@@ -91,8 +91,8 @@ def _region(node, roi, count):
 
 
 def _coordinates(how, length, made, scale, part):
-    """Where each new element lies in the old axis."""
-    x = np.arange(made, dtype=np.float64)
+    """Where each new element lies in the old axis, in the precision that runtimes compute it in."""
+    x, scale = np.arange(made, dtype=np.float32), np.float32(scale)
     if how == "half_pixel":
         return (x + 0.5) / scale - 0.5
     if how == "half_pixel_symmetric":
@@ -106,7 +106,7 @@ def _coordinates(how, length, made, scale, part):
         return x / scale
     if how == "tf_half_pixel_for_nn":
         return (x + 0.5) / scale
-    begin, end = part
+    begin, end = map(np.float32, part)
     if made > 1:
         return begin * (length - 1) + x * (end - begin) * (length - 1) / (made - 1)
     return np.full(made, 0.5 * (begin + end) * (length - 1))

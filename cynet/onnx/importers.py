@@ -139,7 +139,7 @@ class Node:
 
     def aligned(self, *which):
         """Inputs as Symbols of as many axes; NumPy's rule puts missing ones in front."""
-        which = which or range(len(self.inputs))
+        which = which or [i for i in range(len(self.inputs)) if self.has(i)]
         values = [self.symbol(i) for i in which]
         ranks = [max(self.axes(i), 1) for i in which]
         for k, rank in enumerate(ranks):
