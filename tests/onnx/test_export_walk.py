@@ -217,7 +217,8 @@ def movement():
         yield Row(name, x, begin=(1,), end=(2,))
     yield from rows("slice", x, begin=((None, -1, 3),), end=((None, None, 0),),
                     step=((1, -1, -1), (None, -2, -1)))  # fmt: skip
-    yield from rows("slice_axis", x, axis=(1, -1), begin=(0, 1, -3), end=(None, 2, -1))
+    for axis, begin, end in pairwise((1, -1), (0, 1, -3), (None, 2, -1)):
+        yield Row("slice_axis", x, axis=axis, begin=begin, end=end)
     yield from rows("slice_like", x, data(1, 2, 4), axes=(None, (1,), (0, -2)))
     for name in ("SliceChannel", "split"):
         yield from rows(name, data(2, 4, 6), num_outputs=(2,), axis=(0, 1, -1))
