@@ -5,6 +5,8 @@ import os
 import threading
 import weakref
 
+import numpy as np
+
 from .._storage import memory_info
 from ..base import config
 from ..context import cpu
@@ -30,7 +32,9 @@ def limit():
 
 def bytes_of_graph(graph, arrays=()):
     """What a plan of `graph` takes beside its arena, with the `arrays` that are its own."""
-    return _STEP_BYTES * len(graph.steps) + sum(each.size * each.dtype(0).nbytes for each in arrays)
+    return _STEP_BYTES * len(graph.steps) + sum(
+        each.size * np.dtype(each.dtype).itemsize for each in arrays
+    )
 
 
 class _Entry:
