@@ -10,8 +10,9 @@ _HERE = __name__.partition(".")[0]
 def is_ours(function: Any) -> bool:
     """Whether a method is one of cynet's own.
 
+    >>> import json
     >>> import cynet as mx
-    >>> is_ours(mx.optimizer.SGD.update), is_ours(lambda: 1)
+    >>> is_ours(mx.optimizer.SGD.update), is_ours(json.dumps)
     (True, False)
     """
     if isinstance(function, property):
@@ -26,9 +27,10 @@ def is_ours(function: Any) -> bool:
 def overridden(kind: type, names: Any) -> frozenset[str]:
     """Those of the methods `names` that users have defined, in a subclass or in a class of cynet.
 
+    >>> import json
     >>> import cynet as mx
     >>> class Mine(mx.optimizer.SGD):
-    ...     def update(self, index, weight, grad, state): pass
+    ...     update = json.dumps
     >>> sorted(overridden(Mine, ("update", "create_state")))
     ['update']
     """
