@@ -1,5 +1,5 @@
-"""Everything that writes a file, on a disk that is full: an error that names the file, and the old one
-stays; nothing is left beside it."""
+"""Everything that writes a file, on a full disk: an error that names the file; the old one stays,
+and nothing is left beside it."""
 
 import subprocess
 import sys
