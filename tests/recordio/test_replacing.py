@@ -83,8 +83,10 @@ def run(kind, pair, how):
     return process.returncode, errors
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("how", ["disk", "exception", "fork", "interrupt", "kill"])
+@pytest.mark.parametrize(("kind", "how"), [
+    *[("indexed", how) for how in ("disk", "exception", "fork", "interrupt", "kill")],
+    ("plain", "exception"),
+])  # fmt: skip
 def test_the_old_pair_stays(pair, kind, how):
     status, errors = run(kind, pair, how)
     if how == "disk":
