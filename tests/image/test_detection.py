@@ -66,3 +66,33 @@ def test_wrong_arguments():
         mx.image.DetRandomSelectAug([mx.image.CastAug()])
     with pytest.raises(ValueError, match="have 1 or 3 values"):
         mx.image.CreateMultiRandCropAugmenter([0.1, 0.2], max_attempts=[1, 2, 3])
+
+
+def test_mirrors_and_choices_by_the_numbers_that_are_drawn():
+    """Images and boxes change together, with the probability that was given; which one is chosen is
+    the first of a shuffled list."""
+    x = np.random.default_rng(1).integers(0, 256, (6, 8, 3), dtype=np.uint8)
+    boxes = np.array([[1, 0.1, 0.2, 0.5, 0.9, 7.0], [2, 0.0, 0.0, 1.0, 1.0, 8.0]])
+    mirrored = boxes.copy()
+    mirrored[:, [1, 3]] = 1 - boxes[:, [3, 1]]
+    flips = 0
+    for seed in range(40):
+        own = random.Random(seed)
+        random.seed(seed)
+        image, label = mx.image.DetHorizontalFlipAug(0.3)(mx.nd.array(x, dtype="uint8"), boxes)
+        flip = own.random() < 0.3
+        flips += flip
+        assert np.array_equal(image.asnumpy(), x[:, ::-1] if flip else x)
+        assert np.allclose(label, mirrored if flip else boxes)
+        own, sizes = random.Random(seed), [(3, 3), (4, 4), (5, 5)]
+        random.seed(seed)
+        borrowed = [mx.image.DetBorrowAug(mx.image.ForceResizeAug(size)) for size in sizes]
+        chosen = mx.image.DetRandomSelectAug(borrowed, 0.4)
+        image, label = chosen(mx.nd.array(x, dtype="uint8"), boxes)
+        if own.random() < 0.4:
+            assert image.shape == (6, 8, 3)
+        else:
+            own.shuffle(sizes)
+            assert image.shape == (*sizes[0], 3)
+        assert np.array_equal(label, boxes)
+    assert 3 < flips < 25
