@@ -2,6 +2,8 @@
 
 import time
 
+import numpy as np
+
 from .._executor import Plan
 from ..base import config
 from ..base.dtype import name_of
@@ -247,7 +249,7 @@ class _Instance:
         self.program = program
         self.arena = None
         kept = kept_arrays(graph)
-        program.nbytes += sum(each.size * each.dtype(0).nbytes for each in kept.values())
+        program.nbytes += sum(each.size * np.dtype(each.dtype).itemsize for each in kept.values())
         if program.moves:
             arena = program.fakes[program.arena]
         else:
