@@ -321,14 +321,24 @@ def told(error):
     return f"{type(error).__name__}: {shorten(text)}"
 
 
+def _from_user(trace):
+    """The part of a traceback that begins in a function which is not cynet's; None without one."""
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if not name.startswith((*_NOT_USERS, "cynet" + os.sep)):  # compiled modules' are relative
+            return trace
+        trace = trace.tb_next
+    return None
+
+
 def dress(error, message):
     """An exception that says `message`: an `OperatorError` of `error`'s own type, caused by it.
 
     So ``except mx.base.MXNetError`` and ``except ZeroDivisionError`` both catch a division by zero
     that happened in a worker; what the error holds (errno, the errors of a group, attributes of the
     user's class) is there, too. KeyboardInterrupt, SystemExit and the like come back as they are.
-    What went through many functions keeps a text, a traceback and a chain of causes of sensible
-    size: the outermost ones, and the first error of all.
+    The cause is the first error of all, with a traceback that begins in the user's function, if one
+    raised it; what went through many functions keeps a text and a traceback of sensible size.
 
     >>> e = dress(ZeroDivisionError("division by zero"), "in operator 'f'")
     >>> isinstance(e, OperatorError), isinstance(e, ZeroDivisionError), str(e)
@@ -336,11 +346,15 @@ def dress(error, message):
     """
     if not isinstance(error, Exception):
         return error
-    depth = error._depth if isinstance(error, _Dressed) else 0
+    dressed = isinstance(error, _Dressed)
+    depth = error._depth if dressed else 0
     kind = _dressed_class(type(error))
     cause, trace = error, error.__traceback__
-    if depth > _DEEPEST:
-        cause, trace = error.__cause__, None
+    if dressed and error.__cause__ is not None:
+        cause = error.__cause__
+    elif (of_user := _from_user(trace)) is not None:
+        cause = error.with_traceback(of_user)
+    trace = _from_user(cause.__traceback__) or (trace if depth <= _DEEPEST else None)
     try:
         out = kind(cause, shorten(message), depth + 1)
     except Exception:  # a class whose objects only its own code can make

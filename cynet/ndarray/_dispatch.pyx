@@ -22,7 +22,14 @@ from ._tape cimport Node, flagged, record, records, refuse_write, set_flags, tra
 
 from ..base.dtype import NAMES
 from ..base.errors import (
-    ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError, dress, told, user_frame,
+    ArgumentError,
+    ArgumentTypeError,
+    OperatorError,
+    OutOfMemoryError,
+    ShapeError,
+    dress,
+    told,
+    user_frame,
 )
 
 cdef enum:
@@ -115,6 +122,8 @@ cdef int _raise_dressed(CallTask* task, bint here) except -1:
         origin = " [called at {}:{}]".format(*user_frame())
     name = (<bytes>task.state.name).decode()
     way = "" if task.out_grad == NULL else " in backward"
+    if isinstance(error, OperatorError) and error.__cause__ is not None:  # says who and where
+        raise dress(error, f"{error} [operator {name} on ({arrays}){way}]{origin}")
     raise dress(error, f"operator {name} on ({arrays}) failed{way}: {told(error)}{origin}")
 
 

@@ -2,6 +2,7 @@
 gets."""
 
 import threading
+import traceback
 
 import numpy as np
 import pytest
@@ -387,3 +388,26 @@ def test_a_raw_operator_is_like_a_built_in():
     assert args in ([()], [None])
     with pytest.raises(TypeError, match="no parameter 'faktor'"):
         mx.sym.test_raw_scale(x, faktor=1)
+
+
+def test_tracebacks_begin_in_the_users_function():
+    """Of an operator that raises: the user's error at the user's line, once more where it is
+    awaited, and no layer in between."""
+
+    def helper():
+        raise KeyError("deep inside")
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        helper()
+
+    name = _make("test_traceback", forward, forward)
+    with pytest.raises(KeyError, match="deep inside") as caught:
+        mx.nd.Custom(mx.nd.ones((2,)), op_type=name).asnumpy()
+    original = caught.value.__cause__
+    assert type(original) is KeyError and original.__cause__ is None
+    frames = traceback.extract_tb(original.__traceback__)
+    assert [frame.name for frame in frames] == ["forward", "helper"]
+    text = str(caught.value)
+    assert text.count("deep inside") == 1 and "operator Custom on ((2,) float32)" in text
+    inside = traceback.extract_tb(caught.value.__traceback__)[-2:]
+    assert [frame.name for frame in inside] == ["forward", "helper"]
