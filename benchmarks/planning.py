@@ -3,7 +3,8 @@
 ``python benchmarks/planning.py`` prints both tables: the time of making a plan and of its first
 run, in ms an operator of the network, and steps over 8, 24, 40 and 200 shapes in turn, with
 the resident memory behind them. Names of networks choose rows; ``plans`` or ``shapes`` one table.
-Every row runs in a process of its own.
+Every row runs in a process of its own. Times are the process's CPU time, so that other work on the
+machine does not count.
 """
 
 import argparse
@@ -168,10 +169,10 @@ def shapes_of(name, count):
 
 
 def timed(step, shape):
-    """Seconds of one step."""
-    start = time.perf_counter()
+    """CPU seconds of one step."""
+    start = time.process_time()
     step(shape)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def plans(mx, name, mode):

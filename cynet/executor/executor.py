@@ -99,7 +99,7 @@ class Executor:
         self._monitor_all = False
         shares = shared_exec is not None and shared_exec._ctx == ctx
         self._room = shared_exec._room if shares else Room()
-        self._slots = None
+        self._place = None
         self._me = weakref.ref(self)
         self._structure = structure or Structure(symbol.entries)
         fixed = fixed_arguments(self._structure.order)
@@ -154,7 +154,7 @@ class Executor:
         kept, made = kept_arrays(graph), constants(graph)
         self._arrays = {**self._arrays_of(graph), **made, **kept}
         self.nbytes = bytes_of_graph(graph, [*kept.values(), *made.values(), *self.outputs])
-        self._arena, self._place, self._slots = None, Place(self._me, None), None
+        self._arena = self._place = self._slots = None
         size = _arena_size(graph)
         if size and not python and not watched and self._ctx.device_type == "cpu":
             value = Value("arena", (size,), "uint8", self._ctx)
@@ -176,10 +176,11 @@ class Executor:
         """Have an arena of the room for this executor's values."""
         self._place = self._room.take(self._me, self._arena_size, self._ctx)
         self._slots.put(0, [self._place.array])
+        return self._place
 
     def rest(self):
         """Leave the arena to the executors that share it: nobody will look at what lies there."""
-        if self._slots is not None and self._place.holder is self._me:
+        if self._place is not None and self._place.holder is self._me:
             self._place.pending = False
             self._place = Place(None, None)
 
@@ -250,10 +251,11 @@ class Executor:
             self._choose_plan()
         if self._pins is not None:
             self._pins.hold()
-        if self._slots is not None:
-            if self._place.holder is not self._me or self._slots.stale:
-                self._take_place()
-            self._place.pending = self._waits and bool(is_train)
+        place = self._place
+        if place is not None:
+            if place.holder is not self._me or self._slots.stale:
+                place = self._take_place()
+            place.pending = is_train and self._waits
         if not self._plan.run_forward(bool(is_train), sources, targets):
             return False
         self.has_run = True
@@ -280,13 +282,14 @@ class Executor:
             return  # nobody wants a gradient, as in MXNet
         if out_grads is not None or self._takes_heads:
             self._set_heads(out_grads)
-        if self._slots is not None:
-            if self._place.holder is not self._me:
+        place = self._place
+        if place is not None:
+            if place.holder is not self._me:
                 raise CynetError(
                     "backward: what forward left is gone: an executor that shares memory with this"
                     " one has run since; call forward again"
                 )
-            self._place.pending = False
+            place.pending = False
         self._plan.run_backward()
         if watchers and self._watched:
             tell_backward(self)

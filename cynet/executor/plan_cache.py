@@ -11,7 +11,8 @@ from .._storage import memory_info
 from ..base import config
 from ..context import cpu
 
-_STEP_BYTES = 4096  # that a step of a plan takes in Python objects, tables and primitives
+_STEP_BYTES = 4096  # that a step of a plan takes in Python objects and tables
+_PRIMITIVE_BYTES = 8192  # that oneDNN takes for a computation
 _caches = weakref.WeakSet()  # whose plans count
 _lock = threading.RLock()
 _age = 0.0  # the rank of the plan dropped last
@@ -32,9 +33,10 @@ def limit():
 
 def bytes_of_graph(graph, arrays=()):
     """What a plan of `graph` takes beside its arena, with the `arrays` that are its own."""
-    return _STEP_BYTES * len(graph.steps) + sum(
-        each.size * np.dtype(each.dtype).itemsize for each in arrays
-    )
+    chosen = [choice for step in graph.steps for choice in step.algorithms.values()]
+    primitives = sum(choice is not None and choice.name == "onednn" for choice in chosen)
+    size = _STEP_BYTES * len(graph.steps) + _PRIMITIVE_BYTES * primitives
+    return size + sum(each.size * np.dtype(each.dtype).itemsize for each in arrays)
 
 
 class _Entry:

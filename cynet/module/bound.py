@@ -1,5 +1,7 @@
 """What modules keep for input shapes that they were bound for, as a PlanCache takes it."""
 
+import numpy as np
+
 
 class Bound:
     """Executors; `nbytes` is what they and the arrays of their inputs take."""
@@ -7,7 +9,7 @@ class Bound:
     def __init__(self, execs, inputs):
         self.execs = execs
         arrays = [each.arg_dict[name] for each in execs for name in inputs]
-        self._own_bytes = sum(each.size * each.dtype(0).nbytes for each in arrays)
+        self._own_bytes = sum(each.size * np.dtype(each.dtype).itemsize for each in arrays)
 
     @property
     def nbytes(self):

@@ -386,6 +386,16 @@ def test_a_module_of_many_shapes_trains_as_one_of_each(monkeypatch, rng, limit, 
     assert (len(made) > 12) == bool(limit)
 
 
+def test_a_module_of_bfloat16_is_counted():
+    net = mx.sym.FullyConnected(mx.sym.Variable("data", dtype="bfloat16"), num_hidden=3)
+    made = mx.mod.Module(net, label_names=None)
+    made.bind([mx.io.DataDesc("data", (4, 5), "bfloat16")], for_training=False)
+    made.init_params()
+    made.forward(mx.io.DataBatch([nd.ones((6, 5), dtype="bfloat16")]), is_train=False)
+    assert made.get_outputs()[0].shape == (6, 3)
+    assert made._exec_group.nbytes > 2 * (4 + 6) * (5 + 3)
+
+
 def generate(length):
     net = mx.sym.reshape(mx.sym.var("data"), shape=(-1, length, 2))
     net = mx.sym.FullyConnected(mx.sym.sum(net, axis=1), num_hidden=3, name="fc")
