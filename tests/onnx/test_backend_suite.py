@@ -17,6 +17,8 @@ import cynet as mx
 onnx = pytest.importorskip("onnx")
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
 EXPANDED = os.environ.get("CYNET_STRESS") == "1"
+# two units in the last place of what both sides round to after each operator
+UNITS = {"bfloat16": 2**-6, "float16": 2**-9}
 LEAST = 0.55  # of all cases, as they are given
 LEAST_HELD = 0.65  # with inputs held constant that networks in files have as constants
 
@@ -75,8 +77,7 @@ def difference(found, wanted, case):
     shape = wanted.shape or (1,)
     if found.shape != shape or name_of(found.dtype) != name_of(wanted.dtype):
         return f"{found.dtype} {found.shape} for {wanted.dtype} {shape}"
-    # two units in the last place of bfloat16, to which both sides round after each operator
-    rtol = 2**-6 if name_of(wanted.dtype) == "bfloat16" else case.rtol
+    rtol = max(case.rtol, UNITS.get(name_of(wanted.dtype), 0))
     found, wanted = (np.float64(x) for x in (found.asnumpy(), wanted.reshape(shape)))
     if np.allclose(found, wanted, rtol=rtol, atol=max(case.atol, 1e-6), equal_nan=True):
         return None
