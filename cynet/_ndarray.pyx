@@ -37,8 +37,7 @@ cnp.import_array()
 cdef extern from *:
     """
     // An object without memory would be a trap: __cinit__ refuses unless this says that _ndarray
-    // makes it. Each thread for itself, and as it was: finalizers that the allocation runs may make
-    // arrays, and let other threads make some.
+    // makes it; in this thread, and put back: finalizers that the allocation runs may make arrays.
     static thread_local int cynet_making = 0;
     static PyObject* cynet_new(PyObject* type, PyObject* args) {
         const int before = cynet_making;
