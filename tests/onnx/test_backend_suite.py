@@ -1,6 +1,6 @@
 """ONNX's own suite for backends: what is read computes what the suite says, the rest is refused.
 
-CYNET_STRESS=1 adds the cases whose names end in _expanded: functions of ONNX written out, which the
+make stress adds the cases whose names end in _expanded: functions of ONNX written out, which the
 others hold already.
 """
 
@@ -16,7 +16,7 @@ import cynet as mx
 
 onnx = pytest.importorskip("onnx")
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
-EXPANDED = os.environ.get("CYNET_STRESS") == "1"
+EXPANDED = "CYNET_STRESS_ITERATIONS" in os.environ
 # two units in the last place of what both sides round to after each operator
 UNITS = {"bfloat16": 2**-6, "float16": 2**-9}
 LEAST = 0.55  # of all cases, as they are given
@@ -139,6 +139,7 @@ def judged(case, path):
     return first, last
 
 
+@pytest.mark.timeout(900)  # 25 s of one core
 def test_suite(tmp_path):
     cases = suite()
     assert len(cases) > 1200
