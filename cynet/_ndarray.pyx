@@ -436,8 +436,8 @@ cdef class NDArrayBase:
     def data_ptr(self):
         """Address of the first element, an int. What is written there without the engine's
         knowledge is seen from the next run on."""
-        self.chunk.exposed.store(True)
-        own_memory(self)
+        from ._core.kept_values import expose
+        expose(self)
         return <size_t>self.blob.data
 
     def wait_to_read(self):
@@ -509,7 +509,8 @@ cdef class NDArrayBase:
             raise HostMemoryError("bfloat16 has no form in the buffer protocol; use asnumpy()")
         own_memory(self)
         if flags & PyBUF_WRITABLE:
-            self.chunk.exposed.store(True)
+            from ._core.kept_values import expose
+            expose(self)
             self.wait_write()
         self.wait_read()
         sizes = <Py_ssize_t*>PyMem_Malloc(2 * (MAX_NDIM + 1) * sizeof(Py_ssize_t))
@@ -534,7 +535,7 @@ cdef class NDArrayBase:
     def __releasebuffer__(self, Py_buffer* view):
         PyMem_Free(view.internal)
 
-    def view(self, shape, int64_t offset=0):
+    def _view(self, shape, int64_t offset=0):
         """A view of the memory from element `offset` on, under another shape."""
         cdef int64_t sizes[MAX_NDIM]
         cdef int ndim = read_shape(shape, sizes)

@@ -12,8 +12,8 @@ from libcpp.vector cimport vector
 from .._ndarray cimport NDArrayBase
 from .._typedefs cimport kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward, run
-from ..ndarray._resolve cimport Call
-from ..ndarray._tape cimport Backward, StepNode, records
+from ..ndarray._resolve cimport Call, State
+from ..ndarray._tape cimport Backward, CallNode, StepNode, entry_in_graph, records
 from ._arrays cimport blank, filled
 
 from ..base.errors import GradientError
@@ -80,6 +80,17 @@ cdef class Adjoint(StepNode):
         return out
 
 
+cdef void _divide(Gradients* arrays, vector[PyObject*]& room, vector[int]& requests, int n_in,
+                  int n_out) noexcept:
+    # Where each list begins in the room for all of them.
+    arrays.out_grad = room.data()
+    arrays.in_data = arrays.out_grad + n_out
+    arrays.out_data = arrays.in_data + n_in
+    arrays.in_grad = arrays.out_data + n_out
+    arrays.aux = arrays.in_grad + n_in
+    arrays.req = requests.data()
+
+
 cdef object _sum_of(a, b):
     return b if a is None else a if b is None else a + b
 
@@ -116,12 +127,7 @@ def take_back(Call call, Backward info, bint is_train, list inputs, list outputs
                             "go through it")
     room.assign(2 * (n_in + n_out) + call.n_aux, NULL)
     requests.assign(n_in, kNullOp)
-    arrays.out_grad = room.data()
-    arrays.in_data = arrays.out_grad + n_out
-    arrays.out_data = arrays.in_data + n_in
-    arrays.in_grad = arrays.out_data + n_out
-    arrays.aux = arrays.in_grad + n_in
-    arrays.req = requests.data()
+    _divide(&arrays, room, requests, n_in, n_out)
     for i in wanted:
         array = blank(&call.arrays[i])
         out[i] = array
@@ -142,6 +148,67 @@ def take_back(Call call, Backward info, bint is_train, list inputs, list outputs
         node.wanted = wanted
         node.attach(grads, [out[i] for i in wanted])
         node.add_inputs(inputs, entries)
+    return out
+
+
+def as_backward(CallNode node, list grads, list wanted, parts):
+    """Gradients by operators with the numbers that backward gives.
+
+    The two agree but for rounding, and but for where a formula has no number and backward has one:
+    at corners, poles and ties, at infinity and NaN.
+
+    Parameters
+    ----------
+    node : CallNode
+    grads : list of NDArray
+        Of the visible outputs.
+    wanted : list of int
+        Inputs, by number.
+    parts : list
+        For each input its gradient, a function that computes it, or None.
+
+    Returns
+    -------
+    list of NDArray or None
+        In the graph they are what `parts` are.
+    """
+    cdef Call call = node.call
+    cdef Backward info = node.info
+    cdef State* state = node.state if node.state != NULL else call.state
+    cdef Gradients arrays
+    cdef vector[PyObject*] room
+    cdef vector[int] requests
+    cdef int n_in = call.n_in, n_out = call.n_out, i
+    cdef NDArrayBase array, part
+    found = [None] * n_in
+    for i in wanted:
+        found[i] = parts[i]() if callable(parts[i]) else parts[i]
+    if state == NULL:
+        return found
+    room.assign(2 * (n_in + n_out) + call.n_aux, NULL)
+    requests.assign(n_in, kNullOp)
+    _divide(&arrays, room, requests, n_in, n_out)
+    out = [None] * n_in
+    for i in range(n_in):
+        if found[i] is not None or not info.honours_req:
+            out[i] = array = blank(&call.arrays[i])
+            arrays.in_grad[i], requests[i] = <PyObject*>array, kWriteTo
+        if node.arrays[i] is not None:
+            arrays.in_data[i] = <PyObject*>node.arrays[i]
+    for i in range(n_out):
+        if node.arrays[n_in + i] is not None:
+            arrays.out_data[i] = <PyObject*>node.arrays[n_in + i]
+        if i < call.n_visible and info.reads[i]:
+            arrays.out_grad[i] = <PyObject*>grads[i]
+    for i in range(call.n_aux):
+        arrays.aux[i] = <PyObject*>node.aux[i]
+    push_backward(call, state, &info.resources, node.is_train, &arrays, node)
+    for i in range(n_in):
+        part, array = found[i], out[i]
+        if part is None:
+            out[i] = None
+        else:
+            array.grad_entry = entry_in_graph(part)
     return out
 
 

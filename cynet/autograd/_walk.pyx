@@ -7,25 +7,25 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
+from .._core.kept_values cimport forget_older
 from .._ndarray cimport NDArrayBase, blob_shape, new_view
 from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward
 from ..ndarray._resolve cimport Call, State
 from ..ndarray._tape cimport (
-    Backward, CallNode, Leaf, Node, Output, StepNode, index_of, node_of, nothing, set_flags,
-    trains)
+    Backward, CallNode, Leaf, Node, Output, StepNode, entry_in_graph, index_of, node_of, nothing,
+    set_flags, trains)
 from ._arrays cimport blank, copied, copy_values, fill, filled, gradient_of_head, in_shape, plus
 
 from .. import ndarray
 from ..base.errors import ArgumentTypeError, GradientError, shown
 from ..operator.gradients import BY_FORMULA, BY_REWRITING, FLATLY, LINEARLY, way_of
 from ..operator.property import OperatorProperty
-from ._adjoint import alias_of, take_back
+from ._adjoint import alias_of, as_backward, take_back
 from .watching import watchers
 
 cdef enum:
     SLOTS = 64  # outputs of a node that its `lent` tells of
-
 cdef uint64_t _walks = 0
 cdef set _live = set()  # walks that are on their way
 cdef list _watchers = watchers
@@ -66,7 +66,7 @@ cdef class Walk:
         for entry in entries:
             child = node_of(entry)
             while True:
-                if child is not None and child.walk != self.id:
+                if child is not None and child is not nothing and child.walk != self.id:
                     if child.inputs is None:
                         raise GradientError(
                             f"{child.name}, recorded at {child.where()}, is gone: an earlier "
@@ -138,6 +138,7 @@ cdef class Walk:
             for node in self.order:
                 if node is not None:
                     node.grads = None
+            forget_older()
         return 0
 
     def _show(self, Node node):
@@ -415,9 +416,8 @@ cdef class Walk:
         wanted = [i for i in range(n_in) if info.flows[i] and self.wants(node.inputs[i])]
         parts = _gradient_as_calls(node, grads, inputs, outputs, wanted)
         for i in wanted:
-            part = parts[i]() if callable(parts[i]) else parts[i]
-            if part is not None:
-                self.deliver(node.inputs[i], part, True)
+            if parts[i] is not None:
+                self.deliver(node.inputs[i], parts[i], True)
         return 0
 
 
@@ -425,7 +425,8 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
     cdef Call call = node.call
     prop = call.prop
     if type(prop).differentiate is not OperatorProperty.differentiate:
-        return prop.differentiate(ndarray, grads, inputs, outputs, list(call.in_shapes))
+        return as_backward(node, grads, wanted, prop.differentiate(
+            ndarray, grads, inputs, outputs, list(call.in_shapes)))
     way, how = way_of(prop) or (None, None)
     if way == LINEARLY:
         wanted = [i for i in wanted if not how or i in how]
@@ -435,13 +436,13 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
         return take_back(call, node.info, node.is_train, inputs, outputs, grads, wanted, None,
                          node.inputs)
     if way == BY_FORMULA:
-        return how(prop, ndarray, grads, inputs, outputs)
+        return as_backward(node, grads, wanted, how(prop, ndarray, grads, inputs, outputs))
     parts = None
     if way == BY_REWRITING:
         parts = _gradient_rewritten(node, how, grads, inputs, outputs, wanted)
     if parts is None:
         prop.differentiate(ndarray, grads, inputs, outputs, list(call.in_shapes))  # raises
-    return parts
+    return as_backward(node, grads, wanted, parts)
 
 
 cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list outputs,
@@ -501,7 +502,7 @@ cdef list _entries(list heads):
     for i, head in enumerate(heads):
         if not isinstance(head, NDArrayBase):
             raise ArgumentTypeError(f"head {i} must be an NDArray, got {shown(head)}")
-        entry = (<NDArrayBase>head).grad_entry
+        entry = entry_in_graph(head)
         if entry is None:
             raise GradientError(_NOT_RECORDED.format(
                 f"head {i}" if len(heads) > 1 else "this array"))
@@ -554,7 +555,7 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
     cdef list entries = _entries(heads), leaves = []
     cdef Node node
     for i, variable in enumerate(variables):
-        entry = (<NDArrayBase>variable).grad_entry
+        entry = entry_in_graph(variable)
         if entry is None:
             raise GradientError(_NOT_RECORDED.format(f"variable {i}"))
         if not isinstance(entry, Leaf):
@@ -577,8 +578,7 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
 def gradients_to(list heads, list grads, list nodes, bint retain, bint create):
     """The gradients of `heads` at nodes; None where no way leads there."""
     cdef Walk walk = Walk.__new__(Walk)
-    chosen = [i for i, head in enumerate(heads) if (<NDArrayBase>head).grad_entry is not None
-              and (<NDArrayBase>head).grad_entry is not nothing]
+    chosen = [i for i, head in enumerate(heads) if entry_in_graph(head) not in (None, nothing)]
     heads = [heads[i] for i in chosen]
     if grads is not None:
         grads = [grads[i] for i in chosen]

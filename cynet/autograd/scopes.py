@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.kinds import check_flag
-from ..ndarray._tape import get_state, set_state
+from ..ndarray._tape import begin_scope, get_state, resume_scope, set_state
 
 _RECORDS, _TRAINS = 1, 2
 
@@ -33,6 +33,8 @@ def set_training(train_mode: bool) -> bool:
 def _set(bit: int, name: str, value: bool) -> bool:
     check_flag(name, "value", value)
     old = get_state()
+    if value and bit == _RECORDS and not old & bit:
+        begin_scope()
     set_state(old | bit if value else old & ~bit)
     return bool(old & bit)
 
@@ -45,17 +47,21 @@ class _Scope:
             check_flag("autograd", "train_mode", training)
         self._mask = (0 if recording is None else _RECORDS) | (0 if training is None else _TRAINS)
         self._flags = (_RECORDS if recording else 0) | (_TRAINS if training else 0)
-        self._before: list[int] = []
+        self._before: list[tuple[int, int | None]] = []
 
     def __enter__(self) -> _Scope:
         old = get_state()
-        self._before.append(old)
+        begins = self._flags & ~old & _RECORDS
+        self._before.append((old, begin_scope() if begins else None))
         set_state((old & ~self._mask) | self._flags)
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         now = get_state()
-        set_state((now & ~self._mask) | (self._before.pop() & self._mask))
+        old, scope = self._before.pop()
+        set_state((now & ~self._mask) | (old & self._mask))
+        if scope is not None:
+            resume_scope(scope)
 
 
 def record(train_mode: bool | None = True) -> _Scope:

@@ -4,10 +4,11 @@ import time
 
 import numpy as np
 
+from .._core.kept_values import total_writes
 from .._executor import Plan
 from ..base import config
 from ..base.dtype import name_of
-from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, GradientError, shown
 from ..graph import pipeline
 from ..graph.collector import collector_paused
 from ..graph.compile import lower
@@ -323,6 +324,7 @@ class _PlanNode(StepNode):
         read = [arrays[i] for i in program.read_inputs]
         read += [outputs[i] for i in program.read_outputs]
         self.attach(arrays[:n], outputs, read)
+        self.writes_before, self.older = total_writes(arrays[:n]), {}
 
     @property
     def name(self):
@@ -333,11 +335,19 @@ class _PlanNode(StepNode):
         return [*inputs, *(f"output {k}" for k in self.program.read_outputs)][i]
 
     def let_go(self):
-        self.lease = self.given = None
+        self.lease = self.given = self.older = None
+
+    def exchanged(self, i, array):
+        """Backward reads another array; what a plan has kept of the input knows the old one."""
+        if self.program.keeps:
+            self._refuse(i)
+        self.older[self.program.read_inputs[i]] = array
 
     def go_back(self, walk, grads):
         """Backward of the plan, straight into the arrays where the gradients go."""
         program, instance = self.program, self.lease.instance
+        for k, array in self.older.items():
+            instance.slots.put(k, [array])
         heads = []
         for k in program.heads:
             value = program.graph.heads[k]
@@ -375,6 +385,11 @@ class _PlanNode(StepNode):
         """The gradients as recorded steps: node by node, since a plan has no gradient of its
         backward."""
         op, wanted = self.op, self.program.wanted
+        if total_writes(self.given[: len(op._arguments)]) != self.writes_before:
+            raise GradientError(
+                f"{self.name}, recorded at {self.where()}: an input was changed in place after it "
+                "was recorded, and create_graph=True runs the graph again"
+            )
         flags = set_state(1 | (2 if self.training else 0))
         try:
             found = gradients(

@@ -95,6 +95,7 @@ class Executor:
         self.grad_dict = dict(zip(self._arg_names, grad_arrays))
         self.aux_dict = dict(zip(self._aux_names, aux_arrays))
         self.has_run = False
+        self._training = True  # the mode of the last forward
         self._monitor = None
         self._monitor_all = False
         shares = shared_exec is not None and shared_exec._ctx == ctx
@@ -258,7 +259,7 @@ class Executor:
             place.pending = is_train and self._waits
         if not self._plan.run_forward(bool(is_train), sources, targets):
             return False
-        self.has_run = True
+        self.has_run, self._training = True, bool(is_train)
         if watchers:
             tell_forward(self)
         if self._monitor is not None:
@@ -276,7 +277,7 @@ class Executor:
         out_grads : NDArray, list or dict of NDArray, optional
             Gradients of the outputs; not needed for outputs of loss operators.
         is_train : bool
-            Kept for MXNet's signature; backward always is training.
+            Kept for MXNet's signature: operators go back in the mode of the last `forward`.
         """
         if not self._graph.grads:
             return  # nobody wants a gradient, as in MXNet
@@ -290,7 +291,7 @@ class Executor:
                     " one has run since; call forward again"
                 )
             place.pending = False
-        self._plan.run_backward()
+        self._plan.run_backward(self._training)
         if watchers and self._watched:
             tell_backward(self)
         if self._monitor is not None:
@@ -308,7 +309,7 @@ class Executor:
         """
         joined, numbers = (None, ()) if update is None else _checked_update(update)
         if self.joins_steps and self._is_whole_step():
-            self.has_run = True
+            self.has_run = self._training = True
             step = self._steps.get(joined is not None)
             if step is None or step.update is not joined:
                 step = self._steps[joined is not None] = GpuStep(self._plan, joined)

@@ -4,8 +4,9 @@ the engine."""
 from ._dispatch cimport run_small
 from ._resolve cimport Call, fits, resolve
 from ._resolve cimport with_scalar as another_scalar
+from ._tape cimport CallNode, truth
 from .._ndarray cimport NDArrayBase, blob_shape, same_shape
-from .._typedefs cimport kBfloat16
+from .._typedefs cimport kBfloat16, kBool, kInt8, kInt32, kInt64, kUint8
 from ..operator._base cimport OpEntry
 
 import numpy as np
@@ -39,6 +40,67 @@ cdef object _beside(NDArrayBase array, object other, str sign):
     return from_host(other, array.blob.dtype, array.blob.dev_type, array.blob.dev_id)
 
 
+# --- masks ----------------------------------------------------------------------------------------
+_COMPARISONS = frozenset(
+    form.format(name) for form in ("_{}", "broadcast_{}", "_{}_scalar") for name in (
+        "equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal", "logical_and",
+        "logical_or", "logical_xor")) | {"logical_not"}
+
+
+cdef bint _is_truth(NDArrayBase item):
+    # A comparison made it.
+    entry = item.grad_entry
+    return entry is truth or (
+        type(entry) is CallNode and (<CallNode>entry).call.entry.name in _COMPARISONS)
+
+
+cdef object _mask(NDArrayBase array, NDArrayBase item):
+    cdef int dtype = item.blob.dtype
+    if dtype == kBool:
+        return item.asnumpy()
+    if dtype in (kInt32, kInt64, kInt8, kUint8) and not _is_truth(item):
+        return item
+    known = _is_truth(item)
+    if not known and (not same_shape(&array.blob, &item.blob) or item.blob.size == 1):
+        return item
+    values = item.asnumpy()
+    truths = values == 1
+    if not (truths | (values == 0)).all():
+        return item
+    if known:
+        if values.shape != blob_shape(&array.blob)[:values.ndim]:
+            raise ArgumentError(
+                f"x[mask]: what a comparison gave is a mask, and its shape {values.shape} is not "
+                f"that of the first axes of x, {blob_shape(&array.blob)}; for numbers of rows write "
+                "x[mask.astype('int32')]")
+        return truths
+    raise ArgumentError(
+        f"x[index]: the index is an array of {name_of(item.dtype)} zeros and ones of x's shape "
+        f"{values.shape}: write x[index.astype('bool')] where it is a mask, "
+        "x[index.astype('int32')] where it holds numbers of rows")
+
+
+cdef object with_masks(NDArrayBase array, object key):
+    if isinstance(key, NDArrayBase):
+        return _mask(array, key)
+    if type(key) is tuple:
+        for item in key:
+            if isinstance(item, NDArrayBase):
+                return tuple([
+                    _mask_among(item) if isinstance(item, NDArrayBase) else item for item in key])
+    return key
+
+
+cdef object _mask_among(NDArrayBase item):
+    # One of several keys.
+    if item.blob.dtype == kBool or not _is_truth(item):
+        return item.asnumpy() if item.blob.dtype == kBool else item
+    values = item.asnumpy()
+    truths = values == 1
+    return truths if (truths | (values == 0)).all() else item
+
+
+# --- operators ------------------------------------------------------------------------------------
 cdef class Slot:
     """One Python operator: the registry's entries behind it and the last call of each."""
 
@@ -46,9 +108,11 @@ cdef class Slot:
     cdef OpEntry same_entry, broadcast_entry, scalar_entry, reflected_entry
     cdef Call last_same, last_broadcast, last_scalar, last_reflected
     cdef object scalar, reflected  # what the last calls were made for
+    cdef bint compares, joins  # gives truths; gives truths of truths
 
     def __init__(self, sign, same_name, broadcast_name, scalar_name, reflected_name):
         self.sign = sign
+        self.compares, self.joins = same_name in _COMPARISONS, sign in ("*", "multiply")
         self.same_name, self.broadcast_name = same_name, broadcast_name
         self.scalar_name, self.reflected_name = scalar_name, reflected_name
 
@@ -57,18 +121,26 @@ cdef class Slot:
         cdef Call call = self.last_same
         if (call is not None and fits(&call.arrays[0], &lhs.blob)
                 and fits(&call.arrays[1], &rhs.blob)):
-            return run_small(call, lhs, rhs, out)
+            return self.told(run_small(call, lhs, rhs, out), lhs, rhs)
         if self.same_entry is None:
             self.same_entry = get_operator(self.same_name)
             self.broadcast_entry = get_operator(self.broadcast_name)
         if same_shape(&lhs.blob, &rhs.blob):
             call = self.last_same = resolve(self.same_entry, [lhs, rhs], (), {}, None)
-            return run_small(call, lhs, rhs, out)
+            return self.told(run_small(call, lhs, rhs, out), lhs, rhs)
         call = self.last_broadcast
         if call is None or not (
                 fits(&call.arrays[0], &lhs.blob) and fits(&call.arrays[1], &rhs.blob)):
             call = self.last_broadcast = resolve(self.broadcast_entry, [lhs, rhs], (), {}, None)
-        return run_small(call, lhs, rhs, out)
+        return self.told(run_small(call, lhs, rhs, out), lhs, rhs)
+
+    cdef NDArrayBase told(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
+        # The result, which says of itself that it is a mask.
+        if self.compares or (
+                self.joins and lhs.grad_entry is truth and rhs.grad_entry is truth):
+            if out.grad_entry is None:
+                out.grad_entry = truth
+        return out
 
     cdef NDArrayBase with_scalar(self, NDArrayBase array, object value, NDArrayBase out):
         cdef Call call = self.last_scalar
@@ -77,16 +149,22 @@ cdef class Slot:
                 self.scalar_entry = get_operator(self.scalar_name)
             call = _for_scalar(call, self.scalar_entry, array, value)
             self.last_scalar, self.scalar = call, value
-        return run_small(call, array, None, out)
+        out = run_small(call, array, None, out)
+        return self.told(out, array, array) if self.compares else out
 
     cdef NDArrayBase with_reflected(self, NDArrayBase array, object value):
         cdef Call call = self.last_reflected
+        cdef NDArrayBase out
         if call is None or value is not self.reflected or not fits(&call.arrays[0], &array.blob):
             if self.reflected_entry is None:
                 self.reflected_entry = get_operator(self.reflected_name)
             call = _for_scalar(call, self.reflected_entry, array, value)
             self.last_reflected, self.reflected = call, value
-        return run_small(call, array, None, None)
+        out = run_small(call, array, None, None)
+        if self.compares or array.grad_entry is truth and self is _sub and value == 1:
+            if out.grad_entry is None:  # 1 - mask is one, too
+                out.grad_entry = truth
+        return out
 
     cdef object forward(self, NDArrayBase array, object other, NDArrayBase out):
         if isinstance(other, NDArrayBase):

@@ -10,7 +10,7 @@ from libc.stdlib cimport malloc as c_malloc
 from .._ndarray cimport NDArrayBase, wrap_foreign
 from .._typedefs cimport MAX_NDIM, dtype_size, kCPU, kGPU
 
-from .._ndarray import own_memory
+from .._core.kept_values import expose
 from ..base.dtype import FLAGS, NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError, shown
 
@@ -75,8 +75,7 @@ def export(NDArrayBase array):
     cdef Export* out
     cdef int64_t stride = 1
     cdef int i
-    array.chunk.exposed.store(True)
-    own_memory(array)
+    expose(array)
     array.wait_write()
     out = <Export*>c_malloc(sizeof(Export))
     if out == NULL:

@@ -4,7 +4,7 @@ cimport numpy as cnp
 from cpython.slice cimport PySlice_Check
 from libc.stdint cimport int64_t
 
-from ._arithmetic cimport NDArrayArithmetic
+from ._arithmetic cimport NDArrayArithmetic, with_masks
 from ._resolve cimport resolve
 from ._tape cimport flagged, record_view, records, refuse_part, refuse_write
 from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole
@@ -231,9 +231,7 @@ cdef bint _is_basic(object item):
         f"got {shown(item)}")
 
 
-cdef bint _is_mask(object item):
-    if isinstance(item, NDArrayBase):
-        return (<NDArrayBase>item).blob.dtype == kBool
+cdef inline bint _is_mask(object item):
     return isinstance(item, np.ndarray) and cnp.PyArray_TYPE(item) == cnp.NPY_BOOL
 
 
@@ -479,7 +477,7 @@ cdef NDArrayBase _blank_rows(NDArrayBase array, cnp.ndarray rows, tuple row):
 # --- where autograd records -----------------------------------------------------------------------
 def recorded_reshape(NDArrayBase array, tuple shape):
     """A view under `shape`, recorded."""
-    view = array.view(shape)
+    view = array._view(shape)
     call = resolve(get_operator("Reshape"), [array], (), {"shape": shape}, None)
     record_view(call, array, view)
     return view
@@ -492,8 +490,9 @@ cdef object recorded_item(NDArrayBase array, object key):
     cdef NDArrayBase picked
     if PySlice_Check(key) and key == slice(None) or type(key) is tuple and not key:
         return array
+    key = with_masks(array, key)
     if array.blob.size == 0:
-        return record_empty(array, array.view(blob_shape(&array.blob))[key])
+        return record_empty(array, array._view(blob_shape(&array.blob))[key])
     items = _expand(array, key)
     for item in items:
         if not _is_basic(item):
@@ -545,10 +544,9 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
                 return new_view(self, self.blob.shape + 1, self.blob.ndim - 1, stride)
             one = 1
             return new_view(self, &one, 1, stride)
-        if PySlice_Check(key) and key == slice(None):
+        if PySlice_Check(key) and key == slice(None) or type(key) is tuple and not key:
             return self
-        if type(key) is tuple and len(key) == 0:
-            return self
+        key = with_masks(self, key)
         if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:
             rows = _rows_of_one(self, key)
             if rows is not None:
@@ -585,6 +583,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             region = whole(self)
             _assign(self, &region, value)
             return
+        key = with_masks(self, key)
         if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:
             rows = _rows_of_one(self, key)
             if rows is not None:

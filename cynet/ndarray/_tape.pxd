@@ -26,6 +26,7 @@ cdef int set_flags(int flags) noexcept
 cdef class Node:
     cdef list inputs       # entries of the inputs, None where no gradient flows; None: freed
     cdef readonly int n_out
+    cdef uint64_t scope    # the record scope it was made in
     # Of the line that recorded it: a code object and where in it, or None and the line.
     cdef object code
     cdef int place
@@ -71,7 +72,13 @@ cdef class Saved(Node):
     # A node with arrays.
     cdef list arrays             # None where backward reads none
     cdef vector[unsigned] writes  # of each one's variable, when it was recorded
+    cdef dict marks              # of arrays whose memory is exposed, what they held
+    cdef bint open               # it has arrays that `free` has not let go of
+    cdef void finish(self) noexcept
     cdef int save(self, NDArrayBase array) except -1
+    # Array i was written after the recording: takes the values it had, where those are known.
+    cdef int take_older(self, size_t i) except -1
+    cdef bint ignores(self, size_t i) noexcept  # whatever is written to array i
 
 cdef class CallNode(Saved):
     # `arrays` are inputs, then outputs.
@@ -91,6 +98,11 @@ cdef class StepNode(Saved):
 
 # The entry of what was computed from arrays of which none wants a gradient.
 cdef Node nothing
+# The entry of what comparisons gave outside of any graph: it says that the numbers are truths.
+cdef Node truth
+
+cdef inline object entry_in_graph(NDArrayBase array):
+    return None if array.grad_entry is truth else array.grad_entry
 
 cdef inline Node node_of(object entry):
     return <Node>entry if isinstance(entry, Node) else (<Output>entry).node
@@ -98,11 +110,15 @@ cdef inline Node node_of(object entry):
 cdef inline int index_of(object entry) noexcept:
     return 0 if isinstance(entry, Node) else (<Output>entry).index
 
+# What an array is in a graph; None, too, where an earlier backward has let go of a graph of another
+# record scope: the array is a constant from then on.
+cdef object live_entry(NDArrayBase array)
+
 # Among `n` arrays is one that belongs to a graph.
 cdef inline bint tracked(PyObject** arrays, int n) noexcept:
     cdef int i
     for i in range(n):
-        if (<NDArrayBase>arrays[i]).grad_entry is not None:
+        if entry_in_graph(<NDArrayBase>arrays[i]) is not None:
             return True
     return False
 

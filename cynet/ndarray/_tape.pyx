@@ -2,8 +2,10 @@
 
 cimport cython
 from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
+from .._core.kept_values cimport changed_outside, count_reader, marked, older_values
 from ..engine.records cimport pushed_writes
 from .._ndarray cimport NDArrayBase, blob_shape, new_view, overlap, same_shape
 from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
@@ -15,52 +17,9 @@ from ..base.errors import (
     PACKAGE, ArgumentError, ArgumentTypeError, GradientError, NotFoundError, ShapeError, shown,
 )
 
-cdef extern from *:
-    """
-    #include <frameobject.h>  // PyFrame_GetBack, in Python 3.10
-    static thread_local int cynet_flags = 0;
-
-    // The code object of the innermost Python code outside of `package`, a new reference, and the
-    // place of its running instruction; from Python 3.11 on. Before: None and the line.
-    static PyObject* cynet_user_code(PyObject* package, int* place) {
-        static PyObject* known = NULL;  // code that is the user's: most calls come from one line
-        PyFrameObject* frame = PyEval_GetFrame();
-        Py_XINCREF(frame);
-        while (frame) {
-            PyCodeObject* code = PyFrame_GetCode(frame);
-            PyFrameObject* back;
-            if ((PyObject*)code != known) {
-                Py_ssize_t own = PyUnicode_Tailmatch(code->co_filename, package, 0,
-                                                     PY_SSIZE_T_MAX, -1);
-                back = own > 0 ? PyFrame_GetBack(frame) : NULL;
-                if (back) {
-                    Py_DECREF(code);
-                    Py_DECREF(frame);
-                    frame = back;
-                    continue;
-                }
-                if (own == 0) {
-                    Py_INCREF(code);
-                    Py_XDECREF(known);
-                    known = (PyObject*)code;
-                }
-            }
-    #if PY_VERSION_HEX >= 0x030B0000
-            *place = PyFrame_GetLasti(frame);
-    #else
-            *place = -1 - PyFrame_GetLineNumber(frame);
-    #endif
-            Py_DECREF(frame);
-            return (PyObject*)code;
-        }
-        Py_RETURN_NONE;
-    }
-
-    static int cynet_line_of(PyObject* code, int place) {
-        return place < 0 ? -1 - place : PyCode_Addr2Line((PyCodeObject*)code, place);
-    }
-    """
+cdef extern from "_tape.h":
     int cynet_flags
+    uint64_t cynet_scope
     object cynet_user_code(object package, int* place)
     int cynet_line_of(object code, int place)
 
@@ -69,6 +28,7 @@ cdef enum:
     TRAINS = 2
 
 cdef int flagged = 0
+cdef uint64_t _scopes = 0  # record scopes that have begun
 
 
 # --- flags ----------------------------------------------------------------------------------------
@@ -101,6 +61,21 @@ def set_state(int flags):
     return set_flags(flags)
 
 
+def begin_scope():
+    """This thread begins a record scope; the number of the one that it was in."""
+    global _scopes, cynet_scope
+    before = cynet_scope
+    _scopes += 1
+    cynet_scope = _scopes
+    return before
+
+
+def resume_scope(uint64_t number):
+    """It is in that one again."""
+    global cynet_scope
+    cynet_scope = number
+
+
 # --- nodes ----------------------------------------------------------------------------------------
 @cython.trashcan(True)
 cdef class Node:
@@ -108,7 +83,7 @@ cdef class Node:
 
     def __cinit__(self):
         self.inputs = []
-        self.n_out = 1
+        self.n_out, self.scope = 1, cynet_scope
 
     cdef int check(self) except -1:
         return 0
@@ -150,6 +125,18 @@ cdef class Node:
 
 
 cdef Node nothing = Node()
+cdef Node truth = Node()
+truth.free()
+
+cdef object live_entry(NDArrayBase array):
+    cdef Node node
+    entry = array.grad_entry
+    if entry is None or entry is truth:
+        return None
+    node = node_of(entry)
+    if node.inputs is None and node.scope != cynet_scope:
+        array.grad_entry = entry = None
+    return entry
 
 
 cdef class Output:
@@ -176,7 +163,20 @@ cdef class Leaf(Node):
 cdef class Saved(Node):
     """A node that keeps arrays for backward."""
 
+    def __dealloc__(self):
+        self.finish()
+
+    cdef void finish(self) noexcept:
+        if self.open:
+            self.open = False
+            count_reader(-1)
+
     cdef int save(self, NDArrayBase array) except -1:
+        if not self.open:
+            self.open = True
+            count_reader(1)
+        if array is not None and array.chunk.exposed.load():
+            self.marks = marked(self.marks, len(self.arrays), array)
         self.arrays.append(array)
         self.writes.push_back(0 if array is None else pushed_writes(array.chunk.var))
         return 0
@@ -185,13 +185,27 @@ cdef class Saved(Node):
         cdef NDArrayBase array
         cdef size_t i = 0
         for array in self.arrays:
-            if array is not None and pushed_writes(array.chunk.var) != self.writes[i]:
-                self._refuse(i)
+            if array is not None and not self.ignores(i) and (
+                    pushed_writes(array.chunk.var) != self.writes[i]
+                    or changed_outside(self.marks, i, array)):
+                self.take_older(i)
             i += 1
         return 0
 
     cdef int free(self) except -1:
         self.inputs = self.grads = self.arrays = None
+        self.finish()
+        return 0
+
+    cdef bint ignores(self, size_t i) noexcept:
+        return False
+
+    cdef int take_older(self, size_t i) except -1:
+        cdef NDArrayBase array = self.arrays[i], older
+        older = older_values(array, self.writes[i])
+        if older is None:
+            self._refuse(i)
+        self.arrays[i], self.writes[i] = older, pushed_writes(older.chunk.var)
         return 0
 
     def _refuse(self, size_t i):
@@ -213,20 +227,13 @@ cdef class CallNode(Saved):
     def __dealloc__(self):
         if self.state != NULL:
             drop_state(self.state)
-            self.state = NULL
 
-    cdef int check(self) except -1:
-        cdef NDArrayBase array
-        cdef int i = 0, n_in = self.call.n_in
-        for array in self.arrays:
-            if array is not None and pushed_writes(array.chunk.var) != self.writes[i] and not (
-                    i < n_in and self.info.fixed[i]):
-                self._refuse(i)
-            i += 1
-        return 0
+    cdef bint ignores(self, size_t i) noexcept:
+        return i < <size_t>self.call.n_in and self.info.fixed[i]
 
     cdef int free(self) except -1:
-        self.inputs = self.grads = self.arrays = self.aux = None
+        Saved.free(self)
+        self.aux = None
         if self.state != NULL:
             drop_state(self.state)
             self.state = NULL
@@ -266,11 +273,9 @@ cdef class CopyNode(Node):
 
 
 cdef class StepNode(Saved):
-    """A step that Python takes back.
-
-    A subclass defines ``backward(grads, recorded)``, which gives a list of gradients or None, one
-    an input; or, where `direct`, ``go_back(walk, grads)``, which asks the walk where to put them.
-    """
+    """A step that Python takes back: a subclass defines ``backward(grads, recorded)``, which gives
+    a list of gradients or None, one an input; or, where `direct`, ``go_back(walk, grads)``, which
+    asks the walk where to put them."""
 
     direct = False
 
@@ -280,7 +285,7 @@ cdef class StepNode(Saved):
         cdef NDArrayBase array
         self.code = cynet_user_code(PACKAGE, &self.place)
         for array in inputs:
-            self.inputs.append(array.grad_entry)
+            self.inputs.append(live_entry(array))
             self.likes.push_back(array.blob)
         self.arrays = []
         for array in read or ():
@@ -310,8 +315,16 @@ cdef class StepNode(Saved):
             self.inputs.append(entry)
             self.likes.push_back(unknown if array is None else array.blob)
 
+    cdef int take_older(self, size_t i) except -1:
+        Saved.take_older(self, i)
+        self.exchanged(i, self.arrays[i])
+        return 0
+
+    def exchanged(self, i, array):
+        """Array `i` of those that backward reads is now `array`, which has its recorded values."""
+
     cdef int free(self) except -1:
-        self.inputs = self.grads = self.arrays = None
+        Saved.free(self)
         self.let_go()
         return 0
 
@@ -341,13 +354,7 @@ def record_empty(NDArrayBase source, NDArrayBase part):
 
 def wants_gradient(list arrays):
     """Whether this thread records and a gradient may be wanted through one of the arrays."""
-    cdef NDArrayBase array
-    if not flagged or not records():
-        return False
-    for array in arrays:
-        if array.grad_entry is not None and _wants_gradient(array.grad_entry):
-            return True
-    return False
+    return bool(flagged and records() and any([wanted_request(each) for each in arrays]))
 
 
 # --- what a gradient takes ------------------------------------------------------------------------
@@ -414,7 +421,7 @@ cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
     cdef Backward info
     cdef NDArrayBase array
     cdef int i, k, n_in = call.n_in, n_out = call.n_out
-    cdef bint wanted = False
+    cdef bint wanted = False, known = False
     cdef list visible
     if call.backward is None:
         call.backward = _learn(call)
@@ -423,12 +430,14 @@ cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
     node.call, node.info, node.state, node.is_train = call, info, state, is_train
     node.code = cynet_user_code(PACKAGE, &node.place)
     for i in range(n_in):
-        entry = (<NDArrayBase>arrays[i]).grad_entry
-        wanted = wanted or (entry is not None and _wants_gradient(entry))
+        entry = live_entry(<NDArrayBase>arrays[i])
+        if entry is not None:
+            known = True
+            wanted = wanted or _wants_gradient(entry)
         node.inputs.append(entry)
     if not wanted:
         for i in range(call.n_visible):
-            (<NDArrayBase>outs[i]).grad_entry = nothing
+            (<NDArrayBase>outs[i]).grad_entry = nothing if known else None
         return 0
     node.arrays = []
     if info.differentiable:
@@ -463,12 +472,13 @@ cdef int record_view(Call call, NDArrayBase source, NDArrayBase view) except -1:
 
 cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1:
     cdef CopyNode node
-    if not _wants_gradient(source.grad_entry):
-        target.grad_entry = nothing
+    entry = live_entry(source)
+    if entry is None or not _wants_gradient(entry):
+        target.grad_entry = None if entry is None else nothing
         return 0
     node = CopyNode.__new__(CopyNode)
     node.code = cynet_user_code(PACKAGE, &node.place)
-    node.inputs.append(source.grad_entry)
+    node.inputs.append(entry)
     node.like = source.blob
     node.like.data = NULL
     target.grad_entry = node
@@ -476,12 +486,10 @@ cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1:
 
 
 cdef int wanted_request(NDArrayBase array) noexcept:
-    entry = array.grad_entry
+    entry = live_entry(array)
     if entry is None or not _wants_gradient(entry):
         return kNullOp
-    if type(entry) is Leaf:
-        return (<Leaf>entry).req
-    return kWriteTo
+    return (<Leaf>entry).req if type(entry) is Leaf else kWriteTo
 
 
 def note_copy(NDArrayBase source, NDArrayBase target):
@@ -492,7 +500,7 @@ def note_copy(NDArrayBase source, NDArrayBase target):
 
 
 cdef int refuse_write(NDArrayBase array) except -1:
-    if array.grad_entry is not None and records():
+    if array.grad_entry is not None and records() and live_entry(array) is not None:
         raise GradientError(
             f"this array of shape {blob_shape(&array.blob)} belongs to a graph that autograd "
             "records, so it must not be written (+=, x[i] = y, out=x and the like) inside a record "
@@ -501,7 +509,7 @@ cdef int refuse_write(NDArrayBase array) except -1:
 
 
 cdef int refuse_part(NDArrayBase value) except -1:
-    if value.grad_entry is not None and records():
+    if value.grad_entry is not None and records() and live_entry(value) is not None:
         raise GradientError(
             "a value of a graph that autograd records cannot be written into a part of an array "
             "(x[i] = y), since no gradient would reach it; join parts with concat or stack, choose "
@@ -511,7 +519,7 @@ cdef int refuse_part(NDArrayBase value) except -1:
 
 def follows(NDArrayBase array):
     """Whether what is made of `array` now belongs to a graph."""
-    return flagged and array.grad_entry is not None and records()
+    return flagged and records() and live_entry(array) is not None
 
 
 def check_written(NDArrayBase array):
@@ -551,8 +559,8 @@ def leaf_of(NDArrayBase array):
 
 def entry_of(NDArrayBase array not None):
     """(node, number of its output) that the array is, or None."""
-    entry = array.grad_entry
-    return None if entry is None else (node_of(entry), index_of(entry))
+    e = entry_in_graph(array)
+    return None if e is None else (node_of(e), index_of(e))
 
 
 # --- what the floor above installs ----------------------------------------------------------------

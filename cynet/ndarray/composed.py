@@ -38,8 +38,8 @@ def histogram(
     Returns
     -------
     list of NDArray
-        Counts, int64, and edges, of a's dtype. Each interval holds its lower edge, the last one its
-        upper edge, too.
+        Counts, int64, and edges, of a's dtype; even ones of integers are float64. Each interval
+        holds its lower edge, the last one its upper edge, too.
 
     Raises
     ------

@@ -9,6 +9,7 @@ from ..base.errors import (
     ArgumentError,
     ArgumentTypeError,
     GradientError,
+    NotFoundError,
     ShapeError,
     shown,
     warn_user,
@@ -103,6 +104,16 @@ METHODS = (
 )
 
 
+class _Absent:
+    """An attribute that other packages' arrays have; ``hasattr`` says False."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __get__(self, instance, owner=None):
+        raise NotFoundError(self.text)
+
+
 class NDArray(NumpyMethods, NDArrayIndexing):
     """An array on a device; its operations are run by the engine, asynchronously.
 
@@ -123,6 +134,7 @@ class NDArray(NumpyMethods, NDArrayIndexing):
     """
 
     __slots__ = ()
+    view = _Absent("an NDArray has no 'view'; reshape(shape) gives a view of the same memory")
     __array_priority__ = 1000.0  # so that NumPy scalars leave `np.float32(2) * x` to the array
 
     @property
@@ -291,7 +303,7 @@ class NDArray(NumpyMethods, NDArrayIndexing):
 
     def detach(self):
         """The same memory as another array, which no gradient goes through."""
-        return self.view(self.shape)
+        return self._view(self.shape)
 
     def backward(self, out_grad=None, retain_graph=False, train_mode=True):
         """Compute the gradients of the arrays that this one was computed from in a record scope.
@@ -386,7 +398,7 @@ class NDArray(NumpyMethods, NDArrayIndexing):
     def _reshaped(self, sizes):
         if _tape.follows(self) and self.size:
             return recorded_reshape(self, sizes)
-        return self.view(sizes)
+        return self._view(sizes)
 
     def _infer_reshape(self, sizes, reverse):
         if not sizes:

@@ -6,6 +6,10 @@ from .._typedefs cimport TBlob
 from ..kernels.elementwise.elementwise cimport Kernel
 from ._base cimport Operator
 
+cdef enum:  # bits of a Kernel's `add` (kernels/elementwise/broadcast.h)
+    ADDS = 1
+    NUMBER_IS_WIDE = 2
+
 cdef struct NativeLoop:
     Kernel write
     Kernel add
@@ -18,11 +22,12 @@ cdef struct NativeLoop:
 
 cdef class LoopsOperator(Operator):
     cdef int dtype
-    cdef bint is_settled  # a number beyond the dtype decided a loop
+    cdef bint is_settled  # a number that the dtype does not hold decided a loop
     cdef vector[NativeLoop] forward_loops
     cdef vector[NativeLoop] backward_loops
 
-# The kernels of a Loop: `write` and `add`. Raises MissingLoop when there is no such functor.
+# The kernels of a Loop: `write` and `add`; the dtype that they take its number in. Raises
+# MissingLoop when there is no such functor.
 cdef int find_kernels(loop, int dtype, Kernel* write, Kernel* add) except -1
 # A number, a float or a LargeInt, as one element of `dtype`.
 cdef int put_number(object number, int dtype, void* out) except -1

@@ -15,10 +15,11 @@ from ._base cimport Operator, OpContext
 
 from ..base.dtype import NAMES, dtype_flag
 from ..base.errors import ArgumentError
-from .elementwise_loop import fits_dtype, settled
+from .elementwise_loop import computed_in, holds, settled
 from .parameters import LargeInt
 
 _EXACT = 2.0 ** 53  # below it every integer is a float
+
 
 cdef enum Source:
     NUMBER = 0
@@ -27,19 +28,27 @@ cdef enum Source:
     OUT_GRAD = 3
 
 
+cdef Kernel _found(loop, bytes functor, int dtype, bint add) except *:
+    if loop.family == "unary":
+        return find_unary(functor, dtype, add)
+    if loop.family == "binary":
+        return find_binary(functor, dtype, add)
+    if loop.family == "unary_grad":
+        return find_unary_grad(functor, dtype, add)
+    return find_binary_grad(functor, dtype, add)
+
+
 cdef int find_kernels(loop, int dtype, Kernel* write, Kernel* add) except -1:
     cdef bytes functor = loop.functor.encode()
-    if loop.family == "unary":
-        write[0], add[0] = find_unary(functor, dtype, False), find_unary(functor, dtype, True)
-    elif loop.family == "binary":
-        write[0], add[0] = find_binary(functor, dtype, False), find_binary(functor, dtype, True)
-    elif loop.family == "unary_grad":
-        write[0] = find_unary_grad(functor, dtype, False)
-        add[0] = find_unary_grad(functor, dtype, True)
-    else:
-        write[0] = find_binary_grad(functor, dtype, False)
-        add[0] = find_binary_grad(functor, dtype, True)
-    return 0
+    cdef int wide = dtype_flag(computed_in(loop, NAMES[dtype]))
+    write[0] = _found(loop, functor, wide, False)
+    if wide == dtype:
+        add[0] = _found(loop, functor, dtype, True)
+        return dtype
+    write.dtype, write.add = dtype, NUMBER_IS_WIDE
+    add[0] = write[0]
+    add.add = ADDS | NUMBER_IS_WIDE
+    return write.compute
 
 
 cdef class LoopsOperator(Operator):
@@ -73,7 +82,7 @@ cdef class LoopsOperator(Operator):
         cdef size_t i
         if self.dtype not in (kFloat32, kFloat64, kFloat16, kBfloat16) and (
                 self.is_settled or not -_EXACT < value < _EXACT
-                or not fits_dtype(value, NAMES[self.dtype])):
+                or not holds(NAMES[self.dtype], value)):
             return None
         out = LoopsOperator.__new__(LoopsOperator)
         out.dtype = self.dtype
@@ -110,11 +119,12 @@ cdef int put_number(object number, int dtype, void* out) except -1:
 
 cdef int _add_loops(LoopsOperator self, vector[NativeLoop]* loops, list described) except -1:
     cdef NativeLoop native
+    cdef int kind
     for each in described:
         loop = settled(each, NAMES[self.dtype])
-        self.is_settled = self.is_settled or loop is not each
         number = 0.0
-        find_kernels(loop, self.dtype, &native.write, &native.add)
+        kind = find_kernels(loop, self.dtype, &native.write, &native.add)
+        self.is_settled = self.is_settled or loop is not each or kind != self.dtype
         native.reads, native.more = len(loop.reads), loop.more
         native.target = loop.target[1]
         for i, read in enumerate(loop.reads):
@@ -122,7 +132,7 @@ cdef int _add_loops(LoopsOperator self, vector[NativeLoop]* loops, list describe
                 native.source[i], native.index[i], number = NUMBER, 0, read
             else:
                 native.source[i], native.index[i] = read
-        put_number(number, self.dtype, native.number)
+        put_number(number, kind, native.number)
         loops.push_back(native)
     return 0
 

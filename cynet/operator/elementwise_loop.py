@@ -82,41 +82,93 @@ _RANGES = {"bool": (0, 1)} | {
 }
 
 
+_WHOLE = frozenset(_RANGES)
+_LOGICAL = ("logical_and", "logical_or", "logical_xor")
+
+
 def fits_dtype(number, dtype):
-    """Whether a number lies within the integers of `dtype`; True for floating dtypes.
+    """Whether a number is between the least and the largest integer of `dtype`; True for floating
+    dtypes.
 
     >>> fits_dtype(300.0, "uint8"), fits_dtype(1.5, "uint8"), fits_dtype(1e300, "float32")
     (False, True, True)
     """
-    if dtype not in _RANGES:
+    if dtype not in _WHOLE:
         return True
     low, high = _RANGES[dtype]
     return low <= getattr(number, "exact", number) <= high
 
 
-def settled(loop, dtype):
-    """The loop for arrays of `dtype`: what compares integers with a number that none of them can
-    be gives one answer for all, and the larger or smaller one is chosen within the dtype.
+def holds(dtype, number):
+    """Whether a number is one of the integers of `dtype`; True for floating dtypes.
 
-    >>> settled(Loop("binary", "lesser", ("a", 300.0), "y"), "uint8")
-    Loop(family='unary', functor='one', reads=('a',), target='y', more=False)
+    >>> holds("uint8", 300.0), holds("uint8", 1.5), holds("uint8", 2.0), holds("float32", 1e300)
+    (False, False, True, True)
     """
-    if loop.family not in ("binary", "binary_grad"):
-        return loop
-    numbers = [v for v in loop.reads if isinstance(v, float) and not fits_dtype(v, dtype)]
-    if len(numbers) != 1:
-        return loop
-    if loop.functor in _COMPARE:
+    if dtype not in _WHOLE:
+        return True
+    return fits_dtype(number, dtype) and float(number).is_integer()
+
+
+def computed_in(loop, dtype):
+    """The dtype in which a loop over arrays of `dtype` with a number runs.
+
+    It is `dtype` where that holds the number; else int64 for a whole number, and float64.
+
+    >>> computed_in(Loop("binary", "div", ("a", 300.0), "y"), "uint8")
+    'int64'
+    >>> computed_in(Loop("binary", "mul", ("a", 0.5), "y"), "int32")
+    'float64'
+    """
+    for each in loop.reads:
+        if isinstance(each, float) and not holds(dtype, each):
+            return "int64" if holds("int64", each) else "float64"
+    return dtype
+
+
+def _compared(loop, number, dtype):
+    """A comparison with a number that is no integer of `dtype`, by one that is or without any."""
+    operands = loop.reads[-2:]
+    if not fits_dtype(number, dtype) or loop.functor in ("equal", "not_equal"):
         # 0 is an integer of every dtype, and all of them compare as it does
-        answer = _COMPARE[loop.functor](*(v if v is numbers[0] else 0 for v in loop.reads[-2:]))
-        array = next(v for v in loop.reads[-2:] if v is not numbers[0])
+        answer = _COMPARE[loop.functor](*(v if v is number else 0 for v in operands))
+        array = next(v for v in operands if v is not number)
         known = (loop.reads[0], array) if loop.family == "binary_grad" else (array,)
         family = loop.family.replace("binary", "unary")
         return loop._replace(family=family, functor="one" if answer else "zero", reads=known)
-    if loop.functor in ("maximum", "minimum") and numbers[0] == numbers[0]:
+    # x > 0.5 is x > 0, x >= 0.5 is x >= 1; 0.5 < x is 0 < x, 0.5 <= x is 1 <= x
+    below = loop.functor in ("greater", "lesser_equal")
+    if operands[0] is number:
+        below = not below
+    nearest = float(np.floor(number) if below else np.ceil(number))
+    return loop._replace(reads=tuple(nearest if v is number else v for v in loop.reads))
+
+
+def settled(loop, dtype):
+    """The loop for arrays of `dtype`, where its number is none of their integers.
+
+    A comparison has another number or one answer for all, and the larger or smaller one is chosen
+    within the dtype.
+
+    >>> settled(Loop("binary", "lesser", ("a", 300.0), "y"), "uint8")
+    Loop(family='unary', functor='one', reads=('a',), target='y', more=False)
+    >>> settled(Loop("binary", "lesser", ("a", 0.5), "y"), "uint8").reads
+    ('a', 1.0)
+    """
+    if dtype not in _WHOLE or loop.family not in ("binary", "binary_grad"):
+        return loop
+    numbers = [v for v in loop.reads if isinstance(v, float) and not holds(dtype, v)]
+    if len(numbers) != 1:
+        return loop
+    number = numbers[0]
+    if loop.functor in _COMPARE:
+        return _compared(loop, number, dtype)
+    if loop.functor in _LOGICAL:  # a number of its truth
+        return loop._replace(reads=tuple(1.0 if v is number else v for v in loop.reads))
+    if loop.functor in ("maximum", "minimum") and number == number:
         low, high = _RANGES[dtype]
-        nearest = LargeInt(min(max(numbers[0], low), high))
-        return loop._replace(reads=tuple(nearest if v is numbers[0] else v for v in loop.reads))
+        nearest = LargeInt(int(min(max(number, low), high)))
+        return loop._replace(reads=tuple(nearest if v is number else v for v in loop.reads))
     return loop
 
 

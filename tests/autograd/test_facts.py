@@ -528,6 +528,35 @@ def test_head_gradient_of_another_shape():
         y.backward(nd.ones(3))
 
 
+DTYPES = ["float16", "bfloat16", "float32", "float64", "uint8", "int8", "int32", "int64"]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("kind", ["call", "view", "plan"])
+def test_head_gradients_of_every_dtype(kind, dtype):
+    """They are cast to the head's, whatever its dtype."""
+    if kind == "plan":
+        function = mx.gluon.nn.HybridLambda(lambda F, x: F.square(x))
+        function.hybridize()
+    else:
+        function = nd.square if kind == "call" else lambda x: x.reshape((3, 2)).reshape((2, 3))
+    values, numbers = np.array([[1, 3, 100], [7, 0, 2]]), np.array([[1, 2, 3], [0, 1, 5]])
+    wanted = (values if kind == "view" else 2 * numbers * values).tolist()
+    x = nd.array(numbers, dtype=dtype)
+    x.attach_grad()
+    for given in DTYPES:
+        head = nd.array(values, dtype=given)
+        with ag.record():
+            y = function(x)
+        y.backward(head)
+        assert x.grad.astype("float64").asnumpy().tolist() == wanted, given
+        with ag.record():
+            y = function(x)
+        (found,) = ag.grad([y], [x], [head])
+        assert found.dtype == x.dtype
+        assert found.astype("float64").asnumpy().tolist() == wanted, given
+
+
 def test_flags_are_true_or_false():
     x = nd.ones(2)
     x.attach_grad()

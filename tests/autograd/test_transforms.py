@@ -115,6 +115,18 @@ def test_nested():
     assert x.grad.asscalar() == 60
 
 
+@pytest.mark.parametrize("numbers", [-1, -2, [-2, -1], [1, -2]])
+def test_inputs_counted_from_the_end(numbers):
+    inputs = [nd.array([2.0]), nd.array([5.0])]
+    _, found = ag.value_and_grad(lambda a, b: (a * a * b).sum(), numbers)(*inputs)
+    slopes = {0: 20, 1: 4}
+    places = [numbers] if isinstance(numbers, int) else numbers
+    found = [found] if isinstance(numbers, int) else found
+    assert [g.asscalar() for g in found] == [slopes[k % 2] for k in places]
+    one = ag.value_and_grad(lambda a: (a * a).sum(), -1)(inputs[0])[1]
+    assert one.asscalar() == 4
+
+
 def no_derivative(x):
     """A loss, whose gradient is none of what it gives."""
     return nd.LinearRegressionOutput(x, x)
@@ -126,6 +138,7 @@ def no_derivative(x):
         (lambda x: ag.value_and_grad(lambda a: a * 2)(x), "must give one number"),
         (lambda x: ag.value_and_grad(lambda a: 3)(x), "expected an NDArray"),
         (lambda x: ag.value_and_grad(lambda a: a, 1)(x), "there are 1 inputs"),
+        (lambda x: ag.value_and_grad(lambda a: a, -2)(x), "there are 1 inputs"),
         (lambda x: ag.value_and_grad(lambda a: a)(3), "input 0 must be an NDArray"),
         (lambda x: ag.jvp(lambda a: a, x, nd.ones(5)), r"shape \(5,\), expected \(2,\)"),
         (lambda x: ag.jvp(no_derivative, x, x), "operator LinearRegressionOutput has no gradient"),

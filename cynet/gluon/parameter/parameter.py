@@ -9,6 +9,7 @@ import numpy as np
 from ... import autograd, initializer
 from ... import ndarray as nd
 from ... import symbol as sym
+from ..._core.kept_values import write_apart
 from ...base.dtype import dtype_flag, name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ...base.guard import guarded
@@ -467,7 +468,7 @@ class Parameter:
         if self._trainer is not None:
             self._trainer._forget_copies_of(self)
         for each in self._check_and_get(self._data, list):
-            each[:] = data
+            write_apart(each, data)
 
     def _reduce(self):
         """The values on the CPU, of several contexts their mean: as files get them."""

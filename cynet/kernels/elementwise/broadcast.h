@@ -81,6 +81,9 @@ void convert(int from, int to, const void* src, void* dst, int64_t n) {
 }
 
 enum { CHUNK = 1024 };
+// Bits of a kernel's `add`: it adds to what the output holds; an operand that repeats is a number in
+// the loop's type, which the arrays' cannot hold, and the loop is the one that writes.
+enum { ADDS = 1, NUMBER_IS_WIDE = 2 };
 
 struct Chunk {
   alignas(64) char bytes[CHUNK * 8];
@@ -89,7 +92,7 @@ struct Chunk {
 // A run of `dtype` as `compute`: the memory itself when they agree, else its converted copy.
 inline const void* load(const Kernel& k, const void* data, int stride, int64_t n, Chunk* chunk) {
   const int from = k.dtype == BOOL ? static_cast<int>(U8) : k.dtype;
-  if (from == k.compute) return data;
+  if (from == k.compute || (!stride && (k.add & NUMBER_IS_WIDE))) return data;
   convert(from, k.compute, data, chunk->bytes, stride ? n : 1);
   return chunk->bytes;
 }
@@ -99,6 +102,26 @@ inline const char* at(const void* data, int64_t index, int64_t size) {
 }
 inline char* at(void* data, int64_t index, int64_t size) {
   return static_cast<char*>(data) + index * size;
+}
+
+template <typename T>
+inline void add_integers(const void* x_, void* out_, int64_t n) {
+  const T* x = static_cast<const T*>(x_);
+  T* out = static_cast<T*>(out_);
+  for (int64_t i = 0; i < n; ++i) out[i] = sum_of(out[i], x[i]);
+}
+
+inline void add_integers(int dtype, const void* x, void* out, int64_t n) {
+  switch (dtype) {
+    case U8:
+      return add_integers<uint8_t>(x, out, n);
+    case I8:
+      return add_integers<int8_t>(x, out, n);
+    case I32:
+      return add_integers<int32_t>(x, out, n);
+    case I64:
+      return add_integers<int64_t>(x, out, n);
+  }
 }
 
 // run(out, offset, n) over [0, n) in chunks, with the output converted around it when types differ,
@@ -112,9 +135,19 @@ inline void with_output(const Kernel& k, void* out, int64_t n, Run&& run) {
   }
   const int64_t size = element_size(to);
   Chunk chunk;
+  if (k.add == (ADDS | NUMBER_IS_WIDE)) {  // what is added is an integer of the output's dtype
+    Chunk narrow;
+    for (int64_t i = 0; i < n; i += CHUNK) {
+      const int64_t m = n - i < CHUNK ? n - i : static_cast<int64_t>(CHUNK);
+      run(static_cast<void*>(chunk.bytes), i, m);
+      convert(k.compute, to, chunk.bytes, narrow.bytes, m);
+      add_integers(to, narrow.bytes, at(out, i, size), m);
+    }
+    return;
+  }
   for (int64_t i = 0; i < n; i += CHUNK) {
     const int64_t m = n - i < CHUNK ? n - i : static_cast<int64_t>(CHUNK);
-    if (k.add) convert(to, k.compute, at(out, i, size), chunk.bytes, m);
+    if (k.add & ADDS) convert(to, k.compute, at(out, i, size), chunk.bytes, m);
     run(static_cast<void*>(chunk.bytes), i, m);
     convert(k.compute, to, chunk.bytes, at(out, i, size), m);
   }

@@ -7,6 +7,7 @@ cdef extern from "reduce/histogram.h" namespace "cynet" nogil:
     void even_edges(int dtype, int64_t bins, double low, double high, void* edges) noexcept
     # the first of n edges that is below the one before it, or NaN; -1: none is
     int64_t falling_edge(int dtype, const void* edges, int64_t n) noexcept
-    # counts (bins) += numbers in each interval; the last one holds its upper edge, too
-    void count_into_bins(int dtype, const void* x, int64_t n, bint even, const void* edges,
-                         int64_t bins, int64_t* counts) noexcept
+    # counts (bins) += numbers in each interval; the last one holds its upper edge, too. The edges
+    # are of the numbers' dtype or float64
+    void count_into_bins(int dtype, const void* x, int64_t n, bint even, int edges_dtype,
+                         const void* edges, int64_t bins, int64_t* counts) noexcept

@@ -2,6 +2,7 @@
 
 from math import prod
 
+from ..elementwise_loop import Loop, computed_in, settled
 from ..tensor.binary import BinaryProperty
 from ..tensor.binary_scalar import BinaryScalarProperty
 from ..tensor.binary_table import GRADIENTS
@@ -59,30 +60,44 @@ def binary(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
+def _number_launch(steps, device, loop, dtype, arrays, target):
+    """Adds the launch of a Loop over `arrays` (their places by name) and a number to `steps`."""
+    n = arrays["n"]
+    loop = settled(loop, dtype)  # as the CPU's loops are
+    wide = computed_in(loop, dtype)
+    name, kind = computing(loop.family, loop.functor, wide)
+    reads = {
+        each: steps.read(arrays[each], dtype, n, kind)
+        for each in dict.fromkeys(loop.reads)
+        if not isinstance(each, float)
+    }
+    operands = []
+    for i, each in enumerate(loop.reads):
+        number = isinstance(each, float)
+        operands.append(constant(device, each, wide, kind) if number else reads[each])
+        if loop.family == "binary" or (loop.family == "binary_grad" and i):
+            operands.append(not number)
+    steps.write(target, dtype, n, kind, _each_of(n, name, *operands))
+
+
+def _each_of(n, name, *operands):
+    """A launch of elementwise.cu for each of n elements."""
+    return each(n, "elementwise", name, *operands, TARGET, n, ADD)
+
+
 def _with_number(device, functor, gradient, number, shape, dtype, reverse=False, reads=True):
     """The form of a function of an array and a number; `reads`: its gradient reads the array."""
-    n = prod(shape)
     forward, backward = Steps(), Steps()
-    name, kind = computing("binary", functor, dtype)
+    number = float(number) if isinstance(number, int) else number
+    arrays = {"n": prod(shape), "x": IN[0], "g": OUT_GRAD[0]}
 
-    def operands(x, kind):
-        given = constant(device, number, dtype, kind)
-        return (given, False, x, True) if reverse else (x, True, given, False)
+    def operands(x):
+        return (number, x) if reverse else (x, number)
 
-    x = forward.read(IN[0], dtype, n, kind)
-    forward.write(
-        OUT[0], dtype, n, kind, each(n, "elementwise", name, *operands(x, kind), TARGET, n, ADD)
-    )
-    name, kind = computing("binary_grad", gradient, dtype)
-    g = backward.read(OUT_GRAD[0], dtype, n, kind)
-    known = backward.read(IN[0], dtype, n, kind) if reads else g
-    backward.write(
-        IN_GRAD[0],
-        dtype,
-        n,
-        kind,
-        each(n, "elementwise", name, g, *operands(known, kind), TARGET, n, ADD),
-    )
+    loop = Loop("binary", functor, operands("x"), None)
+    _number_launch(forward, device, loop, dtype, arrays, OUT[0])
+    loop = Loop("binary_grad", gradient, ("g", *operands("x" if reads else "g")), None)
+    _number_launch(backward, device, loop, dtype, arrays, IN_GRAD[0])
     return operator(device, forward, backward)
 
 

@@ -55,6 +55,25 @@ def summed_to(F, grad, shape):
     return F.sum(grad, axis=axes, keepdims=True).reshape(shape)
 
 
+def _power_by_base(F, a, b):
+    """b a^(b - 1), which is 0 for b = 0."""
+    none = b == 0
+    b = F.where(none, F.ones_like(b), b)
+    return F.where(none, F.zeros_like(b), b * a ** (b - 1))
+
+
+def _power_by_exponent(F, a, b):
+    """a^b log(a), which is 0 for a = 0 and b > 0."""
+    a = F.where((a == 0) * (b > 0), F.ones_like(a), a)
+    return a**b * F.log(a)
+
+
+def _exponential(F, x, s):
+    if s > 0:
+        return F.broadcast_power(x * 0 + s, x) * math.log(s)
+    return _power_by_exponent(F, F.zeros_like(x) + s, x)
+
+
 _UNARY = {
     "square": lambda F, x, y: 2 * x,
     "exp": lambda F, x, y: y,
@@ -89,14 +108,14 @@ _UNARY = {
 }
 _SCALAR = {
     "_rdiv_scalar": lambda F, x, s: -s / F.square(x),
-    "_power_scalar": lambda F, x, s: s * x ** (s - 1),
-    "_rpower_scalar": lambda F, x, s: F.broadcast_power(x * 0 + s, x) * math.log(s),
+    "_power_scalar": lambda F, x, s: s * x ** (s - 1) if s else F.zeros_like(x),
+    "_rpower_scalar": _exponential,
     "_hypot_scalar": lambda F, x, s: x / F.sqrt(F.square(x) + s * s),
     "_rmod_scalar": lambda F, x, s: -F.floor(s / x),
 }
 _BINARY = {
     "div": (lambda F, a, b: F.reciprocal(b), lambda F, a, b: -a / F.square(b)),
-    "power": (lambda F, a, b: b * a ** (b - 1), lambda F, a, b: a**b * F.log(a)),
+    "power": (_power_by_base, _power_by_exponent),
     "hypot": (lambda F, a, b: a / F._hypot(a, b), lambda F, a, b: b / F._hypot(a, b)),
     "mod": (lambda F, a, b: F.ones_like(a), lambda F, a, b: -F.floor(a / b)),
     "maximum": (lambda F, a, b: a >= b, lambda F, a, b: a < b),
@@ -155,7 +174,13 @@ def _in_data_dtype(formula):
 def _norm(p, F, g, x, y):
     if p.ord == 1:
         return [lambda: _spread(p, F, g[0], x[0]) * F.sign(x[0])]
-    return [lambda: _spread(p, F, g[0] / y[0], x[0]) * x[0]]
+
+    def gradient():  # 0 where the norm is
+        none = y[0] == 0
+        scale = g[0] / F.where(none, F.ones_like(y[0]), y[0])
+        return _spread(p, F, F.where(none, F.zeros_like(scale), scale), x[0]) * x[0]
+
+    return [gradient]
 
 
 def _prod(p, F, g, x, y):

@@ -148,22 +148,46 @@ def _pooling(p, F, x, aux, training):
         edge = F.zeros((rows.shape[0], 1), ctx=data.ctx, dtype=data.dtype)
         index = F.array(windows, ctx=data.ctx, dtype="int64")
         parts = F.take(F.concat(rows, edge, dim=1), index, axis=1)
-        root = {1: F.identity, 2: F.sqrt, 3: F.cbrt}[p.p_value]
-        out = root(F.sum(parts**p.p_value, axis=-1))
+        total = F.sum(parts**p.p_value, axis=-1)
+        if p.p_value == 1:
+            out = total
+        else:  # 0 has the gradient 0
+            none = total == 0
+            root = {2: F.sqrt, 3: F.cbrt}[p.p_value](F.where(none, F.ones_like(total), total))
+            out = F.where(none, total, root)
     (made,) = p.output_shapes([x[0].shape])
     out = out.reshape(channels_first(made, p.layout))
     return [F.moveaxis(out, 1, -1) if last else out]
 
 
 def _pooling_v1(p, F, x, aux, training):
-    """Of maxima: those of data with zeros around them."""
+    """Of maxima, with zeros around the data: the sum of the elements that are the largest of their
+    window, whose gradient each of them gets."""
     if p.global_pool:
-        return [F.Pooling(x[0], global_pool=True)]
-    stride, (rows, columns) = p.window
+        size, stride, (rows, columns) = x[0].shape[2:], (1, 1), (0, 0)
+    else:
+        size, (stride, (rows, columns)) = p.kernel, p.window
     data = F.Pad(x[0], mode="constant", pad_width=(0, 0, 0, 0, rows, rows, columns, columns))
-    return [
-        F.Pooling(data, kernel=p.kernel, stride=stride, pooling_convention=p.pooling_convention)
-    ]
+    (made,) = p.output_shapes([x[0].shape])
+    flat, inside = 0, True
+    for axis, length in enumerate(data.shape[2:]):
+        places = np.arange(made[2 + axis])[:, None] * stride[axis] + np.arange(size[axis])
+        shape = [1, 1, 1, 1]
+        shape[axis], shape[2 + axis] = places.shape
+        places = places.reshape(shape)
+        flat = flat * length + np.minimum(places, length - 1)
+        inside = inside & (places < length)
+    pixels = data.shape[2] * data.shape[3]
+    windows = np.where(inside, flat, pixels).reshape(made[2] * made[3], -1)
+    lines = data.reshape((-1, pixels))
+    edge = F.full((lines.shape[0], 1), -np.inf, ctx=data.ctx, dtype=data.dtype)
+    index = F.array(windows, ctx=data.ctx, dtype="int64")
+    parts = F.take(F.concat(lines, edge, dim=1), index, axis=1)
+    largest = F.broadcast_equal(parts, F.max(parts, axis=-1, keepdims=True))
+    there = F.array(windows < pixels, ctx=data.ctx, dtype=data.dtype)
+    largest = F.broadcast_mul(largest, there.expand_dims(0))
+    chosen = F.where(largest, parts, F.zeros_like(parts))
+    return [F.sum(chosen, axis=-1).reshape(made)]
 
 
 def _sorted_rows(F, data, axis, order):

@@ -112,20 +112,20 @@ cdef class ChainOperator(Operator):
     cdef vector[FusedOperand] operands
 
     def __init__(self, prop):
-        cdef int dtype = dtype_flag(prop.dtype), registers = 1
+        cdef int dtype = dtype_flag(prop.dtype), registers = 1, kind
         cdef FusedLoop native
         cdef Kernel write, add
         self.chain.work = 0
         for line in prop.lines:
             loop = settled(line.loop, prop.dtype)
             memset(&native, 0, sizeof(native))
-            find_kernels(loop, dtype, &write, &add)
+            kind = find_kernels(loop, dtype, &write, &add)
             native.kernel = add if line.add else write
             native.reads = len(loop.reads)
             for i, each in enumerate((*loop.reads, loop.target)):
                 if isinstance(each, Register):
                     registers = max(registers, each.index + 1)
-                operand = self._add_operand(each, prop, dtype)
+                operand = self._add_operand(each, prop, kind)
                 if i < native.reads:
                     native.operand[i] = operand
                 else:
@@ -145,7 +145,7 @@ cdef class ChainOperator(Operator):
         self.chain.loops = self.loops.data()
         self.chain.operands = self.operands.data()
 
-    cdef int _add_operand(self, each, prop, int dtype) except -1:
+    cdef int _add_operand(self, each, prop, int kind) except -1:
         cdef FusedOperand operand
         memset(&operand, 0, sizeof(operand))
         if isinstance(each, Memory):
@@ -155,7 +155,7 @@ cdef class ChainOperator(Operator):
             operand.array, operand.index = -1, each.index
         else:
             operand.array = -2
-            put_number(each, dtype, operand.number)
+            put_number(each, kind, operand.number)
         self.operands.push_back(operand)
         return <int>self.operands.size() - 1
 

@@ -20,7 +20,8 @@ class HistogramProperty(OperatorProperty):
 
     The intervals are `bin_cnt` ones of one width over `range`, or those between the numbers of
     `bins`, which must not fall. Each holds its lower edge, the last one its upper edge, too.
-    Numbers outside and NaN are not counted.
+    Numbers outside and NaN are not counted. Even edges are those of NumPy's linspace, in the dtype
+    of `data`; of integers float64.
     """
 
     differentiable = False
@@ -63,11 +64,15 @@ class HistogramProperty(OperatorProperty):
         return [in_shapes[0], bins], [counts, bins], []
 
     def infer_type(self, in_types, out_types):
-        kind = next((t for t in (*in_types, out_types[1]) if t is not None), None)
+        known = in_types if self.bin_cnt is not None else (*in_types, out_types[1])
+        kind = next((t for t in known if t is not None), None)
         if any(t not in (None, kind) for t in in_types):
             raise ArgumentError(f"operator {self.op_name}: 'data' is {in_types[0]} but 'bins' is "
                                 f"{in_types[1]}")
-        return [kind] * len(in_types), ["int64", kind], []
+        edges = kind
+        if self.bin_cnt is not None and kind in _INTEGERS:
+            edges = "float64"  # which are real numbers
+        return [kind] * len(in_types), ["int64", edges], []
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space, ResourceRequest.temp_space]
@@ -82,6 +87,7 @@ class HistogramProperty(OperatorProperty):
 
 
 INF = float("inf")
+_INTEGERS = ("uint8", "int8", "int32", "int64")
 
 
 cdef int _falls(int64_t which) except -1 with gil:
@@ -110,15 +116,15 @@ cdef class HistogramOperator(Operator):
         counts = <int64_t*>room_for(ctx, out_data, wanted, 0)
         edges = room_for(ctx, out_data, wanted, 1)
         if self.bins:
-            even_edges(dtype, bins, self.low, self.high, edges)
+            even_edges(out_data[1].dtype, bins, self.low, self.high, edges)
         else:
             bad = falling_edge(dtype, in_data[1].data, bins + 1)
             if bad >= 0:
                 _falls(bad)
             memcpy(edges, in_data[1].data, (bins + 1) * dtype_size(dtype))
         memset(counts, 0, bins * sizeof(int64_t))
-        count_into_bins(dtype, in_data[0].data, in_data[0].size, self.bins != 0, edges, bins,
-                        counts)
+        count_into_bins(dtype, in_data[0].data, in_data[0].size, self.bins != 0, out_data[1].dtype, edges,
+                        bins, counts)
         deliver(out_data, req, 0, counts)
         deliver(out_data, req, 1, edges)
         return 0

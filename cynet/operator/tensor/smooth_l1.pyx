@@ -5,10 +5,12 @@
 the turning point moved). Both scalar functions stand in kernels/elementwise/functors.h.
 """
 
-from ..._typedefs cimport RunContext, TBlob, kAddTo, kBool, kFloat64
+from ..._typedefs cimport (
+    RunContext, TBlob, kAddTo, kBool, kFloat64, kInt8, kInt32, kInt64, kUint8)
 from ...kernels.elementwise.binary cimport find_binary
 from ...kernels.elementwise.binary_grad cimport find_binary_grad
 from ...kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, run_grad
+from .._elementwise cimport NUMBER_IS_WIDE
 from .._simple cimport EnvArguments, unary_function, unary_gradient_T2
 
 from ...base.errors import ArgumentError
@@ -24,17 +26,23 @@ cdef _find():
     cdef int dtype, add
     for dtype in range(8):
         for add in range(2):
-            _forward[dtype][add] = find_binary("smooth_l1", dtype, add)
-            _backward[dtype][add] = find_binary_grad("smooth_l1_grad", dtype, add)
+            if dtype in (kUint8, kInt32, kInt8, kInt64):  # which sigma need not be one of
+                _forward[dtype][add] = find_binary("smooth_l1", dtype, False)
+                _backward[dtype][add] = find_binary_grad("smooth_l1_grad", dtype, False)
+                _forward[dtype][add].add = _backward[dtype][add].add = NUMBER_IS_WIDE | add
+            else:
+                _forward[dtype][add] = find_binary("smooth_l1", dtype, add)
+                _backward[dtype][add] = find_binary_grad("smooth_l1_grad", dtype, add)
 
 
 cdef int _sigma(const EnvArguments* env, int dtype, void* out) except -1 nogil:
-    """The scalar in the array's dtype, as the loops take it."""
+    """The scalar as the loops take it: in the array's dtype, of integers as it is."""
     cdef double value = env.scalar
     if dtype == kBool:
         with gil:
             raise ArgumentError("smooth_l1 does not take arrays of bool; cast them first")
-    run_cast(kFloat64, dtype, &value, out, 1)
+    run_cast(kFloat64, kFloat64 if dtype in (kUint8, kInt32, kInt8, kInt64) else dtype, &value,
+             out, 1)
     return 0
 
 

@@ -19,7 +19,7 @@ def moments(x, axes, keepdims=False):
 
 def histogram(x, bins=None, bin_cnt=None, range=None):
     counts, edges = np.histogram(x, bins if bin_cnt is None else bin_cnt, range)
-    return counts, edges.astype(x.dtype)
+    return counts, edges if bin_cnt and x.dtype.kind in "iu" else edges.astype(x.dtype)
 
 
 def khatri_rao(*matrices, num_args):

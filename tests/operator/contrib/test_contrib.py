@@ -121,6 +121,33 @@ def test_histogram():
     assert out[0].asnumpy().tolist() == [1, 2, 1]
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64", "float32", "float64"])
+def test_histogram_counts_as_numpy(rng, dtype):
+    """Every number in the range, on edges that are NumPy's."""
+    low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if "int" in dtype else (-50, 50)
+    low, high = max(low, -1000), min(high, 1000)
+    x = rng.integers(low, high + 1, 1000).astype(dtype)
+    ranges = [None, (low, high), (low, high + 1), (-3, 3.5), (0, 2), (0.1, 0.7), (5, 5)]
+    for bins in (1, 3, 7, 10, 49, 256):
+        for limits in ranges:
+            found = nd.histogram(nd.array(x, dtype=dtype), bins, limits)
+            wanted = np.histogram(x, bins, limits)
+            np.testing.assert_array_equal(found[0].asnumpy(), wanted[0])
+            np.testing.assert_array_equal(found[1].asnumpy(), wanted[1])
+            assert found[1].dtype == np.dtype(dtype if "float" in dtype else "float64")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("bins", [5, 10, 49, 93])
+def test_histogram_of_its_own_edges(bins, dtype):
+    for limits in ((0, 1), (-0.7, 2.3), (1, 1.1)):
+        edges = np.histogram(np.zeros(1, dtype), bins, limits)[1]
+        found = nd.histogram(nd.array(edges, dtype=dtype), bins, limits)
+        np.testing.assert_array_equal(found[1].asnumpy(), edges)
+        if len(set(edges)) == bins + 1:
+            assert found[0].asnumpy().tolist() == [1] * (bins - 1) + [2]
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from cynet.operator._testing import run_forward
 
-from tests.operator.nn.harness import Ready
+from tests.operator.nn.harness import WRITE, Ready
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -19,6 +20,34 @@ def test_elements_are_dropped_or_scaled(p, dtype):
     grad = np.random.RandomState(1).standard_normal(x.shape).astype(dtype)
     (dx,) = ready.backward([grad], [y, mask])
     np.testing.assert_allclose(dx, np.where(mask, grad / (1 - p) if p < 1 else 0, 0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("params", [{"p": 0.4}, {"p": 0.4, "axes": (1,)}, {"mode": "always"}])
+def test_the_request_to_add_in_training(params, dtype):
+    """What is there stays, also where an element is dropped; forward and backward."""
+    x = np.random.RandomState(0).uniform(1, 2, (20, 23)).astype(dtype)
+    ready, scale = Ready("Dropout", [x], params), 1 - params.get("p", 0.5)
+    out = [np.full(x.shape, 100, dtype), ready.blank()[1]]
+    run_forward(ready.operator, [x], [3, WRITE], out, [], True, ready.resources[0])
+    mask = np.broadcast_to(out[1], x.shape)
+    assert 0.2 < mask.mean() < 0.9
+    np.testing.assert_allclose(out[0], 100 + np.where(mask, x / scale, 0), rtol=1e-6)
+    (dx,) = ready.backward([x], out, req=3, grads=[np.full(x.shape, 100, dtype)])
+    np.testing.assert_allclose(dx, 100 + np.where(mask, x / scale, 0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_request_to_add_of_random_slopes(dtype):
+    x = np.random.RandomState(0).uniform(-2, 2, (20, 23)).astype(dtype)
+    ready = Ready("LeakyReLU", [x], {"act_type": "rrelu", "lower_bound": 0.1, "upper_bound": 0.3})
+    out = [np.full(x.shape, 100, dtype), ready.blank()[1]]
+    run_forward(ready.operator, [x], [3, WRITE], out, [], True, ready.resources[0])
+    slopes = np.where(x > 0, 1, out[1])
+    assert ((0.1 <= out[1]) & (out[1] <= 0.3)).all() and out[1].std() > 0.03
+    np.testing.assert_allclose(out[0], 100 + x * slopes, rtol=1e-6)
+    (dx,) = ready.backward([x], out, req=3, grads=[np.full(x.shape, 100, dtype)])
+    np.testing.assert_allclose(dx, 100 + x * slopes, rtol=1e-6)
 
 
 def test_each_run_draws_another_mask():

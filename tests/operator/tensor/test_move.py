@@ -63,6 +63,8 @@ def test_concat_of_many(rng):
         ("depth_to_space", (1, 3, 2, 2), {"block_size": 2}),
         ("expand_dims", (2,), {"axis": 5}),
         ("diag", (2, 3), {"k": 7}),
+        ("diag", (3, 3), {"k": 3}),
+        ("diag", (3, 3), {"k": -3}),
     ],
 )
 def test_bad_arguments_are_explained(op, shape, params):

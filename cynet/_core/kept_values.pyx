@@ -1,0 +1,125 @@
+"""Values that recorded steps read (contract in the .pxd)."""
+
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy
+
+from ..engine.records cimport pushed_writes
+from .._ndarray cimport NDArrayBase, new_view, on_host, overlap
+from .._typedefs cimport dtype_size
+
+from .._ndarray import own_memory
+
+cdef long _readers = 0
+# By address of the chunk, which a view of the array keeps alive.
+cdef dict _older = {}    # [(pushed writes, copy, view)]
+cdef dict _exposed = {}  # [(pushed writes, fingerprint, view)]
+
+
+cdef void count_reader(int more) noexcept:
+    global _readers
+    _readers += more
+
+
+cdef NDArrayBase _view(NDArrayBase array):
+    return new_view(array, array.blob.shape, array.blob.ndim, 0)
+
+
+cdef NDArrayBase older_values(NDArrayBase array, unsigned writes):
+    cdef NDArrayBase copy, view
+    cdef size_t begin = <size_t>array.blob.data, start, size = dtype_size(array.blob.dtype)
+    for pushed, copy, view in _older.get(<size_t>array.chunk, ()):
+        start = <size_t>view.blob.data
+        if pushed == writes and view.blob.dtype == array.blob.dtype and (
+                start <= begin
+                and begin + array.blob.size * size <= start + view.blob.size * size):
+            return new_view(copy, array.blob.shape, array.blob.ndim, (begin - start) // size)
+    return None
+
+
+cdef int forget_older() except -1:
+    if _readers == 0:
+        _older.clear()
+        _exposed.clear()
+    return 0
+
+
+def write_apart(NDArrayBase array not None, value):
+    """``array[:] = value``, such that what was recorded with the old values goes back with those.
+
+    For writes that are no part of what is differentiated (`Parameter.set_data`). The old values
+    are kept while anything is recorded that backward has not let go of.
+    """
+    cdef NDArrayBase view
+    forget_older()
+    if _readers:
+        view = _view(array)
+        _older.setdefault(<size_t>array.chunk, []).append(
+            (pushed_writes(array.chunk.var), (<object>view).copy(), view))
+    (<object>array)[:] = value
+
+
+def total_writes(list arrays):
+    """A number that another write of one of the arrays changes."""
+    cdef NDArrayBase array
+    cdef uint64_t total = 0
+    for array in arrays:
+        total += pushed_writes(array.chunk.var)
+    return total
+
+
+# --- memory that others may write -----------------------------------------------------------------
+cdef uint64_t _digest(const char* data, size_t n) noexcept nogil:
+    # Of the bytes; an FNV-like product over words.
+    cdef uint64_t out = 0xcbf29ce484222325, word
+    cdef size_t i
+    for i in range(n // 8):
+        memcpy(&word, data + 8 * i, 8)
+        out = (out ^ word) * <uint64_t>0x9e3779b97f4a7c15
+        out ^= out >> 29
+    word = 0
+    memcpy(&word, data + n // 8 * 8, n % 8)
+    out = (out ^ word) * <uint64_t>0x9e3779b97f4a7c15
+    return out ^ out >> 32
+
+
+cdef object _fingerprint(NDArrayBase array):
+    # Of what the array holds, once it is computed; 0 on a GPU, whose memory is not looked at.
+    cdef uint64_t out = 0
+    cdef const char* data = <const char*>array.blob.data
+    cdef size_t n = array.blob.size * dtype_size(array.blob.dtype)
+    if on_host(&array.blob) and n:
+        array.wait_read()
+        with nogil:
+            out = _digest(data, n)
+    return out
+
+
+cdef dict marked(dict marks, Py_ssize_t i, NDArrayBase array):
+    marks = {} if marks is None else marks
+    marks[i] = _fingerprint(array)
+    return marks
+
+
+cdef bint changed_outside(dict marks, Py_ssize_t i, NDArrayBase array) except -1:
+    cdef NDArrayBase view
+    if not array.chunk.exposed.load():
+        return False
+    if marks is not None and i in marks:
+        return _fingerprint(array) != marks[i]
+    for pushed, mark, view in _exposed.get(<size_t>array.chunk, ()):
+        if pushed == pushed_writes(array.chunk.var) and overlap(view, array) and (
+                _fingerprint(view) != mark):
+            return True
+    return False
+
+
+def expose(NDArrayBase array not None):
+    """Before somebody outside gets the array's memory to write in: it is its own, and what recorded
+    steps know of it is marked, so that they notice."""
+    array.chunk.exposed.store(True)
+    own_memory(array)
+    forget_older()
+    if _readers:
+        view = _view(array)
+        _exposed.setdefault(<size_t>array.chunk, []).append(
+            (pushed_writes(array.chunk.var), _fingerprint(view), view))
