@@ -65,19 +65,19 @@ def _number_launch(steps, device, loop, dtype, arrays, target):
     n = arrays["n"]
     loop = settled(loop, dtype)  # as the CPU's loops are
     wide = computed_in(loop, dtype)
-    name, kind = computing(loop.family, loop.functor, wide)
+    instance, kind = computing(loop.family, loop.functor, wide)
     reads = {
-        each: steps.read(arrays[each], dtype, n, kind)
-        for each in dict.fromkeys(loop.reads)
-        if not isinstance(each, float)
+        name: steps.read(arrays[name], dtype, n, kind)
+        for name in dict.fromkeys(loop.reads)
+        if not isinstance(name, float)
     }
     operands = []
-    for i, each in enumerate(loop.reads):
-        number = isinstance(each, float)
-        operands.append(constant(device, each, wide, kind) if number else reads[each])
+    for i, read in enumerate(loop.reads):
+        number = isinstance(read, float)
+        operands.append(constant(device, read, wide, kind) if number else reads[read])
         if loop.family == "binary" or (loop.family == "binary_grad" and i):
             operands.append(not number)
-    steps.write(target, dtype, n, kind, _each_of(n, name, *operands))
+    steps.write(target, dtype, n, kind, _each_of(n, instance, *operands))
 
 
 def _each_of(n, name, *operands):

@@ -21,8 +21,9 @@ def _bilinear(F, data, y, x, holds=False):
             inside = inside & (values >= 0) & (values < length)
             at = F.minimum(at, length - 1)
         low = np.floor(at.asnumpy())
+        near = np.clip(np.where(np.isfinite(low), low, -2), -2, length + 1)  # beyond: outside
         part = at - F.array(low, ctx=data.ctx, dtype=data.dtype)
-        places.append(low.astype(np.int64))
+        places.append(near.astype(np.int64))
         parts.append((1 - part, part))
     planes = np.arange(n * channels).reshape(n, channels, 1) * (size[0] * size[1])
     rows = data.reshape((-1,))
