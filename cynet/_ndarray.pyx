@@ -494,12 +494,10 @@ cdef class NDArrayBase:
     def __array__(self, dtype=None, copy=None):
         if copy is False:
             raise ArgumentError("a copy is needed to make a NumPy array of an NDArray here")
-        out = self.asnumpy()
-        return out if dtype is None else out.astype(dtype, copy=False)
+        return self.asnumpy() if dtype is None else self.asnumpy().astype(dtype, copy=False)
 
     def __getbuffer__(self, Py_buffer* view, int flags):
-        # Strides and shape live as long as the view: the array's own TBlob has 64-bit sizes, a
-        # Py_buffer wants Py_ssize_t.
+        # Strides and shape live as long as the view: TBlob's sizes are of 64 bits, not Py_ssize_t.
         cdef Py_ssize_t* sizes
         cdef Py_ssize_t stride = dtype_size(self.blob.dtype)
         cdef int i
@@ -583,9 +581,9 @@ cdef class NDArrayBase:
         raise ArgumentTypeError(f"shares_memory takes an NDArray, got {shown(other)}")
 
     def __len__(self):
-        if self.blob.ndim == 0:
-            raise ArgumentTypeError("len() of an array without axes")
-        return self.blob.shape[0]
+        if self.blob.ndim:
+            return self.blob.shape[0]
+        raise ArgumentTypeError("len() of an array without axes")
 
 
 cdef int _refuse_unwritten(NDArrayBase array) except -1:

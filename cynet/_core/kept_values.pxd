@@ -1,5 +1,5 @@
-"""Values that recorded steps read: kept where an array is written that they know, and compared where
-somebody outside of the engine has its memory to write in (DLPack, buffers)."""
+"""Values that recorded steps read: kept where an array is written that they know, and compared
+where somebody outside of the engine has its memory to write in (DLPack, buffers)."""
 
 from .._ndarray cimport NDArrayBase
 

@@ -71,8 +71,8 @@ cdef object _mask(NDArrayBase array, NDArrayBase item):
         if values.shape != blob_shape(&array.blob)[:values.ndim]:
             raise ArgumentError(
                 f"x[mask]: what a comparison gave is a mask, and its shape {values.shape} is not "
-                f"that of the first axes of x, {blob_shape(&array.blob)}; for numbers of rows write "
-                "x[mask.astype('int32')]")
+                f"that of the first axes of x, {blob_shape(&array.blob)}; for numbers of rows "
+                "write x[mask.astype('int32')]")
         return truths
     raise ArgumentError(
         f"x[index]: the index is an array of {name_of(item.dtype)} zeros and ones of x's shape "

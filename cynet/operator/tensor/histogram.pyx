@@ -123,8 +123,8 @@ cdef class HistogramOperator(Operator):
                 _falls(bad)
             memcpy(edges, in_data[1].data, (bins + 1) * dtype_size(dtype))
         memset(counts, 0, bins * sizeof(int64_t))
-        count_into_bins(dtype, in_data[0].data, in_data[0].size, self.bins != 0, out_data[1].dtype, edges,
-                        bins, counts)
+        count_into_bins(dtype, in_data[0].data, in_data[0].size, self.bins != 0,
+                        out_data[1].dtype, edges, bins, counts)
         deliver(out_data, req, 0, counts)
         deliver(out_data, req, 1, edges)
         return 0
