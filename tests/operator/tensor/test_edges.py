@@ -11,6 +11,7 @@ import pytest
 from cynet.kernels.isa.dispatch import cpu_capabilities
 
 import cynet as mx
+from tests.operator.tensor.test_integer_scalars import check, expected
 
 
 @pytest.mark.parametrize("level", [name for name in cpu_capabilities() if name != "amx"])
@@ -42,5 +43,10 @@ def test_as_mxnet_has_it(entry):
     found = function(*arrays, **entry["params"]).asnumpy()
     assert str(found.dtype) == entry["dtype"]
     wanted = np.array(entry["output"], entry["dtype"])
+    number = entry["params"].get("scalar", 0)
+    if found.dtype.kind in "iu" and number != int(number):  # which MXNet cuts first
+        values, dtype = arrays[0].asnumpy().tolist(), entry["dtype"]
+        check(found.tolist(), expected(entry["op"], dtype, values, number), entry["op"])
+        return
     near = 0 if found.dtype.kind != "f" else 4e-7
     np.testing.assert_allclose(found.astype("d"), wanted.astype("d"), near, 3e-45)
