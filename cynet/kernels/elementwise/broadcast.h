@@ -81,8 +81,8 @@ void convert(int from, int to, const void* src, void* dst, int64_t n) {
 }
 
 enum { CHUNK = 1024 };
-// Bits of a kernel's `add`: it adds to what the output holds; an operand that repeats is a number in
-// the loop's type, which the arrays' cannot hold, and the loop is the one that writes.
+// Bits of a kernel's `add`: it adds to what the output holds; an operand that repeats is a number
+// in the loop's type, which the arrays' cannot hold, and the loop is the one that writes.
 enum { ADDS = 1, NUMBER_IS_WIDE = 2 };
 
 struct Chunk {
