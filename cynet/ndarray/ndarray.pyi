@@ -106,8 +106,6 @@ class NDArray:
     # --- shapes -----------------------------------------------------------------------------------
     def reshape(self, *shape: ShapeLike, reverse: bool = False, **kwargs: ShapeLike) -> NDArray:
         """A view of the same memory under another shape; 0, -1, -2, -3 and -4 are MXNet's codes."""
-    def view(self, shape: ShapeLike, offset: int = 0) -> NDArray:
-        """A view of the memory from element `offset` on, under another shape."""
     def shares_memory(self, other: NDArray) -> bool:
         """True when both are views of one piece of memory and have a byte in common."""
     def transpose(self, *order: ShapeLike | None, axes: ShapeLike | None = None) -> NDArray:
