@@ -52,6 +52,7 @@ cdef enum:
     ARG_DIFF_DST = 145
     ARG_DIFF_WEIGHTS = 161
     ARG_DIFF_BIAS = 169
+    FEW_CHANNELS = 16  # what one register of AVX-512 holds
 
 # act_type of Activation -> dnnl_alg_kind_t
 cdef dict _ELTWISE = {"relu": 32, "tanh": 33, "sigmoid": 41, "softrelu": 39}
@@ -297,6 +298,13 @@ cdef bint _leave_brgemm(void* pd) except -1:
     return True
 
 
+cdef int _leave(void* pd, bytes family) except -1:
+    """Make a description one of the next implementation that is not of a family of them."""
+    while _implementation(pd).startswith(family):
+        _check(_dnnl.next_implementation(pd), "other implementation")
+    return 0
+
+
 cdef Primitive _primitive(void* pd, list tensors):
     """Make the primitive of a description, which is freed.
 
@@ -471,6 +479,7 @@ cdef class Convolution:
     """
 
     cdef Window window
+    cdef bint thin           # strided 1x1 windows over few channels
     cdef Layout data, weight, out, plain_weight, bias
     cdef Layout row_data, row_out  # None where data and out are channels-last
     cdef str dtype
@@ -485,6 +494,8 @@ cdef class Convolution:
             self.row_data, self.row_out = row_major(data, dtype), row_major(out, dtype)
         self.weight, self.plain_weight = Layout(weight, None, dtype), row_major(weight, dtype)
         self.bias = row_major((out[1],), dtype) if bias else None
+        kernel, channels = weight[-len(stride):], weight[-len(stride) - 1]
+        self.thin = max(kernel) == 1 and max(stride) > 1 and channels < FEW_CHANNELS
 
     def __dealloc__(self):
         if self.hint != NULL:
@@ -562,6 +573,9 @@ cdef class Convolution:
             &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
             self.bias.desc if self.bias is not None else NULL, self.out.desc, w.stride, w.dilate,
             w.pad, w.pad, self.hint, attributes.attr), "convolution weight gradient")
+        if self.thin:
+            # oneDNN 2023.2's AVX2 kernels add what was in the workspace: wrong below 7 channels
+            _leave(pd, b"jit_1x1")
         cdef list tensors = [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
                              (ARG_SRC, QUERY_SRC, 0, self.row_data)]
         if self.bias is not None:
