@@ -29,6 +29,10 @@ SHAPES = {  # data, filters, kernel, stride, dilate, pad, groups
     "wide window": ((4, 12, 3, 9), 20, (2, 5), (1, 2), (2, 1), (1, 2), 1),
     "1x1": ((3, 40, 9, 11), 24, (1, 1), (1, 1), (1, 1), (0, 0), 1),
     "1x1 by 2": ((3, 40, 9, 11), 24, (1, 1), (2, 2), (1, 1), (0, 0), 1),
+    **{
+        f"1x1 by {s}, {c} channels": ((2, c, 8, 7), 8, (1, 1), s, (1, 1), (0, 0), 1)
+        for c, s in enumerate([(2, 2), (3, 3), (2, 1), (1, 2), (2, 2), (2, 2), (3, 2), (2, 2)], 1)
+    },
     "image": ((2, 3, 21, 26), 24, (4, 4), (2, 2), (1, 1), (1, 1), 1),
     "grey image": ((3, 1, 12, 15), 16, (5, 5), (2, 2), (1, 1), (2, 2), 1),
     "5 channels by 3": ((2, 5, 11, 9), 16, (2, 2), (3, 3), (1, 1), (0, 0), 1),
@@ -176,10 +180,23 @@ def check(case, algorithm, req, monkeypatch):
     return executor
 
 
+@pytest.fixture(scope="module")
+def used_workspace():
+    """Values in the workspace: a kernel that reads what it has not written gives them away."""
+    net = mx.sym.Convolution(mx.sym.var("data"), num_filter=8, kernel=(3, 3), name="c")
+    with mx.config.environment("CYNET_CONV_ALGORITHM", "im2col"):
+        executor = net.simple_bind(mx.cpu(), data=(8, 16, 40, 40))
+    for each in executor.arg_arrays:
+        each[:] = 1e3
+    executor.forward(True)
+    executor.backward(executor.outputs[0] * 0 + 1e3)
+    mx.nd.waitall()
+
+
 @needs_onednn
 @pytest.mark.parametrize("req", ["write", "add"])
 @pytest.mark.parametrize("algorithm, shape", CASES)
-def test_convolution(algorithm, shape, req, monkeypatch):
+def test_convolution(algorithm, shape, req, monkeypatch, used_workspace):
     check(case_of(shape), algorithm, req, monkeypatch)
 
 
