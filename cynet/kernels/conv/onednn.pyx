@@ -494,8 +494,8 @@ cdef class Convolution:
             self.row_data, self.row_out = row_major(data, dtype), row_major(out, dtype)
         self.weight, self.plain_weight = Layout(weight, None, dtype), row_major(weight, dtype)
         self.bias = row_major((out[1],), dtype) if bias else None
-        kernel, channels = weight[-len(stride):], weight[-len(stride) - 1]
-        self.thin = max(kernel) == 1 and max(stride) > 1 and channels < FEW_CHANNELS
+        sizes = list(weight)[len(weight) - len(stride) - 1:]  # channels, *kernel
+        self.thin = max(sizes[1:]) == 1 and max(stride) > 1 and sizes[0] < FEW_CHANNELS
 
     def __dealloc__(self):
         if self.hint != NULL:
