@@ -47,7 +47,7 @@ def test_the_page_leads_to_a_tested_operator(tmp_path):
     shutil.copytree(ROOT / "cynet", tmp_path / "build" / "cynet")
     for path in [*tmp_path.rglob("*.cpp"), *tmp_path.rglob("*.so")]:
         path.touch()  # up to date: only the new modules are compiled
-    tools = ("tests/conftest.py", "tests/bfloat16.py")
+    tools = ("tests/conftest.py", "tests/reporting.py", "tests/bfloat16.py")
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", *tools):
         shutil.copy2(ROOT / name, tmp_path / name)
     files, scripts = read_page()

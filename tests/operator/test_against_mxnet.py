@@ -15,6 +15,16 @@ import pytest
 import cynet as mx
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "operators"
+# Arrays that differ on purpose (docs/migration.md): by file, number and array, the operator and
+# what NumPy makes of the inputs and parameters. Everything else of these calls is MXNet's.
+BETTER = {  # edges of integers are float64; MXNet has them in int32
+    ("tensor_places", 10, "out1"): (
+        "_internal._histogram",
+        lambda inputs, params: np.histogram_bin_edges(
+            inputs[0].astype("float64"), params["bin_cnt"], params["range"]
+        ),
+    ),
+}
 
 
 @cache
@@ -42,7 +52,7 @@ class Call:
     def __init__(self, name, number):
         arrays, settings = family(name)
         self.setting = settings[number]
-        self._arrays, self._number = arrays, number
+        self._arrays, self._name, self._number = arrays, name, number
         self.rtol, self.atol = self.setting["tolerance"]
         self.inputs = [self[f"in{i}"] for i in range(self.setting["inputs"])]
         self.params = {
@@ -53,8 +63,15 @@ class Call:
         return self._arrays.get(f"{self._number}/{key}")
 
     def compare(self, found, key, times=1):
-        """`found` against MXNet's array; heads and gradients have the dtype of what they are of."""
+        """`found` against MXNet's array, or BETTER's.
+
+        Heads and gradients have the dtype of what they are of.
+        """
         wanted = self[key]
+        if (self._name, self._number, key) in BETTER:
+            op, reference = BETTER[self._name, self._number, key]
+            assert self.setting["op"] == op
+            wanted = reference(self.inputs, self.params)
         assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype), key
         if found.dtype.kind != "f":
             np.testing.assert_array_equal(found, wanted, key)

@@ -15,6 +15,25 @@ ENTRIES = json.loads((Path(__file__).parents[1] / "fixtures" / "tensor.json").re
 # rounding of a float32 library function, and of MXNet's own float32 sums
 RTOL, ATOL = 2e-5, 2e-6
 
+# Integers beside a fraction differ on purpose (docs/migration.md): MXNet cuts the number before,
+# cynet what NumPy's float64 gives. By number of the entry: its operator, and NumPy's.
+BETTER = {
+    92: ("_plus_scalar", np.add),
+    94: ("_mul_scalar", np.multiply),
+    95: ("_div_scalar", np.divide),
+    98: ("_equal_scalar", np.equal),
+}
+
+
+def better(number):
+    """The values of an entry in BETTER, which has one array of integers and a scalar."""
+    op, function = BETTER[number]
+    entry = ENTRIES[number]
+    assert entry["op"] == op
+    (given,) = entry["inputs"]
+    exact = function(np.array(given["value"], "float64"), entry["params"]["scalar"])
+    return np.trunc(exact.astype("float64")).astype(given["dtype"])
+
 
 def run(entry):
     """(outputs, inputs after the call) of one entry; states follow the arguments as in mx.nd."""
@@ -54,7 +73,7 @@ def test_value(number):
     assert len(outputs) == len(entry["outputs"])
     for found, wanted in zip(outputs, entry["outputs"]):
         assert (list(found.shape), str(found.dtype)) == (wanted["shape"], wanted["dtype"])
-        compare(found, wanted["value"])
+        compare(found, better(number) if number in BETTER else wanted["value"])
     for found, wanted in zip(after, entry["after"]):
         compare(found, wanted["value"])
 

@@ -24,7 +24,9 @@ def expected():
 @pytest.mark.parametrize("network", [*IMAGES, *TEXTS])
 def test_history(network, optimizer, expected):
     found = losses(mx, network, optimizer)
-    np.testing.assert_allclose(found, expected[f"{network}/{optimizer}"], 1e-4)
+    # the sign of a gradient near 0 is decided by its rounding, which differs from CPU to CPU
+    near = 3e-4 if optimizer == "signum" else 1e-4
+    np.testing.assert_allclose(found, expected[f"{network}/{optimizer}"], near)
 
 
 def test_they_learn(expected):

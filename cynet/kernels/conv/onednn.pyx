@@ -574,8 +574,7 @@ cdef class Convolution:
             self.bias.desc if self.bias is not None else NULL, self.out.desc, w.stride, w.dilate,
             w.pad, w.pad, self.hint, attributes.attr), "convolution weight gradient")
         if self.thin:
-            # oneDNN 2023.2's AVX2 kernels add what was in the workspace: wrong below 7 channels
-            _leave(pd, b"jit_1x1")
+            _leave(pd, b"jit_1x1")  # 2023.2's add what was in the workspace below 7 channels
         cdef list tensors = [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
                              (ARG_SRC, QUERY_SRC, 0, self.row_data)]
         if self.bias is not None:
