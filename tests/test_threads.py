@@ -3,6 +3,7 @@ says so."""
 
 import functools
 import re
+import sys
 import threading
 from pathlib import Path
 
@@ -321,6 +322,28 @@ ALONE = [name for name, may in ROWS.items() if may == "no"]
 def test_the_table_has_a_test_for_each_row():
     assert set(ROWS.values()) == {"yes", "for prediction", "no"}
     assert set(HAMMERS) == {name for name, may in ROWS.items() if may != "no"}
+
+
+@pytest.mark.parametrize("hybrid", [False, True, None])
+def test_first_calls_find_the_shapes_once(hybrid):
+    """One of the threads fills the parameters; None: of a SymbolBlock."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(5):
+            if hybrid is None:
+                output = net().get_internals()["fc_output"]
+                made = mx.gluon.SymbolBlock(output, mx.sym.var("data"))
+            else:
+                made = mx.gluon.nn.HybridSequential()
+                made.add(mx.gluon.nn.Dense(4), mx.gluon.nn.BatchNorm(), mx.gluon.nn.Dense(3))
+                made.hybridize(hybrid)
+            made.initialize()
+            x, found = mx.nd.ones((2, 5)), set()
+            together(lambda *_: found.add(made(x).asnumpy().tobytes()))  # noqa: B023
+            assert len(found) == 1
+    finally:
+        sys.setswitchinterval(interval)
 
 
 @pytest.mark.parametrize("name", HAMMERS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from .. import autograd
 from .. import random as mx_random
 from ..attribute import AttrScope
@@ -79,7 +81,8 @@ class _Recomputed:
             out = self.plain(*args, **kwargs)
         params = self.block.collect_params().values()
         context = arrays[0].context
-        weights = [each.data(context) for each in params if each.grad_req != "null"]
+        trained = [each for each in params if each.grad_req != "null"]
+        weights = [each.data(context) for each in trained]
         states = [each.data(context) for each in params if not each._differentiable]
         if not wants_gradient(arrays + weights):
             return out
@@ -89,18 +92,19 @@ class _Recomputed:
             if id(each) in given:  # an output that is an input is another array of its memory
                 outputs[i] = each.detach()
             given.add(id(outputs[i]))
-        _Step(self, arrays, form, weights, states, outputs, before)
+        _Step(self, arrays, form, trained, weights, states, outputs, before)
         return regroup(outputs, out_form)[0]
 
 
 class _Step(StepNode):
     """A call whose backward runs forward again."""
 
-    def __init__(self, recomputed, arrays, form, weights, states, outputs, before):
+    def __init__(self, recomputed, arrays, form, params, weights, states, outputs, before):
         self.recomputed, self.form, self.states, self.random = recomputed, form, states, before
         self.training = autograd.is_training()
         self.arrays_in = [each.detach() for each in arrays]
-        self.weights = weights
+        self.params, self.weights = params, weights
+        self.older = {}  # by the place of a weight, the values that set_data replaced since
         self.attach(arrays + weights, outputs, arrays + weights)
 
     @property
@@ -110,8 +114,14 @@ class _Step(StepNode):
     def array_name(self, i):
         return "an input or parameter"
 
+    def exchanged(self, i, array):
+        if i < len(self.arrays_in):
+            self.arrays_in[i] = array
+        else:
+            self.older[i - len(self.arrays_in)] = array
+
     def let_go(self):
-        self.arrays_in = self.weights = self.states = None
+        self.arrays_in = self.params = self.weights = self.older = self.states = None
 
     def backward(self, grads, recorded):
         if recorded:
@@ -120,12 +130,15 @@ class _Step(StepNode):
                 " what is computed again"
             )
         inputs = [each.detach() for each in self.arrays_in]
-        for each in inputs:
+        older = {i: each.detach() for i, each in self.older.items()}
+        for each in [*inputs, *older.values()]:
             if is_floating(each.dtype):
                 each.attach_grad()
-        outputs, _ = flatten(self._again(inputs), "output")
+        weights = [older.get(i, each) for i, each in enumerate(self.weights)]
+        with self._holding(weights):
+            outputs, _ = flatten(self._again(inputs), "output")
         heads = [i for i, each in enumerate(outputs) if grads[i] is not None and entry_of(each)]
-        wanted = [*inputs, *self.weights]
+        wanted = [*inputs, *weights]
         reached = self._leaves([entry_of(outputs[i])[0] for i in heads], wanted)
         entries = [entry_of(each) for each in wanted]
         places = [i for i, entry in enumerate(entries) if entry and entry[0] in reached]
@@ -140,6 +153,22 @@ class _Step(StepNode):
             for i, part in zip(places, parts):
                 found[i] = part
         return found
+
+    @contextlib.contextmanager
+    def _holding(self, weights):
+        """The parameters hold these arrays in place of those that they held in forward."""
+        changes = [
+            (param, now, then)
+            for param, now, then in zip(self.params, self.weights, weights)
+            if now is not then
+        ]
+        for param, now, then in changes:
+            param._data = [then if each is now else each for each in param._data]
+        try:
+            yield
+        finally:
+            for param, now, then in changes:
+                param._data = [now if each is then else each for each in param._data]
 
     def _again(self, inputs):
         """Forward as it was: the same random numbers, and states stay as they are now."""

@@ -133,6 +133,39 @@ def test_structure_stays():
     assert (net(x).asnumpy() == wanted).all()
 
 
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("apart", [False, True])
+def test_what_set_data_replaced_since_counts(hybrid, apart):
+    """Backward of a call takes the values that the call had."""
+    net = nn.HybridSequential()
+    net.add(gluon.checkpoint(nn.Dense(2, activation="sigmoid", use_bias=False, in_units=2)))
+    net.initialize(mx.init.One())
+    if hybrid:
+        (net[0] if apart else net).hybridize()
+    given = gluon.Parameter("given", shape=(1, 2))
+    given.initialize(mx.init.One())
+    found, weight = [], net[0].weight
+    for sets in (False, True):
+        x = given.data()
+        with autograd.record():
+            y = net(x)
+        if sets:
+            weight.set_data(mx.nd.zeros((2, 2)))
+            given.set_data(mx.nd.full((1, 2), 7))
+        y.backward(retain_graph=True)
+        y.backward()
+        found.append((weight.grad().asnumpy(), given.grad().asnumpy()))
+    assert weight.data().asnumpy().tolist() == [[0, 0], [0, 0]]
+    assert found[0][0].all() and found[0][1].all()
+    for a, b in zip(*found):
+        assert (a == b).all()
+    with autograd.record():
+        y = net(given.data())
+    y.backward()
+    assert given.grad().asnumpy().tolist() == [[0, 0]]
+    assert weight.grad().asnumpy().tolist() == [[1.75, 1.75]] * 2
+
+
 def test_refusals():
     hidden = mx.nd.ones(2)
     hidden.attach_grad()
@@ -158,7 +191,7 @@ def test_refusals():
             autograd.grad(y, [x], create_graph=True)
     with autograd.record():
         y = part(x.reshape((1, 2)))
-    part.weight.set_data(mx.nd.zeros((2, 2)))
+    part.weight.data()[:] = 0
     with pytest.raises(mx.MXNetError, match="was changed"):
         y.backward()
     with autograd.record(), pytest.raises(mx.MXNetError, match="checkpoint of"):

@@ -99,9 +99,10 @@ def test_trainer(count):
     store = Counting()
     np.testing.assert_allclose(run(store), run("device"), rtol=1e-5)
     assert sum(call == "pushpull" for call, _ in store.calls) == 6
-    with pytest.raises(ValueError, match="Updating is a store of your own, which sums gradients"):
+    np.testing.assert_allclose(run(Updating()), run("device"), rtol=1e-5)
+    with pytest.raises(ValueError, match="Counting is a store of your own that sums gradients"):
         mx.gluon.Trainer(
-            layer_params(), "sgd", kvstore=Updating(), update_on_kvstore=True
+            layer_params(), "sgd", kvstore=Counting(), update_on_kvstore=True
         ).step(1)  # fmt: skip
 
 

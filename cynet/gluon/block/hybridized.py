@@ -127,6 +127,10 @@ class _Plan:
             return outputs[0]
         return regroup(outputs, self.graph.out_format)[0]
 
+    def waits(self):
+        """Whether a parameter has no arrays: the call is refused, and the next one looks again."""
+        return any(each._data is None for each in self.params)
+
     def fits(self, arrays):
         """Whether the graph can be run with arrays of these shapes and dtypes."""
         shapes = {}
@@ -224,10 +228,13 @@ class Hybridized:
                 return None
             plan = _Plan(self._block, graph, self._arenas)
             self._last = graph
-            if graph.asked:
+            if graph.asked and not plan.waits():
                 return self._alone.add(signature, plan, time.perf_counter() - since)
-            plans.append(plan)
-            del plans[:-_MOST_GRAPHS]
+            if not graph.asked:
+                plans.append(plan)
+                del plans[:-_MOST_GRAPHS]
+        if plan.waits():
+            return plan
         if len(self._served) >= _MOST_SIGNATURES:
             self._served.pop(next(iter(self._served)))
         self._served[signature] = plan
@@ -289,13 +296,13 @@ class Hybridized:
 
     def _finish_deferred(self, args, kwargs):
         """Finish the initialization of parameters: by the graph's inference, or by a run."""
-        if self._finished == count_of_changes():
+        changes = count_of_changes()
+        if self._finished == changes:
             return
-        self._finished = count_of_changes()
         params = list(self._block.collect_params().values())
         if not any(each._data is None and each._deferred_init for each in params):
+            self._finished = changes
             return
-        self._finished = -1
         with contextlib.suppress(CynetError):
             self._block._deferred_infer_shape(*args, **kwargs)
         for each in params:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     Contexts = ContextLike | Sequence[ContextLike]
 
 tensor_types = (nd.NDArray, sym.Symbol)
+_finishing = threading.RLock()  # held where a deferred initialization becomes a real one
 UNIFORM = initializer.Uniform()  # of 0.07: what fills weights by default
 _GRAD_REQS = ("write", "add", "null")
 _UNINITIALIZED = (
@@ -38,7 +40,6 @@ _DEFERRED = (
     "has no value yet: a dimension of its shape is unknown until the first forward pass. Pass a"
     " batch through the network, or say in_units, in_channels or the like"
 )
-
 
 # Methods that give arrays: graphs and Trainers go past them unless a user has defined one.
 _GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")
@@ -322,7 +323,8 @@ class Parameter:
         raise StateError(f"parameter '{self.name}' is not on {ctx}, but on {self._ctx_list}")
 
     def _refuse_uninitialized(self):
-        if self._deferred_init:
+        # another thread may have finished it since its arrays were asked for
+        if self._deferred_init or self._data is not None:
             raise DeferredInitializationError(f"parameter '{self.name}' {_DEFERRED}")
         raise StateError(f"parameter '{self.name}' {_UNINITIALIZED}")
 
@@ -369,15 +371,18 @@ class Parameter:
                 )
             self._data = self._grad = self._ctx_list = None
             self._deferred_init = (init, contexts, default_init, None)
+            changed()
             return
         self._deferred_init = (init, contexts, default_init, None)
         self._finish_deferred_init()
 
     def _finish_deferred_init(self):
         """Make and fill the arrays now that the shape is known."""
-        if not self._deferred_init:
-            return
-        init, contexts, default_init, values = self._deferred_init
+        with _finishing:  # by one of the threads that share a network in its first calls
+            if self._deferred_init:
+                self._finish(*self._deferred_init)
+
+    def _finish(self, init, contexts, default_init, values):
         if not shape_is_known(self._shape):
             raise MismatchError(
                 f"parameter '{self.name}' cannot be made: its shape {self._shape} is unknown"
@@ -387,15 +392,15 @@ class Parameter:
             if values is None:
                 values = nd.zeros(self._shape, dtype=self._dtype, ctx=cpu())
                 fill(init, default_init, self.name, values)
-            self._deferred_init = ()
             self._init_impl(values, contexts)
+            self._deferred_init = ()  # not before: others ask this whether to wait for the arrays
 
     def _init_impl(self, data, ctx_list):
         """Make the array of each context with these values, and its gradient."""
-        changed()
         self._ctx_list = list(ctx_list)
         self._ctx_map = _places(self._ctx_list)
         self._data = [data.copyto(ctx) for ctx in self._ctx_list]
+        changed()  # now, since other threads look at it only once after a change
         self._init_grad()
 
     def _init_grad(self):

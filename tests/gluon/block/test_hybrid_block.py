@@ -576,3 +576,18 @@ def test_a_function_in_a_hybridized_block(kind):
     out.backward()
     assert out.asnumpy().tolist() == [[9, 9]]
     assert net[0].weight.grad().asnumpy().tolist() == [[6, 12], [6, 12]]
+
+
+@pytest.mark.parametrize("symbol", [False, True])
+def test_a_call_before_initialize_is_refused_and_forgotten(symbol):
+    if symbol:
+        fc = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3)
+        net = mx.gluon.SymbolBlock(fc, mx.sym.var("data"))
+    else:
+        net = mx.gluon.nn.Dense(3)
+        net.hybridize()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="is not initialized"):
+            net(mx.nd.ones((2, 5)))
+    net.initialize()
+    assert net(mx.nd.ones((2, 5))).shape == (2, 3)
