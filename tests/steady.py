@@ -17,6 +17,11 @@ import gc, os, sys
 import numpy as np
 import cynet as mx
 from cynet import nd
+from cynet.operator.algorithms import Algorithms
+
+for each in gc.get_objects():
+    if type(each) is Algorithms:  # which remembers so many choices that they grow for long
+        each.remember(128)
 
 seed, rounds = int(sys.argv[1]), int(sys.argv[2])
 rng = np.random.RandomState(seed)

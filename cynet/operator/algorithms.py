@@ -16,6 +16,7 @@ from ..base.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+MOST_CHOICES = 4096  # of one list that are remembered
 NEVER = inf  # the cost of an algorithm that runs only where it is forced
 
 
@@ -84,10 +85,14 @@ class Algorithms:
     def __init__(self, setting: str, *algorithms: Algorithm, names: Any = ()) -> None:
         self.setting, self.algorithms = setting, algorithms
         self.names = (*(each.name for each in algorithms), *names)
-        self._choose = lru_cache(4096)(self._chosen)
+        self.remember(MOST_CHOICES)
 
     def __iter__(self):
         return iter(self.algorithms)
+
+    def remember(self, most: int) -> None:
+        """Forget all choices, and keep no more than the `most` used last from now on."""
+        self._choose = lru_cache(most)(self._chosen)
 
     def forced(self, desc: Any) -> bool:
         """Whether the setting decides about this call."""
