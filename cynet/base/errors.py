@@ -13,7 +13,7 @@ import weakref
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 MOST_SHOWN = 200  # characters of a value in a message
 _LONGEST = 4000  # characters of a dressed error's text
-_DEEPEST = 4  # dressed errors in a chain of causes, the innermost apart
+_DEEPEST = 4  # times that an error is dressed with its traceback kept
 
 
 _NOT_USERS = (PACKAGE, contextlib.__file__)  # scopes around functions of cynet run there

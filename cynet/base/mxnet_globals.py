@@ -135,7 +135,7 @@ class Face(ModuleType):
         if there is None:
             with contextlib.suppress(ImportError):
                 return importlib.import_module(home)
-        elif there is not None and (home, there) != (self.__name__, name):
+        elif (home, there) != (self.__name__, name):
             with contextlib.suppress(ImportError, AttributeError):
                 return getattr(importlib.import_module(home), there)
         raise said
