@@ -8,6 +8,7 @@ import difflib
 import importlib
 import inspect
 import sys
+from importlib.machinery import PathFinder
 from types import ModuleType
 
 from .base.errors import MissingModuleError, NotFoundError
@@ -115,7 +116,6 @@ def _finder(path, module):
         if later is not None:
             source, _, member = later.partition(":")
             found = importlib.import_module(f"{_PACKAGE}.{source}")
-            name_missing_in(source.partition(".")[0])
             return getattr(found, member) if member else found
         if name.startswith("__"):
             raise NotFoundError(f"module '{module.__name__}' has no attribute '{name}'")
@@ -157,6 +157,26 @@ def _is_shown(module, name):
         return False
     home = getattr(value, "__module__", None)
     return home is not None and f"{home}.".startswith(f"{module.__name__}.")
+
+
+class _Answering:
+    """Asked first: a module of `_LATER` explains what it lacks, whoever imports it, and how."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        package, _, inner = name.partition(".")
+        if package != _PACKAGE or inner not in _LATER:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None:
+            run = spec.loader.exec_module
+
+            def answered(module):
+                run(module)
+                name_missing_in(inner)
+
+            spec.loader.exec_module = answered
+        return spec
 
 
 class _Explainer:
@@ -222,6 +242,7 @@ def _install():
     for name in sorted(named - sys.modules.keys()):
         owner, _, cls = name.rpartition(".")
         _say_in_class(getattr(sys.modules[owner], cls), "mx" + name[len(_PACKAGE) :])
+    sys.meta_path.insert(0, _Answering)
     sys.meta_path.append(_Explainer)
 
 

@@ -8,7 +8,6 @@ from .base.errors import ArgumentTypeError, CynetError, shown
 from .base.guard import guarded
 from .base.np_shape import is_np_shape, switch
 from .context import gpu_memory_info, num_gpus
-from .libinfo import name_missing_in
 from .operator.parameters import whole_number
 
 __all__ = [
@@ -211,4 +210,3 @@ def use_np(func):
     return _refuse("use_np")
 
 
-name_missing_in("util")

@@ -92,6 +92,25 @@ for path in ("", "io", "contrib"):
         mx.gluno  # noqa: B018
 
 
+def test_modules_answer_however_they_are_imported():
+    """`import cynet.log` before anybody asks for mx.log, in a fresh process."""
+    code = """
+import importlib.util
+import cynet
+from cynet.libinfo import _LATER
+for path in _LATER:
+    if importlib.util.find_spec(f"cynet.{path}"):
+        module = importlib.import_module(f"cynet.{path}")
+        assert {*dir(module)}.isdisjoint({"annotations", "guarded", "NamedTuple"}), path
+        assert not hasattr(module, "nosuch")
+        try:
+            module.nosuch
+        except AttributeError as error:
+            assert str(error).startswith(f"mx.{path} has no attribute 'nosuch'"), error
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_version():
     assert mx.libinfo.__version__ == mx.__version__
 

@@ -7,7 +7,6 @@ from ..ndarray import contrib as ndarray
 from ..symbol import contrib as sym
 from ..symbol import contrib as symbol
 from . import amp
-from . import missing
 
 if TYPE_CHECKING:  # imported when they are first used: see libinfo.py
     from . import autograd, io, onnx, tensorboard, text

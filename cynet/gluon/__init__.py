@@ -14,7 +14,6 @@ from .parameter import (
 from .recompute import checkpoint
 from .resume import load_training, save_training
 from .trainer import Trainer
-from . import missing  # the last one: it looks at all others
 
 __all__ = [
     "AnomalyError",
