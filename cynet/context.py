@@ -10,7 +10,7 @@ from .base.guard import guarded
 from .base.kinds import to_index
 
 if TYPE_CHECKING:
-    from .base.typing import ContextLike
+    from .typing import ContextLike
 
 _TYPES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 _NAMES = {code: name for name, code in _TYPES.items()}

@@ -21,7 +21,7 @@ from .module.slicing import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .base.typing import (
+    from .typing import (
         Context,
         DataBatch,
         DataIter,

@@ -26,7 +26,7 @@ from .registry import Registry
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .base.typing import Class, FileName, InitializerLike, NamedArrays, NDArray
+    from .typing import Class, FileName, InitializerLike, NamedArrays, NDArray
 
 INITIALIZERS = Registry("initializer", ignore_case=True)
 

@@ -41,7 +41,7 @@ from .symbol import Symbol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .base.typing import (
+    from .typing import (
         BatchEndCallback,
         ContextLike,
         EpochEndCallback,

@@ -22,7 +22,7 @@ from .ndarray.random import (
 )
 
 if TYPE_CHECKING:
-    from .base.typing import ContextLike
+    from .typing import ContextLike
 
 __all__ = [
     "exponential",

@@ -29,7 +29,7 @@ HEADER = "# Written by scripts/make_stubs.py; do not edit.\n\n"
 IMPORTS = (  # module, and the names that a stub takes from there where it has them
     ("collections.abc", "Callable Sequence"),
     ("typing", "Any Literal"),
-    ("..base.typing", "ContextLike DTypeLike ShapeLike"),
+    ("..typing", "ContextLike DTypeLike ShapeLike"),
     (".ndarray", "NDArray"),
     (".symbol", "Symbol"),
 )

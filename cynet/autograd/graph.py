@@ -12,7 +12,7 @@ from ..symbol import Variable
 from ..symbol.register import function_of
 
 if TYPE_CHECKING:
-    from ..base.typing import Symbol
+    from ..typing import Symbol
 
 
 def get_symbol(x: NDArray) -> Symbol:

@@ -25,7 +25,7 @@ _PACKAGE = __name__.partition(".")[0]
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import EvalMetric, FileName, History, Module, Optimizer
+    from ..typing import EvalMetric, FileName, History, Module, Optimizer
 
 
 class StopTraining(Exception):

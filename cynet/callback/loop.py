@@ -16,7 +16,7 @@ from .lines import say
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..base.typing import FileName, Module, NamedArrays, Symbol
+    from ..typing import FileName, Module, NamedArrays, Symbol
 
 
 class BatchEndParam(NamedTuple):

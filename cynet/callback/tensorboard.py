@@ -10,7 +10,7 @@ from ..base.guard import guarded
 from .fit import FitCallback
 
 if TYPE_CHECKING:
-    from ..base.typing import FileName
+    from ..typing import FileName
     from .fit import FitState
     from .loop import BatchEndParam
 

@@ -41,7 +41,7 @@ from .watching import tell_backward, tell_forward, watchers
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..base.typing import ArrayLike, Context, NamedArrays, Shape, Symbol
+    from ..typing import ArrayLike, Context, NamedArrays, Shape, Symbol
 
 
 @guarded(but=("forward", "backward", "step"))

@@ -11,7 +11,7 @@ from ..io.training_file import as_array, read_training, restore_random, write_tr
 from .block.files import check_names
 
 if TYPE_CHECKING:
-    from ..base.typing import FileName
+    from ..typing import FileName
     from .block import Block
     from .data import DataLoader
     from .trainer import Trainer

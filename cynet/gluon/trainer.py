@@ -23,7 +23,7 @@ from .utils import clip_global_norm
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..base.typing import FileName, KVStoreLike, Optimizer
+    from ..typing import FileName, KVStoreLike, Optimizer
 
 _OF_GROUPS = {"lr_mult", "wd_mult", "grad_req"}
 _UPDATE = Span("update", "training")

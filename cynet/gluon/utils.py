@@ -19,7 +19,7 @@ from .parameter.parameter import context_list, shape_is_known
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import ArrayLike, ContextLike, FileName
+    from ..typing import ArrayLike, ContextLike, FileName
 
 __all__ = [
     "HookHandle",

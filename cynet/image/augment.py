@@ -27,7 +27,7 @@ from .geometry import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import DTypeLike
+    from ..typing import DTypeLike
 
 _GREY = np.array([[[0.299, 0.587, 0.114]]], np.float32)
 _MEAN = [123.68, 116.28, 103.53]  # of ImageNet's pixels, as MXNet has them

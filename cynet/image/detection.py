@@ -28,8 +28,8 @@ from .geometry import crop, made, pixels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import NumpyArray
     from ..ndarray import NDArray
+    from ..typing import NumpyArray
 
 _LEAST = 2  # pixels of a crop, of an object in it, and of a border on each axis
 

@@ -22,7 +22,7 @@ from .image_iter import HOOKS, ImageIter
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..base.typing import FileName, NumpyArray
+    from ..typing import FileName, NumpyArray
 
 
 @guarded(but=PER_BATCH)

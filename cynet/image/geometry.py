@@ -20,7 +20,7 @@ from .codec import content_of, decoded_rgb
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import FileName, NumpyArray
+    from ..typing import FileName, NumpyArray
 
 _ATTEMPTS = 10  # at a crop of a random size
 

@@ -37,7 +37,7 @@ from .source import FileSource, RecordSource, listed, part, read_list
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import FileName
+    from ..typing import FileName
 
 _LABEL_DTYPES = ("float32", "float64", "int32", "int64")
 _HANDLES = ("pad", "discard", "roll_over")

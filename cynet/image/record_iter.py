@@ -22,7 +22,7 @@ from .record_batches import Batch, RecordBatches
 from .record_options import AUGMENTING, NORMALIZING, READING, read
 
 if TYPE_CHECKING:
-    from ..base.typing import NDArray, NumpyArray
+    from ..typing import NDArray, NumpyArray
 
 
 @guarded(but=PER_BATCH)

@@ -22,7 +22,7 @@ from .base import DataBatch, DataDesc, DataIter
 from .positions import check_keys, place, rows
 
 if TYPE_CHECKING:
-    from ..base.typing import IterData
+    from ..typing import IterData
 
 _LAST_BATCH = ("pad", "discard", "roll_over")
 

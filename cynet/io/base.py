@@ -13,7 +13,7 @@ from ..engine.trace import Span
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ..base.typing import DTypeLike, Shape
+    from ..typing import DTypeLike, Shape
 
 _DATA = Span("data", "training")
 

@@ -34,7 +34,7 @@ from ..ndarray.serialization import chunks_of
 from ..optimizer.state_file import check, read_pair
 
 if TYPE_CHECKING:
-    from ..base.typing import FileName, NamedArrays, Symbol
+    from ..typing import FileName, NamedArrays, Symbol
 
 _PIECE = 1 << 20
 

@@ -22,7 +22,7 @@ from .unpack import expected_packer, unpacked
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import DTypeLike, FileName, ShapeLike
+    from ..typing import DTypeLike, FileName, ShapeLike
 
 _LONGEST_NUMBER = 400  # characters: the longest float64 written out, with space around it
 _LONGEST_COMMENT = 1024

@@ -20,7 +20,7 @@ from .rows_iter import (
 )
 
 if TYPE_CHECKING:
-    from ..base.typing import DTypeLike, FileName, ShapeLike
+    from ..typing import DTypeLike, FileName, ShapeLike
 
 
 @guarded(but=PER_BATCH)

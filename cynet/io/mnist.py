@@ -25,7 +25,7 @@ from .rows_iter import (
 from .unpack import read_exactly, unpacked
 
 if TYPE_CHECKING:
-    from ..base.typing import DTypeLike, FileName, NDArray, NumpyArray, Shape
+    from ..typing import DTypeLike, FileName, NDArray, NumpyArray, Shape
 
 _IDX_DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _LARGEST = 1 << 34  # bytes; more is a corrupt header

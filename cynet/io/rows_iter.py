@@ -17,7 +17,7 @@ from .mx_data_iter import MXDataIter
 from .positions import check_count, check_keys, place
 
 if TYPE_CHECKING:
-    from ..base.typing import NDArray, NumpyArray
+    from ..typing import NDArray, NumpyArray
 
 _MOST_COLUMNS = 1 << 31
 

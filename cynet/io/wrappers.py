@@ -25,7 +25,7 @@ from .positions import place
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..base.typing import NDArray
+    from ..typing import NDArray
 
 
 def _resumable(iters, name):

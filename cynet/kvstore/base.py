@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentTypeError, UndefinedError, shown
 
 if TYPE_CHECKING:
-    from ..base.typing import FileName, Keys, Optimizer, Values
+    from ..typing import FileName, Keys, Optimizer, Values
 
 
 class KVStoreBase:

@@ -17,7 +17,7 @@ from .compression import compression
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..base.typing import FileName, Keys, Values
+    from ..typing import FileName, Keys, Values
 
 # Where gradients are summed: on the CPU, or on the device of the first of them.
 _ON_CPU = ("local", "local_update_cpu", "local_allreduce_cpu")

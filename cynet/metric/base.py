@@ -16,7 +16,7 @@ from ..registry import Registry
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..base.typing import Class, MetricLike, Names, NDArray, NumpyArray
+    from ..typing import Class, MetricLike, Names, NDArray, NumpyArray
 
 METRICS = Registry("metric", ignore_case=True)
 

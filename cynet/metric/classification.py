@@ -14,7 +14,7 @@ from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import Names, NDArray
+    from ..typing import Names, NDArray
 
 
 @register

@@ -11,7 +11,7 @@ from .base import EvalMetric, check_label_shapes, register, to_numpy
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..base.typing import Names, NDArray
+    from ..typing import Names, NDArray
 
 
 @register

@@ -10,7 +10,7 @@ from .base import EvalMetric, register, to_numpy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import Names, NDArray
+    from ..typing import Names, NDArray
 
 
 @register

@@ -42,7 +42,7 @@ from .turns import Turns
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..base.typing import (
+    from ..typing import (
         BatchEndCallback,
         DataIter,
         EpochEndCallback,

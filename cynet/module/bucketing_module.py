@@ -20,7 +20,7 @@ from .module import Module
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..base.typing import (
+    from ..typing import (
         ContextLike,
         DataBatch,
         DataDesc,

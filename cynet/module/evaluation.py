@@ -19,7 +19,7 @@ from .inputs import call_each, check_callbacks, check_iterator
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..base.typing import BatchEndCallback, DataIter, MetricLike, NDArray, NumpyArray
+    from ..typing import BatchEndCallback, DataIter, MetricLike, NDArray, NumpyArray
 
 
 @guarded

@@ -11,7 +11,7 @@ from ..initializer import Uniform
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import (
+    from ..typing import (
         DataBatch,
         DataDesc,
         DataShapes,

@@ -32,7 +32,7 @@ from .parameters import Parameters
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import (
+    from ..typing import (
         ContextLike,
         DataBatch,
         DataShapes,

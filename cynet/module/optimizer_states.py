@@ -12,7 +12,7 @@ from ..optimizer.clipping import clip_global_norm
 from ..optimizer.settings import check_real
 
 if TYPE_CHECKING:
-    from ..base.typing import FileName, NDArray
+    from ..typing import FileName, NDArray
 
 
 @guarded

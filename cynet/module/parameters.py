@@ -12,7 +12,7 @@ from ..initializer import InitDesc, create
 from .base_module import DEFAULT_INITIALIZER
 
 if TYPE_CHECKING:
-    from ..base.typing import InitializerLike, NamedArrays
+    from ..typing import InitializerLike, NamedArrays
 
 
 @guarded

@@ -14,7 +14,7 @@ from .inputs import _parse_data_desc
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..base.typing import (
+    from ..typing import (
         DataBatch,
         DataDesc,
         DataShapes,

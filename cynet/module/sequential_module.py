@@ -14,7 +14,7 @@ from .base_module import DEFAULT_INITIALIZER, BaseModule
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import (
+    from ..typing import (
         DataShapes,
         GradReq,
         InitializerLike,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any, Literal
-from ..base.typing import ContextLike, DTypeLike, ShapeLike
+from ..typing import ContextLike, DTypeLike, ShapeLike
 
 from .._ndarray import waitall as waitall
 from . import _internal as _internal

@@ -14,7 +14,7 @@ from .functions import binary_of_symbols
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..base.typing import BinaryFunction, Operand
+    from ..typing import BinaryFunction, Operand
 
 _NUMBERS = (int, float, np.generic)
 _MAX_BITS = 1_000_000  # of an int that a power of two ints may be

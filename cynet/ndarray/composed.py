@@ -16,7 +16,7 @@ from .ndarray import NDArray
 from .random import uniform
 
 if TYPE_CHECKING:
-    from ..base.typing import ContextLike
+    from ..typing import ContextLike
 
 
 @guarded

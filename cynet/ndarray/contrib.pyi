@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Literal
-from ..base.typing import ContextLike, ShapeLike
+from ..typing import ContextLike, ShapeLike
 from .ndarray import NDArray
 
 from .composed import boolean_mask as boolean_mask

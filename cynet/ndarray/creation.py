@@ -25,7 +25,7 @@ from .functions import function_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import (
+    from ..typing import (
         ArrayLike,
         ContextLike,
         DTypeLike,

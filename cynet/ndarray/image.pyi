@@ -1,7 +1,7 @@
 # Written by scripts/make_stubs.py; do not edit.
 
 from collections.abc import Sequence
-from ..base.typing import ShapeLike
+from ..typing import ShapeLike
 from .ndarray import NDArray
 
 def adjust_lighting(data: NDArray, alpha: float | Sequence[float], out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -7,7 +7,7 @@ from typing import Any, Literal, SupportsIndex, TypeAlias
 import numpy as np
 
 from ..context import Context
-from ..base.typing import ContextLike, DTypeLike, NumpyArray, Operand, Shape, ShapeLike
+from ..typing import ContextLike, DTypeLike, NumpyArray, Operand, Shape, ShapeLike
 
 _Index: TypeAlias = SupportsIndex | slice | EllipsisType | NDArray | NumpyArray | Sequence[int]
 _Key: TypeAlias = _Index | tuple[_Index | None, ...] | None

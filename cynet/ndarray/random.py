@@ -10,7 +10,7 @@ from .functions import function_of, namespace
 from .ndarray import NDArray
 
 if TYPE_CHECKING:
-    from ..base.typing import ContextLike, DTypeLike, ShapeLike
+    from ..typing import ContextLike, DTypeLike, ShapeLike
 
 _samplers = {}  # name -> its operator's function
 _PLAIN = (int, float)

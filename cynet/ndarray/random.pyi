@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
-from ..base.typing import ContextLike, DTypeLike, ShapeLike
+from ..typing import ContextLike, DTypeLike, ShapeLike
 from .ndarray import NDArray
 
 def uniform(low: float | NDArray=0, high: float | NDArray=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, ctx: ContextLike | None=None, out: NDArray | None=None) -> NDArray:

@@ -39,7 +39,7 @@ from .ndarray import NDArray
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..base.typing import FileName
+    from ..typing import FileName
 
 _FILE = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA

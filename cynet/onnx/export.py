@@ -30,7 +30,7 @@ from .graph import EXPORTERS, OPSET, Call, Graph
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import Shape
+    from ..typing import Shape
 
 
 def _arrays(params):

@@ -8,7 +8,7 @@ import numpy as np
 from ..engine.python_work import PyRunContext
 from ..context import Context
 from ..registry import Registry
-from ..base.typing import DTypeLike, NumpyArray, Shape, ShapeLike
+from ..typing import DTypeLike, NumpyArray, Shape, ShapeLike
 from .property import OperatorProperty
 
 OPERATORS: Registry

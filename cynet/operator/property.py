@@ -27,7 +27,7 @@ from .parameters import REQUIRED, Field
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import Context, Operator, Shape
+    from ..typing import Context, Operator, Shape
 
 _warned = set()  # (operator, keyword) of which a warning was given
 

@@ -13,7 +13,7 @@ from .fused import FusedOptimizer
 from .settings import warn_of_two_rates
 
 if TYPE_CHECKING:
-    from ..base.typing import NDArray, State
+    from ..typing import NDArray, State
 
 # A decay of 1 would divide by zero, one above have no root.
 _DECAY = number(0, 1)

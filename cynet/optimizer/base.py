@@ -16,7 +16,7 @@ from .settings import check_real, check_settings, warn_of_two_rates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import Class, LRScheduler, NDArray, State, Symbol
+    from ..typing import Class, LRScheduler, NDArray, State, Symbol
 
 OPTIMIZERS = Registry("optimizer", ignore_case=True)
 

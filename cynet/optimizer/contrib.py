@@ -11,7 +11,7 @@ from ..base.kinds import number
 from .base import Optimizer, register
 
 if TYPE_CHECKING:
-    from ..base.typing import NDArray, State
+    from ..typing import NDArray, State
 
 __all__ = ["GroupAdaGrad"]
 

@@ -14,7 +14,7 @@ from .base import Optimizer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import NDArray, State
+    from ..typing import NDArray, State
 
 
 @guarded(but=("joined_update",))

@@ -12,7 +12,7 @@ from ..base.kinds import FLAG, Kind, count, number, word
 from .base import Optimizer, register, zeros_like
 
 if TYPE_CHECKING:
-    from ..base.typing import NDArray, State
+    from ..typing import NDArray, State
 
 _DECAY = number(0, 1)
 _BOUND = Kind(lambda v: v is None or number().fits(v), "a finite number or None")

@@ -12,7 +12,7 @@ from .base import OPTIMIZERS, Optimizer, register, zeros_like
 from .fused import FusedOptimizer
 
 if TYPE_CHECKING:
-    from ..base.typing import NDArray, State
+    from ..typing import NDArray, State
 
 
 @register

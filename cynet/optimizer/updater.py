@@ -14,7 +14,7 @@ from .state_file import pack, read, unpack
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import NDArray, Optimizer
+    from ..typing import NDArray, Optimizer
 
 
 @guarded(but=("__call__",))

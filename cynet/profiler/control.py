@@ -16,7 +16,7 @@ from .tables import as_json, as_table, sorted_sums
 from .trace_file import trace_events
 
 if TYPE_CHECKING:
-    from ..base.typing import FileName
+    from ..typing import FileName
 
 _PARTS = ("profile_symbolic", "profile_imperative", "profile_memory", "profile_api")
 _FLAGS = ("profile_all", *_PARTS, "continuous_dump", "aggregate_stats")

@@ -27,7 +27,7 @@ from .framing import RecordFile, framed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..base.typing import FileName
+    from ..typing import FileName
 
 
 _open: weakref.WeakSet[MXRecordIO] = weakref.WeakSet()  # and others, which are closed

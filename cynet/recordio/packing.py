@@ -14,7 +14,7 @@ from ..base.guard import guarded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import NDArray, NumpyArray
+    from ..typing import NDArray, NumpyArray
 
 _HEADER = struct.Struct("<IfQQ")
 

@@ -13,7 +13,7 @@ from ..symbol import Symbol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..base.typing import NamedArrays
+    from ..typing import NamedArrays
 
 
 def normalized(length, inputs, layout, merge, in_layout=None):

@@ -16,7 +16,7 @@ from .base import BaseRNNCell
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..base.typing import FileName, NamedArrays, Symbol
+    from ..typing import FileName, NamedArrays, Symbol
 
 MOST_STEPS = 1_000_000  # for which a graph is made, many nodes a step
 

@@ -13,7 +13,7 @@ from .base import BaseRNNCell, RNNParams
 from .cells import gru_output, lstm_outputs
 
 if TYPE_CHECKING:
-    from ..base.typing import InitializerLike, Shape
+    from ..typing import InitializerLike, Shape
 
 _LEAKY = functools.partial(symbol.LeakyReLU, act_type="leaky", slope=0.2)
 

@@ -17,7 +17,7 @@ from .modifiers import DropoutCell
 from .stacks import BidirectionalCell, SequentialRNNCell
 
 if TYPE_CHECKING:
-    from ..base.typing import NamedArrays
+    from ..typing import NamedArrays
 
 
 @guarded(but=("__call__",))

@@ -17,7 +17,7 @@ from ..io.positions import check_keys, place
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import DTypeLike
+    from ..typing import DTypeLike
 
 
 @guarded

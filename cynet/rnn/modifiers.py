@@ -14,7 +14,7 @@ from .base import BaseRNNCell, RNNParams, normalized
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..base.typing import NamedArrays
+    from ..typing import NamedArrays
 
 
 @guarded(but=("__call__",))

@@ -11,7 +11,7 @@ from ..symbol import Symbol
 from .base import BaseRNNCell, RNNParams, normalized
 
 if TYPE_CHECKING:
-    from ..base.typing import NamedArrays
+    from ..typing import NamedArrays
 
 
 class _Stack(BaseRNNCell):

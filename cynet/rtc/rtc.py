@@ -29,7 +29,7 @@ from .launch import push_kernel, register_kernel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..base.typing import NDArray
+    from ..typing import NDArray
 
 __all__ = ["CudaKernel", "CudaModule", "Rtc"]
 

@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from ..base.typing import Number
+from ..typing import Number
 from .symbol import Symbol
 
 class Arithmetic:

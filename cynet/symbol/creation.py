@@ -14,7 +14,7 @@ from .register import function_of
 from .symbol import Symbol
 
 if TYPE_CHECKING:
-    from ..base.typing import DTypeLike, ShapeLike
+    from ..typing import DTypeLike, ShapeLike
 
 
 def _call(operator, *args, **kwargs):

@@ -1,7 +1,7 @@
 # Written by scripts/make_stubs.py; do not edit.
 
 from collections.abc import Sequence
-from ..base.typing import ShapeLike
+from ..typing import ShapeLike
 from .symbol import Symbol
 
 def adjust_lighting(data: Symbol | None = None, alpha: float | Sequence[float] = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

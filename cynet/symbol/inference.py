@@ -14,7 +14,7 @@ from .hooks import installed
 from .node import variable_nodes
 
 if TYPE_CHECKING:
-    from ..base.typing import DTypeLike, Shape
+    from ..typing import DTypeLike, Shape
 
 
 def _is_size(n):

@@ -12,7 +12,7 @@ from .register import function_of, namespace
 from .symbol import Symbol
 
 if TYPE_CHECKING:
-    from ..base.typing import DTypeLike, ShapeLike
+    from ..typing import DTypeLike, ShapeLike
 
 
 def _apply(operator, /, *args, **kwargs):

@@ -1,7 +1,7 @@
 # Written by scripts/make_stubs.py; do not edit.
 
 from typing import Any
-from ..base.typing import DTypeLike, ShapeLike
+from ..typing import DTypeLike, ShapeLike
 from .symbol import Symbol
 
 def uniform(low: float | Symbol=0, high: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:

@@ -22,7 +22,7 @@ from .serialization import debug_text, from_json, to_json, without_amp_casts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ..base.typing import (
+    from ..typing import (
         Context,
         ContextLike,
         DTypeLike,

@@ -17,7 +17,7 @@ from .symbol import Symbol, refuse_storage_type
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..base.typing import DTypeLike, InitializerLike, ShapeLike
+    from ..typing import DTypeLike, InitializerLike, ShapeLike
 
 
 @guarded

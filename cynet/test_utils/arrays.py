@@ -14,7 +14,7 @@ from .compare import default_dtype
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..base.typing import DTypeLike, NDArray, NumpyArray, Shape
+    from ..typing import DTypeLike, NDArray, NumpyArray, Shape
 
 
 @guarded

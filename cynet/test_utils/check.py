@@ -16,7 +16,7 @@ from .compare import assert_almost_equal, default_context, get_atol, get_rtol, t
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..base.typing import (
+    from ..typing import (
         ArrayLike,
         ContextLike,
         DTypeLike,

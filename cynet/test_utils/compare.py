@@ -17,7 +17,7 @@ from ..operator.custom.callback_checks import MAX_NDIM
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..base.typing import ArrayLike, DTypeLike, NDArray, NumpyArray, Shape
+    from ..typing import ArrayLike, DTypeLike, NDArray, NumpyArray, Shape
 
 RTOL = {"bfloat16": 8e-2, "float16": 1e-2, "float32": 1e-4, "float64": 1e-5}
 ATOL = {"bfloat16": 1e-1, "float16": 1e-1, "float32": 1e-3, "float64": 1e-20}

@@ -24,7 +24,7 @@ from ..base.guard import guarded
 from ..io import MNISTIter, read_idx
 
 if TYPE_CHECKING:
-    from ..base.typing import DataIter, FileName, NumpyArray, Shape
+    from ..typing import DataIter, FileName, NumpyArray, Shape
 
 _LARGEST_MNIST = 47_040_017  # one more than the largest file of MNIST has
 

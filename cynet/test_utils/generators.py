@@ -15,7 +15,7 @@ from .compare import to_numpy
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..base.typing import NumpyArray
+    from ..typing import NumpyArray
 
 
 @guarded

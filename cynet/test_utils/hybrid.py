@@ -15,7 +15,7 @@ from .compare import assert_almost_equal
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..base.typing import NDArray
+    from ..typing import NDArray
 
 __all__ = ["check_gluon_hybridize_consistency"]
 

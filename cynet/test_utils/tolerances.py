@@ -12,7 +12,7 @@ from ..base.guard import guarded
 from .compare import ATOL, RTOL, assert_almost_equal, get_tols, same, to_numpy
 
 if TYPE_CHECKING:
-    from ..base.typing import ArrayLike, NDArray, NumpyArray, Symbol
+    from ..typing import ArrayLike, NDArray, NumpyArray, Symbol
 
 _DTYPES = (
     "float16", "float32", "float64", "bool", "int8", "uint8", "int32", "uint32", "int64", "uint64",

@@ -23,7 +23,7 @@ from .tolerances import compare_ndarray_tuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..base.typing import ArrayLike, ContextLike, DataBatch, GradReq, Optimizer, Shape, Symbol
+    from ..typing import ArrayLike, ContextLike, DataBatch, GradReq, Optimizer, Shape, Symbol
 
 
 @guarded

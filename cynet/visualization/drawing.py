@@ -13,7 +13,7 @@ from ..base.files import file_name, write_atomically
 from ..base.guard import guarded
 
 if TYPE_CHECKING:
-    from ..base.typing import FileName
+    from ..typing import FileName
 
 _INCH = 72  # points, the unit of sizes in SVG
 _FONT = 12

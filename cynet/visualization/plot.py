@@ -16,7 +16,7 @@ from .layers import aside_of, checked_shapes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..base.typing import DTypeLike, Shape, Symbol
+    from ..typing import DTypeLike, Shape, Symbol
 
 _COLORS = {
     "variable": "#8dd3c7",

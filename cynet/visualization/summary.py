@@ -13,7 +13,7 @@ from .layers import WEIGHTS, aside_of, checked_shapes, layers_before
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..base.typing import Shape, Symbol
+    from ..typing import Shape, Symbol
 
 
 @guarded

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..base.typing import DTypeLike, ShapeLike
+from ..typing import DTypeLike, ShapeLike
 from .symbol import Symbol
 
 class OperatorMethods:

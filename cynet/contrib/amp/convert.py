@@ -18,7 +18,7 @@ from .lists import listing as lists
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...base.typing import Context, NDArray
+    from ...typing import Context, NDArray
 
 FULL = "float32"
 

@@ -13,7 +13,7 @@ from ...module.module import Module
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...base.typing import (
+    from ...typing import (
         ContextLike,
         DataBatch,
         DataIter,

@@ -26,7 +26,7 @@ from .scope import BlockScope
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ...base.typing import DTypeLike, FileName, InitializerLike, NDArray
+    from ...typing import DTypeLike, FileName, InitializerLike, NDArray
     from ..parameter.parameter import Contexts
 
 _MADE_BY_INIT = {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_scope"}

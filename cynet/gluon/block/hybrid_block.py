@@ -19,7 +19,7 @@ from .hybridized import Hybridized
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...base.typing import DTypeLike, FileName
+    from ...typing import DTypeLike, FileName
     from ..parameter import ParameterDict
 
 

@@ -22,7 +22,7 @@ from .traced import Traced
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...base.typing import DTypeLike, FileName
+    from ...typing import DTypeLike, FileName
     from ..parameter.parameter import Contexts
 
 

@@ -15,7 +15,7 @@ from ...ndarray import NDArray
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...base.typing import DTypeLike
+    from ...typing import DTypeLike
 
 _NUMBERS = (bool, int, float, np.generic)
 

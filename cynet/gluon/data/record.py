@@ -13,7 +13,7 @@ from . import dataset
 from .dataset import Dataset
 
 if TYPE_CHECKING:
-    from ...base.typing import FileName
+    from ...typing import FileName
 
 
 @guarded(but=("__len__",))

@@ -13,7 +13,7 @@ from ...base.guard import guarded
 from .. import utils
 
 if TYPE_CHECKING:
-    from ...base.typing import FileName
+    from ...typing import FileName
     from ..block import HybridBlock
     from ..parameter.parameter import Contexts
 

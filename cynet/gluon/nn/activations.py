@@ -10,7 +10,7 @@ from ...base.guard import guarded
 from ..block import HybridBlock
 
 if TYPE_CHECKING:
-    from ...base.typing import InitializerLike
+    from ...typing import InitializerLike
 
 _QUARTER = initializer.Constant(0.25)
 

@@ -16,7 +16,7 @@ from .norm_layers import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, Laye
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...base.typing import DTypeLike, InitializerLike
+    from ...typing import DTypeLike, InitializerLike
 
 __all__ = [
     "Activation",

@@ -13,7 +13,7 @@ from ..errors import MismatchError
 from .activations import Activation
 
 if TYPE_CHECKING:
-    from ...base.typing import InitializerLike, ShapeLike
+    from ...typing import InitializerLike, ShapeLike
 
 
 def check_layout(layout, axes):

@@ -9,7 +9,7 @@ from ...base.guard import guarded
 from ..block import HybridBlock
 
 if TYPE_CHECKING:
-    from ...base.typing import DTypeLike, InitializerLike
+    from ...typing import DTypeLike, InitializerLike
     from ..parameter import ParameterDict
 
 

@@ -10,7 +10,7 @@ from ..block import HybridBlock
 from .conv_layers import check_layout, sizes_of
 
 if TYPE_CHECKING:
-    from ...base.typing import ShapeLike
+    from ...typing import ShapeLike
 
 
 class _Pooling(HybridBlock):

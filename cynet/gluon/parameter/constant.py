@@ -11,7 +11,7 @@ from ...base.guard import guarded
 from .parameter import Parameter
 
 if TYPE_CHECKING:
-    from ...base.typing import ArrayLike
+    from ...typing import ArrayLike
 
 
 @guarded

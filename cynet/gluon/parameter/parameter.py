@@ -24,7 +24,7 @@ from ..tracing import active, changed, has_trace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...base.typing import ArrayLike, ContextLike, DTypeLike, InitializerLike, Shape
+    from ...typing import ArrayLike, ContextLike, DTypeLike, InitializerLike, Shape
 
     Contexts = ContextLike | Sequence[ContextLike]
 

@@ -19,7 +19,7 @@ from .parameter import UNIFORM, Parameter, merged_shape
 if TYPE_CHECKING:
     from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 
-    from ...base.typing import ArrayLike, Context, FileName, InitializerLike, NamedArrays
+    from ...typing import ArrayLike, Context, FileName, InitializerLike, NamedArrays
     from .parameter import Contexts
 
 

@@ -9,7 +9,7 @@ from ...base.kinds import to_count
 from .cell import HybridRecurrentCell
 
 if TYPE_CHECKING:
-    from ...base.typing import InitializerLike
+    from ...typing import InitializerLike
     from ..parameter import ParameterDict
 
 

@@ -20,7 +20,7 @@ from .stacks import BidirectionalCell, HybridSequentialRNNCell
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...base.typing import DTypeLike, InitializerLike
+    from ...typing import DTypeLike, InitializerLike
 
 _KEY = re.compile(r"(l|r)(\d+)_(i2h|h2h|h2r)_(weight|bias)")
 _PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")

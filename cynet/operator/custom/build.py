@@ -30,7 +30,7 @@ from ...base.files import file_name, naming
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...base.typing import FileName
+    from ...typing import FileName
 
 PACKAGE = Path(__file__).parents[2]
 DIRECTIVES = {

@@ -33,7 +33,7 @@ from .definition_checks import register_property
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...base.typing import Class, NDArray, NumpyArray, Operand
+    from ...typing import Class, NDArray, NumpyArray, Operand
 
 CUSTOM = Registry("custom operator")
 REQUESTS = ("null", "write", "inplace", "add")

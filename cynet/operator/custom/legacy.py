@@ -25,7 +25,7 @@ from .custom import OutputsOf
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...base.typing import Symbol
+    from ...typing import Symbol
 
 # What a node's `info` parameter names; the nodes keep their instances alive.
 _instances = weakref.WeakValueDictionary()

@@ -34,7 +34,7 @@ from .definition_checks import dtype_names, refuse_builtin
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...base.typing import DTypeLike
+    from ...typing import DTypeLike
 
 kNoInplace = 0  # inputs and output never share memory
 kInplaceInOut = 1  # unary: the output may take the input's memory

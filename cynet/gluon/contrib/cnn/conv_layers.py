@@ -12,7 +12,7 @@ from ...nn.activations import Activation
 from ...nn.conv_layers import sizes_of
 
 if TYPE_CHECKING:
-    from ....base.typing import InitializerLike, ShapeLike
+    from ....typing import InitializerLike, ShapeLike
 
 
 class _DeformableConv(HybridBlock):

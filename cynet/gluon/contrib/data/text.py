@@ -17,7 +17,7 @@ from ....contrib.text.vocab import Vocabulary
 from ...data import SimpleDataset
 
 if TYPE_CHECKING:
-    from ....base.typing import FileName
+    from ....typing import FileName
 
 __all__ = ["WikiText2", "WikiText103"]
 

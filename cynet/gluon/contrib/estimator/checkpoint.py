@@ -16,7 +16,7 @@ from .events import BatchEnd, EpochEnd, TrainBegin
 from .monitor import check_monitor, comparison, worst
 
 if TYPE_CHECKING:
-    from ....base.typing import EvalMetric, FileName
+    from ....typing import EvalMetric, FileName
     from .estimator import Estimator
 
 _FORM = "cynet random 1"  # of the file that has the random states

@@ -13,7 +13,7 @@ from .events import EpochEnd, TrainBegin, TrainEnd
 from .monitor import check_monitor, comparison, worst
 
 if TYPE_CHECKING:
-    from ....base.typing import EvalMetric
+    from ....typing import EvalMetric
     from .estimator import Estimator
 
 

@@ -25,7 +25,7 @@ from .progress import LoggingHandler
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....base.typing import EvalMetric, InitializerLike
+    from ....typing import EvalMetric, InitializerLike
     from ...parameter.parameter import Contexts
 
 __all__ = ["Estimator"]

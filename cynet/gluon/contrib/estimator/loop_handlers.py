@@ -12,7 +12,7 @@ from .events import BatchEnd, EpochBegin, EpochEnd, TrainBegin, metric_list
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ....base.typing import EvalMetric
+    from ....typing import EvalMetric
     from ...data import DataLoader
     from .estimator import Estimator
 

@@ -11,7 +11,7 @@ from ....base.guard import guarded
 from .events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd, metric_list
 
 if TYPE_CHECKING:
-    from ....base.typing import EvalMetric
+    from ....typing import EvalMetric
     from .estimator import Estimator
 
 

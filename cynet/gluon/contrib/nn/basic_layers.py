@@ -16,7 +16,7 @@ from ...rnn.cell import face_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....base.typing import InitializerLike
+    from ....typing import InitializerLike
     from ...parameter import ParameterDict
 
 __all__ = [

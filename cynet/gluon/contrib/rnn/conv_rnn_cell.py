@@ -11,7 +11,7 @@ from ...nn.conv_layers import check_layout, sizes_of
 from ...rnn import HybridRecurrentCell
 
 if TYPE_CHECKING:
-    from ....base.typing import InitializerLike, ShapeLike
+    from ....typing import InitializerLike, ShapeLike
     from ...parameter import ParameterDict
 
 __all__ = [

@@ -17,7 +17,7 @@ from .images import ImageFolderDataset, ImageRecordDataset
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ....base.typing import FileName
+    from ....typing import FileName
 
 __all__ = [
     "CIFAR10",

@@ -26,7 +26,7 @@ from ..record import RecordFileDataset
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ....base.typing import FileName
+    from ....typing import FileName
 
 _ENDINGS = (".jpg", ".jpeg", ".png")
 

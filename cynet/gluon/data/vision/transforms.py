@@ -16,7 +16,7 @@ from .resizing import CenterCrop, CropResize, RandomResizedCrop, RandomRotation,
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ....base.typing import DTypeLike
+    from ....typing import DTypeLike
 
 __all__ = [
     "Cast",

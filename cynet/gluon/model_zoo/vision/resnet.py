@@ -14,7 +14,7 @@ from .network import Network, chosen, made
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....base.typing import FileName
+    from ....typing import FileName
     from ...parameter.parameter import Contexts
 
 

@@ -13,7 +13,7 @@ from ..model_store import ROOT
 from .network import Network, made
 
 if TYPE_CHECKING:
-    from ....base.typing import FileName
+    from ....typing import FileName
     from ...parameter.parameter import Contexts
 
 

@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ..callback import BatchEndParam, FitCallback
-    from ..context import Context
-    from ..executor import Executor
-    from ..initializer import InitDesc, Initializer, Load, Mixed
-    from ..io import DataBatch, DataDesc, DataIter
-    from ..io.checkpoint import Checkpoint
-    from ..kvstore import KVStore, KVStoreBase
-    from ..lr_scheduler import LRScheduler
-    from ..metric import EvalMetric
-    from ..module import BaseModule, Module
-    from ..module.history import History
-    from ..monitor import Monitor
-    from ..ndarray import NDArray
-    from ..operator import CustomOp, Operator
-    from ..optimizer import Optimizer
-    from ..symbol import Symbol
+    from .callback import BatchEndParam, FitCallback
+    from .context import Context
+    from .executor import Executor
+    from .initializer import InitDesc, Initializer, Load, Mixed
+    from .io import DataBatch, DataDesc, DataIter
+    from .io.checkpoint import Checkpoint
+    from .kvstore import KVStore, KVStoreBase
+    from .lr_scheduler import LRScheduler
+    from .metric import EvalMetric
+    from .module import BaseModule, Module
+    from .module.history import History
+    from .monitor import Monitor
+    from .ndarray import NDArray
+    from .operator import CustomOp, Operator
+    from .optimizer import Optimizer
+    from .symbol import Symbol
 
 __all__ = [
     "ArrayLike",
