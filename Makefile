@@ -46,7 +46,8 @@ train: $(VENV)/.train  ## train LeNet on MNIST (or on the bundled digits) in a f
 		--num-epochs 6 --lr-step-epochs 4,5 --model-prefix build/train/lenet
 
 test: $(VENV)/.dev  ## run all tests in two processes (JOBS=N: in N) and name the slowest
-	$(PY) -m pytest -q -n $(or $(JOBS),2) --dist loadfile --durations=15 --durations-min=1
+	$(PY) -m pytest -q -n $(or $(JOBS),2) --dist loadfile --no-loadscope-reorder \
+		--durations=15 --durations-min=1
 
 test-gpu: $(VENV)/.dev  ## the GPU suite on this machine's GPUs (GPU=simulated: on the simulated driver)
 	CYNET_TEST_GPU=$(or $(GPU),device) $(PY) -m pytest -q tests/gpu

@@ -31,6 +31,25 @@ def pytest_report_header(config):
     return f"CYNET_TEST_SEED={BASE_SEED} (set it to repeat this run's random numbers)"
 
 
+# What takes longest comes first, so that no process works alone at the end (make test shares out
+# files in this order).
+LONGEST = (
+    *("tests/test_random_shapes.py", "tests/examples/", "tests/module/test_steady_memory.py"),
+    *("tests/gluon/model_zoo/", "tests/onnx/", "tests/operator/custom/", "tests/operator/cuda/"),
+    *("tests/operator/test_common.py", "tests/test_adding_an_operator.py", "tests/engine/"),
+    *("tests/graph/", "tests/test_import.py", "tests/gluon/", "tests/tools/", "tests/test_docs.py"),
+    *("tests/executor/", "tests/typing/", "tests/kernels/", "tests/image/", "tests/operator/"),
+)
+
+
+def pytest_collection_modifyitems(items):
+    def place(item):
+        found = (i for i, name in enumerate(LONGEST) if item.nodeid.startswith(name))
+        return next(found, len(LONGEST))
+
+    items.sort(key=place)
+
+
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):  # the process that the others report to
         config.pluginmanager.register(Leftovers(), "leftovers")

@@ -55,7 +55,7 @@ def measure(function):
     def body():
         rng.seed(seed)
         function().asnumpy()
-    for _ in range(300):
+    for _ in range(200):
         body()
     growth = []
     for _ in range(3):
@@ -74,7 +74,7 @@ for i in range(1, rounds + 1):
 """
 
 
-def heap_growth(script, rounds=200, seed=7):
+def heap_growth(script, rounds=1000 if STRESS else 100, seed=7):
     """What each function that the script hands to ``measure`` leaves in the C library's heap: a
     dict of its name to bytes a call. `rng` gives every call the same numbers."""
     if not hasattr(ctypes.CDLL(None), "mallinfo2"):

@@ -17,7 +17,7 @@ pytestmark = [
     # Python 3.12 and later warn of a fork while threads run, which is what is tested here.
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
 ]
-FORKS = 500 if "CYNET_STRESS_ITERATIONS" in os.environ else 30
+FORKS = 500 if "CYNET_STRESS_ITERATIONS" in os.environ else 12
 
 
 def in_child(body, timeout=30):
@@ -59,7 +59,7 @@ def use(engine, cells, variable):
     ids=["default", "two", "naive"],
 )
 def test_forks_while_another_thread_pushes(make):
-    """30 forks of each engine, 500 under `make stress`; no child hangs."""
+    """12 forks of each engine, 500 under `make stress`; no child hangs."""
     engine = make()
     cells, variable = Cells(engine, 5), engine.new_variable()
     own = Cells(engine, 3)

@@ -1,5 +1,6 @@
 """The engine under load: random work equals serial execution, many threads push at once."""
 
+import os
 import random
 import threading
 
@@ -14,6 +15,7 @@ ENGINES = {
     "two": lambda: mx.engine.ThreadedEngine(workers=2),
     "four": lambda: mx.engine.ThreadedEngine(workers=4),
 }
+SEEDS = 250 if "CYNET_STRESS_ITERATIONS" in os.environ else 25
 FACTOR = 6364136223846793005
 MASK = 2**64 - 1
 
@@ -56,9 +58,10 @@ def serial(work, n_cells):
 
 @pytest.mark.parametrize("block", range(4))
 def test_random_work_equals_serial_execution(seed, block):
-    """200 seeds, 100,000 functions over 100 variables in all, on four engines each."""
-    for k in range(50):
-        one = seed + 50 * block + k
+    """100 seeds, 50,000 functions over 100 variables in all, on four engines each; ten times as
+    many under `make stress`."""
+    for k in range(SEEDS):
+        one = seed + SEEDS * block + k
         n_cells = (2, 10, 100)[k % 3]
         work = random_work(one, 500, n_cells)
         expected = serial(work, n_cells)
