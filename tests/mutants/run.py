@@ -21,7 +21,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.mutants import kernel_rules, selection
+from tests.mutants import kernel_rules, lines, selection
 from tests.mutants.checkout import ROOT, Checkout
 
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
@@ -38,6 +38,8 @@ class Fault:
         lines = difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm="")
         self.diff = [line for line in lines if line[:3] not in ("---", "+++")]
         self.line = int(self.diff[0].split()[1].lstrip("-").split(",")[0]) or 1
+        starts = [each.split()[1].lstrip("-").split(",") for each in self.diff if each[:2] == "@@"]
+        self.lines = {int(at) + i for at, *n in starts for i in range(int((n or ["1"])[0]) or 1)}
 
     @property
     def key(self):
@@ -100,8 +102,8 @@ def used():
 class Runner:
     """Runs tests in the copy, each batch through the command `before`."""
 
-    def __init__(self, checkout, before, limit):
-        self.checkout, self.before, self.limit = checkout, before, limit
+    def __init__(self, checkout, before, limit, lines=""):
+        self.checkout, self.before, self.limit, self.lines = checkout, before, limit, lines
         self.broken = []  # tests that fail without any fault
         self.environ = os.environ | {
             "PYTHONPATH": str(checkout.folder),
@@ -164,7 +166,8 @@ class Runner:
                     return None, None, "does not compile"
                 batches = selection.for_compiled(modules)
             else:
-                batches = selection.for_python(fault.path, fault.line)
+                running = self.lines and lines.tests_of(self.lines, fault.path, fault.lines)
+                batches = selection.for_python(fault.path, fault.line, running)
             end = used() + self.limit
             for number, batch in enumerate(batches):
                 left = end - used()
@@ -187,6 +190,7 @@ def main():
     parser.add_argument("--compiled", type=int, default=40, help="faults in .pyx, .h files (40)")
     parser.add_argument("--limit", type=float, default=120, help="seconds of tests a fault (120)")
     parser.add_argument("--through", default="", help="a command put before each run of tests")
+    parser.add_argument("--lines", default="", help="a folder that tests/mutants/lines.py wrote")
     parser.add_argument("--folder", default=FOLDER, help="of the copy")
     parser.add_argument("--first", type=int, default=1, help="go on with this fault of the seed")
     parser.add_argument("--list", action="store_true", help="only show the faults")
@@ -201,7 +205,7 @@ def main():
     if options.list:
         print("\n".join(fault.key for fault in faults))
         return
-    runner = Runner(Checkout(options.folder), options.through.split(), options.limit)
+    runner = Runner(Checkout(options.folder), options.through.split(), options.limit, options.lines)
     noticed, judged, survivors = Counter(), Counter(), []
     for number, fault in enumerate(faults[options.first - 1 :], options.first):
         found, why = runner.judge(fault)

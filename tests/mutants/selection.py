@@ -116,11 +116,16 @@ def _doctest(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def for_python(path, line):
-    """Batches of arguments of pytest, the likeliest first."""
+def for_python(path, line, running=None):
+    """Batches of arguments of pytest, the likeliest first; of those that are known to run it, where
+    `running` has any."""
     names = {n for n in enclosing((ROOT / path).read_text(), line) if len(n) > 3}
     words = {n for n in names | callers(path, names) if not n.startswith("_")} - COMMON
     ranked = _ranked(path, words)
+    if running:
+        ranked = [name for name in ranked if name in running]
+        ranked += sorted(name for name in running if name not in ranked and name in texts())
+        return _batches(ranked)
     doctest = f"tests/test_doctest.py::test_examples[{_doctest(path)}]"
     if path.name == "backend.py" and "cuda" in path.parts:
         return _batches(ranked)
