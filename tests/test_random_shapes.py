@@ -118,8 +118,8 @@ def test_memory_stays_flat():
 
 @pytest.mark.timeout(1800)
 def test_memory_stays_flat_with_primitives_made_anew():
-    """Code that rare shapes are the first to need, and the largest arrays, stay. The 64 signatures
-    of each operator that are remembered come to be larger ones: 0.4 % in 3,000 shapes, 2.1 % in
+    """Code that rare shapes are the first to need, and the largest arrays, stay. The signatures
+    that are remembered (512 in these tests) come to be larger ones: 0.4 % in 3,000 shapes, 2.1 % in
     10,000, which is 1.9 MB, and no more than 3 MB in 24,000."""
     assert_flat(OPERATORS, within=0.03)
 

@@ -129,6 +129,13 @@ _SETTINGS = {
             "Modules together, in MiB; 0 means a quarter of physical memory.",
         ),
         Setting(
+            "CYNET_CALL_CACHE",
+            _count,
+            16384,
+            "Most signatures (operator, shapes, dtypes, parameters) of imperative calls that are "
+            "remembered, of all operators together; each takes some 2 to 4 KiB.",
+        ),
+        Setting(
             "CYNET_GRAPH_PASSES",
             str,
             "all",

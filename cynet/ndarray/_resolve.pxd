@@ -46,6 +46,8 @@ cdef class Call:
     cdef list in_shapes, in_types
     cdef object context
     cdef object backward       # a Backward (_tape.pxd), or None: nobody has asked yet
+    cdef object key            # in the operator's cache
+    cdef bint used             # again since it was made, or was last spared
 
 # The Call for `given` (NDArrayBase, positional first, then those of `names`).
 cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ctx)

@@ -13,9 +13,11 @@ from .._typedefs cimport TBlob, dtype_size, kCPU, kGPU
 from ..operator._base cimport OpEntry, Operator
 from ._call_cache cimport freeze, pack
 
+from collections import deque
 from copy import copy
 
 from .._ndarray import device_context
+from ..base import config
 from ..context import read_context
 from ..base.dtype import NAMES, dtype_flag
 from ..base.errors import (
@@ -26,9 +28,7 @@ from ..operator.property import is_known
 from ..operator.signature import too_many
 from ..operator.checks.shapes import check_elements, known, plain
 
-cdef enum:
-    CACHED_CALLS = 64        # signatures of an operator that are remembered
-
+cdef object _kept = deque()  # the Calls of all operators' caches, the oldest first
 cdef dict _names = {}  # str -> bytes, for names and files whose char* running functions hold
 
 
@@ -108,18 +108,35 @@ cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ct
             key = (packed, names)
         else:
             key = packed
-        hash(key)  # an empty dict would not ask for it
-        call = entry.cache.pop(key, None)
+        call = entry.cache.get(key)
     except TypeError:  # a parameter that cannot be hashed
         key = None
         call = None
-    if call is None:
-        call = _prepare(entry, given, names, params, context or device_context(dev_type, dev_id))
-    if key is not None:
-        while len(entry.cache) >= CACHED_CALLS:
-            entry.cache.pop(next(iter(entry.cache)), None)  # the one that was used least lately
+    if call is not None:
+        call.used = True
+        return call
+    call = _prepare(entry, given, names, params, context or device_context(dev_type, dev_id))
+    most = config.get("CYNET_CALL_CACHE")
+    if key is not None and most:
+        _make_room(most - 1)
+        call.key = key
         entry.cache[key] = call
+        _kept.append(call)
     return call
+
+
+cdef int _make_room(size_t most) except -1:
+    # Drop Calls until `most` are kept, by second chance (the clock algorithm): who was used since
+    # it was looked at last stays.
+    cdef Call call
+    while <size_t>len(_kept) > most:
+        call = _kept.popleft()
+        if call.used:
+            call.used = False
+            _kept.append(call)
+        elif call.entry.cache.get(call.key) is call:  # of two that threads made one is there
+            del call.entry.cache[call.key]
+    return 0
 
 
 cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object context):

@@ -277,17 +277,40 @@ def test_calls_like_one_before():
         assert [part.shape for part in parts] == [(3, 2), (3, 2)]
 
 
-def test_signatures_used_last_are_remembered():
-    cache, first = OPERATORS.get("test_scale").cache, mx.nd.zeros((2, 1))
+def test_signatures_used_last_are_remembered(monkeypatch):
+    monkeypatch.setenv("CYNET_CALL_CACHE", "64")
+    caches = [OPERATORS.get(name).cache for name in ("test_scale", "abs")]
+    first = mx.nd.zeros((2, 1))
     mx.nd.test_scale(first)
-    new = list(cache)[-1]
+    new = list(caches[0])[-1]
     for n in range(1, 1000):
         mx.nd.test_scale(mx.nd.zeros((n,)))
-        if n % 50 == 0:
+        mx.nd.abs(mx.nd.zeros((n,)))
+        if n % 20 == 0:
             mx.nd.test_scale(mx.nd.zeros((3, n)))  # so that the next one is looked up
             mx.nd.test_scale(first)
-        assert len(cache) <= 64
-    assert new in cache
+        assert sum(map(len, caches)) <= 64
+    assert new in caches[0]
+
+
+def test_signatures_of_all_operators_share_the_limit(monkeypatch):
+    caches = [OPERATORS.get(name).cache for name in ("test_scale", "abs")]
+    for n in range(1, 501):
+        mx.nd.test_scale(mx.nd.zeros((n, 2)))
+        mx.nd.abs(mx.nd.zeros((n, 2)))
+    kept = [dict(cache) for cache in caches]
+    assert all(len(each) >= 500 for each in kept)
+    for n in range(1, 501):
+        mx.nd.test_scale(mx.nd.zeros((n, 2)))
+        mx.nd.abs(mx.nd.zeros((n, 2)))
+    assert kept == [dict(cache) for cache in caches]
+    monkeypatch.setenv("CYNET_CALL_CACHE", "100")
+    mx.nd.abs(mx.nd.zeros((1, 2, 3)))
+    assert sum(len(entry.cache) for entry in set(OPERATORS.table.values())) <= 100
+    monkeypatch.setenv("CYNET_CALL_CACHE", "0")
+    known = dict(OPERATORS.get("abs").cache)
+    assert mx.nd.abs(mx.nd.array([-1, 2, -3, 4])).asnumpy().tolist() == [1, 2, 3, 4]
+    assert OPERATORS.get("abs").cache == known
 
 
 def test_a_call_like_one_before_with_out():
