@@ -4,7 +4,7 @@ Run as ``python benchmarks/gpu.py``, with ``--torch PYTHON`` for an interpreter 
 with CUDA. Each row is a ratio of one run: the other's time / cynet's, above 1 where cynet is
 faster, and what it should be. Rows of ``own kernels / cuDNN`` compare the two settings of
 CYNET_CUDA_KERNELS: below 1, cynet's own kernels are what should run. What an H200 gave stands in
-docs/notes/benchmarks-log.md.
+benchmarks/README.md.
 """
 
 import argparse

@@ -1,5 +1,5 @@
-"""Products of matrices: which algorithm is estimated to be the fastest, from measured times
-(docs/notes/performance-log.md), and every one of them, forced, beside float64."""
+"""Products of matrices: which algorithm is estimated to be the fastest, from times measured
+with two threads, and every one of them, forced, beside float64."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 """Where each algorithm of a convolution is estimated to be the fastest: shapes whose times were
-measured (docs/notes/performance-log.md)."""
+measured."""
 
 import pytest
 
