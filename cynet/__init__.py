@@ -10,8 +10,7 @@ from .context import Context, cpu, cpu_pinned, current_context, gpu
 from .base.as_mxnet import install_as_mxnet
 from .base.errors import CynetError, MXNetError
 from . import engine, storage  # floor 1
-from .cuda import lazy_backend  # floor 2
-from .kernels.threading.threads import get_num_threads, set_num_threads
+from .kernels.threading.threads import get_num_threads, set_num_threads  # floor 2
 from . import operator  # floor 3
 from .operator.custom import simple as simple_op
 from . import attribute, name, ndarray  # floor 4

@@ -31,5 +31,8 @@ def on_empty_cache(release: Callable[[], object]) -> None:
 def register_backend(device_type: str, backend: Backend) -> None:
     """Let `backend` supply the memory of all devices of a type."""
 
+def backend_of(device_type: str) -> Backend | None:
+    """The Backend that supplies the memory of a device type; None where none is registered."""
+
 def has_backend(device_type: str) -> bool:
     """True when memory of that device type can be had."""

@@ -4,9 +4,8 @@ from libc.stdint cimport uint64_t
 from libcpp.atomic cimport atomic
 
 from ._typedefs cimport kCPU, kCPUPinned, kCPUShared, kGPU
-
 from .base import config
-from .context import Context, install_empty_cache, install_memory_info, load_gpu_backend
+from .context import Context, load_gpu_backend
 from .base.errors import ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, shown
 
 cdef extern from "storage/host.h":
@@ -522,9 +521,8 @@ def empty_cache(ctx):
     """Give everything a device's pool keeps for reuse back to the device; memory in use stays.
 
     Of more than a thousand holes between blocks in use the pages go back, not the addresses:
-    ``cached_bytes`` goes on counting those.
-    Temporary space of the calling thread goes back at once, that of other threads when they next
-    run an operator that asks for some.
+    ``cached_bytes`` goes on counting those. Temporary space of the calling thread goes back at
+    once, that of other threads when they next run an operator that asks for some.
 
     Parameters
     ----------
@@ -545,7 +543,6 @@ def empty_cache(ctx):
         _trim(pool)
 
 
-install_empty_cache(empty_cache)
 # Called by empty_cache before it trims: per-thread memory of the floor above.
 cdef list _releasers = []
 
@@ -576,10 +573,13 @@ def register_backend(device_type, backend):
     cdef int i, code = Context.devstr2type[device_type]
     for i in range(IDS):
         if _made[code][i].load():
-            raise ArgumentError(
-                f"{device_type}({i}) already has a pool: register the backend before using it")
+            raise ArgumentError(f"{device_type}({i}) already has a pool: register before use")
     _backends[code] = backend
-    install_memory_info(device_type, backend.memory_info)
+
+
+def backend_of(device_type):
+    """The Backend that supplies the memory of a device type; None where none is registered."""
+    return _backends.get(Context.devstr2type[device_type])
 
 
 def has_backend(device_type):

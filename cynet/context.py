@@ -103,7 +103,9 @@ class Context(metaclass=_ContextType):
     def empty_cache(self) -> None:
         """Give the memory that is kept for reuse back to the device; see
         ``mx.storage.empty_cache``."""
-        _empty_cache(self)
+        from ._storage import empty_cache
+
+        empty_cache(self)
 
 
 def cpu(device_id: int = 0) -> Context:
@@ -122,30 +124,7 @@ def gpu(device_id: int = 0) -> Context:
     return Context("gpu", device_id)
 
 
-_memory_info = {}  # device type -> its backend's memory_info(device_id)
-_load_backend = None  # what loads the backend for GPUs: () -> a module with count()
-_backend = None  # that module, or the CynetError that loading it raised
-
-
-def install_memory_info(device_type, function):
-    """Take ``function(device_id)`` -> (free, total) bytes; storage calls this for each backend."""
-    _memory_info[device_type] = function
-
-
-_empty_cache = None  # storage's function of a Context
-
-
-def install_empty_cache(function):
-    """Take ``function(context)``, which gives memory that is kept back to the device."""
-    global _empty_cache
-    _empty_cache = function
-
-
-def install_gpu_backend(load):
-    """Take ``load()``, which gives the backend for GPUs, a module with ``count()``, or raises a
-    CynetError that says what is missing; it is called when a GPU is first asked for."""
-    global _load_backend
-    _load_backend = load
+_backend = None  # the module of the backend for GPUs, or the CynetError that importing it raised
 
 
 def load_gpu_backend():
@@ -157,15 +136,22 @@ def load_gpu_backend():
         One sentence: what is missing here, and how to get it.
     """
     global _backend
-    if _backend is None and "gpu" not in _memory_info:
-        if _load_backend is None:
-            raise CynetError("mx.gpu() needs a backend for GPUs, and none is installed")
+    if _backend is None and _gpu_memory() is None:
         try:
-            _backend = _load_backend()
+            from .cuda import backend
+
+            _backend = backend
         except CynetError as error:
             _backend = error
     if isinstance(_backend, CynetError):
         raise CynetError(str(_backend))
+
+
+def _gpu_memory():
+    """The Backend that supplies the memory of GPUs; None as long as there is none."""
+    from ._storage import backend_of
+
+    return backend_of("gpu")
 
 
 def gpu_missing(device_id, count):
@@ -192,7 +178,7 @@ def num_gpus() -> int:
     count = 0  # a backend that somebody else registered
     while True:
         try:
-            _memory_info["gpu"](count)
+            _gpu_memory().memory_info(count)
         except CynetError:
             return count
         count += 1
@@ -208,7 +194,7 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
         When there is no such GPU, or none can be used.
     """
     load_gpu_backend()
-    return _memory_info["gpu"](device_id)
+    return _gpu_memory().memory_info(device_id)
 
 
 class _Current(threading.local):

@@ -9,7 +9,7 @@ from ..base.guard import guarded
 from ..base.kinds import check_flag
 from ..engine.trace import Span
 from ..ndarray import NDArray
-from ..ndarray._tape import install, mark
+from ..ndarray._tape import mark
 from . import _walk
 
 if TYPE_CHECKING:
@@ -116,10 +116,11 @@ def backward(
     [5.0, 7.0]
     """
     heads, head_grads = _heads(heads, head_grads)
-    _backward(heads, head_grads, retain_graph, train_mode)
+    run_backward(heads, head_grads, retain_graph, train_mode)
 
 
-def _backward(heads, head_grads, retain_graph, train_mode):
+def run_backward(heads, head_grads, retain_graph, train_mode):
+    """`backward` of lists, as ``NDArray.backward`` calls it."""
     _check_flags("backward", retain_graph=retain_graph, train_mode=train_mode)
     with _BACKWARD:
         _walk.backward(heads, head_grads, bool(retain_graph), bool(train_mode))
@@ -182,6 +183,3 @@ def grad(
         return _walk.gradients(
             heads, head_grads, variables, bool(retain), bool(create_graph), bool(train_mode)
         )
-
-
-install(backward=_backward)

@@ -283,4 +283,4 @@ def gpu_device(device_id):
 driver.set_opener(open_device)
 register_backend("gpu", DeviceMemory())
 register_backend("cpu_pinned", PinnedMemory())
-device.install_devices(gpu_device)
+device.register_devices(gpu_device)

@@ -65,7 +65,7 @@ class Device:
 _provider = None
 
 
-def install_devices(provider):
+def register_devices(provider):
     """Take ``provider(device_id)``, which gives the Device of ``gpu(device_id)``."""
     global _provider
     _provider = provider

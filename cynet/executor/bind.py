@@ -12,7 +12,6 @@ from ..graph.placement import place
 from ..ndarray import NDArray, zeros
 from ..operator.checks.shapes import known, plain
 from ..operator.property import is_known
-from ..symbol.hooks import install
 from ..symbol.node import variables_in
 from . import Executor
 
@@ -240,6 +239,3 @@ def _from_buffer(buffer, name, shape, dtype, ctx):
         return old.reshape((-1,))[:size].reshape(shape)
     buffer[name] = zeros(shape, ctx=ctx, dtype=dtype)
     return buffer[name]
-
-
-install(bind=bind, simple_bind=simple_bind)

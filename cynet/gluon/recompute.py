@@ -10,10 +10,11 @@ from ..attribute import AttrScope
 from ..base.dtype import is_floating
 from ..base.errors import ArgumentError, ArgumentTypeError, GradientError, shown
 from ..base.guard import guarded
+from ..base.tracing import has_trace
 from ..ndarray._tape import Leaf, StepNode, entry_of, wants_gradient
 from .block import Block
 from .block.structure import flatten, regroup
-from .tracing import changed, has_trace, is_tracing
+from .tracing import changed, is_tracing
 
 
 @guarded

@@ -2,8 +2,9 @@
 written. A count of changes of Blocks and parameters, after which graphs are looked at again. And
 whether every operator is watched."""
 
-import threading
 from contextlib import contextmanager
+
+from ..base.tracing import state as _thread
 
 _changes = [0]
 
@@ -33,45 +34,28 @@ def watch():
     return _watch[0]
 
 
-class _State(threading.local):
-    depth, trace = 0, None
-
-
-_state = _State()
-
-
 def is_tracing():
     """Whether this thread traces, or lets Blocks infer their shapes."""
-    return _state.depth > 0
-
-
-def active():
-    """The Trace of this thread; None where there is none."""
-    return _state.trace
-
-
-def has_trace():
-    """Whether this thread builds a graph."""
-    return _state.trace is not None
+    return _thread.depth > 0
 
 
 @contextmanager
 def tracing(trace=None):
     """This thread traces as long as the block runs."""
-    before, _state.trace = _state.trace, trace
-    _state.depth += 1
+    before, _thread.trace = _thread.trace, trace
+    _thread.depth += 1
     try:
         yield trace
     finally:
-        _state.depth -= 1
-        _state.trace = before
+        _thread.depth -= 1
+        _thread.trace = before
 
 
 @contextmanager
 def not_tracing():
     """Blocks run as at other times, within a run by which Blocks around them infer their shapes."""
-    depth, _state.depth = _state.depth, 0
+    depth, _thread.depth = _thread.depth, 0
     try:
         yield
     finally:
-        _state.depth = depth
+        _thread.depth = depth

@@ -16,7 +16,6 @@ from ..base.errors import (
 from ..operator.checks.shapes import EMPTY, understood
 from ..operator.parameters import read_shape
 from ..operator.property import merge_shapes
-from ..symbol.hooks import install
 from ..symbol.node import topological_order
 
 
@@ -344,6 +343,3 @@ class _Types(_Inference):
     def all_known(types):
         """Whether every one is."""
         return None not in types
-
-
-install(infer_shapes=infer_shapes, infer_types=infer_types)

@@ -65,7 +65,7 @@ class debug_nans:
         with _lock:
             self._before = _switch[0]
             _switch[0] = self if on else None
-            _install()
+            _tell_all()
 
     def __enter__(self) -> debug_nans:
         return self
@@ -73,42 +73,42 @@ class debug_nans:
     def __exit__(self, *args: object) -> None:
         with _lock:
             _switch[0] = self._before
-            _install()
+            _tell_all()
 
 
 def open_scope(scope):
     """It is on as long as `scope`, which has ``infinite``, is open."""
     with _lock:
         _scopes.append(scope)
-        _install()
+        _tell_all()
 
 
 def close_scope(scope):
     """The end of `open_scope`."""
     with _lock:
         _scopes.remove(scope)
-        _install()
+        _tell_all()
 
 
-def add_reporter(install, layer):
-    """Call ``install(on)`` when it goes on and off; ``layer()`` is the layer that a thread runs."""
+def add_reporter(switch, layer):
+    """Call ``switch(on)`` when it goes on and off; ``layer()`` is the layer that a thread runs."""
     with _lock:
-        _others.append(install)
+        _others.append(switch)
         _layers[0] = layer
-        install(_is_on())
+        switch(_is_on())
 
 
 def _is_on():
     return bool(_scopes) or _switch[0] is not None
 
 
-def _install():
+def _tell_all():
     on = _is_on()
     _dispatch.set_watch(_after_call if on else None)
     watching.set_watch(_after_step_back if on else None)
     executors.set_watch(_after_step if on else None)
-    for install in _others:
-        install(on)
+    for switch in _others:
+        switch(on)
     if not on:
         _paths.clear()
 

@@ -561,17 +561,3 @@ def entry_of(NDArrayBase array not None):
     """(node, number of its output) that the array is, or None."""
     e = entry_in_graph(array)
     return None if e is None else (node_of(e), index_of(e))
-
-
-# --- what the floor above installs ----------------------------------------------------------------
-_installed = {}
-
-
-def install(**functions):
-    """Hand over what NDArray's methods call: ``backward``."""
-    _installed.update(functions)
-
-
-def installed(name):
-    """The function that was handed over."""
-    return _installed[name]

@@ -4,6 +4,7 @@ asked for."""
 import sys
 
 from ..base.errors import ArgumentTypeError, NotFoundError
+from ..base.tracing import state
 from ..operator import OPERATORS
 from ..operator.graph_hooks import GraphHooks
 from ..operator.signature import bind_positional, docstring, python_signature
@@ -12,7 +13,6 @@ from ._tape import set_state
 
 _made = {}  # (OpEntry, name) -> function
 MOST_KNOWN = 64  # combinations of arguments, of an operator that holds numbers
-_symbols = []  # what is asked when a call is given symbols, or draws, while a graph is traced
 
 
 def function_of(name):
@@ -24,34 +24,31 @@ def function_of(name):
     return function
 
 
-def install_symbols(traces, call, binary, control_flow):
-    """Have operators build a graph where a thread traces one.
-
-    Parameters
-    ----------
-    traces : callable
-        Whether this thread traces.
-    call : callable
-        ``call(entry, name, args, kwargs)``: the symbol, or NotImplemented where no argument is one
-        and nothing is drawn.
-    binary : callable
-        ``binary(operators, lhs, rhs)``: the symbol of a function of two operands, where one is a
-        symbol, by the operator of arrays of one shape, of arrays that are broadcast, of an array
-        and a number, of a number and an array.
-    control_flow : callable
-        ``control_flow(name, *args)``: what that function of ``mx.sym.contrib`` gives.
-    """
-    _symbols[:] = [traces, call, binary, control_flow]
-
-
 def traced_call(name, *args):
     """What a function of ``mx.sym.contrib`` gives; None where this thread does not trace."""
-    return _symbols[3](name, *args) if _symbols and _symbols[0]() else None
+    if state.trace is None:
+        return None
+    from ..gluon.block.traced import control_flow
+
+    return control_flow(name, *args)
 
 
 def binary_of_symbols(operators, lhs, rhs):
-    """What `binary` gives, or None where this thread does not trace."""
-    return _symbols[2](operators, lhs, rhs) if _symbols and _symbols[0]() else None
+    """The symbol of a function of two operands; None where none is one, or the thread does not
+    trace.
+
+    Parameters
+    ----------
+    operators : tuple of str
+        For two arrays of one shape, arrays that are broadcast, an array and a number, a number
+        and an array.
+    lhs, rhs : NDArray, Symbol or number
+    """
+    if state.trace is None:
+        return None
+    from ..gluon.block.traced import call_binary
+
+    return call_binary(operators, lhs, rhs)
 
 
 def _make(entry, name):
@@ -59,9 +56,11 @@ def _make(entry, name):
         try:
             return invoke(entry, args, kwargs)
         except ArgumentTypeError:
-            if not (_symbols and _symbols[0]()):
+            if state.trace is None:
                 raise
-            out = _symbols[1](entry, name, args, kwargs)
+            from ..gluon.block.traced import call_on_symbols
+
+            out = call_on_symbols(entry, name, args, kwargs)
             if out is NotImplemented:
                 raise
             return out
@@ -81,8 +80,10 @@ def _drawing(entry, name):
     """A function that draws numbers: in a graph at each run, not once when it is traced."""
 
     def function(*args, **kwargs):
-        if _symbols and _symbols[0]():
-            out = _symbols[1](entry, name, args, kwargs)
+        if state.trace is not None:
+            from ..gluon.block.traced import call_on_symbols
+
+            out = call_on_symbols(entry, name, args, kwargs)
             if out is not NotImplemented:
                 return out
         return invoke(entry, args, kwargs)

@@ -23,6 +23,8 @@ from ._call import invoke
 from ._indexing import NDArrayIndexing, from_host, recorded_reshape
 from .numpy_like import NumpyMethods
 
+_heads = None  # autograd.heads, which stands on a floor above
+
 # Operators that are methods of every array: the array is their first input.
 METHODS = (
     "abs",
@@ -325,8 +327,11 @@ class NDArray(NumpyMethods, NDArrayIndexing):
         ShapeError
             When `out_grad` has another shape.
         """
+        global _heads
+        if _heads is None:  # an import statement takes a microsecond at each call
+            from ..autograd import heads as _heads
         grads = None if out_grad is None else [out_grad]
-        _tape.installed("backward")([self], grads, retain_graph, train_mode)
+        _heads.run_backward([self], grads, retain_graph, train_mode)
 
     @property
     def _fresh_grad(self):

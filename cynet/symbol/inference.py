@@ -10,7 +10,6 @@ from ..base.guard import guarded
 from ..base.np_shape import is_np_shape
 from ..operator.checks.shapes import plain, spoken, understood
 from ..operator.property import is_known
-from .hooks import installed
 from .node import variable_nodes
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class Inference:
         >>> (mx.sym.Variable("a") + mx.sym.Variable("b")).infer_shape(a=(2, 3))
         ([(2, 3), (2, 3)], [(2, 3)], [])
         """
-        found = self._infer("infer_shapes", self._known_shapes(args, kwargs))
+        found = self._inferred_shapes(self._known_shapes(args, kwargs))
         if all(is_known(shape) for shapes in found for shape in shapes):
             return tuple([plain(shape) for shape in shapes] for shapes in found)
         rows = [
@@ -77,7 +76,7 @@ class Inference:
     ) -> tuple[list[Shape], list[Shape], list[Shape]]:
         """As `infer_shape`, but unknown shapes come back as ``()`` and unknown dimensions as 0;
         under ``mx.util.np_shape`` as None and -1."""
-        found = self._infer("infer_shapes", self._known_shapes(args, kwargs))
+        found = self._inferred_shapes(self._known_shapes(args, kwargs))
         return tuple([spoken(shape) for shape in shapes] for shapes in found)
 
     def infer_type(
@@ -101,7 +100,7 @@ class Inference:
         >>> (mx.sym.Variable("a") + mx.sym.Variable("b")).infer_type(a="float64")[1]
         [<class 'numpy.float64'>]
         """
-        found = self._infer("infer_types", self._known_types(args, kwargs))
+        found = self._inferred_types(self._known_types(args, kwargs))
         if all(kind is not None for kinds in found for kind in kinds):
             return tuple([scalar_type(kind) for kind in kinds] for kinds in found)
         rows = [
@@ -119,12 +118,21 @@ class Inference:
         self, *args: DTypeLike | None, **kwargs: DTypeLike
     ) -> tuple[list[type | None], list[type | None], list[type | None]]:
         """As `infer_type`, but unknown types come back as None."""
-        found = self._infer("infer_types", self._known_types(args, kwargs))
+        found = self._inferred_types(self._known_types(args, kwargs))
         return tuple([kind and scalar_type(kind) for kind in kinds] for kinds in found)
 
-    def _infer(self, what, known):
+    def _inferred_shapes(self, known):
+        from ..graph.infer import infer_shapes
+
+        return self._sorted(infer_shapes(self.entries, known))
+
+    def _inferred_types(self, known):
+        from ..graph.infer import infer_types
+
+        return self._sorted(infer_types(self.entries, known))
+
+    def _sorted(self, values):
         """Lists of what was found for arguments, outputs and auxiliary states."""
-        values = installed(what)(self.entries, known)
         arguments, states, _ = variable_nodes(self.entries)
         return (
             [values[node, 0] for node in arguments],

@@ -4,7 +4,6 @@ import sys
 
 from ..base.errors import ArgumentTypeError, NotFoundError, shown
 from ..operator._base import OPERATORS
-from ..operator.custom.legacy import install_compose
 from ..operator.signature import (
     bind_positional,
     describe,
@@ -15,13 +14,7 @@ from ..operator.signature import (
 from .compose import apply_operator
 
 _functions = {}  # name as asked for -> (OpEntry, function)
-_class = []  # Symbol itself, which is defined on top of this module
 _kinds = set()  # subclasses of it, whose functions give the same
-
-
-def set_symbol_class(cls):
-    """Tell this module what its functions return."""
-    _class[:] = [cls]
 
 
 def add_symbol_class(cls):
@@ -49,8 +42,9 @@ def function_of(name, entry, hint=None):
 
 
 def _make(public, entry, hint):
+    from .symbol import Symbol  # whose methods are functions that this module makes
+
     def operator_function(*args, name=None, attr=None, out=None, **kwargs):
-        symbol = _class[0]
         if out is not None:
             raise ArgumentTypeError(f"operator {public}: a symbol has no 'out'")
 
@@ -65,7 +59,7 @@ def _make(public, entry, hint):
 
         variable, fields, names = describe(entry)[2:5]
         positional, params = bind_positional(
-            entry, args, lambda v: isinstance(v, symbol), "a Symbol", public, ("name", "attr")
+            entry, args, lambda v: isinstance(v, Symbol), "a Symbol", public, ("name", "attr")
         )
         for key in params:
             if key in kwargs or (key == "name" and name) or (key == "attr" and attr):
@@ -73,7 +67,7 @@ def _make(public, entry, hint):
         name, attr = params.pop("name", name), params.pop("attr", attr)
         while positional and positional[-1] is None:
             positional.pop()
-        by_name = any(isinstance(value, symbol) for value in kwargs.values())
+        by_name = any(isinstance(value, Symbol) for value in kwargs.values())
         if entry.prop.any_parameters and positional:
             inputs = [entry_of(value, f"input {i}") for i, value in enumerate(positional)]
         elif variable and not by_name:
@@ -89,7 +83,7 @@ def _make(public, entry, hint):
                 if value is not None
             }
         for key, value in kwargs.items():
-            if isinstance(value, symbol):
+            if isinstance(value, Symbol):
                 if isinstance(inputs, list):
                     raise ArgumentTypeError(
                         f"operator {public}: give all inputs by position or all by name"
@@ -103,7 +97,7 @@ def _make(public, entry, hint):
             else:
                 params[key] = value
         node = apply_operator(entry, hint, inputs, params, name, attr)
-        kind = next((type(v) for v in (*positional, *kwargs.values()) if type(v) in _kinds), symbol)
+        kind = next((type(v) for v in (*positional, *kwargs.values()) if type(v) in _kinds), Symbol)
         return kind([(node, i) for i in range(node.num_visible_outputs)])
 
     operator_function.__name__ = operator_function.__qualname__ = public
@@ -111,14 +105,6 @@ def _make(public, entry, hint):
     operator_function.__doc__ = docstring(entry, "Symbol")
     operator_function.__signature__ = python_signature(entry, ("name", "attr"))
     return operator_function
-
-
-def _compose(entry, args, kwargs):
-    """What calling a NumpyOp or NDArrayOp on symbols does."""
-    return function_of(entry.name, entry)(*args, **kwargs)
-
-
-install_compose(_compose)
 
 
 def namespace(module, prefix=None):

@@ -8,7 +8,6 @@ import threading
 from contextlib import contextmanager
 
 from ..attribute import AttrScope
-from .hooks import installed
 from .node import Node, auxiliary_nodes, topological_order
 
 NAME = "__subgraph_name__"
@@ -43,34 +42,38 @@ class Subgraph:
             if node.op is not None and len(node.inputs) > node.num_args
         )
 
-    def _infer(self, what, ins, outs):
+    def _infer(self, infer, ins, outs):
         """Inference asks a graph until nothing changes, and so does that of the graph around it:
         what one inside has answered is noted, else the time doubles with each level."""
         noted = getattr(_found, "answers", None)
         if noted is None:
             _found.answers = {}
             try:
-                return self._asked(what, ins, outs)
+                return self._asked(infer, ins, outs)
             finally:
                 del _found.answers
-        key = id(self), what, tuple(ins), tuple(outs)
+        key = id(self), infer, tuple(ins), tuple(outs)
         if key not in noted:
-            noted[key] = self._asked(what, ins, outs)
+            noted[key] = self._asked(infer, ins, outs)
         return tuple(map(list, noted[key]))
 
-    def _asked(self, what, ins, outs):
+    def _asked(self, infer, ins, outs):
         known = {n.name: value for n, value in zip(self.variables, ins) if value is not None}
         heads = [(e, value) for e, value in zip(self.heads, outs) if value is not None]
-        found = installed(what)(self.heads, known, outputs=heads)
+        found = infer(self.heads, known, outputs=heads)
         return [found[node, 0] for node in self.variables], [found[entry] for entry in self.heads]
 
     def infer_shapes(self, ins, outs):
         """Complete the shapes of inputs and outputs."""
-        return self._infer("infer_shapes", ins, outs)
+        from ..graph.infer import infer_shapes
+
+        return self._infer(infer_shapes, ins, outs)
 
     def infer_types(self, ins, outs):
         """Complete the dtypes of inputs and outputs."""
-        return self._infer("infer_types", ins, outs)
+        from ..graph.infer import infer_types
+
+        return self._infer(infer_types, ins, outs)
 
 
 def mutable_inputs(node):

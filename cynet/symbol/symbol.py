@@ -13,7 +13,6 @@ from ..operator.signature import found_text
 from .arithmetic import Arithmetic
 from .compose import attribute_text, copy_graph, substitute
 from .display import Display
-from .hooks import installed
 from .inference import Inference
 from .methods import OperatorMethods
 from .node import Node, topological_order, variable_nodes
@@ -335,7 +334,9 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         -------
         Executor
         """
-        return installed("bind")(
+        from ..executor.bind import bind
+
+        return bind(
             self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec
         )
 
@@ -379,7 +380,9 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         """
         for name, stype in (stype_dict or {}).items():
             refuse_storage_type(f"simple_bind: '{name}'", stype)
-        return installed("simple_bind")(
+        from ..executor.bind import simple_bind
+
+        return simple_bind(
             self,
             ctx,
             grad_req,

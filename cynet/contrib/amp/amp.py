@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ... import symbol as sym
-from ...gluon.block.hybridized import install_conversion
+from ...gluon.block.hybridized import convert_graphs
 from .convert import convert_bucketing_module as convert_bucketing_module  # MXNet has it here
 from .convert import convert_symbol
 
@@ -45,5 +45,5 @@ def init(
         )
 
     convert(sym.identity(sym.var("checked")))  # what does not fit is refused now
-    install_conversion(convert)
+    convert_graphs(convert)
     _amp_initialized = True

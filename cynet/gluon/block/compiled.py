@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentTypeError, shown
 from ...base.guard import guarded
+from ...base.tracing import has_trace
 from ...ndarray import NDArray
-from ..tracing import has_trace, is_tracing
+from ..tracing import is_tracing
 from .block import Block
 from .hybrid_block import HybridBlock
 

@@ -9,10 +9,11 @@ from ...base.dtype import name_of
 from ...base.errors import ArgumentError, CynetError
 from ...base.files import file_name
 from ...base.kinds import to_index
+from ...base.tracing import active
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..errors import StateError
-from ..tracing import active, tracing
+from ..tracing import tracing
 from .children import has_own_forward
 from .structure import flatten, regroup
 from .traced import Trace, Traced

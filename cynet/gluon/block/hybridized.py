@@ -31,7 +31,7 @@ from .watch import Watch
 _conversions = []  # what changes the graphs that are to run: contrib/amp
 
 
-def install_conversion(function):
+def convert_graphs(function):
     """Have the graphs made from now on changed by ``function(symbol)``."""
     _conversions[:] = [function]
 

@@ -8,10 +8,11 @@ from ... import symbol as sym
 from ...base.dtype import SCALAR_TYPES
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from ...base.guard import guarded
+from ...base.tracing import active, has_trace
 from ...ndarray import NDArray
 from ...symbol import Group, Symbol
 from ..parameter import ParameterDict
-from ..tracing import active, has_trace, not_tracing
+from ..tracing import not_tracing
 from .graph import Graph, variable
 from .hybrid_block import HybridBlock
 from .hybridized import Hybridized

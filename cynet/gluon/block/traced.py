@@ -11,16 +11,15 @@ import numpy as np
 from ... import symbol as sym
 from ...base.dtype import name_of, scalar_type
 from ...base.errors import BoundsError, CynetError, shown
+from ...base.tracing import active
 from ...graph.infer import infer_shapes, infer_types
 from ...ndarray import NDArray
-from ...ndarray.functions import install_symbols
 from ...ndarray.numpy_like import NumpyMethods
 from ...operator._base import get_operator
 from ...operator.control_flow.subgraphs import row_of
 from ...operator.property import is_known, plain
 from ...symbol import Symbol
 from ...symbol.register import add_symbol_class, function_of
-from ..tracing import active, has_trace
 
 
 class NotImplementedForSymbol(CynetError, NotImplementedError):
@@ -376,7 +375,7 @@ def _called(operator, *args, **kwargs):
     return Traced(function_of(operator, get_operator(operator))(*args, **kwargs).entries)
 
 
-def _call_binary(operators, lhs, rhs):
+def call_binary(operators, lhs, rhs):
     """A function of two operands of which one is a symbol; None where none is."""
     same, broadcast, scalar, reflected = operators
     if not isinstance(lhs, Symbol) and not isinstance(rhs, Symbol):
@@ -426,7 +425,7 @@ Traced.__hash__ = None
 add_symbol_class(Traced)
 
 
-def _call_on_symbols(entry, name, args, kwargs):
+def call_on_symbols(entry, name, args, kwargs):
     """What ``mx.nd.X`` does with symbols, or where it draws, while this thread traces."""
     values = [*args, *kwargs.values()]
     drawn = name.startswith("_random_")
@@ -440,7 +439,7 @@ def _call_on_symbols(entry, name, args, kwargs):
     return Traced(made.entries) if type(made) is Symbol else made
 
 
-def _control_flow(name, *args):
+def control_flow(name, *args):
     """What ``mx.nd.contrib.foreach`` and its like give while this thread traces; arrays that they
     are given become constants."""
 
@@ -452,6 +451,3 @@ def _control_flow(name, *args):
     if name == "cond" and not isinstance(args[0], Symbol):
         return None  # which branch, is known
     return getattr(sym.contrib, name)(*map(traced, args))
-
-
-install_symbols(has_trace, _call_on_symbols, _call_binary, _control_flow)

@@ -15,8 +15,8 @@ import numpy as np
 from ... import random as mx_random
 from ..._resource import use_own_streams
 from ...base.numpy_state import place_of_numpy
+from ...base.tracing import has_trace
 from ..block.traced import UntraceableError
-from ..tracing import has_trace
 
 
 class _Local(threading.local):

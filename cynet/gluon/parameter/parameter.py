@@ -16,10 +16,11 @@ from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ...base.guard import guarded
 from ...base.np_shape import is_np_shape
 from ...base.overrides import overridden
+from ...base.tracing import active, has_trace
 from ...context import Context, cpu, current_context, read_context
 from ...initializer import InitDesc
 from ..errors import DeferredInitializationError, MismatchError, StateError
-from ..tracing import active, changed, has_trace
+from ..tracing import changed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +41,7 @@ _DEFERRED = (
     "has no value yet: a dimension of its shape is unknown until the first forward pass. Pass a"
     " batch through the network, or say in_units, in_channels or the like"
 )
-
-# Methods that give arrays: graphs and Trainers go past them unless a user has defined one.
-_GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")
+_GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # see is_plain
 
 
 @guarded

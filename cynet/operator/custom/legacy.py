@@ -30,13 +30,6 @@ if TYPE_CHECKING:
 # What a node's `info` parameter names; the nodes keep their instances alive.
 _instances = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
-_face = {}  # 'compose': installed by the symbol package, which stands above this one
-
-
-def install_compose(function):
-    """Take ``function(entry, hint, args, kwargs)`` that makes a Symbol of an operator and its
-    inputs."""
-    _face["compose"] = function
 
 
 class PythonOp:
@@ -68,7 +61,9 @@ class PythonOp:
             self.info_ = str(next(_numbers))  # never used twice, unlike an id
         _instances[self.info_] = self
         entry = get_operator(self.operator_name)
-        return _face["compose"](entry, args, {**kwargs, "info": self.info_})
+        from ...symbol.register import function_of
+
+        return function_of(entry.name, entry)(*args, **{**kwargs, "info": self.info_})
 
     def forward(self, in_data: list[Any], out_data: list[Any]) -> None:
         """Compute `out_data` from `in_data`; by default the input is copied."""
