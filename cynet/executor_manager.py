@@ -183,7 +183,7 @@ class DataParallelExecutorGroup:
     def _by_name(self, names, table):
         return [[getattr(exe, table)[name] for exe in self.train_execs] for name in names]
 
-    def load_data_batch(self, data_batch: DataBatch) -> None:
+    def load_data_batch(self, data_batch: DataBatch | Any) -> None:
         """Copy a batch in."""
         self._group.load(data_batch)
 
@@ -322,7 +322,7 @@ class DataParallelExecutorManager:
         """For each auxiliary state the arrays of all devices."""
         return self.execgrp.aux_arrays
 
-    def load_data_batch(self, data_batch: DataBatch) -> None:
+    def load_data_batch(self, data_batch: DataBatch | Any) -> None:
         """Copy a batch in; where there is a `sym_gen`, for the executors of its bucket."""
         group = self.execgrp
         if self.sym_gen is not None:

@@ -245,7 +245,7 @@ class One(Initializer):
 class Constant(Initializer):
     """Weights become `value`, a number or an array of their shape."""
 
-    def __init__(self, value: float) -> None:
+    def __init__(self, value: Any) -> None:
         super().__init__(value=value)
         self.value = value
 

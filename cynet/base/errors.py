@@ -68,6 +68,15 @@ def shown(value):
     return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
 
 
+def counted(number, noun):
+    """A number and what it counts, for a message.
+
+    >>> counted(1, "epoch"), counted(2, "epoch")
+    ('1 epoch', '2 epochs')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def listed(names):
     """Names for a message, at most 200 characters of them.
 

@@ -12,7 +12,7 @@ import numbers
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ArgumentError, CynetError, shown
+from ..base.errors import ArgumentError, CynetError, counted, shown
 from ..base.files import file_name, write_atomically
 from ..base.guard import guarded
 from ..io.checkpoint import check_prefix
@@ -243,7 +243,7 @@ class EarlyStopping(_Watching):
         if not self._improves(state) and self.wait > self.patience:
             raise StopTraining(
                 f"{self.monitor} has not improved on {self.best} of epoch {self.best_epoch} for"
-                f" {self.wait} epochs"
+                f" {counted(self.wait, 'epoch')}"
             )
 
 

@@ -91,6 +91,18 @@ def imrotate(
     return out[0] if src.ndim == 3 else out
 
 
+def check_angle_limits(limits):
+    """The two limits of angles that are drawn, or an error that says what they look like."""
+    try:
+        low, high = limits
+        return float(low), float(high)
+    except (TypeError, ValueError):
+        one = isinstance(limits, (int, float)) and not isinstance(limits, bool)
+        hint = f"; ({-abs(limits)}, {abs(limits)}) turns to both sides" if one else ""
+        kind = ArgumentError if isinstance(limits, (list, tuple)) else ArgumentTypeError
+        raise kind(f"angle_limits are (low, high), got {shown(limits)}{hint}") from None
+
+
 @guarded
 def random_rotate(
     src: NDArray, angle_limits: Any, zoom_in: bool = False, zoom_out: bool = False
@@ -104,7 +116,7 @@ def random_rotate(
     angle_limits : (float, float)
         In degrees.
     """
-    low, high = angle_limits
+    low, high = check_angle_limits(angle_limits)
     if src.ndim == 3:
         return imrotate(src, np.random.uniform(low, high), zoom_in, zoom_out)
     return imrotate(src, np.random.uniform(low, high, len(src)), zoom_in, zoom_out)

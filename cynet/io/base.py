@@ -106,8 +106,8 @@ class DataBatch:
                 raise ArgumentTypeError(
                     f"DataBatch: {name} must be a list of NDArrays, got {type(arrays).__name__}"
                 )
-        self.data = data
-        self.label = label
+        self.data: Sequence[Any] | Any = data
+        self.label: Sequence[Any] | Any = label
         self.pad = pad
         self.index = index
         self.bucket_key = bucket_key

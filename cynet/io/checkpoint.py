@@ -224,6 +224,16 @@ def states_of(prefix: FileName, epoch: int) -> str:
     )
 
 
+def _numbers(prefix):
+    """The epochs of which there are parameters, as their files write them, in order."""
+    folder, name = os.path.split(prefix)
+    if not os.path.isdir(folder or "."):
+        return []
+    pattern = re.compile(re.escape(name) + r"-(\d{4,})\.params")
+    matches = map(pattern.fullmatch, os.listdir(folder or "."))
+    return sorted((match[1] for match in matches if match), key=int)
+
+
 def find_checkpoint(prefix: FileName, states: bool = True) -> Checkpoint | None:
     """The newest whole checkpoint, or None.
 
@@ -251,19 +261,15 @@ def find_checkpoint(prefix: FileName, states: bool = True) -> Checkpoint | None:
     3
     """
     prefix = file_name(prefix, "find_checkpoint: the beginning of file names")
-    folder, name = os.path.split(prefix)
-    pattern = re.compile(re.escape(name) + r"-(\d{4,})\.params")
     found = []
-    if not os.path.isdir(folder or "."):
-        return None
-    with naming("read", folder or "."):
-        for match in filter(None, map(pattern.fullmatch, os.listdir(folder or "."))):
-            epoch = int(match[1])
-            params = f"{prefix}-{match[1]}.params"
+    with naming("read", os.path.dirname(prefix) or "."):
+        for number in _numbers(prefix):
+            epoch = int(number)
+            params = f"{prefix}-{number}.params"
             if not states:
                 found.append(Checkpoint(epoch, params, None, os.stat(params).st_mtime_ns))
                 continue
-            for path in (f"{prefix}-{match[1]}.states", f"{prefix}-{match[1]}.states.old"):
+            for path in (f"{prefix}-{number}.states", f"{prefix}-{number}.states.old"):
                 with suppress(CynetError):
                     pair = read_pair(path)
                     if pair is not None:
@@ -293,7 +299,13 @@ def read_params(path: FileName) -> tuple[NamedArrays, NamedArrays]:
 
 def load_params(prefix: FileName, epoch: int) -> tuple[NamedArrays, NamedArrays]:
     """The pair (arg_params, aux_params) of ``prefix-0001.params`` (for epoch 1)."""
-    return read_params(_paths(prefix, epoch)[0])
+    path = _paths(prefix, epoch)[0]
+    if not os.path.exists(path):
+        numbers = [str(int(number)) for number in _numbers(checked_prefix(prefix))]
+        few = numbers if len(numbers) <= 10 else [*numbers[:4], "...", *numbers[-4:]]
+        there = f"there is epoch {', '.join(few)}" if few else "there is no epoch of this prefix"
+        raise MissingFileError(errno.ENOENT, f"{path}: no such file; {there}", path)
+    return read_params(path)
 
 
 def load_checkpoint(prefix: FileName, epoch: int) -> tuple[Symbol, NamedArrays, NamedArrays]:

@@ -316,7 +316,7 @@ class KVStore(KVStoreBase):
 
 
 @guarded
-def create(name: str = "local") -> KVStoreBase:
+def create(name: str = "local") -> KVStore | Any:
     """A KVStore of a kind, or a store that ``KVStoreBase.register`` knows by this name.
 
     Parameters

@@ -187,7 +187,7 @@ class EvalMetric:
             _pick(label, self.label_names, "label"), _pick(pred, self.output_names, "output")
         )
 
-    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
+    def update(self, labels: Any, preds: Any) -> None:
         """Take in one batch: lists of labels and of predictions of the same length."""
         raise UndefinedError(f"{type(self).__name__} defines no update")
 
@@ -318,7 +318,7 @@ class CompositeEvalMetric(EvalMetric):
                 f"metric index {index} is out of range 0 to {len(self.metrics) - 1}"
             ) from None
 
-    def update_dict(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
+    def update_dict(self, labels: Any, preds: Any) -> None:
         if self.label_names is not None:
             labels = {name: array for name, array in labels.items() if name in self.label_names}
         if self.output_names is not None:
@@ -326,7 +326,7 @@ class CompositeEvalMetric(EvalMetric):
         for metric in self.metrics:
             metric.update_dict(labels, preds)
 
-    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
+    def update(self, labels: Any, preds: Any) -> None:
         for metric in self.metrics:
             metric.update(labels, preds)
 

@@ -12,9 +12,7 @@ from ..base.guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..typing import Names, NDArray
+    from ..typing import Names
 
 
 @register
@@ -46,7 +44,7 @@ class Accuracy(EvalMetric):
         super().__init__(name, output_names, label_names, axis=axis, has_global_stats=True)
         self.axis = axis
 
-    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
+    def update(self, labels: Any, preds: Any) -> None:
         """labels: classes; preds: scores with a class axis, or classes."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
@@ -105,7 +103,7 @@ class TopKAccuracy(EvalMetric):
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "name": self.name[: -len(f"_{self.top_k}")]}
 
-    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
+    def update(self, labels: Any, preds: Any) -> None:
         """labels: classes, (N,); preds: scores, (N, classes)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
@@ -283,7 +281,7 @@ class PCC(EvalMetric):
         super().reset_local()
         self._local = np.zeros((2, 2))
 
-    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
+    def update(self, labels: Any, preds: Any) -> None:
         """labels: classes, (N,); preds: scores, (N, classes)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):

@@ -9,9 +9,9 @@ from ..base.guard import guarded
 from .base import EvalMetric, check_label_shapes, register, to_numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from ..typing import Names, NDArray
+    from ..typing import Names
 
 
 @register
@@ -62,7 +62,7 @@ class CustomMetric(EvalMetric):
         self._feval = feval
         self._allow_extra_outputs = allow_extra_outputs
 
-    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
+    def update(self, labels: Any, preds: Any) -> None:
         """labels, preds: lists of arrays, given to the function pair by pair."""
         if not self._allow_extra_outputs:
             labels, preds = check_label_shapes(labels, preds, wrap=True)

@@ -8,9 +8,7 @@ from ..base.guard import guarded
 from .base import EvalMetric, register, to_numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..typing import Names, NDArray
+    from ..typing import Names
 
 
 @register
@@ -35,7 +33,7 @@ class Loss(EvalMetric):
     ) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, _: Any, preds: Sequence[NDArray]) -> None:
+    def update(self, _: Any, preds: Any) -> None:
         """preds: any arrays."""
         for pred in [preds] if hasattr(preds, "shape") else preds:
             values = to_numpy(pred)

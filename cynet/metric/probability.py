@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from ..base.guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..typing import Names, NDArray
+    from ..typing import Names
 
 
 def _picked(name, label, pred, axis=-1):
@@ -72,7 +70,7 @@ class CrossEntropy(EvalMetric):
         super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)
         self.eps = eps
 
-    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
+    def update(self, labels: Any, preds: Any) -> None:
         """labels: classes, (N,); preds: probabilities, (N, classes)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
@@ -142,7 +140,7 @@ class Perplexity(EvalMetric):
         self.ignore_label = ignore_label
         self.axis = axis
 
-    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
+    def update(self, labels: Any, preds: Any) -> None:
         """labels: classes; preds: probabilities, with one axis more."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):

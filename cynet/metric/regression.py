@@ -12,9 +12,7 @@ from ..base.guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..typing import Names, NDArray
+    from ..typing import Names
 
 
 @guarded
@@ -161,7 +159,7 @@ class PearsonCorrelation(EvalMetric):
         self._mean = np.zeros(2)
         self._scatter = np.zeros((2, 2))  # sums of products of deviations from the mean
 
-    def update(self, labels: Sequence[NDArray], preds: Sequence[NDArray]) -> None:
+    def update(self, labels: Any, preds: Any) -> None:
         """labels and preds: arrays of the same shape."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):

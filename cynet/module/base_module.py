@@ -7,7 +7,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from .. import metric
-from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
+from ..base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CynetError,
+    UndefinedError,
+    counted,
+    shown,
+)
 from ..base.guard import PER_BATCH, guarded
 from ..base.kinds import check_numbers
 from ..base.legacy import _as_list as _as_list  # scripts import it from here
@@ -378,7 +385,7 @@ class BaseModule(Evaluation, Interface):
 
     def _tell_of_resuming(self, path, epoch, num_epoch, changed, history, progress):
         """Say where training goes on, and whether anything is left of it."""
-        lines = [f"fit: resume: {path} has {epoch} epochs"]
+        lines = [f"fit: resume: {path} has {counted(epoch, 'epoch')}"]
         if history.reason is not None:
             lines[0] += f": nothing is left to do, training has ended: {history.reason}"
         elif epoch >= num_epoch:
@@ -397,12 +404,12 @@ class BaseModule(Evaluation, Interface):
     def _begin_epoch(self, epoch, train_data):
         """``fit`` begins an epoch: for modules that look at all data first."""
 
-    def forward_backward(self, data_batch: DataBatch) -> None:
+    def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Forward in training mode, then backward."""
         self.forward(data_batch, is_train=True)
         self.backward()
 
-    def train_step(self, data_batch: DataBatch) -> None:
+    def train_step(self, data_batch: DataBatch | Any) -> None:
         """``forward_backward``, then ``update``: what ``fit`` does with each batch.
 
         Nobody looks at gradients between the two, so a module may compute all of it in one go.
@@ -472,7 +479,7 @@ class BaseModule(Evaluation, Interface):
         return self._symbol
 
     def prepare(
-        self, data_batch: DataBatch, sparse_row_id_fn: Callable[..., Any] | None = None
+        self, data_batch: DataBatch | Any, sparse_row_id_fn: Callable[..., Any] | None = None
     ) -> None:
         """Get ready for a batch that comes soon."""
 

@@ -60,7 +60,7 @@ class BucketingModule(BaseModule):
 
     def __init__(
         self,
-        sym_gen: Callable[[Any], tuple[Symbol, Names, Names]],
+        sym_gen: Callable[[Any], tuple[Symbol, Names | None, Names | None]],
         default_bucket_key: Any = None,
         logger: Logger = logging,
         context: ContextLike | Sequence[ContextLike] | None = None,
@@ -301,7 +301,7 @@ class BucketingModule(BaseModule):
         return self._default._label_check(train_data)
 
     def prepare(
-        self, data_batch: DataBatch, sparse_row_id_fn: Callable[..., Any] | None = None
+        self, data_batch: DataBatch | Any, sparse_row_id_fn: Callable[..., Any] | None = None
     ) -> None:
         """Bind the batch's bucket if it is new."""
         self._need("prepare", "binded", "params_initialized")
@@ -325,14 +325,14 @@ class BucketingModule(BaseModule):
             self._turns.take(lambda: None)  # each module leaves its outputs to other threads
         self._switch_for(batch)
 
-    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         """Run the module of the batch's bucket."""
         self._need("forward", "binded", "params_initialized")
         with self._turns.lock:
             self._take_turn(data_batch)
             self._curr_module.forward(data_batch, is_train=is_train)
 
-    def forward_backward(self, data_batch: DataBatch) -> None:
+    def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Both passes in the module of the batch's bucket."""
         if not self._has_own(BucketingModule, "forward", "backward"):
             super().forward_backward(data_batch)
@@ -342,7 +342,7 @@ class BucketingModule(BaseModule):
             self._take_turn(data_batch)
             self._curr_module.forward_backward(data_batch)
 
-    def train_step(self, data_batch: DataBatch) -> None:
+    def train_step(self, data_batch: DataBatch | Any) -> None:
         """A training step of the module of the batch's bucket."""
         own = "forward", "backward", "forward_backward", "update"
         if not self._has_own(BucketingModule, *own):
@@ -451,7 +451,7 @@ class BucketingModule(BaseModule):
     def load(
         prefix: FileName,
         epoch: int,
-        sym_gen: Callable[[Any], tuple[Symbol, Names, Names]] | None = None,
+        sym_gen: Callable[[Any], tuple[Symbol, Names | None, Names | None]] | None = None,
         default_bucket_key: Any = None,
         load_optimizer_states: bool = False,
         **kwargs: Any,
@@ -489,7 +489,7 @@ class BucketingModule(BaseModule):
     @staticmethod
     def load_dict(
         sym_dict: dict[Any, Symbol] | None = None,
-        sym_gen: Callable[[Any], tuple[Symbol, Names, Names]] | None = None,
+        sym_gen: Callable[[Any], tuple[Symbol, Names | None, Names | None]] | None = None,
         default_bucket_key: Any = None,
         arg_params: NamedArrays | None = None,
         aux_params: NamedArrays | None = None,

@@ -20,7 +20,11 @@ def check_iterator(where, name, data):
     if isinstance(data, DataIter) or (hasattr(data, "provide_data") and hasattr(data, "__iter__")):
         return
     example = "NDArrayIter(data, label, batch_size)"
-    if isinstance(data, (list, tuple)) and len(data) == 2:
+    if where == "predict":  # labels are no matter
+        example = f"NDArrayIter({name}, batch_size=batch_size)"
+        if isinstance(data, (list, tuple)) and not all(hasattr(each, "shape") for each in data):
+            example = f"NDArrayIter(numpy.array({name}), batch_size=batch_size)"
+    elif isinstance(data, (list, tuple)) and len(data) == 2:
         example = f"NDArrayIter({name}[0], {name}[1], batch_size)"
     elif hasattr(data, "shape"):
         example = f"NDArrayIter({name}, label, batch_size)"

@@ -102,7 +102,7 @@ class Interface:
         """Choose how ``update`` changes parameters."""
         raise self._undefined("init_optimizer")
 
-    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch."""
         raise self._undefined("forward")
 

@@ -94,8 +94,8 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
     def __init__(
         self,
         symbol: Symbol,
-        data_names: Names = ("data",),
-        label_names: Names = ("softmax_label",),
+        data_names: Names | None = ("data",),
+        label_names: Names | None = ("softmax_label",),
         logger: Logger = logging,
         context: ContextLike | Sequence[ContextLike] | None = None,
         work_load_list: Sequence[float] | None = None,
@@ -429,7 +429,7 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
 
     # --- running ---
 
-    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch; one of other shapes makes the module change its own.
 
         Parameters
@@ -452,7 +452,7 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
         self._exec_group.renew()
         self._collect_updates()
 
-    def forward_backward(self, data_batch: DataBatch) -> None:
+    def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Forward in training mode, then backward; in one go on devices that gain by it."""
         if not self._joins_steps("forward", "backward"):
             super().forward_backward(data_batch)
@@ -466,7 +466,7 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
             self._exec_group.load(data_batch)
             self._exec_group.step()
 
-    def train_step(self, data_batch: DataBatch) -> None:
+    def train_step(self, data_batch: DataBatch | Any) -> None:
         """``forward_backward``, then ``update``; in one go on a device that gains by it."""
         own = "forward", "backward", "forward_backward", "update"
         alone = self._kvstore is None and len(self._context) == 1 and self.optimizer_initialized

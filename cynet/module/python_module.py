@@ -49,7 +49,11 @@ class PythonModule(BaseModule):
     """
 
     def __init__(
-        self, data_names: Names, label_names: Names, output_names: Names, logger: Logger = logging
+        self,
+        data_names: Names,
+        label_names: Names | None,
+        output_names: Names,
+        logger: Logger = logging,
     ) -> None:
         super().__init__(logger)
         self._data_names = list(data_names)
@@ -193,7 +197,7 @@ class PythonLossModule(PythonModule):
     def _compute_output_shapes(self):
         return [(f"{self._name}_output", self._data_shapes[0][1])]
 
-    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         """Keep scores, and labels when training."""
         self._scores = data_batch.data[0]
         self._note_pad(data_batch)

@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from .. import ndarray as nd
-from ..base.errors import FormatError, shown
+from ..base.errors import CynetError, FormatError, shown
 from ..base.files import file_name
 from ..io.checkpoint import check_prefix
 from ..io.training_file import as_array, read_training, restore_random, write_training
@@ -64,7 +64,12 @@ class Resume:
         """
         if os.path.exists(self.path):
             self._read = read_training(self.path, _FORM)
-            module.set_params(_part(self._read[1], _ARG), _part(self._read[1], _AUX))
+            try:
+                module.set_params(_part(self._read[1], _ARG), _part(self._read[1], _AUX))
+            except CynetError as error:
+                raise FormatError(
+                    f"fit: resume: {self.path} is of another network: {error}"
+                ) from None
 
     def load(self, module, train_data, callbacks, history, clip_global_norm):
         """Go on where the file was written.

@@ -248,7 +248,7 @@ class SequentialModule(BaseModule):
             )
         self.optimizer_initialized = True
 
-    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         """Run the modules one after another."""
         self._need("forward", "binded", "params_initialized")
         with self._turns.lock:

@@ -13,21 +13,19 @@ import cynet as mx
 
 sys.path.append(str(Path(__file__).parent.parent / "image_classification"))
 from common import data
-from common.fit import indices, positive
+from common.fit import Formatter, indices, positive
 
 
 def parse_args(argv=None):
     """The command line; ``--help`` shows all options with their defaults."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=Formatter)
     parser.add_argument("--gpus", type=indices, help="GPUs to use, e.g. 0 or 0,2; none: the CPU")
-    parser.add_argument("--batch-size", type=positive, default=100)
-    parser.add_argument("--num-epochs", type=positive, default=2)
-    parser.add_argument("--lr", type=float, default=0.02)
-    parser.add_argument("--disp-batches", type=positive, default=100)
+    parser.add_argument("--batch-size", type=positive, default=100, help="images of a batch")
+    parser.add_argument("--num-epochs", type=positive, default=2, help="epochs to train")
+    parser.add_argument("--lr", type=float, default=0.02, help="learning rate")
+    parser.add_argument("--disp-batches", type=positive, default=100, help="log every so many")
     parser.add_argument("--num-examples", type=positive, help="train on so many images only")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="seed of all random numbers")
     parser.add_argument(
         "--softmax",
         choices=("kernel", "built-in"),
@@ -84,7 +82,7 @@ def main(argv=None):
         batch_end_callback=mx.callback.Speedometer(args.batch_size, args.disp_batches),
         num_epoch=args.num_epochs,
     )
-    logging.info("%.1f seconds for %d epochs", time.perf_counter() - start, args.num_epochs)
+    logging.info("%.1f seconds, epochs: %d", time.perf_counter() - start, args.num_epochs)
     probability = module.predict(mx.io.NDArrayIter(arrays["test_data"], None, args.batch_size))
     logging.info("predicted %s, rows add up to %.4f", probability.shape,
                  probability.asnumpy().sum(axis=1).mean())  # fmt: skip

@@ -12,7 +12,7 @@ import cynet as mx
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "image_classification"))
 from common import data
-from common.fit import positive
+from common.fit import Formatter, positive
 
 
 def network(softmax):
@@ -63,14 +63,12 @@ def main(softmax, description, argv=None):
         From the symbol of the scores to the symbol of the loss; its first output has the
         probabilities, its label is the variable ``softmax_label``.
     """
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=description, formatter_class=Formatter)
     data.add_data_args(parser)
-    parser.add_argument("--num-epochs", type=positive, default=5)
-    parser.add_argument("--batch-size", type=positive, default=100)
+    parser.add_argument("--num-epochs", type=positive, default=5, help="epochs to train")
+    parser.add_argument("--batch-size", type=positive, default=100, help="images of a batch")
     parser.add_argument("--lr", type=float, default=0.1, help="learning rate")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="seed of all random numbers")
     args = parser.parse_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stdout)
     print(description, flush=True)
@@ -81,7 +79,7 @@ def main(softmax, description, argv=None):
     mx.random.seed(args.seed)
     train, val = data.iterators(args, mx.kvstore.create("local"))
     module = mx.mod.Module(network(softmax), context=mx.cpu())
-    print(f"training on {train.num_data} digits for {args.num_epochs} epochs", flush=True)
+    print(f"training on {train.num_data} digits, epochs: {args.num_epochs}", flush=True)
     start = time.perf_counter()
     module.fit(  # shows its epochs on stderr, since nothing is logged
         train,

@@ -22,15 +22,27 @@ def positive(text):
     return number
 
 
+class Formatter(argparse.ArgumentDefaultsHelpFormatter):
+    """Help that says the default of an option that has one."""
+
+    def _get_help_string(self, action):
+        return action.help if action.default is None else super()._get_help_string(action)
+
+
 def parser(description, **defaults):
     """The options of all examples; `defaults` are this one's."""
-    out = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    out = argparse.ArgumentParser(description=description, formatter_class=Formatter)
+    out.add_argument(
+        "--epochs", type=positive, default=defaults.get("epochs", 5), help="epochs to train"
     )
-    out.add_argument("--epochs", type=positive, default=defaults.get("epochs", 5))
-    out.add_argument("--batch-size", type=positive, default=defaults.get("batch_size", 64))
+    out.add_argument(
+        "--batch-size",
+        type=positive,
+        default=defaults.get("batch_size", 64),
+        help="samples of a batch",
+    )
     out.add_argument("--lr", type=float, default=defaults.get("lr", 0.001), help="learning rate")
-    out.add_argument("--seed", type=int, default=0)
+    out.add_argument("--seed", type=int, default=0, help="seed of all random numbers")
     out.add_argument("--workers", type=int, default=0, help="processes that make batches")
     out.add_argument("--eager", action="store_true", help="do not hybridize")
     out.add_argument("--gpu", type=int, metavar="N", help="train on this GPU")
@@ -57,11 +69,18 @@ def digits():
 
 
 class History:
-    """Figures of each epoch: printed as they come, and drawn."""
+    """Figures of each epoch: printed as they come, and drawn.
 
-    def __init__(self, *names):
+    Parameters
+    ----------
+    *names : str
+        What the figures are; the first `left` of them are drawn on the left, others on the right.
+    """
+
+    def __init__(self, *names, left=1):
         self.names = names
         self.rows = []
+        self._left = left
         self._since = time.time()
 
     def add(self, *values):
@@ -73,44 +92,56 @@ class History:
         self._since = now
 
     def plot(self, path):
-        """Draw all figures over the epochs into an SVG file."""
-        width, height, border = 480, 300, 40
-        values = np.array(self.rows, float)
-        low, high = float(values.min()), float(values.max())
-        span = (high - low) or 1.0
-        colours = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd")
-        lines = []
-        for k, (name, column) in enumerate(zip(self.names, values.T)):
-            x = np.linspace(border, width - border, max(len(column), 2))
-            y = height - border - (column - low) / span * (height - 2 * border)
-            points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, np.resize(y, len(x))))
-            colour = colours[k % len(colours)]
-            lines.append(f'<polyline points="{points}" fill="none" stroke="{colour}"/>')
-            lines.append(
-                f'<text x="{border + 110 * k}" y="20" fill="{colour}" font-size="12">{name}</text>'
-            )
-        for value, y in ((low, height - border), (high, border)):
-            lines.append(f'<text x="2" y="{y}" font-size="10">{value:.3g}</text>')
-        corners = f"{border},{border} {border},{height - border} {width - border},{height - border}"
-        lines.append(f'<polyline points="{corners}" fill="none" stroke="grey"/>')
-        for text, x in ((1, border), ("epoch", width // 2), (len(values), width - border)):
-            lines.append(f'<text x="{x}" y="{height - 20}" font-size="10">{text}</text>')
-        body = "\n".join(lines)
-        Path(path).write_text(
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">\n'
-            f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
+        """Draw the figures over the epochs to the PNG file `path`, and say where it is."""
+        pyplot = matplotlib_or_word("plot")
+        if pyplot is None:
+            return
+        columns = list(zip(self.names, zip(*self.rows)))
+        parts = [each for each in (columns[: self._left], columns[self._left :]) if each]
+        figure, axes = pyplot.subplots(
+            1, len(parts), figsize=(5 * len(parts), 4), layout="constrained", squeeze=False
         )
+        for axis, part in zip(axes[0], parts):
+            for name, values in part:
+                axis.plot(range(1, len(values) + 1), values, marker="o", label=name)
+            axis.set(xlabel="epoch", title=", ".join(name for name, _ in part))
+            axis.xaxis.get_major_locator().set_params(integer=True)
+            axis.grid(alpha=0.3)
+            axis.legend()
+        figure.savefig(path, dpi=100, format="png")
+        pyplot.close(figure)
+        logging.info("plot: %s", path)
+
+
+def matplotlib_or_word(what):
+    """``matplotlib.pyplot`` for files; None, with a word of what is not drawn, without it."""
+    try:
+        import matplotlib
+    except ImportError:
+        logging.info("no %s: it needs matplotlib, pip install 'cynet-mx[viz]'", what)
+        return None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def picture(pixels, path, what):
+    """Write gray pixels (h, w) from 0 to 1 to the PNG file `path`; `what` is for the log."""
+    pyplot = matplotlib_or_word("picture")
+    if pyplot is not None:
+        pyplot.imsave(path, pixels, cmap="gray", vmin=0, vmax=1, format="png")
+        logging.info("%s: %s", what, path)
 
 
 def finish(args, name, net, history, example):
-    """Write the plot and the model, and say how it is used; `example` is a batch."""
+    """Draw the plot, write the model, and say how it is used; `example` is a batch."""
     folder = Path(args.out)
-    history.plot(folder / f"{name}.svg")
+    history.plot(folder / f"{name}.png")
     if args.eager:
         net.hybridize()
     net(example)
     net.export(folder / name)
-    logging.info("plot: %s", folder / f"{name}.svg")
     logging.info(
         "use it: net = mx.gluon.SymbolBlock.imports('%s', 'data', '%s')",
         folder / f"{name}-symbol.json",

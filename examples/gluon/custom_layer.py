@@ -81,9 +81,8 @@ def main(argv=None):
         for x, y in val:
             right.update(y, net(x.as_in_context(ctx)))
         history.add(total.get()[1], right.get()[1])
-    history.plot(f"{args.out}/custom_layer.svg")
+    history.plot(f"{args.out}/custom_layer.png")
     net.save_parameters(f"{args.out}/custom_layer.params")
-    logging.info("plot: %s/custom_layer.svg", args.out)
     logging.info(
         "use it: from custom_layer import network; net = network(%d);"
         " net.load_parameters('%s/custom_layer.params')",

@@ -1,6 +1,5 @@
 """Trains a DCGAN on the digits that ship, and draws digits with it."""
 
-import logging
 
 import common
 import numpy as np
@@ -33,14 +32,12 @@ def discriminator(width):
     return net
 
 
-def picture(images, path, columns=8):
-    """Write images (N, 1, h, w) from -1 to 1 side by side as a PGM file."""
+def grid(images, columns=8):
+    """Images (N, 1, h, w) from -1 to 1 side by side, as pixels from 0 to 1."""
     images = np.pad(images, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=-1)
     n, _, h, w = images.shape
-    grid = images.reshape(n // columns, columns, h, w).transpose(0, 2, 1, 3)
-    pixels = np.clip((grid.reshape(-1, columns * w) + 1) * 127.5, 0, 255).astype(np.uint8)
-    with open(path, "wb") as file:
-        file.write(b"P5 %d %d 255\n" % pixels.shape[::-1] + pixels.tobytes())
+    rows = images.reshape(n // columns, columns, h, w).transpose(0, 2, 1, 3)
+    return np.clip((rows.reshape(-1, columns * w) + 1) / 2, 0, 1)
 
 
 def main(argv=None):
@@ -85,8 +82,7 @@ def main(argv=None):
             trainers[0].step(args.batch_size)
             totals[0].update(None, each)
         history.add(*(each.get()[1] for each in totals))
-    picture(make(noise(64)).asnumpy(), f"{args.out}/digits.pgm")
-    logging.info("digits: %s/digits.pgm", args.out)
+    common.picture(grid(make(noise(64)).asnumpy()), f"{args.out}/digits.png", "digits")
     common.finish(args, "generator", make, history, noise(1))
     return history.rows[-1][0]
 

@@ -57,8 +57,15 @@ def accuracy(net, loader, ctx):
 def main(argv=None):
     """Train; returns the validation accuracy."""
     parser = common.parser(__doc__, epochs=5, lr=0.002)
-    parser.add_argument("--network", choices=sorted(NETWORKS), default="lenet")
-    parser.add_argument("--dataset", choices=("auto", "mnist", "digits"), default="auto")
+    parser.add_argument(
+        "--network", choices=sorted(NETWORKS), default="lenet", help="what is trained"
+    )
+    parser.add_argument(
+        "--dataset",
+        choices=("auto", "mnist", "digits"),
+        default="auto",
+        help="auto: MNIST if it is on disk, else the digits that ship",
+    )
     args = parser.parse_args(argv)
     ctx = common.start(args)
 

@@ -87,14 +87,12 @@ def accuracy(net, loader, ctx):
     return metric.get()[1]
 
 
-def draw(net, images, path):
-    """A picture: a row of images, and below each what the classifier sees of it."""
+def seen(net, images):
+    """Pixels: a row of images, and below each what the classifier sees of it."""
     below = net.seen(mx.nd, images)
     below = mx.nd.contrib.BilinearResize2D(below, height=SIDE, width=SIDE)
     rows = [np.concatenate(list(each.asnumpy()[:, 0]), 1) for each in (images, below)]
-    picture = (np.clip(np.concatenate(rows), 0, 1) * 255).astype(np.uint8)
-    header = f"P5 {picture.shape[1]} {picture.shape[0]} 255\n".encode()
-    Path(path).write_bytes(header + picture.tobytes())
+    return np.clip(np.concatenate(rows), 0, 1)
 
 
 def main(argv=None):
@@ -136,9 +134,8 @@ def main(argv=None):
             total.update(None, each)
         history.add(total.get()[1], accuracy(net, val, ctx))
     common.finish(args, "spatial_transformer", net, history, x)
-    picture = Path(args.out) / "seen.pgm"
-    draw(net, x[:8], picture)
-    logging.info("images, and what the classifier sees of them: %s", picture)
+    what = "images, and what the classifier sees of them"
+    common.picture(seen(net, x[:8]), Path(args.out) / "seen.png", what)
     logging.info("validation accuracy: %.2f %%", 100 * history.rows[-1][1])
     return history.rows[-1][1]
 

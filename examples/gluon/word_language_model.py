@@ -78,8 +78,8 @@ def main(argv=None):
     parser.add_argument("--text", default=str(TEXT), help="a file of sentences, one a line")
     parser.add_argument("--steps", type=positive, default=20, help="words of a backward pass")
     parser.add_argument("--size", type=positive, default=64, help="of words' vectors and states")
-    parser.add_argument("--layers", type=positive, default=2)
-    parser.add_argument("--dropout", type=float, default=0.2)
+    parser.add_argument("--layers", type=positive, default=2, help="layers of the LSTM")
+    parser.add_argument("--dropout", type=float, default=0.2, help="probability of dropout")
     args = parser.parse_args(argv)
     if not Path(args.text).is_file():
         parser.error(f"--text: there is no file {args.text}")
@@ -94,7 +94,7 @@ def main(argv=None):
     loss = gluon.loss.SoftmaxCrossEntropyLoss()
     trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": args.lr})
     params = [each for each in net.collect_params().values() if each.grad_req != "null"]
-    history = common.History("perplexity", "validation")
+    history = common.History("perplexity", "validation", left=2)
     for _ in range(args.epochs):
         states, total = net.lstm.begin_state(args.batch_size, ctx=ctx), mx.metric.Loss()
         for x, y in batches(train, args.batch_size, args.steps):
@@ -107,10 +107,9 @@ def main(argv=None):
             trainer.step(args.steps)
             total.update(None, each)
         history.add(math.exp(total.get()[1]), perplexity(net, loss, val, args.steps, ctx))
-    history.plot(f"{args.out}/language.svg")
+    history.plot(f"{args.out}/language.png")
     net.save_parameters(f"{args.out}/language.params")
     logging.info("%s", write(net, known, ctx))
-    logging.info("plot: %s/language.svg", args.out)
     logging.info(
         "use it: from word_language_model import Model; net = Model(%d, %d, %d, 0);"
         " net.load_parameters('%s/language.params')",

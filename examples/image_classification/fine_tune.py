@@ -11,9 +11,7 @@ import cynet as mx
 
 def parser():
     """The command line; ``--help`` shows all options with their defaults."""
-    out = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    out = argparse.ArgumentParser(description=__doc__, formatter_class=fit.Formatter)
     fit.add_fit_args(out)
     records.add_data_args(out)
     records.add_augmentation_args(out)

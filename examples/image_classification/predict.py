@@ -11,9 +11,7 @@ import cynet as mx
 
 def parser():
     """The command line; ``--help`` shows all options with their defaults."""
-    out = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    out = argparse.ArgumentParser(description=__doc__, formatter_class=fit.Formatter)
     out.add_argument("images", nargs="+", metavar="IMAGE", help="JPEG, PNG or other file")
     out.add_argument("--model", required=True, metavar="PREFIX[,EPOCH]",
                      help="checkpoint; without a number the last one")  # fmt: skip

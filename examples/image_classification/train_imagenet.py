@@ -8,9 +8,7 @@ from common import fit, records, script
 
 def parser():
     """The command line; ``--help`` shows all options with their defaults."""
-    out = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    out = argparse.ArgumentParser(description=__doc__, formatter_class=fit.Formatter)
     fit.add_fit_args(out)
     records.add_data_args(out)
     records.add_augmentation_args(out)

@@ -13,12 +13,10 @@ NETWORKS = ("mlp", "lenet", "resnet", "inception_bn", "lstm")
 
 def parse_args(argv=None):
     """The command line; ``--help`` shows all options with their defaults."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=fit.Formatter)
     fit.add_fit_args(parser)
     data.add_data_args(parser)
-    parser.add_argument("--num-classes", type=int, default=10)
+    parser.add_argument("--num-classes", type=int, default=10, help="classes of the labels")
     return parser.parse_args(argv)
 
 

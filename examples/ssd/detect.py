@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from dataset import CLASSES
+from options import Formatter
 from symbols.ssd import NETWORKS, get_symbol
 
 import cynet as mx
@@ -15,14 +16,12 @@ MEAN, STD = np.array([123.68, 116.28, 103.53]), np.array([58.395, 57.12, 57.375]
 
 def parse_args(argv=None):
     """The command line; ``--help`` shows all options with their defaults."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=Formatter)
     add = parser.add_argument
     add("images", nargs="+", metavar="IMAGE", help="files, or .rec files with pictures of a set")
-    add("--network", choices=sorted(NETWORKS), default="tiny")
-    add("--prefix", default="ssd", help="of the checkpoint")
-    add("--epoch", type=int, default=20, help="of the checkpoint")
+    add("--network", choices=sorted(NETWORKS), default="tiny", help="the one that was trained")
+    add("--prefix", default="ssd", help="prefix of the checkpoint, as in ssd-0020.params")
+    add("--epoch", type=int, help="epoch of the checkpoint; none: the newest that is there")
     add("--data-shape", type=int, help="side of the images; none: the network's")
     add("--class-names", help="names of the classes, with commas between them; none: the shapes'")
     add("--threshold", type=float, default=0.5, help="least score of what is drawn")
@@ -44,7 +43,16 @@ class Detector:
     def __init__(self, args, num_classes):
         self.side = args.data_shape or NETWORKS[args.network][1]
         network = get_symbol(args.network, num_classes, nms_threshold=args.nms_threshold)
-        _, arg_params, aux_params = mx.model.load_checkpoint(args.prefix, args.epoch)
+        epoch = args.epoch
+        if epoch is None:
+            newest = mx.model.find_checkpoint(args.prefix, states=False)
+            if newest is None:
+                raise SystemExit(
+                    f"error: there is no {args.prefix}-0001.params or a later one; train.py writes"
+                    " it, and --prefix says where it is"
+                )
+            epoch = newest.epoch
+        arg_params, aux_params = mx.model.load_params(args.prefix, epoch)
         self._module = mx.mod.Module(network, label_names=None)
         self._module.bind([("data", (1, 3, self.side, self.side))], for_training=False)
         self._module.set_params(arg_params, aux_params, allow_extra=True)

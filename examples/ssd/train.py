@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from dataset import CLASSES, iterators
 from metric import MeanAveragePrecision, MultiBoxMetric
+from options import Formatter, positive
 from symbols.ssd import NETWORKS, get_symbol_train
 from tqdm import tqdm
 from tqdm.contrib.logging import logging_redirect_tqdm
@@ -18,18 +19,9 @@ from tqdm.contrib.logging import logging_redirect_tqdm
 import cynet as mx
 
 
-def positive(text):
-    """A whole number of 1 or more; a type of options."""
-    if int(text) < 1:
-        raise ValueError
-    return int(text)
-
-
 def parse_args(argv=None):
     """The command line; ``--help`` shows all options with their defaults."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=Formatter)
     add = parser.add_argument
     add("--network", choices=sorted(NETWORKS), default="tiny", help="vgg16_reduced: SSD-300")
     add("--data-shape", type=positive, help="side of the images; none: the network's")
@@ -45,13 +37,13 @@ def parse_args(argv=None):
         metavar="FILE.params",
         help="weights to begin with, where they fit",
     )
-    add("--num-epochs", type=positive, default=20)
-    add("--batch-size", type=positive, default=16)
-    add("--optimizer", default="adam")
+    add("--num-epochs", type=positive, default=20, help="epochs to train")
+    add("--batch-size", type=positive, default=16, help="pictures of a batch")
+    add("--optimizer", default="adam", help="name of the optimizer")
     add("--lr", type=float, default=0.002, help="learning rate; it falls along a half cosine")
     add("--wd", type=float, default=0.0005, help="weight decay")
     add("--disp-batches", type=positive, default=20, help="log every so many batches")
-    add("--seed", type=int, default=0)
+    add("--seed", type=int, default=0, help="seed of all random numbers")
     add("--prefix", default="ssd", help="write PREFIX-symbol.json and PREFIX-0020.params")
     add("--plot", metavar="FILE.png", help="draw losses and precision of each epoch")
     return parser.parse_args(argv)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import struct
 import sys
 from pathlib import Path
 
@@ -63,9 +64,56 @@ def test_every_program_is_described():
     assert all(f"`{name}.py`" in text for name in PROGRAMS)
 
 
-def check_plot(path):
-    text = path.read_text()
-    assert text.startswith("<svg") and "<polyline" in text
+def check_png(path, width, height):
+    """A PNG of that size, or none where nothing draws."""
+    if importlib.util.find_spec("matplotlib") is None:
+        assert not path.exists()
+        return
+    content = path.read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", content[16:24]) == (width, height)
+
+
+def check_plot(path, axes=2):
+    check_png(path, 500 * axes, 400)
+
+
+@pytest.mark.parametrize(("left", "axes"), [(1, [["loss"], ["digits", "all"]]), (3, None)])
+def test_figures_of_the_plot(tmp_path, monkeypatch, left, axes):
+    """The first figures on the left, the others on the right, over epochs from 1 on."""
+    pytest.importorskip("matplotlib")
+    from matplotlib import pyplot
+
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.delitem(sys.modules, "common", raising=False)
+    common = importlib.import_module("common")
+    monkeypatch.delitem(sys.modules, "common")
+    drawn = []
+    monkeypatch.setattr(pyplot, "close", drawn.append)
+    history = common.History("loss", "digits", "all", left=left)
+    history.add(3.0, 0.5, 0.25)
+    history.add(2.0, 0.75, 0.5)
+    history.plot(tmp_path / "a.png")
+    found = [
+        {line.get_label(): line.get_xydata().tolist() for line in axis.lines}
+        for axis in drawn[0].axes
+    ]
+    assert [list(axis) for axis in found] == (axes or [["loss", "digits", "all"]])
+    assert found[0]["loss"] == [[1, 3], [2, 2]]
+    assert found[-1]["all"] == [[1, 0.25], [2, 0.5]]
+    assert "epoch" in {axis.get_xlabel() for axis in drawn[0].axes}
+    monkeypatch.undo()
+    pyplot.close(drawn[0])
+
+
+def test_without_matplotlib(run, tmp_path, monkeypatch, caplog):
+    """An example trains and saves its model; a line says why nothing is drawn."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    caplog.set_level("INFO")
+    run("dcgan", "--epochs", "1", "--width", "8")
+    assert "no plot: it needs matplotlib" in caplog.text
+    assert "no picture: it needs matplotlib" in caplog.text
+    assert not list(tmp_path.glob("*.png")) and (tmp_path / "generator-0000.params").exists()
 
 
 @pytest.mark.parametrize("options", [(), ("--eager",), ("--network", "mlp", "--workers", "2")])
@@ -73,7 +121,7 @@ def test_image_classification(run, tmp_path, options):
     accuracy = run("image_classification", "--dataset", "digits", "--epochs", "3", *options)
     assert accuracy > 0.85
     name = "mlp" if "mlp" in options else "lenet"
-    check_plot(tmp_path / f"{name}.svg")
+    check_plot(tmp_path / f"{name}.png")
     net = mx.gluon.SymbolBlock.imports(
         tmp_path / f"{name}-symbol.json", "data", tmp_path / f"{name}-0000.params"
     )
@@ -101,7 +149,7 @@ def test_image_folder(run, tmp_path):
     shape = ("--size", "32")
     options = ("--images", str(tmp_path / "photos"), "--batch-size", "12", "--flip", *shape)
     assert run("image_folder", *options, "--epochs", "8", "--lr", "0.01") > 0.9
-    check_plot(tmp_path / "mobilenet0.25.svg")
+    check_plot(tmp_path / "mobilenet0.25.png")
     for name in ("columns", "rows"):
         image = tmp_path / "photos" / name / "04.ppm"
         assert run("image_folder", "--predict", str(image), *shape) == name
@@ -124,17 +172,17 @@ def test_image_folder_without_options(run):
 
 def test_custom_layer(run, tmp_path):
     assert run("custom_layer", "--epochs", "3") > 0.85
-    check_plot(tmp_path / "custom_layer.svg")
+    check_plot(tmp_path / "custom_layer.png")
 
 
 def test_transformer(run, tmp_path):
     assert run("transformer", "--epochs", "3", "--samples", "3200", "--length", "5") > 0.5
-    check_plot(tmp_path / "sorter.svg")
+    check_plot(tmp_path / "sorter.png")
 
 
 def test_ctc_line_reader(run, tmp_path):
     assert run("ctc_line_reader", "--epochs", "6", "--samples", "1600", "--digits", "3") > 0.5
-    check_plot(tmp_path / "reader.svg")
+    check_plot(tmp_path / "reader.png")
     net = mx.gluon.SymbolBlock.imports(
         tmp_path / "reader-symbol.json", "data", tmp_path / "reader-0000.params"
     )
@@ -156,18 +204,20 @@ def test_ctc_line_reader_against_mxnet(monkeypatch):
 def test_word_language_model(run, tmp_path):
     assert run("word_language_model", "--epochs", "2") < 9  # of the words held back
     assert os.path.getsize(tmp_path / "language.params") > 1000
+    check_plot(tmp_path / "language.png", axes=1)
 
 
 def test_dcgan(run, tmp_path):
     assert 0.1 < run("dcgan", "--epochs", "1", "--width", "8") < 20
-    assert (tmp_path / "digits.pgm").read_bytes().startswith(b"P5 80 80 255\n")
+    check_png(tmp_path / "digits.png", 80, 80)
+    check_plot(tmp_path / "generator.png")
 
 
 def test_spatial_transformer(run, tmp_path):
     """It reads what the same classifier does not, that sees the whole image."""
     assert run("spatial_transformer") > 0.85 > run("spatial_transformer", "--plain", "--eager")
-    check_plot(tmp_path / "spatial_transformer.svg")
-    assert (tmp_path / "seen.pgm").read_bytes().startswith(b"P5 192 48 255\n")
+    check_plot(tmp_path / "spatial_transformer.png")
+    check_png(tmp_path / "seen.png", 192, 48)
     net = mx.gluon.SymbolBlock.imports(
         tmp_path / "spatial_transformer-symbol.json",
         "data",

@@ -92,7 +92,8 @@ def test_detect(trained):
     assert re.search(r"shapes_val_0.png: .*(disc|square|triangle) 0\.\d\d", said)
     image = mx.image.imread(str(folder / "detected" / "shapes_val_2.png"))
     assert image.shape == (128, 128, 3)
-    again = run("detect.py", "detected/shapes_val_2.png", "--epoch", 8, cwd=folder)
+    # without --epoch: the newest that is there
+    again = run("detect.py", "detected/shapes_val_2.png", "--prefix", "ssd", cwd=folder)
     assert "detected/shapes_val_2.png: " in again
 
 
@@ -102,6 +103,13 @@ def test_refusals(tmp_path):
     )
     assert "no such folder" in run("train.py", "--plot", "no/x.png", cwd=tmp_path, fails=True)
     assert "error: " in run("detect.py", "none.jpg", cwd=tmp_path, fails=True)
+    assert "there is no ssd-0001.params or a later one" in run(
+        "detect.py", "none.jpg", cwd=tmp_path, fails=True
+    )
+    for epoch in (3, 12):
+        mx.model.save_checkpoint(str(tmp_path / "ssd"), epoch, None, {}, {})
+    said = run("detect.py", "none.jpg", "--epoch", 20, cwd=tmp_path, fails=True)
+    assert "ssd-0020.params: no such file; there is epoch 3, 12" in said
     assert "--nms-threshold" in run("detect.py", "--help", cwd=tmp_path)
 
 

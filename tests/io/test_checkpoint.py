@@ -204,3 +204,17 @@ def test_what_are_no_parameters(tmp_path, params):
     with pytest.raises(mx.base.MXNetError, match="params must be|arg:a|aux:a"):
         mx.model.save_checkpoint(str(tmp_path / "net"), 1, None, params, params)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_epoch_that_is_not_there_names_those_that_are(tmp_path):
+    prefix = str(tmp_path / "net")
+    with pytest.raises(OSError, match="net-0007.params: no such file; there is no epoch of this"):
+        mx.model.load_params(prefix, 7)
+    for epoch in (2, 11):
+        mx.model.save_checkpoint(prefix, epoch, None, {"w": mx.nd.ones(2)}, {})
+    with pytest.raises(FileNotFoundError, match="no such file; there is epoch 2, 11$"):
+        mx.model.load_params(prefix, 7)
+    for epoch in range(20):
+        mx.model.save_checkpoint(prefix, epoch, mx.sym.var("w"), {"w": mx.nd.ones(2)}, {})
+    with pytest.raises(FileNotFoundError, match=r"epoch 0, 1, 2, 3, \.\.\., 16, 17, 18, 19$"):
+        mx.model.load_checkpoint(prefix, 20)

@@ -133,3 +133,21 @@ def test_states_of_iterators():
     assert [each.data[0].asnumpy().tolist() for each in other] == expected
     with pytest.raises(mx.MXNetError, match="other sentences"):
         mx.rnn.BucketSentenceIter(sentences[:2], 1, buckets=[2, 3]).load_state_dict(state)
+
+
+def test_the_file_of_another_network_is_named(tmp_path):
+    fit(tmp_path / "a", num_epoch=1)
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="other")
+    other = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    with pytest.raises(ValueError, match=r"a\.training is of another network: .*'other_bias'"):
+        fit(tmp_path / "a", other)
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc")
+    larger = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    with pytest.raises(ValueError, match=r"a\.training is of another network: .*fc_bias"):
+        fit(tmp_path / "a", larger)
+
+
+def test_one_epoch_is_one(tmp_path):
+    stopping = mx.callback.EarlyStopping("Train-accuracy", min_delta=2.0)
+    history = fit(tmp_path / "a", num_epoch=5, callbacks=[stopping])
+    assert history.reason.endswith("for 1 epoch")

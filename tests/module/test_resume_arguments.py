@@ -195,7 +195,7 @@ def test_the_log_says_where_it_goes_on(tmp_path, caplog, capsys):
     fit(path, 1)
     assert "resume" not in caplog.text
     fit(path, 3)
-    where = f"fit: resume: {path}.training has 1 epochs: training goes on with Epoch[1], up to num"
+    where = f"fit: resume: {path}.training has 1 epoch: training goes on with Epoch[1], up to num"
     assert where in caplog.text
     fit(path, 3)
     assert "has 3 epochs: nothing is left to do for num_epoch=3" in caplog.text

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -173,7 +173,9 @@ def by_hand(module: mx.mod.Module, data: mx.io.DataIter) -> None:
         module.forward(batch, is_train=True)
         module.backward()
         module.update()
-        module.update_metric(metric, batch.label or [])
+        module.update_metric(metric, batch.label)
+        metric.update(None, module.get_outputs())
+        metric.update(batch.label[0], module.get_outputs()[0].asnumpy())
     for name, value in metric.get_name_value():
         print(f"{name}={value:.3f}")
     arg_params, aux_params = module.get_params()
@@ -181,6 +183,22 @@ def by_hand(module: mx.mod.Module, data: mx.io.DataIter) -> None:
     module.save_checkpoint("lenet", 2, save_optimizer_states=True)
     symbol, arg_params, aux_params = mx.model.load_checkpoint("lenet", 2)
     print(symbol.list_outputs(), sorted(arg_params))
+
+
+class Batch(NamedTuple):
+    data: list[mx.nd.NDArray]
+
+
+def predictor(net: mx.sym.Symbol) -> list[mx.nd.NDArray]:
+    module = mx.mod.Module(net, data_names=["data"], label_names=None)
+    module.bind([("data", (1, 3, 8, 8))], for_training=False)
+    module.forward(Batch([mx.nd.zeros((1, 3, 8, 8))]), is_train=False)
+    store = mx.kv.create("local")
+    store.init(0, mx.nd.zeros(3))
+    mx.init.Constant(mx.nd.ones(3))
+    mx.mod.BucketingModule(lambda key: (net, ("data",), None), default_bucket_key=1)
+    outputs: list[mx.nd.NDArray] = module.get_outputs()
+    return outputs
 
 
 def with_executor(net: mx.sym.Symbol) -> mx.nd.NDArray:
@@ -248,7 +266,7 @@ def gradients(x: mx.nd.NDArray) -> mx.nd.NDArray:
         z = mx.nd.contrib.boolean_mask(y, mx.nd.array([1, 0]))
     mx.autograd.backward([z])
     (second,) = mx.autograd.grad(y, [x], create_graph=True)
-    print(x.grad, mx.autograd.is_recording())
+    print(x.grad.asnumpy(), mx.autograd.is_recording())
     return second
 
 

@@ -67,8 +67,8 @@ class SVRGModule(Module):
     def __init__(
         self,
         symbol: Any,
-        data_names: Names = ("data",),
-        label_names: Names = ("softmax_label",),
+        data_names: Names | None = ("data",),
+        label_names: Names | None = ("softmax_label",),
         logger: Logger = logging,
         context: ContextLike | Sequence[ContextLike] | None = None,
         work_load_list: Sequence[float] | None = None,
@@ -118,7 +118,7 @@ class SVRGModule(Module):
         if self._mod_aux.binded:
             self._mod_aux.reshape(data_shapes, label_shapes)
 
-    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         super().forward(data_batch, is_train)
         self._corrected = False
         training = self.for_training if is_train is None else is_train

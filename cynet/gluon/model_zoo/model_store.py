@@ -7,7 +7,7 @@ import tempfile
 import zipfile
 from typing import TYPE_CHECKING
 
-from ...base.errors import ArgumentError, FormatError, shown, warn_user
+from ...base.errors import ArgumentError, FileError, FormatError, shown, warn_user
 from ...base.files import file_name, write_atomically
 from ...base.guard import guarded
 from .. import utils
@@ -108,7 +108,13 @@ def get_model_file(name: str, root: FileName = ROOT) -> str:
     os.makedirs(folder, exist_ok=True)
     url = utils._get_repo_file_url("gluon/models", f"{stem}.zip")
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
-        archive = utils.download(url, os.path.join(temporary, "weights.zip"))
+        try:
+            archive = utils.download(url, os.path.join(temporary, "weights.zip"))
+        except FileError as error:
+            raise FileError(
+                f"{error}; with no network: put the file that this address gives into {folder},"
+                f" unpacked, as {stem}.params"
+            ) from None
         write_atomically(path, _member(archive, f"{stem}.params", url))
     if not utils.check_sha1(path, sha1):
         os.remove(path)

@@ -42,7 +42,10 @@ def _how(mode):
 
 
 def _refusal(prop, n):
-    return f"operator {prop.op_name}: index {{}} is out of bounds for an axis of length {n}"
+    return (
+        f"operator {prop.op_name}: index {{}} is out of bounds for an axis of length {n};"
+        f" there are 0 to {n - 1}"
+    )
 
 
 @form("take", "Embedding")

@@ -30,7 +30,7 @@ cdef int64_t* _indices(OpContext* ctx, const TBlob* index, int64_t n, int mode,
         with gil:
             raise ArgumentError(
                 f"operator {where}: index {values[wrong]} is out of bounds for an axis of "
-                f"length {n}")
+                f"length {n}; there are 0 to {n - 1}")
     return values
 
 

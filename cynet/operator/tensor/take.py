@@ -83,6 +83,12 @@ class PickProperty(IndexedProperty):
         if index is None:
             index = kept if self.keepdims else without
         elif len(index) == len(kept) and (len(kept) > 1 or len(without) != 1):
+            if index == data != kept and all(data):
+                raise ShapeError(
+                    f"index of shape {index} has a value for each element of data, expected one for"
+                    f" each row, {without}; labels that are distributions, or one-hot, are what"
+                    " losses take with sparse_label=False"
+                )
             index = merge_shapes(index, kept)
         else:
             index = merge_shapes(index, without)

@@ -1,5 +1,6 @@
 """Training as the scripts of this folder do it: command-line options to one call of Module.fit."""
 
+import argparse
 import contextlib
 import logging
 import math
@@ -38,6 +39,13 @@ def positive(text):
     return int(text)
 
 
+class Formatter(argparse.ArgumentDefaultsHelpFormatter):
+    """Help that says the default of an option that has one."""
+
+    def _get_help_string(self, action):
+        return action.help if action.default is None else super()._get_help_string(action)
+
+
 def add_fit_args(parser):
     """Add the options of training; the names are those of MXNet's own example scripts."""
     group = parser.add_argument_group("training")
@@ -65,11 +73,19 @@ def add_fit_args(parser):
         "--warmup-epochs", type=int, default=0, help="epochs in which the learning rate rises"
     )
     group.add_argument(
-        "--warmup-strategy", choices=("linear", "constant"), default="linear", help="how it does"
+        "--warmup-strategy",
+        choices=("linear", "constant"),
+        default="linear",
+        help="shape of the warm-up",
     )
-    group.add_argument("--initializer", choices=sorted(INITIALIZERS), default="default")
+    group.add_argument(
+        "--initializer",
+        choices=sorted(INITIALIZERS),
+        default="default",
+        help="how weights begin; default: Xavier by fan-in, for relu",
+    )
     group.add_argument("--optimizer", default="sgd", help="name of the optimizer")
-    group.add_argument("--mom", type=float, default=0.9, help="momentum, of those that have one")
+    group.add_argument("--mom", type=float, default=0.9, help="momentum, if the optimizer has one")
     group.add_argument("--wd", type=float, default=0.0001, help="weight decay")
     group.add_argument(
         "--disp-batches", type=positive, default=100, help="log every so many batches"
@@ -89,7 +105,7 @@ def add_fit_args(parser):
     group.add_argument(
         "--gc-type", default="none", help="compression of gradients between machines: none, 2bit"
     )
-    group.add_argument("--gc-threshold", type=float, default=0.5, help="of 2bit")
+    group.add_argument("--gc-threshold", type=float, default=0.5, help="threshold of 2bit")
     group.add_argument("--plot", metavar="FILE.png", help="draw loss and accuracy of each epoch")
     group = parser.add_argument_group("checkpoints")
     group.add_argument("--model-prefix", help="write PREFIX-symbol.json and PREFIX-0001.params ...")

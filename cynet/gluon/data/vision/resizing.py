@@ -13,6 +13,7 @@ from ....base.guard import PER_BATCH, guarded
 from ....base.opencv import INTERPOLATIONS, short_size
 from ....image import imrotate
 from ....image.geometry import center_box, chosen, crop, made, random_sized_box
+from ....image.rotate import check_angle_limits
 from ....ndarray import NDArray
 from ....symbol import Symbol
 from ...block import Block, HybridBlock
@@ -249,7 +250,7 @@ class RandomRotation(Block):
         rotate_with_proba: float = 1.0,
     ) -> None:
         super().__init__()
-        low, high = angle_limits
+        low, high = check_angle_limits(angle_limits)
         if low >= high:
             raise ArgumentError(f"angle_limits are (low, high), got {shown(angle_limits)}")
         if not 0 <= rotate_with_proba <= 1:

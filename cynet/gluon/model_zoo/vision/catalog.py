@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentError, shown
@@ -77,6 +78,16 @@ _MODELS: dict[str, Callable[..., HybridBlock]] = {
 }
 
 
+def _meant(name):
+    """What may have been meant by a name that no network has: the names that begin as it does."""
+    if not isinstance(name, str):
+        return ""
+    start = name[:40].lower().replace("-", "_")
+    near = [each for each in _MODELS if start and each.startswith(start)]
+    near = near[:3] or difflib.get_close_matches(start, _MODELS, 3)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
 @guarded
 def get_model(name: str, **kwargs: Any) -> HybridBlock:
     """A network by name.
@@ -101,5 +112,7 @@ def get_model(name: str, **kwargs: Any) -> HybridBlock:
     """
     if not isinstance(name, str) or name.lower() not in _MODELS:
         known = ", ".join(sorted(_MODELS))
-        raise ArgumentError(f"get_model: there is no network {shown(name)}; there are {known}")
+        raise ArgumentError(
+            f"get_model: there is no network {shown(name)}{_meant(name)}; there are {known}"
+        )
     return _MODELS[name.lower()](**kwargs)
