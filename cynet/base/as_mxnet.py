@@ -2,6 +2,8 @@
 
 import importlib
 import sys
+import warnings
+from functools import wraps
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -65,6 +67,28 @@ def _asscalar(a):
     return np.asarray(a).item()
 
 
+def _takes_ragged(make):
+    """`make`, one of NumPy's makers of arrays, which takes lists of different lengths as well."""
+
+    @wraps(make)
+    def made(*args, **kwargs):
+        try:
+            return make(*args, **kwargs)
+        except ValueError as error:
+            if "inhomogeneous" not in str(error) or len(args) != 1 or kwargs.get("dtype"):
+                raise
+        warnings.warn(
+            f"{make.__name__}: an array of sequences of different lengths is one of objects;"
+            " dtype=object says so",
+            np.exceptions.VisibleDeprecationWarning,
+            stacklevel=2,
+        )
+        return make(*args, **{**kwargs, "dtype": object})
+
+    made.takes_ragged = True
+    return made
+
+
 def give_numpy_names():
     """Give NumPy the names back that it had in MXNet's time; what it has itself stays.
 
@@ -83,6 +107,14 @@ def give_numpy_names():
     for name, value in (("asscalar", _asscalar), ("PINF", np.inf), ("NINF", -np.inf)):
         if name not in there:
             setattr(np, name, value)
+
+
+def take_ragged_arrays():
+    """Let NumPy make arrays of objects of lists of different lengths, as it did before 1.24."""
+    for name in ("array", "asarray", "asanyarray"):
+        make = getattr(np, name)
+        if not hasattr(make, "takes_ragged"):
+            setattr(np, name, _takes_ragged(make))
 
 
 def _root():
@@ -148,7 +180,8 @@ def install_as_mxnet(numpy_names=True):
     Parameters
     ----------
     numpy_names : bool
-        Also give NumPy the names back that it had in MXNet's time: ``np.int``, ``np.bool``, ...
+        Also give NumPy back what it had in MXNet's time: ``np.int``, ``np.bool``, ..., arrays of
+        lists of different lengths.
 
     Raises
     ------
@@ -157,7 +190,7 @@ def install_as_mxnet(numpy_names=True):
 
     Examples
     --------
-    >>> install_as_mxnet()
+    >>> install_as_mxnet(numpy_names=False)
     >>> import mxnet as mx
     >>> from mxnet.module.base_module import BaseModule
     >>> mx.__version__, BaseModule is mx.mod.BaseModule
@@ -173,3 +206,4 @@ def install_as_mxnet(numpy_names=True):
         sys.meta_path.insert(0, _finder)
     if numpy_names:
         give_numpy_names()
+        take_ragged_arrays()

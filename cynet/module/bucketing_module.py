@@ -99,7 +99,7 @@ class BucketingModule(BaseModule):
     def _reset_bind(self):
         self.binded = False
         self._default = None
-        self._buckets = PlanCache()  # key -> Bucket; one that went is bound again when it is due
+        self._bound = PlanCache()  # key -> Bucket; one that went is bound again when it is due
         self._bound_keys = {}  # of all that were bound, in order
         self._curr_module = None
         self._curr_bucket_key = None
@@ -124,11 +124,18 @@ class BucketingModule(BaseModule):
     def _module_of(self, bucket_key):
         if bucket_key == self._default_bucket_key:
             return self._default
-        bucket = self._buckets.get(bucket_key)
+        bucket = self._bound.get(bucket_key)
         return None if bucket is None else bucket.module
 
+    @property
+    def _buckets(self):
+        """Dict of a bucket key to its Module, as packages written for MXNet read it."""
+        kept = {key: self._bound.get(key) for key in self._bound}
+        found = {key: bucket.module for key, bucket in kept.items() if bucket is not None}
+        return {} if self._default is None else {self._default_bucket_key: self._default, **found}
+
     def _modules(self):
-        return [self._default, *(bucket.module for bucket in self._buckets.values())]
+        return [self._default, *(bucket.module for bucket in self._bound.values())]
 
     @property
     def data_names(self) -> list[str]:
@@ -217,7 +224,7 @@ class BucketingModule(BaseModule):
             )
             if self._monitor is not None:
                 module.install_monitor(self._monitor)
-            self._buckets.add(bucket_key, Bucket(module), time.perf_counter() - since)
+            self._bound.add(bucket_key, Bucket(module), time.perf_counter() - since)
             self._bound_keys[bucket_key] = True
         if self.optimizer_initialized and not module.optimizer_initialized:
             module.borrow_optimizer(self._default)

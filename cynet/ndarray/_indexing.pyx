@@ -34,6 +34,7 @@ cdef enum:
     MAX_AXES = 16            # of a Region: the array's and the new ones
 
 cdef dict _NUMPY = {**NUMPY, kBfloat16: NUMPY[kFloat64]}  # what NumPy makes numbers of
+cdef object _asarray = np.asarray  # the one that refuses lists of different lengths
 
 
 # --- host data ------------------------------------------------------------------------------------
@@ -73,7 +74,7 @@ cdef cnp.ndarray _host_array(object value, int dtype, str what):
         raise ArgumentTypeError(
             f"{what} takes numbers or something like an array, got {shown(value)}")
     try:
-        array = np.asarray(value)
+        array = _asarray(value)
         if array.dtype.kind not in "fiubOSU":
             raise ArgumentTypeError(array.dtype)
         if _flag_of(array) < 0:  # objects that are numbers and texts of numbers, too

@@ -106,3 +106,99 @@ assert cynet.__version__ == cynet.libinfo.__version__ != seen
 assert mxnet.libinfo.__file__ == cynet.libinfo.__file__
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+FUNCTIONS = """
+import cynet
+cynet.install_as_mxnet()
+SOURCE = '''
+import {0} as mx
+from {0} import {1}
+class Net(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        self.seen = (F is mx.nd, F is mx.ndarray, F is mx.sym, F is mx.symbol)
+        return self.relu(F, x)
+    def relu(self, F, x):
+        return F.relu(x)
+class Loss(mx.gluon.loss.SoftmaxCELoss):
+    def hybrid_forward(self, F, pred, label, sample_weight=None):
+        self.seen = F is mx.nd
+        return super().hybrid_forward(F, pred, label, sample_weight)
+'''
+for package in ("mxnet", "cynet"):
+    for more in ("nd", "gluon"):
+        scope = {"__name__": "a_script"}
+        exec(SOURCE.format(package, more), scope)
+        net, mx = scope["Net"](), scope["mx"]
+        net(mx.nd.ones((2,)))
+        assert net.seen == (True, True, False, False), (package, net.seen)
+        net.hybridize()
+        net(mx.nd.ones((2,)))
+        assert net.seen == (False, False, True, True), (package, net.seen)
+        net(mx.sym.var("x"))
+        assert net.seen == (False, False, True, True), (package, net.seen)
+        # a class that takes another's hybrid_forward sees what that one's module does
+        class Child(scope["Net"]):
+            pass
+        child = Child()
+        child(mx.nd.ones((2,)))
+        assert child.seen == (True, True, False, False), package
+        loss = scope["Loss"]()
+        one, weight = mx.nd.ones((2, 1)), mx.nd.ones((2,))
+        assert loss(mx.nd.zeros((2, 3)), one, one).shape == (2,) and loss.seen
+        try:
+            loss(mx.nd.zeros((2, 3, 1)), mx.nd.ones((2, 1, 1)), mx.nd.ones((3,)))
+        except mx.base.MXNetError:
+            pass
+        else:
+            raise SystemExit("weights of another shape were taken")
+"""
+
+
+def test_hybrid_forward_gets_the_modules_that_its_script_imports():
+    done = subprocess.run([sys.executable, "-c", FUNCTIONS], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+RAGGED = """
+import io, pickle, warnings
+import cynet
+import numpy as np
+before = np.array
+cynet.install_as_mxnet(numpy_names=False)
+assert np.array is before
+cynet.install_as_mxnet()
+cynet.install_as_mxnet()
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    lists = [np.array([[1, 2], [3]]), np.asarray([(1,), ()]), np.asanyarray([np.ones(2), [1]])]
+assert [(each.dtype, each.shape) for each in lists] == [(np.dtype(object), (2,))] * 3
+assert lists[0].tolist() == [[1, 2], [3]] and np.array([[1, 2], [3]], object)[1] == [3]
+assert [each.category for each in seen] == [np.exceptions.VisibleDeprecationWarning] * 3
+assert {each.filename for each in seen} == {"<string>"}
+warnings.simplefilter("ignore")
+file = io.BytesIO()
+np.save(file, [np.ones(2), np.ones(3)])
+file.seek(0)
+assert [each.tolist() for each in np.load(file, allow_pickle=True)] == [[1, 1], [1, 1, 1]]
+assert np.array([[1, 2], [3, 4]], "float32", ndmin=3).shape == (1, 2, 2)
+assert pickle.loads(pickle.dumps(np.array)) is np.array and np.array.__name__ == "array"
+warnings.simplefilter("error")
+for wrong in (
+    lambda: np.array([[1, 2], [3]], dtype="float32"),
+    lambda: np.array([[1, 2], [3]], "float32"),
+    lambda: np.array([1, "x"], dtype="float32"),
+    lambda: cynet.nd.array([[1, 2], [3]]),
+):
+    try:
+        wrong()
+    except (ValueError, TypeError):
+        pass
+    else:
+        raise SystemExit("taken")
+"""
+
+
+def test_lists_of_different_lengths_are_arrays_of_objects_for_scripts_of_mxnet():
+    done = subprocess.run([sys.executable, "-c", RAGGED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

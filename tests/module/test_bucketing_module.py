@@ -30,6 +30,7 @@ def test_buckets_train_together(rng):
     mod = mx.mod.BucketingModule(sym_gen, default_bucket_key=6)
     mod.bind([("data", (4, 12))], [("softmax_label", (4,))])
     mod.init_params(mx.init.One())
+    assert [*mod._buckets] == [6] and mod._buckets[6] is mod._curr_module
     mod.init_optimizer(optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
     weight, bias = np.ones((3, 2)), np.zeros(3)
     moved = [np.zeros((3, 2)), np.zeros(3)]
@@ -52,6 +53,7 @@ def test_buckets_train_together(rng):
         np.testing.assert_allclose(args["fc_weight"].asnumpy(), weight, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(args["fc_bias"].asnumpy(), bias, rtol=1e-4, atol=1e-5)
     assert metric.num_inst == 24
+    assert {*mod._buckets} == {2, 4, 6} and mod._buckets[4] is mod._curr_module
 
 
 def test_checkpoint(rng, tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ... import ndarray, symbol
 from ...base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown, warn_user
 from ...base.guard import guarded
 from ...engine.trace import ON, Span
@@ -14,6 +13,7 @@ from ..errors import DeferredInitializationError
 from ..tracing import changed, is_tracing
 from . import graph
 from .block import Block
+from .functions import functions_of
 from .hybridized import Hybridized
 
 if TYPE_CHECKING:
@@ -51,7 +51,12 @@ class HybridBlock(Block):
     [1.0, 2.0]
     """
 
+    _operator_modules = None  # of the class: what `hybrid_forward` gets as F, once it is known
     _takes_symbols = True  # of the class that defines `forward`: whether it works on symbols, too
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._operator_modules = None
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
@@ -247,7 +252,12 @@ class HybridBlock(Block):
             self._check_unmixed((x, args, kwargs), NDArray)
         kwargs.update({name: graph.variable(each) for name, each in self._reg_params.items()})
         with self.name_scope():
-            return self.hybrid_forward(ndarray if mixed else symbol, x, *args, **kwargs)
+            functions = self._operator_modules or self._find_operator_modules()
+            return self.hybrid_forward(functions[not mixed], x, *args, **kwargs)
+
+    def _find_operator_modules(self):
+        found = type(self)._operator_modules = functions_of(type(self))
+        return found
 
     def _own_forward(self, *args, **kwargs):
         """`forward` past one of a user's."""
@@ -265,7 +275,8 @@ class HybridBlock(Block):
             except DeferredInitializationError:
                 self._finish_deferred((x, *args), params.values())
                 kwargs.update({name: each.data(ctx) for name, each in params.items()})
-        return self.hybrid_forward(ndarray, x, *args, **kwargs)
+        functions = self._operator_modules or self._find_operator_modules()
+        return self.hybrid_forward(functions[0], x, *args, **kwargs)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """What the Block computes; subclasses define it.

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import ndarray
 from ...base.errors import ShapeError, shown
 from ...base.guard import guarded
+from ...ndarray import NDArray
 from ..block import HybridBlock
 from ..errors import MismatchError
 
@@ -16,7 +16,7 @@ from ..errors import MismatchError
 def _apply_weighting(F, loss, weight=None, sample_weight=None):
     """`loss` times a number and times weights that are broadcast against it."""
     if sample_weight is not None:
-        if F is ndarray:
+        if isinstance(loss, NDArray):
             _check_broadcast(loss.shape, sample_weight.shape)
         loss = F.broadcast_mul(loss, sample_weight)
     if weight is not None:
@@ -36,7 +36,7 @@ def _check_broadcast(loss, weights):
 
 def _reshape_like(F, x, y):
     """`x` in the shape of `y`."""
-    return x.reshape(y.shape) if F is ndarray else F.reshape_like(x, y)
+    return x.reshape(y.shape) if isinstance(x, NDArray) else F.reshape_like(x, y)
 
 
 @guarded(but=("hybrid_forward",))

@@ -208,7 +208,7 @@ class _RNNLayer(HybridBlock):
         """The output; with states given (output, [states])."""
         skips = states is None
         if skips:
-            if F is symbol:
+            if isinstance(inputs, Symbol):
                 states = self.begin_state(0, func=symbol.zeros)
             else:
                 self._check_axes(inputs)

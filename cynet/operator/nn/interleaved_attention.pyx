@@ -24,7 +24,7 @@ from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Int
-from ..property import OperatorProperty, is_known
+from ..property import OperatorProperty
 
 cdef struct Heads:
     # Where the matrices of the heads lie: that of batch b and head h begins at (b * heads + h) *
@@ -67,10 +67,11 @@ class InterleavedProperty(OperatorProperty):
                 raise ShapeError(
                     f"'{name}' has shape {tuple(shape)}, whose last length is no multiple of"
                     f" {part} * heads = {part * self.heads}")
-        if not all(is_known(s) for s in known):
+        if any(s is None for s in known):
             return in_shapes, [None], []
         first, last = known[0], known[len(known) - 1]
-        if self.projections == 2 and (first[1] != last[1] or first[2] * 2 != last[2]):
+        if self.projections == 2 and any(
+                a and b and a != b for a, b in ((first[1], last[1]), (first[2] * 2, last[2]))):
             raise ShapeError(
                 f"'{self.names[0]}' {tuple(first)} and '{self.names[1]}' {tuple(last)} do not go"
                 f" together, expected equal batches and a projection of twice the size")

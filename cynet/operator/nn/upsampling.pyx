@@ -84,6 +84,8 @@ class UpSamplingProperty(OperatorProperty):
         if first is None:
             return in_shapes, [out], []
         height, width = first[2] * scale, first[3] * scale
+        if len(in_shapes) == 1:
+            return in_shapes, [agree("output", out, (first[0], first[1], height, width))], []
         channels = 0 if self.multi_input_mode == "concat" else first[1]
         for name, shape in zip(self.list_arguments(), in_shapes):
             if shape is None or not all(shape[1:]) or not all(first[1:]):

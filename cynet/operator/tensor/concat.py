@@ -6,7 +6,7 @@ from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks, Traits
 from ..parameters import MOST_ARRAYS, Bool, Int, Shape
-from ..property import OperatorProperty, is_known, merge_shapes
+from ..property import OperatorProperty, merge_shapes
 from .axes import axis_of
 from .strided_moves import PieceOf, PiecesOperator, contiguous, sliced
 from .transpose import MoveProperty
@@ -222,12 +222,13 @@ class SplitV2Property(MoveProperty):
             if length % self.sections:
                 raise ArgumentError(f"_split_v2: length {length} is no multiple of {self.sections}")
             return [i * length // self.sections for i in range(self.sections)] + [length]
-        marks = [*self.indices, length]
-        if marks[0] != 0 or any(a >= b for a, b in itertools.pairwise(marks)):
+        marks = [*self.indices, length] if length else list(self.indices)
+        if marks[:1] != [0] or any(a >= b for a, b in itertools.pairwise(marks)):
             raise ArgumentError(
                 f"_split_v2: indices {self.indices} must rise from 0 and stay below {length}"
             )
-        return marks
+        # where the length is not known yet, that of the last piece is not, either
+        return [*self.indices, length or self.indices[-1]]
 
     def parts(self, shape):
         """The axis, and (first index, shape) of each piece."""
@@ -239,12 +240,12 @@ class SplitV2Property(MoveProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
-        if not is_known(shape):
+        if shape is None:
             return [shape], list(out_shapes), []
         axis, parts = self.parts(shape)
         outs = [s for _, s in parts]
         if self.squeeze_axis:
-            if any(s[axis] != 1 for s in outs):
+            if any(s[axis] not in (0, 1) for s in outs):
                 raise ShapeError(f"_split_v2: squeeze_axis needs pieces of length 1, got {outs}")
             outs = [s[:axis] + s[axis + 1 :] or (1,) for s in outs]
         return [shape], [merge_shapes(a, b) for a, b in zip(outs, out_shapes)], []

@@ -47,7 +47,7 @@ class KhatriRaoProperty(OperatorProperty):
                                  f"expected {columns[0]} columns as the others")
             columns = merge_shapes(columns, shape[1:])
         known = [None if s is None else (s[0], *columns) for s in in_shapes]
-        if any(s is None or not s[0] for s in known):
+        if any(s is None for s in known):
             return known, list(out_shapes), []
         out = merge_shapes((prod([s[0] for s in known]), *columns), out_shapes[0])
         if is_known(out):

@@ -4,7 +4,7 @@ from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks, Traits
 from ..parameters import Int, IntOrNone, Shape
-from ..property import is_known, merge_shapes
+from ..property import merge_shapes
 from .axes import axes_of, axis_of
 from .strided_moves import PieceOf, PiecesOperator, contiguous, sliced
 from .transpose import MoveProperty
@@ -129,14 +129,14 @@ class SliceLikeProperty(SlicedProperty):
             axes = axes_of(self.axes, len(data))
         out = list(data)
         for i in axes:
-            if i >= len(like) or like[i] > data[i]:
+            if i >= len(like) or (data[i] and like[i] > data[i]):
                 raise ShapeError(f"slice_like: axis {i} of {data} cannot be cut like {like}")
             out[i] = like[i]
         return tuple(out)
 
     def infer_shape(self, in_shapes, out_shapes):
         data, like = in_shapes
-        if not (is_known(data) and is_known(like)):
+        if data is None or like is None:
             return [data, like], [out_shapes[0]], []
         return [data, like], [merge_shapes(self.counts(data, like), out_shapes[0])], []
 

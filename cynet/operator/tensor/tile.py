@@ -7,7 +7,7 @@ from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
-from ..property import is_known, merge_shapes
+from ..property import merge_shapes
 from .axes import axis_of
 from .strided_moves import PieceOf, PiecesOperator, View, contiguous
 from .transpose import MoveProperty
@@ -56,7 +56,7 @@ class RepeatProperty(MoveProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
-        if not is_known(shape):
+        if shape is None:
             return [shape], [out_shapes[0]], []
         if self.axis is None:
             size = self.repeats
@@ -80,11 +80,11 @@ class SpreadProperty(MoveProperty):
     """Base: axes of length 1 are repeated up to the output's lengths."""
 
     def out_shape(self, in_shapes):
-        """The output's shape for known inputs."""
+        """The output's shape for those of the inputs, in which lengths may be unknown."""
         raise UndefinedError(f"{type(self).__name__} defines no out_shape")
 
     def infer_shape(self, in_shapes, out_shapes):
-        if not all(map(is_known, in_shapes)):
+        if any(shape is None for shape in in_shapes):
             return list(in_shapes), [out_shapes[0]], []
         out = merge_shapes(self.out_shape(in_shapes), out_shapes[0])
         return list(in_shapes), [out], []
@@ -109,7 +109,7 @@ def _fit(shape, wanted, where):
     if len(shape) != len(wanted):
         raise ShapeError(f"{where}: shape {shape} cannot be broadcast to {wanted}")
     out = tuple(w or n for n, w in zip(shape, wanted))
-    if any(n not in (1, w) for n, w in zip(shape, out)):
+    if any(n and w and n not in (1, w) for n, w in zip(shape, out)):
         raise ShapeError(f"{where}: shape {shape} cannot be broadcast to {wanted}")
     return out
 
@@ -129,7 +129,7 @@ class BroadcastAxisProperty(SpreadProperty):
         out = list(shape)
         for axis, size in zip(self.axis, self.size):
             i = axis_of(axis, len(shape))
-            if shape[i] != 1:
+            if shape[i] not in (0, 1):
                 raise ShapeError(f"broadcast_axis: axis {axis} of {shape} has not length 1")
             out[i] = size
         return tuple(out)

@@ -71,7 +71,7 @@ class VariationalDropoutCell(ModifierCell):
         if not self._rates[name]:
             return value
         mask = self._masks.get(name)
-        if mask is None or isinstance(mask, Symbol) != (F is symbol):
+        if mask is None or isinstance(mask, Symbol) != isinstance(value, Symbol):
             mask = F.Dropout(F.ones_like(value), p=self._rates[name])
             self._masks[name] = mask
         return F.elemwise_mul(value, mask)

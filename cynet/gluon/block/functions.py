@@ -1,0 +1,26 @@
+"""The modules of operators that hybrid_forward gets as F."""
+
+import sys
+from types import ModuleType
+
+from ... import ndarray, symbol
+from ...base.mxnet_globals import Face, as_face
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def functions_of(kind):
+    """(``mx.nd``, ``mx.sym``) as the module that defines `kind`'s ``hybrid_forward`` imports them,
+    so that ``F is mx.nd`` holds there: of the package mxnet, where it imports nothing of cynet."""
+    namespace = getattr(kind.hybrid_forward, "__globals__", None)
+    if namespace is None:
+        namespace = vars(sys.modules.get(kind.__module__, sys))
+    if not isinstance(sys.modules.get("mxnet"), Face) or any(
+        _is_ours(each) for each in list(namespace.values())
+    ):
+        return ndarray, symbol
+    return as_face(ndarray), as_face(symbol)
+
+
+def _is_ours(value):
+    return isinstance(value, ModuleType) and value.__name__.partition(".")[0] == _PACKAGE
