@@ -180,7 +180,7 @@ REFUSED = {
     "gluon.model_zoo.vision.get_model('resnet50')": "did you mean 'resnet50_v1' or 'resnet50_v2'", "gluon.model_zoo.vision.get_model('MobileNetV3-1.0')": "did you mean 'mobilenetv2_1.0'",
     "gluon.loss.SoftmaxCELoss()(nd.ones((4, 3)), nd.ones((4, 3)))": "sparse_label=False", "nd.pick(nd.ones((4, 3)), nd.ones((4, 3)), axis=0)": r"one for each row, \(3,\)",
     "gluon.loss.SoftmaxCELoss()(nd.ones((2, 3)), nd.array([0, 5])).asnumpy()": "index 5 is out of bounds for an axis of length 3; there are 0 to 2",
-    "ready(nn.Dense(2))(np.ones((2, 3)))": r"takes NDArrays or Symbols, as mx.nd.array\(x\)",
+    "ready(nn.Dense(2))(np.ones((2, 3)))": r"mx.nd.array\(x\) makes one",
     "module(2).predict([np.ones(3), np.ones(3)])": r"NDArrayIter\(eval_data, batch_size=batch_size\)", "module(2).predict([[1, 2, 3]])": r"NDArrayIter\(numpy.array\(eval_data\), batch",
     "gluon.data.batchify.Group(3)": "takes functions", "gluon.utils.download(3)": "a URL is a str", "gluon.utils.download('http://x/y', retries=-1)": "retries is 0 or more",
     "gluon.contrib.rnn.rnn_cell.dynamic_unroll(ready(gluon.rnn.RNNCell(3)), nd.ones((2, 2, 3)), [], layout='XX')": "layout must be",

@@ -242,8 +242,8 @@ class HybridBlock(Block):
             return self._run(first, x, *args, **kwargs)
         if first is None:
             raise ArgumentError(
-                f"{self.name} takes NDArrays or Symbols, as mx.nd.array(x), and there is none among"
-                f" its arguments: {shown(x)}"
+                f"{self.name} takes NDArrays or Symbols, and there is none among its arguments:"
+                f" {shown(x)}; mx.nd.array(x) makes one"
             )
         # arrays beside symbols, in a trace, become constants of the graph by mx.nd's functions
         tracing = is_tracing()

@@ -21,6 +21,7 @@ from ...operator.checks.shapes import known, understood
 from ...symbol.node import topological_order
 from ..errors import DeferredInitializationError
 from ..parameter import Parameter
+from ..parameter.parameter import has_sizes
 from ..tracing import count_of_changes, tracing, watch
 from .children import fingerprint, has_hooks, has_own_forward
 from .graph import trace_block
@@ -306,7 +307,7 @@ class Hybridized:
         with contextlib.suppress(CynetError):
             self._block._deferred_infer_shape(*args, **kwargs)
         for each in params:
-            with contextlib.suppress(CynetError):
+            if has_sizes(each._shape):  # what its initializer raises is the caller's
                 each._finish_deferred_init()
         if any(each._data is None and each._deferred_init for each in params):
             if self._fixed is not None:

@@ -46,12 +46,22 @@ _GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # s
 
 @guarded
 def shape_is_known(shape):
-    """Whether every dimension of a shape is known: 0 and -1 are not.
+    """Whether every dimension of a shape is known: 0 and -1 are not, nor is how many there are in
+    ``()``. Under ``np_shape`` 0 is a size, and ``()`` a number's shape.
 
-    >>> shape_is_known((2, 3)), shape_is_known((2, 0)), shape_is_known(None)
-    (True, False, False)
+    >>> shape_is_known((2, 3)), shape_is_known((2, 0)), shape_is_known(()), shape_is_known(None)
+    (True, False, False, False)
     """
-    return shape is not None and all(n > 0 for n in shape)
+    if shape is None:
+        return False
+    if is_np_shape():
+        return all(n >= 0 for n in shape)
+    return len(shape) > 0 and all(n > 0 for n in shape)
+
+
+def has_sizes(shape):
+    """Whether a parameter of this shape can be made: 0 is unknown there, under np_shape, too."""
+    return shape_is_known(shape) and 0 not in shape
 
 
 def merged_shape(known, given):
@@ -362,7 +372,7 @@ class Parameter:
         contexts = context_list(ctx)
         if init is None:
             init = default_init if self.init is None else self.init
-        if not shape_is_known(self._shape):
+        if not has_sizes(self._shape):
             if not self._allow_deferred_init:
                 raise ArgumentError(
                     f"parameter '{self.name}' cannot be initialized: its shape {self._shape} is"
@@ -382,7 +392,7 @@ class Parameter:
                 self._finish(*self._deferred_init)
 
     def _finish(self, init, contexts, default_init, values):
-        if not shape_is_known(self._shape):
+        if not has_sizes(self._shape):
             raise MismatchError(
                 f"parameter '{self.name}' cannot be made: its shape {self._shape} is unknown"
                 " still; say in_units, in_channels or the like"

@@ -343,3 +343,32 @@ def test_a_symbol_block_refuses_another_number_of_inputs():
         with pytest.raises(TypeError, match="got 2"):
             call(x, [x])
     assert block.forward(mx.sym.Variable("y")).list_inputs() == ["y", "fc_weight", "fc_bias"]
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+@pytest.mark.parametrize("kind", ["symbol", "layers"])
+def test_what_an_initializer_raises_is_told(hybridize, kind):
+    """Xavier for a vector whose length the first call tells: its own error, at each call (as in
+    MXNet); the network works after another initialization."""
+    if kind == "symbol":
+        x = mx.sym.var("data")
+        y = mx.sym.Convolution(x, num_filter=4, kernel=(3, 3), no_bias=True, name="c")
+        net = gluon.SymbolBlock(mx.sym.BatchNorm(y, name="b"), [x])
+        net.initialize(mx.init.Xavier())
+    else:
+        net = gluon.nn.HybridSequential(prefix="")
+        with net.name_scope():
+            net.add(gluon.nn.Conv2D(4, 3, use_bias=False, prefix="c_"))
+            net.add(gluon.nn.BatchNorm(gamma_initializer="xavier", prefix="b_"))
+        net.initialize()
+    if hybridize:
+        net.hybridize()
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"Xavier needs 2 or more axes, 'b_gamma' has shape"):
+            net(mx.nd.ones((1, 3, 8, 8)))
+    gamma = net.collect_params()["b_gamma"]
+    gamma.init = None
+    gamma.initialize(mx.init.Zero(), force_reinit=True)
+    if kind == "symbol":
+        net.collect_params().initialize(mx.init.Zero(), force_reinit=True)
+    assert net(mx.nd.ones((1, 3, 8, 8))).shape == (1, 4, 6, 6)

@@ -209,3 +209,19 @@ def test_two_trainings_from_a_copy():
             loss = other.data() * 2
         loss.backward()
         assert (other.grad().asnumpy() == 2).all() and (param.grad().asnumpy() == 0).all()
+
+
+def test_known_shapes_are_those_of_mxnet():
+    """As MXNet 1.9.1 says: () is unknown, but under np_shape, where 0 is a size."""
+    known, shapes = mx.gluon.utils.shape_is_known, ((), (0,), (2,), (1, 0))
+    assert [known(each) for each in shapes] == [False, False, True, False]
+    assert not known(None)
+    with mx.util.np_shape(True):
+        assert [known(each) for each in (*shapes, (-1,))] == [True, True, True, True, False]
+    param = mx.gluon.Parameter("w", shape=())
+    with pytest.raises(ValueError, match=r"'w' cannot be initialized: its shape \(\) is unknown"):
+        param.initialize()
+    param = mx.gluon.Parameter("w", shape=(), allow_deferred_init=True)
+    param.initialize()
+    with pytest.raises(mx.gluon.parameter.DeferredInitializationError, match="'w' has no value"):
+        param.data()
