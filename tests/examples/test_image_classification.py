@@ -1,9 +1,6 @@
 """examples/image_classification on records: from a folder of images to what a network sees."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +9,7 @@ import pytest
 import cynet as mx
 from cynet.image import codec
 from cynet.tools import im2rec
+from tests import scripts
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLE = ROOT / "examples" / "image_classification"
@@ -42,9 +40,7 @@ def folder(tmp_path_factory):
 
 def run(script, *args, cwd, fails=False, **environment):
     """What a script prints; it must end as expected, without a traceback."""
-    command = [sys.executable, str(EXAMPLE / f"{script}.py"), *map(str, args)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=280)
+    done = scripts.run(EXAMPLE / f"{script}.py", *args, cwd=cwd, **environment)
     assert (done.returncode != 0) == fails, done.stdout[-2000:] + done.stderr[-3000:]
     assert "Traceback" not in done.stderr
     return done.stdout + done.stderr

@@ -1,9 +1,7 @@
 """examples/ssd: its symbols against MXNet 1.9.1, and training and detection from the terminal."""
 
 import importlib.util
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
+from tests import scripts
 from tests.fixtures.networks import weights
 
 ROOT = Path(__file__).parents[2]
@@ -53,9 +52,7 @@ def test_as_mxnet(ssd, network, side):
 
 def run(script, *args, cwd, fails=False):
     """What a script prints; it must end as expected, without a traceback."""
-    command = [sys.executable, str(EXAMPLE / script), *map(str, args)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=280)
+    done = scripts.run(EXAMPLE / script, *args, cwd=cwd)
     assert (done.returncode != 0) == fails, done.stdout[-2000:] + done.stderr[-3000:]
     assert "Traceback" not in done.stderr
     return done.stdout + done.stderr

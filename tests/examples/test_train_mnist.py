@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import scripts
+
 ROOT = Path(__file__).parent.parent.parent
 SCRIPT = ROOT / "examples" / "image_classification" / "train_mnist.py"
 
@@ -19,16 +21,11 @@ def train(tmp_path):
 
     def run(*args, fails=False, **environment):
         env = {
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
             "CYNET_HOME": str(tmp_path / "home"),
             "CYNET_DATA_DIR": str(tmp_path / "nothing"),
             **environment,
         }
-        command = [sys.executable, str(SCRIPT), *map(str, args)]
-        done = subprocess.run(
-            command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=280
-        )
+        done = scripts.run(SCRIPT, *args, cwd=tmp_path, **env)
         assert (done.returncode != 0) == fails, done.stdout[-2000:] + done.stderr[-3000:]
         return done.stdout + done.stderr
 

@@ -3,8 +3,6 @@
 import json
 import pickle
 import re
-import subprocess
-import sys
 import zlib
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import cynet as mx
 from cynet.gluon.model_zoo import vision
 from cynet.gluon.model_zoo.torch_names import torch_names
 from cynet.tools import convert
+from tests import scripts
 from tests.fixtures.make_torch_zoo import image, values
 
 WANTED = json.loads((Path(__file__).parents[1] / "fixtures" / "torch_zoo.json").read_text())
@@ -68,8 +67,7 @@ def test_refusals():
 
 
 def run(*args):
-    command = [sys.executable, "-m", "cynet.tools.convert", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return scripts.run("cynet.tools.convert", *args)
 
 
 def test_command_line(tmp_path):

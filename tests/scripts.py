@@ -1,0 +1,97 @@
+"""Runs scripts as ``python script arguments`` does, each in a process of its own.
+
+The process is forked from one that has imported cynet: of a short run in a fresh interpreter most
+is spent on imports. Where the interpreter itself is looked at, tests start one.
+"""
+
+import atexit
+import multiprocessing
+import os
+import random
+import runpy
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+_FORKED = multiprocessing.get_context("forkserver")
+_FORKED.set_forkserver_preload(["numpy", "cynet", "cynet.gluon", "cynet.image", "cynet.recordio"])
+
+
+def _child(run, name, arguments, cwd, environ, output):
+    """The script, `run` by runpy, in the forked process; its outputs go to two files."""
+    import numpy as np
+
+    for number, path in enumerate(output, 1):
+        file = os.open(path, os.O_WRONLY | os.O_CREAT)
+        os.dup2(file, number)
+        os.close(file)
+    # as text of a file: lines of both outputs stay in order among themselves
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
+    os.environ.clear()
+    os.environ.update(environ)
+    os.chdir(cwd)
+    sys.argv = [name, *arguments]
+    sys.path[:0] = [os.path.dirname(name) if run == "run_path" else cwd]
+    sys.path[1:1] = environ["PYTHONPATH"].split(os.pathsep)
+    random.seed()
+    np.random.seed()  # or all would draw what the forking process would
+    status = 1
+    try:
+        if run == "run_path":
+            runpy.run_path(name, run_name="__main__")
+        else:
+            runpy.run_module(name, run_name="__main__", alter_sys=True)
+        status = 0
+    except SystemExit as error:
+        if isinstance(error.code, str):
+            print(error.code, file=sys.stderr)
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    threading._shutdown()  # joins threads, those of pools, too
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def run(script, *arguments, cwd=None, timeout=280, **environment):
+    """Run a script, a path, or a module, a name as ``"cynet.tools.convert"``.
+
+    Parameters
+    ----------
+    script : path or str
+    arguments : objects
+        Given as text.
+    cwd : path, optional
+        Where it runs.
+    timeout : float
+        Seconds, after which it is killed and a ``TimeoutExpired`` raised.
+    environment : str
+        Variables beside this process's.
+
+    Returns
+    -------
+    subprocess.CompletedProcess
+        With ``stdout`` and ``stderr`` as text.
+    """
+    how, name = ("run_path", str(script)) if os.sep in str(script) else ("run_module", script)
+    arguments = [str(each) for each in arguments]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    with tempfile.TemporaryDirectory() as folder:
+        output = [os.path.join(folder, kind) for kind in ("out", "err")]
+        task = (how, name, arguments, str(cwd or os.getcwd()), environ, output)
+        process = _FORKED.Process(target=_child, args=task)
+        process.start()
+        process.join(timeout)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+            raise subprocess.TimeoutExpired([name, *arguments], timeout)
+        texts = [Path(path).read_text() if os.path.exists(path) else "" for path in output]
+    return subprocess.CompletedProcess([name, *arguments], process.exitcode, *texts)
