@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 VENV := .venv
 PY := $(VENV)/bin/python
-SOURCES := setup.py pyproject.toml $(shell find cynet -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+SOURCES := setup.py pyproject.toml $(shell find cynet -name '*.pyx' -o -name '*.pxd' -o -name '*.h' -o -name '*.cc')
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.14 python3.11 python3.10; do \
 	$$p -c '$(USABLE)' 2>/dev/null && command -v $$p && break; done)

@@ -1,16 +1,20 @@
 """Builds cynet: one table of extensions, found by path. Metadata stands in pyproject.toml."""
 
+import functools
 import itertools
 import os
 import re
 import sys
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 import numpy
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.modified import newer_group
 
 ROOT, KERNELS = Path(__file__).parent, "cynet/kernels"  # where headers are included from
+TABLE = "cynet.kernels.table"  # the module of all that is written in C++ (*.cc)
 DEBUG = os.environ.get("CYNET_BUILD_DEBUG") == "1"  # bounds checks on
 CORES = os.cpu_count() or 1
 SANITIZER = os.environ.get("CYNET_BUILD_SANITIZER")  # thread, address (make tsan, make asan)
@@ -40,7 +44,8 @@ if SANITIZER:  # OpenMP's runtime has no annotations that ThreadSanitizer could 
 
 def extensions():
     """Every .pyx under cynet/ is an extension of the same dotted name; helpers of tests are left
-    out of wheels."""
+    out of wheels. One without loops says in its first line that it is compiled with -O1, in two
+    thirds of the time."""
     for source in sorted((ROOT / "cynet").rglob("*.pyx")):
         relative = source.relative_to(ROOT)
         if "bdist_wheel" in sys.argv and source.stem.endswith("testing"):
@@ -54,29 +59,6 @@ def extensions():
             extra_compile_args=COMPILE,
             extra_link_args=LINK,
         )
-
-
-def calls_only(source, translation):
-    """Whether a module of operators or of CUDA only calls kernels of other modules: without loops
-    that run without the GIL, or in headers, -O1 compiles in two thirds of the time."""
-    text, signature, native = source.read_text(), "", False
-    headers = [ROOT / KERNELS / h for h in HEADER.findall(translation.read_text())]
-    own = [h.read_text() for h in headers if h.name != "parallel.h" and h.exists()]
-    if re.search(r"\b(prange|cloned)\b", text) or any("for (" in each for each in own):
-        return False
-    for line in text.splitlines():
-        if signature or re.match(r" *(cdef|cpdef|def|class) ", line):
-            signature += line
-            if line.endswith(":"):
-                signature, native = "", "nogil" in signature
-            elif "(" not in signature:
-                signature = ""  # cdef of a variable
-        elif native and re.match(r" +(for|while) ", line):
-            return False
-    folders = source.relative_to(ROOT / "cynet").parts[:-1]
-    own = folders[:1] == ("operator",) and len(folders) > 1 and folders[1] != "custom"
-    glue = own or folders[:1] == ("cuda",)
-    return glue and sys.platform != "win32" and not DEBUG and not SANITIZER
 
 
 def with_includes(headers):
@@ -101,9 +83,8 @@ def translated(modules):
         done += cythonize(some, compiler_directives=directives, **options)
     for module in done:  # Cython has listed the headers that the .pyx and its cimports declare
         module.depends = with_includes(module.depends)
-        source = ROOT / module.sources[0]
-        if calls_only(source.with_suffix(".pyx"), source):
-            module.extra_compile_args = [*COMPILE, "-O1"]
+        if module.name == TABLE:
+            module.depends += with_includes(map(str, sorted(Path(KERNELS).rglob("*.cc"))))
         if any(h.endswith("exact_math.h") for h in module.depends) and sys.platform != "win32":
             flags = [*module.extra_compile_args, "-ffp-contract=off"]  # random bytes are CUDA's
             module.extra_compile_args = flags
@@ -125,14 +106,29 @@ class Build(build_ext):
     def initialize_options(self):
         super().initialize_options()
         self.done = itertools.count(1)
+        self.objects = None
         self.parallel = CORES  # options of setup() are forgotten by an editable build
         if "editable_wheel" in sys.argv:  # a folder that stays, to compile only what has changed
-            self.build_lib = "build/editable"
+            self.build_lib, self.objects = "build/editable", "build/objects"
 
     def build_extension(self, ext):
+        if ext.name == TABLE:  # its files at once, and of them those that have changed
+            sources = [path for path in ext.depends if path.endswith(".cc")]
+            with ThreadPool(CORES) as pool:
+                ext.extra_objects = pool.map(functools.partial(self.compiled, ext), sources)
         super().build_extension(ext)
         done, every = next(self.done), len(self.extensions)
         tell(f"cynet: {done} of {every} modules compiled ({ext.name})" + "\n" * (done == every))
+
+
+    def compiled(self, ext, source):
+        """The object file of a .cc file."""
+        options = {"output_dir": self.objects or self.build_temp}
+        found = self.compiler.object_filenames([source], **options)[0]
+        if self.force or newer_group(with_includes([source]), found):
+            options |= {"include_dirs": ext.include_dirs, "extra_postargs": COMPILE}
+            self.compiler.compile([source], **options)
+        return found
 
 
 MODULES = list(extensions())

@@ -25,7 +25,7 @@ FLOORS = {
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 REQUIRED = {"numpy", "tqdm", "scipy_openblas32"}  # what a module other than compat.py may import
-CODE = (".py", ".pyx", ".pxd", ".h", ".cu", ".cuh", ".sh")
+CODE = (".py", ".pyx", ".pxd", ".h", ".cc", ".cu", ".cuh", ".sh")
 
 
 def files(*folders, suffixes=CODE):
@@ -220,7 +220,7 @@ def test_header_lines_are_short():
     """100 columns; `make lint` holds the Python and Cython files to it."""
     wide = [
         f"{path}:{number}"
-        for path in files("cynet", suffixes=(".h", ".cu", ".cuh"))
+        for path in files("cynet", suffixes=(".h", ".cc", ".cu", ".cuh"))
         for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)
         if len(line) > 100
     ]
@@ -232,7 +232,8 @@ def test_first_line_says_what_a_module_is():
     for path in files("cynet", "tests", "examples", "benchmarks"):
         lines = (ROOT / path).read_text().splitlines()
         lines = [x for x in lines if not re.match(r"#!|#\s*(cython|distutils):|#pragma once|$", x)]
-        opening = ("//", "/*") if path.suffix in (".h", ".cu", ".cuh") else ('"""', 'r"""', "#")
+        native = path.suffix in (".h", ".cc", ".cu", ".cuh")
+        opening = ("//", "/*") if native else ('"""', 'r"""', "#")
         if path.suffix == ".py":
             opening = opening[:2]
         if not lines or not lines[0].startswith(opening):

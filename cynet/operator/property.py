@@ -90,6 +90,8 @@ class Registered:
     users : bool
         True for an operator that a user registered: its name may be registered again, and keywords
         that it has no parameters for are refused.
+    gpu : object or None
+        Its form for GPUs, where the declaration has it (`KernelProperty`).
     any_device : bool
         True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
         built-in operators have their GPU forms in ``operator/cuda``.
@@ -105,6 +107,7 @@ class Registered:
     reads_out = False
     dtypes = None
     users = False
+    gpu = None
     any_device = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -300,6 +303,11 @@ class OperatorProperty(Registered):
         otherwise: backward gets an array for every input and is asked to write each.
     graph : GraphHooks
         What graph passes may know (``graph_hooks.py``); right as it is for any operator.
+    rewritten : method or None
+        ``rewritten(self, F, inputs, aux, training)``: the visible outputs in terms of other
+        operators of ``F``, ``mx.nd``; what ``create_graph=True`` differentiates.
+    amp : str or None
+        ``'float32'``: automatic mixed precision leaves it in float32.
     """
 
     key_var_num_args = None
@@ -308,6 +316,8 @@ class OperatorProperty(Registered):
     pure = True
     honours_req = True
     graph = GraphHooks()
+    rewritten = None
+    amp = None
 
     # --- names ------------------------------------------------------------------------------------
     def list_arguments(self) -> list[str]:

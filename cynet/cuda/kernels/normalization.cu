@@ -93,7 +93,7 @@ __global__ void scale_grad(const T* dy, const T* x, const T* mean, const T* std,
 
 // y (+)= x / sqrt(sum x^2 + eps)
 template <typename T>
-__global__ void l2_normalize(const T* x, T* y, const Line s, double eps, int add) {
+__global__ void l2_norm(const T* x, T* y, const Line s, double eps, int add) {
   for (Index line = blockIdx.x; line < s.outer * s.inner; line += gridDim.x) {
     const Index start = start_of(s, line);
     double squares = 0;
@@ -109,7 +109,7 @@ __global__ void l2_normalize(const T* x, T* y, const Line s, double eps, int add
 }
 
 template <typename T>
-__global__ void l2_normalize_grad(const T* dy, const T* x, T* dx, const Line s, double eps,
+__global__ void l2_norm_grad(const T* dy, const T* x, T* dx, const Line s, double eps,
                                   int add) {
   typedef computed<T> C;
   for (Index line = blockIdx.x; line < s.outer * s.inner; line += gridDim.x) {

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """Where NVIDIA's libraries are, and what to install where one is missing (contract in the .pxd)."""
 
 import ctypes

@@ -18,9 +18,3 @@ cdef void layer_norm_backward_scale(const floating* dy, const floating* x, const
                                     const floating* std, floating* dgamma, floating* dbeta,
                                     int64_t outer, int64_t n, int64_t inner, bint add_gamma,
                                     bint add_beta) noexcept nogil
-
-# y (+)= x / sqrt(sum of x^2 + eps), a line of n at a time; y may be x
-cdef void l2_norm_forward(const floating* x, floating* y, int64_t outer, int64_t n, int64_t inner,
-                          double eps, bint add) noexcept nogil
-cdef void l2_norm_backward(const floating* dy, const floating* x, floating* dx, int64_t outer,
-                           int64_t n, int64_t inner, double eps, bint add) noexcept nogil

@@ -5,11 +5,10 @@ from libc.math cimport sqrt
 
 from ..parallel cimport parallel_ranges, threads_for
 from ..reduce.line_reduce cimport (
-    dot_line, normalize_line, normalize_line_gradient, sum_line, sum_scale_gradients
+    normalize_line, normalize_line_gradient, sum_line, sum_scale_gradients
 )
 
 cdef enum:
-    WIDTH = 64      # positions that one step of a sum over lines takes together
     UNIT = 16       # columns that threads share out sums over lines by
     TOGETHER = 256  # columns that a thread sums in one call
 
@@ -164,108 +163,3 @@ cdef void layer_norm_backward_scale(const floating* dy, const floating* x, const
             _put(dgamma + i, product, add_gamma)
         if dbeta != NULL:
             _put(dbeta + i, total, add_beta)
-
-
-cdef void _l2_line(const floating* x, floating* y, int64_t n, double eps,
-                   bint add) noexcept nogil:
-    cdef floating scale = <floating>(1 / sqrt(_total(x, n, 1, 0, True) + eps))
-    cdef int64_t i
-    if add:
-        for i in range(n):
-            y[i] += x[i] * scale
-    else:
-        for i in range(n):
-            y[i] = x[i] * scale
-
-
-cdef void _l2_lines(const floating* x, floating* y, int64_t n, int64_t step, int64_t width,
-                    double eps, bint add) noexcept nogil:
-    """`width` lines beside each other, the elements of each `step` apart."""
-    cdef double total[WIDTH]
-    cdef floating scale[WIDTH]
-    cdef int64_t i, k
-    for i in range(width):
-        total[i] = 0
-    for k in range(n):
-        for i in range(width):
-            total[i] += <double>x[k * step + i] * x[k * step + i]
-    for i in range(width):
-        scale[i] = <floating>(1 / sqrt(total[i] + eps))
-    for k in range(n):
-        if add:
-            for i in range(width):
-                y[k * step + i] += x[k * step + i] * scale[i]
-        else:
-            for i in range(width):
-                y[k * step + i] = x[k * step + i] * scale[i]
-
-
-cdef void l2_norm_forward(const floating* x, floating* y, int64_t outer, int64_t n, int64_t inner,
-                          double eps, bint add) noexcept nogil:
-    cdef int threads = threads_for(outer * n * inner * 2)
-    cdef int64_t line, at, part, parts = (inner + WIDTH - 1) // WIDTH
-    if inner == 1:
-        for line in prange(outer, num_threads=threads, schedule="static"):
-            _l2_line(x + line * n, y + line * n, n, eps, add)
-        return
-    for part in prange(outer * parts, num_threads=threads, schedule="static"):
-        at = part // parts * n * inner + part % parts * WIDTH
-        _l2_lines(x + at, y + at, n, inner, min(inner - part % parts * WIDTH, <int64_t>WIDTH), eps,
-                  add)
-
-
-cdef void _l2_line_backward(const floating* dy, const floating* x, floating* dx, int64_t n,
-                            double eps, bint add) noexcept nogil:
-    cdef double scale = 1 / sqrt(_total(x, n, 1, 0, True) + eps)
-    cdef floating a = <floating>scale
-    cdef floating b = <floating>(scale * scale * scale * dot_line(dy, x, n, 0))
-    cdef int64_t i
-    if add:
-        for i in range(n):
-            dx[i] += a * dy[i] - b * x[i]
-    else:
-        for i in range(n):
-            dx[i] = a * dy[i] - b * x[i]
-
-
-cdef void _l2_lines_backward(const floating* dy, const floating* x, floating* dx, int64_t n,
-                             int64_t step, int64_t width, double eps, bint add) noexcept nogil:
-    """`width` lines beside each other, the elements of each `step` apart."""
-    cdef double total[WIDTH]
-    cdef double product[WIDTH]
-    cdef floating a[WIDTH]
-    cdef floating b[WIDTH]
-    cdef double scale
-    cdef int64_t i, k, at
-    for i in range(width):
-        total[i] = product[i] = 0
-    for k in range(n):
-        for i in range(width):
-            at = k * step + i
-            total[i] += <double>x[at] * x[at]
-            product[i] += <double>dy[at] * x[at]
-    for i in range(width):
-        scale = 1 / sqrt(total[i] + eps)
-        a[i] = <floating>scale
-        b[i] = <floating>(scale * scale * scale * product[i])
-    for k in range(n):
-        if add:
-            for i in range(width):
-                dx[k * step + i] += a[i] * dy[k * step + i] - b[i] * x[k * step + i]
-        else:
-            for i in range(width):
-                dx[k * step + i] = a[i] * dy[k * step + i] - b[i] * x[k * step + i]
-
-
-cdef void l2_norm_backward(const floating* dy, const floating* x, floating* dx, int64_t outer,
-                           int64_t n, int64_t inner, double eps, bint add) noexcept nogil:
-    cdef int threads = threads_for(outer * n * inner * 3)
-    cdef int64_t line, at, part, parts = (inner + WIDTH - 1) // WIDTH
-    if inner == 1:
-        for line in prange(outer, num_threads=threads, schedule="static"):
-            _l2_line_backward(dy + line * n, x + line * n, dx + line * n, n, eps, add)
-        return
-    for part in prange(outer * parts, num_threads=threads, schedule="static"):
-        at = part // parts * n * inner + part % parts * WIDTH
-        _l2_lines_backward(dy + at, x + at, dx + at, n, inner,
-                           min(inner - part % parts * WIDTH, <int64_t>WIDTH), eps, add)

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """index_copy: old_tensor with the rows `index_vector` replaced by those of new_tensor."""
 
 from libc.stdint cimport int64_t

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """The form of an operator that a cuDNN layer of one input and one output computes."""
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 # cython: wraparound=True
 """GPU forms of dot, batch_dot and FullyConnected: products by cuBLAS."""
 

@@ -3,6 +3,7 @@
 import ctypes
 from math import prod
 
+from ..kernel_property import Lines
 from ..nn.convolution.deconvolution import DeconvolutionProperty
 from ..nn.leaky_relu import slopes_of
 from .kernel_args import BYTES, C_TYPES, INT, LONG, Axes, axis_list, collapse, layout, strides_of
@@ -84,20 +85,25 @@ def _each_normalized(prop, batch, channels, size, dtype, device):
     return operator(device, forward, backward)
 
 
-@form("L2Normalization")
-def l2_normalization(prop, shapes, types, device):
-    shape, kind = shapes[0], C_TYPES[types[0]]
-    walk = Line(*{
-        "instance": (shape[0], prod(shape[1:]), 1),
-        "channel": (shape[0], shape[1], prod(shape[2:])),
-        "spatial": (shape[0] * shape[1], prod(shape[2:]), 1),
-    }[prop.mode], 0)  # fmt: skip
-    count, eps = walk.outer * walk.inner, float(prop.eps)
-    forward, backward = Steps(), Steps()
-    forward += lines(count, walk.n, NORM, f"l2_normalize<{kind}>", IN[0], OUT[0], walk, eps, ADD)
-    backward += lines(count, walk.n, NORM, f"l2_normalize_grad<{kind}>", OUT_GRAD[0], IN[0],
-                      IN_GRAD[0], walk, eps, ADD)  # fmt: skip
-    return operator(device, forward, backward)
+@form(Lines)
+def kernels_over_lines(prop, shapes, types, device):
+    """Both kernels of a declaration, which take a block for each line: tensors, lines, the other
+    parameters, and whether to add."""
+    params = prop.kernel_params(shapes)
+    walk = Line(*(params.pop(name) for name in ("outer", "n", "inner")), 0)
+    inputs, outputs = prop.list_arguments(), prop.list_outputs()
+    places = dict(zip(inputs, IN)) | dict(zip(outputs, OUT))
+    places |= {f"d_{name}": place for name, place in zip(outputs, OUT_GRAD)}
+    places |= {f"d_{name}": place for name, place in zip(inputs, IN_GRAD)}
+    found = []
+    for kernel in (prop.forward, prop.backward):
+        steps = Steps()
+        tensors = [places[name] for name in (*kernel.reads, *kernel.writes)]
+        steps += lines(walk.outer * walk.inner, walk.n, prop.gpu.source,
+                       f"{kernel.name}<{C_TYPES[types[0]]}>", *tensors, walk, *params.values(),
+                       ADD)  # fmt: skip
+        found.append(steps)
+    return operator(device, *found)
 
 
 class Neighbours(ctypes.Structure):

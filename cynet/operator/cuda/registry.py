@@ -9,6 +9,7 @@ from functools import cache
 from ...base.errors import ArgumentError
 from ...context import Context
 from ...cuda.device import device
+from .._base import get_operator
 
 FORMS = {}
 TABLES = (  # the modules of this folder with forms in them
@@ -36,8 +37,8 @@ def form(*names, checks=True):
 
     Parameters
     ----------
-    names : str
-        Canonical names of operators.
+    names : str or type
+        Canonical names of operators; the class of `gpu` of declarations.
     checks : bool
         Make the operator for the CPU first, so that dtypes and parameters are refused alike.
 
@@ -66,7 +67,12 @@ def _load():
 def has_form(name):
     """Whether the operator of that canonical name runs on a GPU."""
     _load()
-    return name in FORMS
+    return name in FORMS or get_operator(name).prop.gpu is not None
+
+
+def build_declared(prop, in_shapes, in_types, on):
+    """The form that the declaration names, of the class of `prop.gpu`."""
+    return FORMS[type(prop.gpu)][0](prop, in_shapes, in_types, on)
 
 
 def build(prop, in_shapes, in_types, on):
@@ -79,7 +85,7 @@ def build(prop, in_shapes, in_types, on):
     """
     if not has_form(prop.op_name):
         raise ArgumentError(f"operator {prop.op_name} has no form for GPUs; run it on mx.cpu()")
-    builder, checks = FORMS[prop.op_name]
+    builder, checks = FORMS.get(prop.op_name, (build_declared, True))
     if checks:
         prop.operator_on(_HOST, in_shapes, in_types)
     return builder(prop, [tuple(s) for s in in_shapes], list(in_types), on)

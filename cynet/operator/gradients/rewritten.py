@@ -57,17 +57,6 @@ def _batch_norm_relu(p, F, x, aux, training):
     return [F.relu(_batch_norm(p, F, x, aux, training)[0])]
 
 
-def _l2_normalization(p, F, x, aux, training):
-    data = x[0]
-    axes = {
-        "instance": tuple(range(1, data.ndim)),
-        "channel": (1,),
-        "spatial": tuple(range(2, data.ndim)),
-    }[p.mode]
-    total = F.sum(F.square(data), axis=axes, keepdims=True)
-    return [F.broadcast_mul(data, F.rsqrt(total + p.eps))]
-
-
 def _lrn(p, F, x, aux, training):
     data, half = x[0], p.nsize // 2
     squares = F.square(data)
@@ -340,7 +329,6 @@ REWRITTEN = {
     "GroupNorm": _group_norm,
     "LayerNorm": _layer_norm,
     "InstanceNorm": _instance_norm,
-    "L2Normalization": _l2_normalization,
     "LRN": _lrn,
     "LeakyReLU": _leaky_relu,
     "softmax_cross_entropy": _softmax_cross_entropy,

@@ -21,6 +21,8 @@ def way_of(prop):
     ('flat', None)
     """
     name = prop.op_name
+    if prop.rewritten is not None:
+        return BY_REWRITING, _rewritten
     if name in ("Pooling", "Pooling_v1") and prop.pool_type in ("avg", "sum"):
         return LINEARLY, {}
     if name == "UpSampling" and prop.sample_type == "nearest":
@@ -38,6 +40,10 @@ def way_of(prop):
         if name in table:
             return way, table[name]
     return (FLATLY, None) if name in FLAT else None
+
+
+def _rewritten(prop, F, inputs, aux, training):
+    return prop.rewritten(F, inputs, aux, training)
 
 
 def is_affine(prop):

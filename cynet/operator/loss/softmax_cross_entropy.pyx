@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 # cython: wraparound=True
 """softmax_cross_entropy: out (1,) = - sum_n log softmax(data[n])[label[n]], data (N, C)."""
 

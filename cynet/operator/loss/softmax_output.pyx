@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 # cython: wraparound=True
 """SoftmaxOutput: softmax forward, gradient of cross-entropy backward; out has data's shape."""
 

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 # cython: wraparound=True
 """Dropout: out = data * mask / (1 - p), mask random ones and zeros; out has data's shape."""
 

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 # cython: wraparound=True
 """Embedding: out[..., :] = weight[data[...]]; weight (input_dim, output_dim)."""
 

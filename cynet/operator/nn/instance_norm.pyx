@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 # cython: wraparound=True
 """InstanceNorm: out = (data - mean) / sqrt(var + eps) * gamma + beta.
 

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 # cython: wraparound=True
 """Pooling of channels-last float32 data: max, average and sum.
 

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 # cython: wraparound=True
 """softmax, log_softmax, softmin along an axis, and SoftmaxActivation; out has data's shape."""
 

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """Binary elementwise operators on two arrays of one shape: one row a function.
 
 ``output[i] = F(lhs[i], rhs[i])``; the gradients are ``out_grad[i] * G(lhs[i], rhs[i])`` with one G

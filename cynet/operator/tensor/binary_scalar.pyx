@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """Binary functions of an array and a number: one row a function.
 
 ``output[i] = F(data[i], scalar)``, or ``F(scalar, data[i])`` in the reversed rows. The number is

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """BordersOperator: an array with borders made of its own elements."""
 
 from libc.stdint cimport int64_t

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """fill_element_0index: one element of each row replaced."""
 
 from libc.stdint cimport int64_t

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """Operators that read and write by index: take, pick, batch_take, one_hot, gather_nd, scatter_nd.
 
 Index arrays may have any dtype (fractions are cut off) and have no gradient; their values are

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """The layout pass's own operator: brings an array into channels-last order, or back.
 
 (N, C, *size) in row-major memory becomes the same array in memory order (N, *size, C); `to_last`

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """cumsum: running sums along an axis; the gradient is the running sum from the end."""
 
 from libc.stdint cimport int64_t

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """smooth_l1, a SimpleOp of two C functions: the reference for operators written that way.
 
 ``f(x) = (sigma x)^2 / 2`` where ``|x| < 1 / sigma^2``, else ``|x| - 1 / (2 sigma^2)``, and so

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """Operators that order elements along an axis: OrderOperator, which topk, sort and argsort are made
 of.
 

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """Unary elementwise operators: one row a function.
 
 ``output[i] = F(data[i])`` and ``in_grad[i] = out_grad[i] * G(...)``; every shape, every dtype.

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """Operators that choose by value: clip, hard_sigmoid and where."""
 
 from libc.stdint cimport int64_t

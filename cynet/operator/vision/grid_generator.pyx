@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 # cython: wraparound=True
 """GridGenerator: grids (N, 2, H, W) of the x and y at which BilinearSampler reads.
 

@@ -10,7 +10,7 @@ LOW = {
     "bfloat16": ("Convolution", "FullyConnected"),
 }
 _FULL = """
-    CTCLoss Custom GroupNorm IdentityAttachKLSparseReg InstanceNorm L2Normalization LRN LayerNorm
+    CTCLoss Custom GroupNorm IdentityAttachKLSparseReg InstanceNorm LRN LayerNorm
     LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput MakeLoss SVMOutput
     SoftmaxActivation SoftmaxOutput _NDArray _Native _contrib_DeformableConvolution
     _contrib_DeformablePSROIPooling _contrib_MultiBoxDetection _contrib_MultiBoxPrior
@@ -23,7 +23,8 @@ _FULL = """
     log1p log2 log_softmax make_loss mean moments nanprod nansum norm prod rcbrt reciprocal rsqrt
     sinh smooth_l1 softmax softmax_cross_entropy softmin square sum tan topk
 """
-FULL = tuple(_FULL.split())
+_DECLARED = (entry.name for _, entry in OPERATORS.items() if entry.prop.amp == "float32")
+FULL = tuple(sorted({*_FULL.split(), *_DECLARED}))
 _WIDEST = """
     Concat Correlation _contrib_MultiProposal _contrib_PSROIPooling _contrib_Proposal
     _contrib_ROIAlign _contrib_box_iou _contrib_box_nms _contrib_interleaved_matmul_encdec_qk

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 # cython: wraparound=True
 """Convolution: out[n, f] = bias[f] + sum_c weight[f, c] * data[n, c], over 1 to 3 spatial axes.
 

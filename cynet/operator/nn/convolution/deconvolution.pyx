@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 # cython: wraparound=True
 """Deconvolution: the transpose of a convolution, over 1 to 3 spatial axes.
 

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 """What convolutions by kernels of our own have in common (contract in own.pxd)."""
 
 from ...._resource cimport get_space

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -O1
 # cython: wraparound=True
 """FullyConnected: out = data weight^T + bias; data (N, K), weight (M, K), bias (M,), out (N, M)."""
 
