@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ArgumentTypeError, ShapeError
+from ..base.errors import ArgumentTypeError, NotFoundError, ShapeError
 from ..io import DataBatch, DataDesc, DataIter
 from ..ndarray import NDArray, array, concat, zeros
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["DataLoaderIter"]
 
@@ -55,6 +58,22 @@ class DataLoaderIter(DataIter):
     def reset(self) -> None:
         self._iter = iter(self._loader)
         self._batch = None
+
+    @property
+    def state_dict(self) -> Callable[[], dict[str, Any]]:
+        """``state_dict()``: where the loader is; only of one that can say so."""
+        return self._resumable().state_dict
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state_dict` says, with the epoch's other batches."""
+        self._resumable().load_state_dict(state)
+        self.reset()
+
+    def _resumable(self):
+        if not hasattr(self._loader, "state_dict"):
+            kind = type(self._loader).__name__
+            raise NotFoundError(f"DataLoaderIter: {kind} inside has no state_dict")
+        return self._loader
 
     def iter_next(self) -> bool:
         self._batch = next(self._iter, None)

@@ -124,6 +124,8 @@ class MXRecordIO:
             return
         # in a process that was forked the lock may be held by a thread that is not there
         with self._lock if self.pid == os.getpid() else nullcontext():
+            if not self.is_open:  # another thread was faster
+                return
             if not self.writable:
                 self.is_open, self.pid = False, None
                 self._file.close()
@@ -221,6 +223,7 @@ class MXRecordIO:
             raise ArgumentTypeError(f"a record is bytes, got {type(buf).__name__}")
         content = b"".join(framed(bytes(buf)))
         with self._lock:
+            self._check_pid()  # again: another thread may have closed it
             self._write(0, content)
             self._at += len(content)
 
@@ -382,7 +385,7 @@ class MXIndexedRecordIO(MXRecordIO):
         if "\t" in text or "\n" in text or "\r" in text:
             raise ArgumentError(f"a key has no tabs and ends of lines, got {shown(text)}")
         with self._lock:
-            at = self.tell()
+            at = self.tell()  # which looks whether another thread has closed it
             self.write(buf)
             self._write(1, f"{text}\t{at}\n".encode())
             self.idx[key] = at

@@ -52,10 +52,25 @@ def framed(data):
     return chunks
 
 
+class _Descriptor:
+    """The number of an open file, which is closed when nobody holds this any more: a thread that
+    reads goes on with its file while another one closes it, never with one that got the number.
+    """
+
+    __slots__ = ("number",)
+
+    def __init__(self, number):
+        self.number = number
+
+    def __del__(self):
+        os.close(self.number)
+
+
 class RecordFile:
     """A file of records, open for reading.
 
-    Threads may read at offsets at once: nothing that they share is changed.
+    Threads may read at offsets at once: nothing that they share is changed. One that reads while
+    another one closes the file gets its record, or a StateError.
 
     Parameters
     ----------
@@ -67,19 +82,19 @@ class RecordFile:
         with opened(self.name) as file:  # refuses folders and devices
             if not file.seekable():
                 raise FormatError(f"{shown(self.name)}: records are read from files, not pipes")
-            self._number = os.dup(file.fileno())
-        self.size = os.fstat(self._number).st_size
+            self._open = _Descriptor(os.dup(file.fileno()))
+        self.size = os.fstat(self._open.number).st_size
         self._block = 0, b""
         self._large = False  # whether the last record was
 
     def close(self):
-        number, self._number = self._number, None
-        if number is not None:
-            os.close(number)
+        self._open = None
 
-    def __del__(self):
-        if getattr(self, "_number", None) is not None:
-            self.close()
+    def _opened(self):
+        descriptor = self._open
+        if descriptor is None:
+            raise StateError(f"{shown(self.name)} is closed")
+        return descriptor
 
     def _get(self, offset, size, ahead):
         """`size` bytes at an offset; fewer at the end of the file."""
@@ -87,17 +102,14 @@ class RecordFile:
         inside = offset - start
         if inside >= 0 and inside + size <= len(block):
             return block[inside : inside + size]
+        descriptor = self._opened()
         if offset + size > self.size:
-            if self._number is None:
-                raise StateError(f"{shown(self.name)} is closed")
-            self.size = os.fstat(self._number).st_size  # a writer may have gone on
+            self.size = os.fstat(descriptor.number).st_size  # a writer may have gone on
             size = max(0, min(size, self.size - offset))
-        if self._number is None:
-            raise StateError(f"{shown(self.name)} is closed")
         wanted, pieces = max(size, min(ahead, self.size - offset)), []
         try:
             while wanted > 0:
-                piece = os.pread(self._number, wanted, offset + sum(map(len, pieces)))
+                piece = os.pread(descriptor.number, wanted, offset + sum(map(len, pieces)))
                 if not piece:
                     break
                 pieces.append(piece)
@@ -123,7 +135,7 @@ class RecordFile:
         if part > _LAST:
             raise self._damage(offset, f"there is no part of kind {part}")
         if offset + 8 + length > self.size:
-            self.size = os.fstat(self._number).st_size
+            self.size = os.fstat(self._opened().number).st_size
             if offset + 8 + length > self.size:
                 left = self.size - offset - 8
                 raise self._damage(offset, f"{length} bytes are said to follow, {left} do")

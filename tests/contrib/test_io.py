@@ -1,9 +1,12 @@
 """mx.contrib.io: a DataLoader that Module trains from."""
 
+import json
+
 import numpy as np
 import pytest
 
 import cynet as mx
+from cynet import gluon
 
 
 def loader(rows=5, batch=2):
@@ -32,3 +35,58 @@ def test_a_module_trains_from_it():
     module = mx.mod.Module(net)
     module.fit(mx.contrib.io.DataLoaderIter(loader(8, 4)), num_epoch=2)
     assert module.get_params()[0]
+
+
+def labels(batches):
+    return [batch.label[0].asnumpy()[: 4 - batch.pad].tolist() for batch in batches]
+
+
+def shuffled(rows=10):
+    pairs = gluon.data.ArrayDataset(mx.nd.ones((rows, 2)), mx.nd.arange(rows))
+    return mx.contrib.io.DataLoaderIter(gluon.data.DataLoader(pairs, 4, shuffle=True))
+
+
+@pytest.mark.parametrize("given", range(4))
+@pytest.mark.parametrize("reset", [False, True])
+def test_resuming(seed, given, reset):
+    """After any number of batches: the rest of this epoch and all of the next one."""
+    first = shuffled()
+    for _ in range(given):
+        first.next()
+    if reset:
+        first.reset()
+    state = json.loads(json.dumps(first.state_dict()))
+    wanted = labels(first)
+    first.reset()
+    wanted += labels(first)
+    again = shuffled()
+    again.load_state_dict(state)
+    found = labels(again)
+    again.reset()
+    assert found + labels(again) == wanted
+    assert sum(map(len, wanted)) == 20 - (0 if reset else min(4 * given, 10))
+    with pytest.raises(ValueError, match="10 samples, for one of 8"):
+        shuffled(8).load_state_dict(state)
+
+
+def test_a_loader_that_cannot_say_where_it_is():
+    batches = mx.contrib.io.DataLoaderIter([(mx.nd.ones((2, 3)), mx.nd.ones(2))])
+    assert not hasattr(batches, "state_dict")
+    with pytest.raises(AttributeError, match="DataLoaderIter: list inside has no state_dict"):
+        batches.load_state_dict({})
+
+
+def test_fit_is_resumed_with_it(seed, tmp_path):
+    """Two epochs at once, or one after the other: the same weights."""
+
+    def fit(epochs, path):
+        net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=10, name="fc")
+        module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+        mx.random.seed(3)
+        np.random.seed(3)
+        module.fit(shuffled(), num_epoch=epochs, verbose=False, resume=str(path))
+        return module.get_params()[0]["fc_weight"].asnumpy()
+
+    whole = fit(2, tmp_path / "whole")
+    fit(1, tmp_path / "parts")
+    np.testing.assert_array_equal(fit(2, tmp_path / "parts"), whole)

@@ -1,6 +1,7 @@
 """mx.recordio against files that MXNet 1.9.1 has written (tests/fixtures/make_records.py)."""
 
 import multiprocessing
+import os
 import pickle
 import threading
 from pathlib import Path
@@ -194,6 +195,64 @@ def test_threads_read_at_once(indexed):
     for each in threads:
         each.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("read", ["read", "read_idx"])
+def test_a_read_while_the_file_is_closed_is_of_that_file(indexed, tmp_path, monkeypatch, read):
+    """Another file may get the number of the closed one: its bytes are not what a read gives. A
+    record that takes one more read is refused."""
+    other = tmp_path / "other"
+    other.write_bytes(bytes(10**5))
+    pread, kept = os.pread, []
+
+    def closed_in_between(*args):
+        indexed.close()
+        kept.append(open(other, "rb"))  # noqa: SIM115
+        return pread(*args)
+
+    monkeypatch.setattr(os, "pread", closed_in_between)
+    call = indexed.read if read == "read" else lambda: indexed.read_idx(3 * 4)
+    if read == "read":
+        assert call() == RECORDS[0]
+    else:
+        with pytest.raises(RuntimeError, match="is closed"):
+            call()
+    monkeypatch.undo()
+    with pytest.raises(RuntimeError, match="is closed"):
+        call()
+    for each in kept:
+        each.close()
+    assert len(kept) == 1
+
+
+@pytest.mark.parametrize("kind", ["plain", "indexed"])
+def test_threads_that_write_while_it_is_closed(tmp_path, kind):
+    """Each record is in the file whole, or its writer is told that the file is closed."""
+    names = [tmp_path / "index", tmp_path / "records"]
+    for _ in range(20):
+        if kind == "plain":
+            writer = recordio.MXRecordIO(names[1], "w")
+        else:
+            writer = recordio.MXIndexedRecordIO(*names, "w")
+        written, refused = [], []
+
+        def run(i, writer=writer, written=written, refused=refused):
+            try:
+                for k in range(100 * i, 100 * i + 100):
+                    if i == 0 and k == 20:
+                        writer.close()
+                    writer.write(numbered(k)) if kind == "plain" else writer.write_idx(
+                        k, numbered(k)
+                    )
+                    written.append(numbered(k))
+            except mx.base.MXNetError as error:
+                refused.append(str(error))
+
+        in_threads(run)
+        assert refused and {each[-9:] for each in refused} == {"is closed"}
+        reader = recordio.MXRecordIO(names[1], "r")
+        assert sorted(iter(reader.read, None)) == sorted(written)
+        reader.close()
 
 
 def test_damage_is_skipped_on_request(files):
