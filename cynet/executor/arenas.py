@@ -2,7 +2,40 @@
 
 import threading
 
-from ..ndarray import empty
+from ..base.errors import OutOfMemoryError, reworded
+from ..graph.ir import TEMP
+from ..graph.memory_plan import nbytes
+from ..ndarray import empty, zeros
+
+
+def made(what, function, *args, **kwargs):
+    """``function(*args, **kwargs)``, new memory; an error says what it was for.
+
+    Parameters
+    ----------
+    what : str or Graph
+        Of a graph: its intermediate values, of which the largest is named.
+    """
+    try:
+        return function(*args, **kwargs)
+    except OutOfMemoryError as error:
+        if not isinstance(what, str):
+            temporary = [v for step in what.steps for _, v in step.written() if v.kind == TEMP]
+            largest = max(temporary, key=nbytes, default=None)
+            what = "the values between arguments and outputs"
+            if largest is not None:
+                what += f" ({largest.name!r} of shape {largest.shape} is the largest)"
+        raise reworded(error, f"no memory for {what}: {error}") from None
+
+
+def blanks(values):
+    """Zeros in memory of their own for values of a graph; None for None."""
+    return [
+        None
+        if v is None
+        else made(f"{v.name!r} of shape {v.shape}", zeros, v.shape, v.ctx, v.dtype)
+        for v in values
+    ]
 
 
 def take(idle, size, ctx):

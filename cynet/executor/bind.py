@@ -14,6 +14,7 @@ from ..operator.checks.shapes import known, plain
 from ..operator.property import is_known
 from ..symbol.node import variables_in
 from . import Executor
+from .arenas import made
 
 
 def _by_name(what, given, names, allow_missing):
@@ -199,9 +200,17 @@ def simple_bind(
         elif shared_buffer is not None and name not in shared_names:
             shared = _from_buffer(shared_buffer, name, shape, dtype, contexts.get(name, ctx))
         if shared is None:
-            shared = zeros(shape, ctx=contexts.get(name, ctx), dtype=dtype)
+            shared = made(
+                f"argument '{name}' of shape {shape}", zeros, shape, contexts.get(name, ctx), dtype
+            )
         if grad is None and requests[name] != "null":
-            grad = zeros(shape, ctx=contexts.get(name, ctx), dtype=dtype)
+            grad = made(
+                f"the gradient of '{name}', of shape {shape}",
+                zeros,
+                shape,
+                contexts.get(name, ctx),
+                dtype,
+            )
         args.append(shared)
         grads.append(grad)
     auxs = []
@@ -209,7 +218,8 @@ def simple_bind(
         shared = shared_exec.aux_dict.get(name) if shared_exec is not None else None
         fits = shared is not None and shared.shape == tuple(shape) and shared.dtype == dtype
         at = contexts.get(name, ctx)
-        auxs.append(shared if fits else zeros(shape, ctx=at, dtype=dtype))
+        what = f"state '{name}' of shape {shape}"
+        auxs.append(shared if fits else made(what, zeros, shape, at, dtype))
     inferred = (found_shapes, found_types)
     return Executor(
         symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec, inferred, structure
@@ -237,5 +247,5 @@ def _from_buffer(buffer, name, shape, dtype, ctx):
     old = buffer.get(name)
     if old is not None and old.size >= size and old.dtype == dtype:
         return old.reshape((-1,))[:size].reshape(shape)
-    buffer[name] = zeros(shape, ctx=ctx, dtype=dtype)
+    buffer[name] = made(f"argument '{name}' of shape {shape}", zeros, shape, ctx, dtype)
     return buffer[name]

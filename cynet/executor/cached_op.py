@@ -8,7 +8,14 @@ from .._core.kept_values import total_writes
 from .._executor import Plan
 from ..base import config
 from ..base.dtype import name_of
-from ..base.errors import ArgumentError, ArgumentTypeError, GradientError, shown
+from ..base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    GradientError,
+    OutOfMemoryError,
+    reworded,
+    shown,
+)
 from ..graph import pipeline
 from ..graph.collector import collector_paused
 from ..graph.compile import lower
@@ -20,7 +27,7 @@ from ..ndarray import NDArray, elemwise_add, empty, zeros
 from ..ndarray._tape import StepNode, get_state, set_state
 from ..operator.checks.shapes import known
 from ..symbol.node import fixed_arguments
-from .arenas import take
+from .arenas import made, take
 from .operators import constants, create_operators, kept_arrays
 from .pins import Pins
 from .plan_cache import PlanCache, bytes_of_graph
@@ -238,7 +245,8 @@ class _Program:
         except IndexError:
             instance = _Instance(self, create_operators(self.graph))
         if self.moves:
-            instance.arena = take(self.idle_arenas, self.arena.shape[0], self.arena.ctx)
+            size, ctx = self.arena.shape[0], self.arena.ctx
+            instance.arena = made(self.graph, take, self.idle_arenas, size, ctx)
         return Lease(self._free, instance, self.idle_arenas)
 
 
@@ -254,7 +262,8 @@ class _Instance:
         if program.moves:
             arena = program.fakes[program.arena]
         else:
-            arena = self.arena = empty(program.arena.shape, program.arena.ctx, "uint8")
+            size, ctx = program.arena.shape, program.arena.ctx
+            arena = self.arena = made(graph, empty, size, ctx, "uint8")
             program.nbytes += arena.size
         arrays = {**program.fakes, **program.constants, **kept}
         self.plan = Plan(graph, operators, arrays, arena)
@@ -272,7 +281,12 @@ class _Instance:
     def forward(self, arrays, training):
         """Push a run on these inputs; the outputs."""
         self.kept = None
-        outputs = fresh_arrays(self.program.graph.outputs, self.program.fakes)
+        values = self.program.graph.outputs
+        try:
+            outputs = fresh_arrays(values, self.program.fakes)
+        except OutOfMemoryError as error:
+            names = ", ".join(f"{v.name!r} of shape {v.shape}" for v in values[:10])
+            raise reworded(error, f"no memory for outputs, {names}: {error}") from None
         self.slots.put(
             0, [*arrays, *outputs, self.arena] if self.program.moves else arrays + outputs
         )

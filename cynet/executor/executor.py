@@ -29,7 +29,7 @@ from ..ndarray import NDArray, array, empty, zeros
 from ..operator.checks.shapes import known, plain
 from ..operator.property import is_known
 from ..symbol.node import fixed_arguments
-from .arenas import Place, Room
+from .arenas import Place, Room, blanks, made
 from .gpu_step import GpuStep, joins_steps
 from .operators import constants, create_operators, kept_arrays
 from .pins import Pins
@@ -146,15 +146,13 @@ class Executor:
             verify_memory(graph, () if watched else python)
         self._graph = graph
         if not hasattr(self, "outputs"):
-            self.outputs = [zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.outputs]
-        self._heads = [
-            None if v is None else zeros(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.heads
-        ]
+            self.outputs = blanks(graph.outputs)
+        self._heads = blanks(graph.heads)
         self._takes_heads = any(head is not None for head in self._heads)
         self._waits = bool(graph.grads)
-        kept, made = kept_arrays(graph), constants(graph)
-        self._arrays = {**self._arrays_of(graph), **made, **kept}
-        self.nbytes = bytes_of_graph(graph, [*kept.values(), *made.values(), *self.outputs])
+        kept, fixed = kept_arrays(graph), constants(graph)
+        self._arrays = {**self._arrays_of(graph), **fixed, **kept}
+        self.nbytes = bytes_of_graph(graph, [*kept.values(), *fixed.values(), *self.outputs])
         self._arena = self._place = self._slots = None
         size = _arena_size(graph)
         if size and not python and not watched and self._ctx.device_type == "cpu":
@@ -167,7 +165,7 @@ class Executor:
         else:
             # what Python or a user looks at stays where it is, as what a GPU has recorded does
             if size:
-                self._arena = empty((size,), ctx=self._ctx, dtype="uint8")
+                self._arena = made(graph, empty, (size,), self._ctx, "uint8")
                 self.nbytes += size
             self._plan = Plan(graph, operators, self._arrays, self._arena, watched or not python)
         self._steps = {}  # whether with an update -> GpuStep
@@ -175,7 +173,7 @@ class Executor:
 
     def _take_place(self):
         """Have an arena of the room for this executor's values."""
-        self._place = self._room.take(self._me, self._arena_size, self._ctx)
+        self._place = made(self._graph, self._room.take, self._me, self._arena_size, self._ctx)
         self._slots.put(0, [self._place.array])
         return self._place
 

@@ -28,6 +28,7 @@ from ..base.errors import (
     OutOfMemoryError,
     ShapeError,
     dress,
+    reworded,
     told,
     user_frame,
 )
@@ -365,8 +366,15 @@ cdef int _request(Call call, PyObject** arrays, int i, NDArrayBase out) except -
     return request
 
 
-cdef NDArrayBase _blank(const TBlob* like):
-    cdef NDArrayBase out = new_array(like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
+cdef NDArrayBase _blank(Call call, int i):
+    # Memory for output i.
+    cdef const TBlob* like = &call.outs[i]
+    cdef NDArrayBase out
+    try:
+        out = new_array(like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
+    except OutOfMemoryError as error:
+        raise reworded(error, f"operator {call.entry.name}, for an output of shape "
+                              f"{blob_shape(like)}, {NAMES[like.dtype]}: {error}") from None
     out.chunk.written = False
     return out
 
@@ -403,11 +411,11 @@ cdef list run(Call call, list given, list out):
             array = target
             if request == kNullOp:
                 request = kWriteTo
-                array = _blank(&call.outs[i])
+                array = _blank(call, i)
                 copies = copies or []
                 copies.append((array, target))
         else:
-            array = _blank(&call.outs[i])
+            array = _blank(call, i)
         outs.append(array)
         out_pointers.push_back(<PyObject*>array)
         req.push_back(request)
@@ -446,12 +454,12 @@ cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out):
         outs = run(call, given, None if out is None else [out])
         return outs[0] if len(outs) == 1 else outs
     if n_out == 1:
-        out = out if out is not None else _blank(&call.outs[0])
+        out = out if out is not None else _blank(call, 0)
         targets[0] = <PyObject*>out
         _push(call, arrays, targets, requests)
         return out
     for i in range(n_out):
-        outs.append(_blank(&call.outs[i]))
+        outs.append(_blank(call, i))
         targets[i] = <PyObject*>outs[i]
         requests[i] = kWriteTo
     _push(call, arrays, targets, requests)

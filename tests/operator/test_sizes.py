@@ -2,6 +2,7 @@
 operator and the parameter or shape; nothing is listed or allocated before."""
 
 import json
+import re
 
 import pytest
 
@@ -130,3 +131,58 @@ def test_wide_borders(mode, dtype, rng):
         (0, 0), (0, 0), (3, 2), (69, 60))  # fmt: skip
     found = mx.nd.Pad(mx.nd.array(x, dtype=dtype), mode=mode, pad_width=sum(widths, ()))
     np.testing.assert_array_equal(found.asnumpy(), np.pad(x, widths, mode))
+
+
+LONG, WIDE = (1 << 20, 1), (1, 1 << 22)  # together 16 TiB
+
+
+def sums(F, x, y):
+    return F.broadcast_add(F.exp(x), F.exp(y), name="sums")
+
+
+class Sums(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, x, y):
+        return sums(F, x, y)
+
+
+def bound(symbol, **requests):
+    symbol.simple_bind(mx.cpu(), x=LONG, y=WIDE, **requests)
+
+
+X, Y = mx.sym.var("x"), mx.sym.var("y")
+WAYS = {
+    "operator broadcast_add, for an output of shape (1048576, 4194304), float32": (
+        lambda: sums(mx.nd, mx.nd.ones(LONG), mx.nd.ones(WIDE))
+    ),
+    "operator dot, for an output of shape (1048576, 4194304), float16": (
+        lambda: mx.nd.dot(mx.nd.ones(LONG, dtype="float16"), mx.nd.ones(WIDE, dtype="float16"))
+    ),
+    "operator _random_uniform, for an output of shape (4194304, 4194304), float32": (
+        lambda: mx.nd.random.uniform(shape=(1 << 22, 1 << 22))
+    ),
+    "no memory for 'sums_output' of shape (1048576, 4194304)": lambda: bound(sums(mx.sym, X, Y)),
+    "arguments and outputs ('sums_output' of shape (1048576, 4194304) is the largest)": (
+        lambda: bound(mx.sym.sort(sums(mx.sym, X, Y)).sum(), grad_req="null")
+    ),
+    "no memory for argument 'x' of shape (4194304, 4194304)": (
+        lambda: X.exp().simple_bind(mx.cpu(), x=(1 << 22, 1 << 22))
+    ),
+    "no memory for outputs, 'sums0_sums_output' of shape (1048576, 4194304)": (
+        lambda: hybrid()(mx.nd.ones(LONG), mx.nd.ones(WIDE))
+    ),
+}
+
+
+def hybrid():
+    net = Sums(prefix="sums0_")
+    net.hybridize()
+    return net
+
+
+@pytest.mark.parametrize("said", WAYS)
+def test_a_lack_of_memory_names_what_it_was_for(said):
+    with pytest.raises(MemoryError) as caught:
+        WAYS[said]()
+    assert isinstance(caught.value, mx.base.MXNetError)
+    text = str(caught.value)
+    assert said in text and re.search(r"cpu\(0\) has no \d{13,} bytes", text)
