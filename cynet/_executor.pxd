@@ -21,17 +21,19 @@ cdef class Plan:
     cdef bint draws_in_prediction  # whether a run that is no training takes random streams
     cdef int dev_type, dev_id
     cdef readonly list labels   # "operator Convolution (node 'conv0')", one a step
+    cdef readonly list kept     # the Kept of each group of kept steps, as given last
     cdef list _origins
     cdef dict _origin_index
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
-    cdef CachedGroup* _kept_of(self, group, dict known, dict arrays) except? NULL
+    cdef CachedGroup* _kept_of(self, group, dict known) except? NULL
     cdef int _add_resources(self, step, NativeStep* native) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
     cdef bint _recordable(self, dict operators, list steps, Segment* segment) except -1
     cdef int _add_variables(self, Segment* segment, tuple reached, list earlier,
                             dict arrays) except -1
     cdef int _push(self, size_t first, size_t last, bint is_train) except -1
+    cdef bint _is_left_out(self, const Segment* segment) noexcept
     # Push one segment of a run whose first random stream is `stream`.
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
                           size_t origin) except -1 nogil

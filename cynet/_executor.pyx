@@ -7,11 +7,11 @@ from libc.string cimport memset
 
 from ._engine cimport delete_variable, kInline, kNormal, kPython, new_variable, push_sync
 from .engine.native cimport now_ns
-from .engine.records cimport writes_of
 from .engine.trace cimport SYMBOLIC, begun, kept_text, note_operator
 from .engine.inline cimport INLINE_SEGMENT_US
 from ._core.copy import copy_into
 from ._ndarray cimport Chunk, NDArrayBase, new_view, same_shape
+from .executor.kept cimport Kept, complete, drop, hold, is_current, is_fresh
 from .executor.tables cimport HERE, call_step, is_timed, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom
 from ._core.touched_rows cimport rows_end, rows_hold, watch_rows
@@ -32,25 +32,6 @@ cdef enum:
     LABELS = 0
     ORIGINS = 1
     OPERATORS = 2
-
-
-cdef bint _is_fresh(const CachedGroup* kept) noexcept nogil:
-    """Whether nothing that the steps were run on has been written since."""
-    cdef size_t i
-    if not kept.valid:
-        return False
-    for i in range(kept.sources.size()):
-        if kept.sources[i].exposed.load() or writes_of(kept.sources[i].var) != kept.seen[i]:
-            return False
-    return True
-
-
-cdef void _complete(CachedGroup* kept) noexcept nogil:
-    """Remember what the steps were run on. The run reads the sources, so nobody writes them."""
-    cdef size_t i
-    for i in range(kept.sources.size()):
-        kept.seen[i] = writes_of(kept.sources[i].var)
-    kept.valid = True
 
 
 cdef int _run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:
@@ -138,13 +119,13 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
         kept = run.tables.steps[run.current].kept
         if kept != NULL:
             if kept.first == run.current:
-                kept.fresh = kept.valid = _is_fresh(kept)
+                kept.fresh = kept.state.valid = is_fresh(kept.state)
             if kept.fresh:
                 continue
         if run_step(run.tables, run.current, run, run_ctx) == -1:
             _give_up(run)
         if kept != NULL and kept.last == run.current:
-            _complete(kept)
+            complete(kept.state)
     for chunk in run.segment.promised:
         chunk.written = True
     return 0
@@ -218,6 +199,8 @@ cdef void release_tables(Tables* tables) noexcept nogil:
             release(&tables.segments[i].recordings[k], tables.segments[i].dev_id)
         del tables.segments[i]
     for i in range(tables.kept.size()):
+        if tables.kept[i].state != NULL:
+            drop(tables.kept[i].state)
         del tables.kept[i]
     with gil:
         Py_DECREF(<object>tables.keep)
@@ -241,6 +224,9 @@ cdef class Plan:
     guard_arena : bool
         Every segment writes the arena's own variable: needed when others read it or share it, and
         only then given, since it keeps independent segments apart.
+    kept : list of Kept, optional
+        What its groups of kept steps make (executor/kept.pyx), in their order; None for what
+        `Slots.put_kept` gives.
     """
 
     def __cinit__(self):
@@ -251,8 +237,9 @@ cdef class Plan:
         self.tables.stale.store(False)
 
     def __init__(self, graph, dict operators, dict arrays, NDArrayBase arena,
-                 bint guard_arena=True):
+                 bint guard_arena=True, list kept=None):
         self.labels = []
+        self.kept = [] if kept is None else kept
         self._origins, self._origin_index = [], {}
         keep = [self.labels, self._origins, operators, arrays, arena]
         Py_INCREF(keep)
@@ -297,26 +284,25 @@ cdef class Plan:
                 _watch_rows(arrays[by_rows[step]], shared, &native)
             self._add_resources(step, &native)
             if step.kept is not None:
-                native.kept = self._kept_of(step.kept, kept, arrays)
+                native.kept = self._kept_of(step.kept, kept)
                 native.kept.last = self.tables.steps.size()
             self.tables.steps.push_back(native)
         return 0
 
-    cdef CachedGroup* _kept_of(self, group, dict known, dict arrays) except? NULL:
+    cdef CachedGroup* _kept_of(self, group, dict known) except? NULL:
         """The record of a group of steps; `known` has those made before."""
         cdef CachedGroup* kept
-        cdef NDArrayBase array
         index = known.get(group)
         if index is not None:
             return self.tables.kept[<size_t>index]
-        known[group] = self.tables.kept.size()
+        known[group] = index = self.tables.kept.size()
         kept = new CachedGroup()
-        kept.first, kept.valid = self.tables.steps.size(), False
+        kept.first = self.tables.steps.size()
+        kept.state = NULL
         self.tables.kept.push_back(kept)
-        for value in group.sources:
-            array = arrays[value]
-            kept.sources.push_back(array.chunk)
-        kept.seen.resize(kept.sources.size())
+        if self.kept[index] is not None:
+            kept.state = (<Kept>self.kept[index]).state
+            hold(kept.state)
         return kept
 
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0:
@@ -361,9 +347,9 @@ cdef class Plan:
 
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1:
         """Cut the steps where Python runs or the host waits for a GPU, where the device changes,
-        and between forward and backward."""
+        behind kept steps, and between forward and backward."""
         cdef Segment* segment
-        cdef size_t n = len(graph.steps), first = 0, last
+        cdef size_t n = len(graph.steps), first = 0, last, i, kept = 0
         spans = []
         python = [operators[step.origin or step].runs_python for step in graph.steps]
         alone = [each or _waits(operators, step) for each, step in zip(python, graph.steps)]
@@ -371,12 +357,16 @@ cdef class Plan:
             last = first + 1
             if not alone[first]:
                 while (last < n and last != <size_t>graph.n_forward and not alone[last]
-                       and graph.steps[last].ctx == graph.steps[first].ctx):
+                       and graph.steps[last].ctx == graph.steps[first].ctx
+                       and (graph.steps[last].kept is None) == (graph.steps[first].kept is None)):
                     last += 1
             if first == <size_t>graph.n_forward:
                 self.n_forward_segments = self.tables.segments.size()
             segment = new Segment()
-            segment.first, segment.last = first, last
+            segment.first, segment.last, segment.kept_first = first, last, kept
+            while kept < self.tables.kept.size() and self.tables.kept[kept].first < last:
+                kept += 1
+            segment.kept_last = kept
             segment.var = NULL
             for i in range(2):
                 prepare(&segment.recordings[i], True)
@@ -484,21 +474,33 @@ cdef class Plan:
         self._push(self.n_forward_segments, self.tables.segments.size(), is_train)
 
     cdef int _push(self, size_t first, size_t last, bint is_train) except -1:
-        cdef uint64_t seed = 0, stream = 0
+        cdef uint64_t seed = 0, stream = 0, left_out = 0  # a bit for each of the first 64 segments
         cdef bint here = True
         cdef size_t i, origin = HERE
         cdef Segment* segment
         for i in range(first, last):
-            here = here and runs_at_once(self.tables.segments[i])
+            if i < 64 and self._is_left_out(self.tables.segments[i]):
+                left_out |= <uint64_t>1 << i
+            else:
+                here = here and runs_at_once(self.tables.segments[i])
         if not here:
             origin = self.origin()
         with nogil:
+            if self.n_random and first < last and (is_train or self.draws_in_prediction):
+                segment = self.tables.segments[first]
+                stream = draw_many(self.n_random, segment.dev_type, segment.dev_id, &seed)
             for i in range(first, last):
-                segment = self.tables.segments[i]
-                if i == first and self.n_random and (is_train or self.draws_in_prediction):
-                    stream = draw_many(self.n_random, segment.dev_type, segment.dev_id, &seed)
-                self.push_segment(i, is_train, seed, stream, origin)
+                if i >= 64 or not left_out >> i & 1:
+                    self.push_segment(i, is_train, seed, stream, origin)
         return 0
+
+    cdef bint _is_left_out(self, const Segment* segment) noexcept:
+        """Whether all that a segment of kept steps makes is there."""
+        cdef size_t i
+        for i in range(segment.kept_first, segment.kept_last):
+            if not is_current((<Kept>self.kept[i]).state):
+                return False
+        return segment.kept_first < segment.kept_last
 
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
                           size_t origin) except -1 nogil:

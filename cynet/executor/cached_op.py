@@ -2,8 +2,6 @@
 
 import time
 
-import numpy as np
-
 from .._core.kept_values import total_writes
 from .._executor import Plan
 from ..base import config
@@ -28,7 +26,8 @@ from ..ndarray._tape import StepNode, get_state, set_state
 from ..operator.checks.shapes import known
 from ..symbol.node import fixed_arguments
 from .arenas import made, take
-from .operators import constants, create_operators, kept_arrays
+from .kept import kept_groups
+from .operators import constants, create_operators
 from .pins import Pins
 from .plan_cache import PlanCache, bytes_of_graph
 from .rebind import Lease, Slots, examine, fresh_arrays, placeholder
@@ -60,7 +59,9 @@ class CachedOp:
     n_programs : int
         Signatures it has met whose plans are kept (CYNET_PLAN_CACHE_MB).
     nbytes : int
-        What its plans take.
+        What its plans take that they share with no other ones.
+    kept : list of Kept
+        Weights in other forms, which plans share.
 
     Examples
     --------
@@ -101,6 +102,10 @@ class CachedOp:
     @property
     def nbytes(self):
         return self._programs.nbytes
+
+    @property
+    def kept(self):
+        return self._programs.kept
 
     def __call__(self, *arrays):
         """Run it.
@@ -214,6 +219,7 @@ class _Program:
         self.planned = [req for req in wants if req != _NULL]
         self.adds = _ADD in self.planned
         self.values += [graph.grads[op.inputs[i]] for i in self.wanted]
+        places = {value: i for i, value in enumerate(self.values[: self.n_inputs])}
         operators = create_operators(graph)
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=python)
@@ -225,12 +231,16 @@ class _Program:
         if self.moves:
             self.values.insert(self.n_inputs + len(graph.outputs), self.arena)
             self.n_kept += 1
+        self.groups = kept_groups(graph)
+        self.first_kept = len(self.values)
+        self.values += [group.value for group in self.groups]
+        # the inputs that each group reads
+        self.read_kept = [[places[value] for value in group.sources] for group in self.groups]
+        self.sources = {i for each in self.read_kept for i in each}
+        self.kept = []  # what the groups have made of the arrays of the last call
         self.fakes = dict(zip(self.values, map(placeholder, range(len(self.values)), self.values)))
         self.idle_arenas = op._arenas.setdefault(ctx, []) if self.moves else None
         self.constants = constants(graph)
-        known_by = {v for step in graph.steps if step.kept is not None for v in step.kept.sources}
-        self.keeps = bool(known_by)
-        self.let_go = [i for i in range(self.n_inputs) if self.values[i] not in known_by]
         self.nbytes = bytes_of_graph(graph, self.constants.values())
         read = {v.root for step in graph.steps[graph.n_forward :] for v in step.read()}
         pinned = [i for i, _ in op._pinned]
@@ -257,24 +267,24 @@ class _Instance:
         graph = program.graph
         self.program = program
         self.arena = None
-        kept = kept_arrays(graph)
-        program.nbytes += sum(each.size * np.dtype(each.dtype).itemsize for each in kept.values())
         if program.moves:
             arena = program.fakes[program.arena]
         else:
             size, ctx = program.arena.shape, program.arena.ctx
             arena = self.arena = made(graph, empty, size, ctx, "uint8")
             program.nbytes += arena.size
-        arrays = {**program.fakes, **program.constants, **kept}
-        self.plan = Plan(graph, operators, arrays, arena)
+        arrays = {**program.fakes, **program.constants}
+        kept = [None] * len(program.groups)
+        self.plan = Plan(graph, operators, arrays, arena, kept=kept)
         self.python = [op for op in set(operators.values()) if op.runs_python]
         n = program.n_inputs
         self.slots = Slots(
             self.plan,
             [program.fakes[v] for v in program.values],
-            {*range(n, n + len(graph.outputs)), *range(program.n_kept, len(program.values))},
+            {*range(n, n + len(graph.outputs)), *range(program.n_kept, program.first_kept)},
+            program.sources,
         )
-        self.inputs = None  # of the last call, those that what is kept from run to run knows
+        self.knows_kept = not kept  # that of the arrays which the plan has
         self.scratch = {}
         self.kept = None  # the arena as forward left it, where backward is to run again
 
@@ -287,17 +297,26 @@ class _Instance:
         except OutOfMemoryError as error:
             names = ", ".join(f"{v.name!r} of shape {v.shape}" for v in values[:10])
             raise reworded(error, f"no memory for outputs, {names}: {error}") from None
-        self.slots.put(
+        exchanged = self.slots.put(
             0, [*arrays, *outputs, self.arena] if self.program.moves else arrays + outputs
         )
+        if exchanged or not self.knows_kept:
+            self._find_kept(arrays)
         for operator in self.python:
             operator.memory_owner = (self.arena, arrays, [each.detach() for each in outputs])
         self.plan.run_forward(training)
-        if self.program.keeps:
-            self.inputs = arrays
-            for i in self.program.let_go:
-                arrays[i] = None
         return outputs
+
+    def _find_kept(self, arrays):
+        """Give the plan what kept steps have made, or are to make, of these inputs."""
+        self.knows_kept = False
+        program = self.program
+        program.kept = [
+            group.kept([arrays[i] for i in read])
+            for group, read in zip(program.groups, program.read_kept)
+        ]
+        self.slots.put_kept(program.first_kept, program.kept)
+        self.knows_kept = True
 
     def rest(self):
         """Hold no memory that another plan can use; the arena that it had."""
@@ -321,7 +340,8 @@ class _Instance:
     def scratch_for(self, k):
         """An array for the gradient of wanted input `k`, which nobody reads but a sum."""
         if k not in self.scratch:
-            value = self.program.values[-len(self.program.wanted) + k]
+            program = self.program
+            value = program.values[program.first_kept - len(program.wanted) + k]
             self.scratch[k] = empty(value.shape, ctx=value.ctx, dtype=value.dtype)
         return self.scratch[k]
 
@@ -353,7 +373,7 @@ class _PlanNode(StepNode):
 
     def exchanged(self, i, array):
         """Backward reads another array; what a plan has kept of the input knows the old one."""
-        if self.program.keeps:
+        if self.program.groups:
             self._refuse(i)
         self.older[self.program.read_inputs[i]] = array
 

@@ -31,7 +31,8 @@ from ..operator.property import is_known
 from ..symbol.node import fixed_arguments
 from .arenas import Place, Room, blanks, made
 from .gpu_step import GpuStep, joins_steps
-from .operators import constants, create_operators, kept_arrays
+from .kept import kept_groups
+from .operators import constants, create_operators
 from .pins import Pins
 from .plan_cache import bytes_of_graph
 from .rebind import Slots, placeholder
@@ -61,7 +62,9 @@ class Executor:
     has_run : bool
         Whether there was one; who hands the executor on may set it back.
     nbytes : int
-        What it takes that no other executor has: outputs, weights in other forms, tables.
+        What it takes that no other executor has: outputs, tables.
+    kept : list of Kept
+        Weights in other forms, which executors share.
     joins_steps : bool
         Whether `step` is more than `forward`, `backward` and an update one after the other.
     """
@@ -150,15 +153,18 @@ class Executor:
         self._heads = blanks(graph.heads)
         self._takes_heads = any(head is not None for head in self._heads)
         self._waits = bool(graph.grads)
-        kept, fixed = kept_arrays(graph), constants(graph)
-        self._arrays = {**self._arrays_of(graph), **fixed, **kept}
-        self.nbytes = bytes_of_graph(graph, [*kept.values(), *fixed.values(), *self.outputs])
+        fixed, self.kept = constants(graph), []
+        self._arrays = {**self._arrays_of(graph), **fixed}
+        for group in kept_groups(graph):
+            self.kept.append(group.kept([self._arrays[source] for source in group.sources]))
+            self._arrays[group.value] = self.kept[-1].array
+        self.nbytes = bytes_of_graph(graph, [*fixed.values(), *self.outputs])
         self._arena = self._place = self._slots = None
         size = _arena_size(graph)
         if size and not python and not watched and self._ctx.device_type == "cpu":
             value = Value("arena", (size,), "uint8", self._ctx)
             arena = placeholder(0, value)
-            self._plan = Plan(graph, operators, self._arrays, arena)
+            self._plan = Plan(graph, operators, self._arrays, arena, kept=self.kept)
             self._slots = Slots(self._plan, [arena], set())
             self._arena_size = size
             self._take_place()
@@ -167,7 +173,8 @@ class Executor:
             if size:
                 self._arena = made(graph, empty, (size,), self._ctx, "uint8")
                 self.nbytes += size
-            self._plan = Plan(graph, operators, self._arrays, self._arena, watched or not python)
+            guarded = watched or not python
+            self._plan = Plan(graph, operators, self._arrays, self._arena, guarded, self.kept)
         self._steps = {}  # whether with an update -> GpuStep
         self.joins_steps = joins_steps(self._plan)
 

@@ -17,11 +17,6 @@ def create_operators(graph):
     return operators
 
 
-def kept_arrays(graph):
-    """Memory of the values that stay from run to run."""
-    return {v: empty(v.shape, ctx=v.ctx, dtype=v.dtype) for v in graph.kept_values()}
-
-
 def constants(graph):
     """Arrays of the values that depend on no argument, computed here and now."""
     made = [value for step in graph.constant_steps for value in step.out_data]

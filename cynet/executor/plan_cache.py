@@ -4,12 +4,14 @@ import heapq
 import os
 import threading
 import weakref
+from collections import Counter
 
 import numpy as np
 
 from .._storage import memory_info
 from ..base import config
 from ..context import cpu
+from .kept import kept_bytes
 
 _STEP_BYTES = 4096  # that a step of a plan takes in Python objects and tables
 _PRIMITIVE_BYTES = 8192  # that oneDNN takes for a computation
@@ -54,9 +56,10 @@ class _Entry:
 class PlanCache:
     """Plans by key, of which the process keeps as many as CYNET_PLAN_CACHE_MB allows.
 
-    A plan says by `nbytes` what it takes. Where they take too much in all, the one that was not
-    used for longest goes, weighed by what it costs to plan it again. The plan that a cache gave
-    last stays whatever it takes. Threads may use a cache at the same time.
+    A plan says by `nbytes` what it takes, and by `kept` which Kept it shares with others; those
+    count once, and go with the last plan that has them. Where they take too much in all, the one
+    that was not used for longest goes, weighed by what it costs to plan it again. The plan that a
+    cache gave last stays whatever it takes. Threads may use a cache at the same time.
 
     Parameters
     ----------
@@ -87,6 +90,11 @@ class PlanCache:
     @property
     def nbytes(self):
         return sum(plan.nbytes for plan in self.values())
+
+    @property
+    def kept(self):
+        """What the plans share with others."""
+        return [each for plan in self.values() for each in _kept_of(plan)]
 
     def get(self, key):
         """The plan of `key`, which is now the one used last; None where there is none."""
@@ -126,13 +134,19 @@ class PlanCache:
         del dropped
 
 
+def _kept_of(plan):
+    return set(getattr(plan, "kept", ()))
+
+
 def _make_room():
     """Drop plans until the rest is within the limit; what was dropped."""
     global _age
     caches = list(_caches)
     total, most = sum(cache.nbytes for cache in caches), limit()
-    if total <= most:
+    if total + kept_bytes() <= most:
         return ()
+    users = Counter(each for cache in caches for plan in cache.values() for each in _kept_of(plan))
+    total += sum(each.nbytes for each in users)
     ranked = [
         (entry.rank, number, key, cache)
         for number, (cache, key, entry) in enumerate(
@@ -148,6 +162,8 @@ def _make_room():
         rank, _, key, cache = heapq.heappop(ranked)
         entry = cache._entries.pop(key)
         total -= entry.plan.nbytes
+        users.subtract(_kept_of(entry.plan))
+        total -= sum(each.nbytes for each in _kept_of(entry.plan) if not users[each])
         _age = max(_age, rank)
         dropped.append(entry)
     return dropped

@@ -17,8 +17,9 @@ from .._ndarray cimport Chunk, NDArrayBase, RowSet, new_array, on_host, wrap_for
 from .._typedefs cimport RunContext, kCPU, kGPU
 from ..ndarray._call_cache cimport pack
 from ..ndarray._tape cimport flagged, records, wanted_request
+from .kept cimport Kept, drop, hold
 from .placeholders cimport address_of, number_of
-from .tables cimport Segment, Tables
+from .tables cimport KeptState, Segment, Tables
 
 from ..base.dtype import dtype_flag
 from ..base.errors import ArgumentError, OutOfMemoryError
@@ -48,7 +49,7 @@ def fresh_arrays(list values, dict placeholders):
 
 cdef enum Kind:
     BLOB = 0     # its address
-    SOURCE = 1    # a chunk of CachedGroup
+    STATE = 1     # that of a CachedGroup
     WATCHED = 2   # a chunk of a step, and its rows
     PROMISED = 3  # a chunk that a segment writes
 
@@ -60,7 +61,7 @@ cdef struct Place:
 
 cdef struct Change:
     Place place
-    void* value             # address or Chunk*
+    void* value             # address, Chunk*, or a KeptState* of which it holds a reference
     RowSet* rows
 
 cdef struct Patch:
@@ -75,6 +76,7 @@ cdef cppclass Slot:
     VarHandle var
     Chunk* chunk
     bint watched
+    bint is_source          # of what the plan keeps
     RowSet* rows
     vector[Place] places
     vector[size_t] segments  # where its variable is named
@@ -96,9 +98,10 @@ cdef int _apply(void* arg, RunContext* run_ctx) except -1 nogil:
         k = change.place.index
         if change.place.kind == BLOB:
             tables.blobs[k].data = <char*>change.value + change.place.offset
-        elif change.place.kind == SOURCE:
-            tables.kept[k].sources[change.place.position] = <Chunk*>change.value
-            tables.kept[k].valid = False
+        elif change.place.kind == STATE:
+            if tables.kept[k].state != NULL:
+                drop(tables.kept[k].state)
+            tables.kept[k].state = <KeptState*>change.value
         elif change.place.kind == PROMISED:
             tables.segments[k].promised[change.place.position] = <Chunk*>change.value
         else:
@@ -119,8 +122,13 @@ cdef void _changes_of(const Slot* slot, vector[Change]* changes) noexcept nogil:
 
 cdef void _end(void* arg) noexcept nogil:
     cdef Patch* patch = <Patch*>arg
+    cdef Change* change = <Change*>(patch + 1)
     if not patch.applied:  # what came before has failed
         patch.tables.stale.store(True)
+        for _ in range(patch.n):
+            if change.place.kind == STATE:
+                drop(<KeptState*>change.value)
+            change += 1
     release_tables(patch.tables)
     free(arg)
 
@@ -135,6 +143,8 @@ cdef class Slots:
         The placeholders, in the order in which `put` gives arrays.
     new : set of int
         Which of them may be without values until a run has written them.
+    sources : collection of int
+        Which of them the plan's groups of kept steps read.
     """
 
     cdef Plan plan
@@ -150,7 +160,7 @@ cdef class Slots:
         """Whether the arrays of the last `put` have not come to the plan: a run before failed."""
         return self.plan.tables.stale.load()
 
-    def __init__(self, Plan plan not None, list arrays, set new):
+    def __init__(self, Plan plan not None, list arrays, set new, sources=()):
         cdef NDArrayBase array
         cdef Slot* slot
         cdef Tables* tables = plan.tables
@@ -162,14 +172,12 @@ cdef class Slots:
             slot = new Slot()
             slot.data, slot.var, slot.chunk = array.blob.data, array.chunk.var, array.chunk
             slot.watched = False
+            slot.is_source = self.slots.size() in sources
             slot.rows = NULL
             by_var[<size_t>slot.var] = self.slots.size()
             self.slots.push_back(slot)
         for i in range(tables.blobs.size()):
             self._note(BLOB, i, tables.blobs[i].data)
-        for i in range(tables.kept.size()):
-            for k in range(tables.kept[i].sources.size()):
-                self._note_chunk(SOURCE, i, k, tables.kept[i].sources[k])
         for i in range(tables.steps.size()):
             if tables.steps[i].watched != NULL:
                 self._note_chunk(WATCHED, i, 0, tables.steps[i].watched)
@@ -227,13 +235,43 @@ cdef class Slots:
         return 0
 
     def put(self, size_t first, list arrays):
-        """Give the slots from `first` on these arrays, of the placeholders' shapes and dtypes."""
+        """Give the slots from `first` on these arrays, of the placeholders' shapes and dtypes.
+
+        Returns
+        -------
+        bool
+            Whether a source of what the plan keeps is another one than before: then `put_kept`
+            comes next.
+        """
         cdef vector[Change] changes
+        return self._put(first, arrays, &changes)
+
+    def put_kept(self, size_t first, list kept):
+        """Give the slots from `first` on, and the plan's groups of kept steps, a Kept each."""
+        cdef vector[Change] changes
+        self.plan.kept[:] = kept  # the functions pushed before hold what they need
+        self._states(&changes)
+        self._put(first, [(<Kept>each).array for each in kept], &changes)
+
+    cdef int _states(self, vector[Change]* changes) except -1:
+        """Changes to the states of what the plan keeps."""
+        cdef Change change
+        cdef size_t i
+        change.rows = NULL
+        change.place.kind, change.place.position, change.place.offset = STATE, 0, 0
+        for i, each in enumerate(self.plan.kept):
+            if each is not None:
+                change.place.index, change.value = i, (<Kept>each).state
+                hold((<Kept>each).state)
+                changes.push_back(change)
+        return 0
+
+    cdef bint _put(self, size_t first, list arrays, vector[Change]* changes) except -1:
         cdef unordered_set[size_t] segments
         cdef size_t i, k
         cdef Slot* slot
         cdef NDArrayBase array
-        cdef bint full = self.plan.tables.stale.load()
+        cdef bint full = self.plan.tables.stale.load(), exchanged = False
         for i, array in enumerate(arrays):
             slot = self.slots[first + i]
             if slot.data == array.blob.data and slot.var == array.chunk.var and (
@@ -241,21 +279,25 @@ cdef class Slots:
                 continue
             slot.data, slot.chunk = array.blob.data, array.chunk
             slot.rows = NULL
+            exchanged = exchanged or slot.is_source
             if slot.watched and array.blob.dev_type == kCPU:
                 slot.rows = watch_rows(array)
             if not full:
-                _changes_of(slot, &changes)
+                _changes_of(slot, changes)
             if slot.var != array.chunk.var:
                 slot.var = array.chunk.var
                 for k in slot.segments:
                     segments.insert(k)
         if full:
+            if not changes.size():
+                self._states(changes)
             for i in range(self.slots.size()):
-                _changes_of(self.slots[i], &changes)
+                _changes_of(self.slots[i], changes)
         if changes.size():
-            self._push(&changes, full)
+            self._push(changes, full)
         for k in segments:
             self._name(k)
+        return exchanged
 
     cdef int _push(self, vector[Change]* changes, bint full) except -1:
         cdef Tables* tables = self.plan.tables

@@ -24,17 +24,26 @@ cdef struct NativeStep:
     Chunk* watched     # of a gradient of which backward keeps the rows, or NULL
     CachedGroup* kept  # its group of steps that run when something changed, or NULL
 
+cdef cppclass KeptState:
+    # Whether memory that steps have made of arrays still is what they would make (kept.pxd).
+    # `valid` and `seen` are guarded by the memory's variable.
+    atomic[long] references
+    bint valid               # they were run to the end, and nothing failed on the way
+    VarHandle var            # of the memory
+    vector[Chunk*] sources
+    vector[unsigned] seen    # writes of each source when they ran
+
 cdef cppclass CachedGroup:
     # Steps whose results stay until one of the arrays they are made from is written. Guarded by
     # the variable of their segment, in which they all lie.
     size_t first, last       # of its steps: where is decided, and where is completed
     bint fresh               # what was decided: this run leaves them out
-    bint valid               # they were run to the end, and nothing failed on the way
-    vector[Chunk*] sources
-    vector[unsigned] seen    # writes of each source when they ran
+    KeptState* state         # a reference is held; NULL until there are arrays (rebind.pyx)
 
 cdef cppclass Segment:
     size_t first, last  # steps [first, last)
+    # of kept steps: their groups [kept_first, kept_last); it is pushed where one is not fresh
+    size_t kept_first, kept_last
     int flags           # of the engine
     int dev_type, dev_id
     bint is_random      # a step takes random numbers

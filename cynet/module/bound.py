@@ -4,7 +4,8 @@ import numpy as np
 
 
 class Bound:
-    """Executors; `nbytes` is what they and the arrays of their inputs take."""
+    """Executors; `nbytes` is what they and the arrays of their inputs take, `kept` what they share
+    with others."""
 
     def __init__(self, execs, inputs):
         self.execs = execs
@@ -15,9 +16,14 @@ class Bound:
     def nbytes(self):
         return self._own_bytes + sum(each.nbytes for each in self.execs)
 
+    @property
+    def kept(self):
+        return [kept for each in self.execs for kept in each.kept]
+
 
 class Bucket:
-    """The module of a bucket; `nbytes` is what its executors take."""
+    """The module of a bucket; `nbytes` is what its executors take, `kept` what they share with
+    others."""
 
     def __init__(self, module):
         self.module = module
@@ -25,3 +31,7 @@ class Bucket:
     @property
     def nbytes(self):
         return self.module._exec_group.nbytes
+
+    @property
+    def kept(self):
+        return self.module._exec_group.kept

@@ -103,6 +103,11 @@ class DataParallelExecutorGroup:
         """What its executors take."""
         return self._kept.nbytes
 
+    @property
+    def kept(self):
+        """What its executors share with others."""
+        return self._kept.kept
+
     def _requests(self, grad_req, data_names):
         """Argument name to request: parameters get gradients, data if asked for, nothing else."""
         word = grad_req if isinstance(grad_req, str) else "write"

@@ -17,8 +17,13 @@ from tests.steady import assert_flat
 MIB = 1 << 20
 
 
-def plan(mib=0.25):
-    return SimpleNamespace(nbytes=int(mib * MIB))
+def plan(mib=0.25, kept=()):
+    return SimpleNamespace(nbytes=int(mib * MIB), kept=kept)
+
+
+class Shared:
+    def __init__(self, mib):
+        self.nbytes = int(mib * MIB)
 
 
 @pytest.fixture
@@ -103,6 +108,24 @@ def test_parts_of_a_plan_count_with_it(alone):
     outer.add("owner", inner, 1.0)
     outer.add("next", plan(), 1.0)
     assert kept(outer) == ["next"]
+
+
+def test_what_plans_share_counts_once_and_goes_with_the_last(alone, monkeypatch):
+    first, second = PlanCache(), PlanCache()
+    weights, others = Shared(0.5), Shared(0.4)
+    monkeypatch.setattr(plan_cache, "kept_bytes", lambda: weights.nbytes + others.nbytes)
+    for i in range(4):
+        first.add(i, plan(0.1, [weights]), 1.0)
+    second.add("a", plan(0.05, [weights, weights]), 1.0)
+    assert kept(first) == [0, 1, 2, 3]  # 0.95 MiB in all
+    assert first.kept == [weights] * 4 and second.kept == [weights]
+    second.add("b", plan(0.05, [others]), 1.0)  # 1.4: four plans are not enough to go
+    assert kept(second) == ["b"] and kept(first) == [3]
+    first.add(4, plan(0.05, [others]), 1.0)  # now the weights have no user
+    assert kept(second) == ["b"] and kept(first) == [4]
+    for i in range(5, 11):
+        first.add(i, plan(0.05, [others]), 1.0)
+    assert kept(second) == ["b"] and kept(first) == list(range(4, 11))
 
 
 def test_a_thread_that_was_faster(alone):

@@ -93,6 +93,10 @@ class _Plan:
     def nbytes(self):
         return self._own_bytes + self.op.nbytes
 
+    @property
+    def kept(self):
+        return self.op.kept
+
     def _warn_of_unused(self, graph, params):
         used = set(self.op.inputs)
         for i, name in enumerate(graph.inputs):

@@ -42,16 +42,19 @@ def pack(graph):
     for step in graph.steps:
         if step.prop.graph.traits.linear_in_weight and len(step.in_data) > 1:
             _keep_made(step.in_data[1], readers, writer, moved)
-    before = {}  # step -> the steps that make its weight
+    packed = {}  # the step that makes a weight -> the one that packs it
+    first = []  # what is kept: other runs, of this plan and of others, need not wait for the rest
     for step in graph.steps:
         weight = step.in_data[1] if len(step.in_data) > 1 else None
         packing = _packing(step, readers, writer, moved)
-        if packing is not None:
-            # what lives no longer than it takes to pack it is made then
-            before[step] = [writer[weight], packing] if weight.kind == TEMP else [packing]
-    placed = {each for steps in before.values() for each in steps}
-    others = [step for step in graph.steps if step not in placed]
-    graph.set_forward(each for step in others for each in (*before.get(step, ()), step))
+        if packing is not None and weight.kind == TEMP:
+            packed[writer[weight]] = packing  # it lives no longer than it takes to pack it
+        elif packing is not None:
+            first.append(packing)
+    for step in graph.steps:
+        if step.kept is not None:
+            first += [step, packed[step]] if step in packed else [step]
+    graph.set_forward([*first, *(step for step in graph.steps if step.kept is None)])
     return graph
 
 

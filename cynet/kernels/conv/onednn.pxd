@@ -21,7 +21,6 @@ cdef class Layout:
     cdef void* desc  # dnnl_memory_desc_t, owned
     cdef int dtype   # DType
     cdef size_t nbytes(self) noexcept
-    cdef bint same(self, Layout other) noexcept
 
 
 cdef class Primitive:

@@ -190,9 +190,8 @@ def _open():
 
 def takes_bfloat16():
     """True when primitives of bfloat16 are computed by the processor's own instructions for it."""
-    if not available() or cpu_capability() not in ("avx512", "amx"):
-        return False
-    return _opened.dnnl_get_effective_cpu_isa() & ISA_BF16 == ISA_BF16
+    return (available() and cpu_capability() in ("avx512", "amx")
+            and _opened.dnnl_get_effective_cpu_isa() & ISA_BF16 == ISA_BF16)
 
 
 cdef class Layout:
@@ -223,16 +222,18 @@ cdef class Layout:
     cdef size_t nbytes(self) noexcept:
         return _dnnl.desc_size(self.desc)
 
-    cdef bint same(self, Layout other) noexcept:
-        return _dnnl.desc_equal(self.desc, other.desc) != 0
+    def __eq__(self, other):
+        return isinstance(other, Layout) and _dnnl.desc_equal(self.desc, (<Layout>other).desc) != 0
+
+    def __hash__(self):
+        return hash(self.nbytes())
 
 
 def row_major(shape, dtype="float32"):
     """The Layout of a C-contiguous tensor."""
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.insert(0, step)
-        step *= n
+    strides = [1]
+    for n in reversed(shape[1:]):
+        strides.insert(0, n * strides[0])
     return Layout(shape, strides, dtype)
 
 
@@ -391,7 +392,7 @@ cdef class ReorderedPrimitive:
         self.add = find_unary(b"identity", self.dtype, True)
         for i in range(len(given)):
             mine, wanted = given[i], main.layouts[i]
-            if mine is None or mine.same(wanted):
+            if mine is None or mine == wanted:
                 continue
             step = reorder(wanted, mine) if i == output else reorder(mine, wanted)
             self._kept.append(step)
@@ -522,7 +523,7 @@ cdef class Convolution:
             _check(_dnnl.desc_clone(&wanted.desc, _dnnl.query_md(pd, QUERY_WEIGHTS, 0)), "layout")
         finally:
             _dnnl.pd_destroy(pd)
-        if wanted.same(self.plain_weight):
+        if wanted == self.plain_weight:
             return None
         size = 2 if self.dtype == "bfloat16" else 4
         return (wanted.nbytes() + size - 1) // size, reorder(self.plain_weight, wanted)

@@ -441,13 +441,13 @@ def test_packs_deconvolutions_of_few_pixels(shape, options, count, no_bias, monk
 # --- the plan -------------------------------------------------------------------------------------
 @needs_onednn
 def test_packs_where_there_is_an_order_to_pack_for(monkeypatch):
-    """The step that packs stands in front of its reader; debug_str counts what stays."""
+    """The steps that pack stand in front of all others; debug_str counts what stays."""
     net = deep(mx.sym.var("x"))
     monkeypatch.setenv("CYNET_GRAPH_PASSES", "all")
     executor = bind(net)
     names = [step.prop.op_name for step in executor._graph.steps]
     packs = [i for i, name in enumerate(names) if name == "_pack_weight"]
-    assert len(packs) == 2 and all(names[i + 1] == "Convolution" for i in packs)
+    assert packs == [0, 1] and names.count("Convolution") == 2
     kept = executor._graph.kept_values()
     assert [v.name for v in kept] == ["direct_weight_packed", "winograd_weight_packed"]
     assert "MB kept between runs" in executor.debug_str()

@@ -93,13 +93,13 @@ def _computed(dtype, transposed=False, **_):
 
 class PackWeight(OperatorProperty):
     """A weight as an algorithm reads it prepacked, always written: `size` elements; `make` gives
-    the Operator."""
+    the Operator. What is made of one weight is the same wherever `packs_as` is."""
 
     op_name = "_pack_weight"
 
-    def __init__(self, size, make):
+    def __init__(self, size, make, *packs_as):
         super().__init__()
-        self.size, self.make = size, make
+        self.size, self.make, self.packs_as = size, make, packs_as
 
     def list_arguments(self):
         return ["weight"]
@@ -248,13 +248,14 @@ def _pack_for_gemm(desc, prop, replaces):
     if _many_pixels(desc, replaces):
         return None
     size = gemm.packed_size(units, hidden)
-    return PackWeight(size, lambda: gemm.PackProductWeight(units, hidden))
+    return PackWeight(size, lambda: gemm.PackProductWeight(units, hidden), "gemm", units, hidden)
 
 
 def _pack_for_winograd(desc, prop, replaces):
     if not cost.packed_winograd_pays(desc):
         return None
-    return PackWeight(winograd_packed_size(desc), lambda: WinogradPack(desc))
+    sizes = desc.data[1], desc.filters, desc.kernel, desc.stride
+    return PackWeight(winograd_packed_size(desc), lambda: WinogradPack(desc), "winograd", *sizes)
 
 
 def _pack_for_onednn(desc, prop, replaces):
@@ -264,11 +265,13 @@ def _pack_for_onednn(desc, prop, replaces):
     found = packing()
     if found is None or _many_pixels(desc, replaces):
         return None
-    return PackWeight(found[0], lambda: ReorderWeight(packing()[1]))
+    layout = found[1].layouts[1]
+    return PackWeight(found[0], lambda: ReorderWeight(packing()[1]), "onednn", layout)
 
 
 def _pack_to_scatter(desc, prop, replaces):
-    return PackWeight(packed_floats(desc), lambda: ScatterPack(desc))
+    sizes = desc.channels, desc.filters, desc.kernel, desc.groups
+    return PackWeight(packed_floats(desc), lambda: ScatterPack(desc), "scatter", *sizes)
 
 
 # --- the lists ------------------------------------------------------------------------------------

@@ -1,0 +1,180 @@
+"""Kept (contract in kept.pxd)."""
+
+from libcpp.atomic cimport memory_order_relaxed
+
+from ..engine.records cimport Var, lock, unlock, writes_of
+from .._ndarray cimport NDArrayBase
+from .._typedefs cimport dtype_size
+from .tables cimport KeptState
+
+import itertools
+import weakref
+
+from ..graph.ir import KEPT
+from ..ndarray import empty
+
+cdef object _shared = weakref.WeakValueDictionary()  # (how, arrays) -> Kept
+cdef size_t _total = 0  # bytes of all of them
+
+
+def kept_bytes():
+    """Bytes of all that plans keep from run to run."""
+    return _total
+
+
+cdef class Kept:
+    """What steps make of arrays: memory, and whether it holds that.
+
+    Parameters
+    ----------
+    value : Value
+        Its shape, dtype and context.
+    sources : list of NDArray
+
+    Attributes
+    ----------
+    nbytes : int
+    """
+
+    def __init__(self, value, list sources not None):
+        global _total
+        cdef NDArrayBase array
+        self.array = empty(value.shape, ctx=value.ctx, dtype=value.dtype)
+        self.sources = sources
+        self.state = new KeptState()
+        self.state.references.store(1)
+        self.state.valid = False
+        self.state.var = self.array.chunk.var
+        for array in sources:
+            self.state.sources.push_back(array.chunk)
+        self.state.seen.resize(len(sources))
+        self.nbytes = self.array.blob.size * dtype_size(self.array.blob.dtype)
+        _total += self.nbytes
+
+    def __dealloc__(self):
+        global _total
+        if self.state != NULL:
+            _total -= self.nbytes
+            drop(self.state)
+
+
+cdef bint is_fresh(const KeptState* state) noexcept nogil:
+    cdef size_t i
+    if not state.valid:
+        return False
+    for i in range(state.sources.size()):
+        if state.sources[i].exposed.load() or writes_of(state.sources[i].var) != state.seen[i]:
+            return False
+    return True
+
+
+cdef void complete(KeptState* state) noexcept nogil:
+    cdef size_t i
+    for i in range(state.sources.size()):
+        state.seen[i] = writes_of(state.sources[i].var)
+    state.valid = True
+
+
+cdef bint is_current(const KeptState* state) noexcept nogil:
+    cdef Var* var = <Var*>state.var
+    cdef Var* source
+    cdef bint same
+    cdef size_t i
+    lock(var.engine)
+    # a function that makes it counts as pending until what it has found is there to read
+    same = var.pending_writes.load(memory_order_relaxed) == 0 and state.valid
+    for i in range(state.sources.size()):
+        source = <Var*>state.sources[i].var
+        same = (same and not state.sources[i].exposed.load()
+                and source.pending_writes.load(memory_order_relaxed) == 0
+                and source.writes == state.seen[i])
+    unlock(var.engine)
+    return same
+
+
+cdef void hold(KeptState* state) noexcept nogil:
+    state.references.fetch_add(1)
+
+
+cdef void drop(KeptState* state) noexcept nogil:
+    if state.references.fetch_sub(1) == 1:
+        del state
+
+
+# --- which plans have the same --------------------------------------------------------------------
+class Group:
+    """A group of kept steps of a Graph.
+
+    Attributes
+    ----------
+    value : Value
+        What it makes, which stays from run to run.
+    sources : list of Value
+        What that is made of.
+    form : tuple or None
+        Equal where the same sources give the same bytes; None where that is not known.
+    """
+
+    def __init__(self, steps):
+        made = [v for step in steps for v in step.out_data if v.kind == KEPT]
+        self.value, = made
+        self.sources = steps[0].kept.sources
+        self.form = _form(steps, self.sources)
+
+    def kept(self, list arrays):
+        """The Kept of the arrays that its sources are: that of another plan, or a new one."""
+        cdef NDArrayBase array
+        if self.form is None:
+            return Kept(self.value, arrays)
+        places = [(<size_t>array.chunk, <size_t>array.blob.data) for array in arrays]
+        key = self.form, tuple(places)
+        found = _shared.get(key)
+        if found is None:
+            found = _shared.setdefault(key, Kept(self.value, arrays))
+        return found
+
+
+def kept_groups(graph):
+    """The Groups of a Graph's kept steps, in the order of their first steps."""
+    steps = {}
+    for step in graph.steps:
+        if step.kept is not None:
+            steps.setdefault(step.kept, []).append(step)
+    return [Group(each) for each in steps.values()]
+
+
+def _form(list steps, list sources):
+    names = itertools.count()  # of what a place in memory holds
+    held = {id(value): next(names) for value in sources}
+    form = []
+    for step in steps:
+        how = _how(step.prop)
+        if how is None or any(id(value.root) not in held for value in step.in_data):
+            return None  # it reads what is constant, which each plan has computed for itself
+        reads = [(held[id(value.root)], _look(value)) for value in step.in_data]
+        held.update((id(value.root), next(names)) for value in step.out_data)
+        form.append((how, step.ctx, *reads, *map(_look, step.out_data)))
+    return tuple(form)
+
+
+def _look(value):
+    return value.shape, value.dtype, value.channels_last
+
+
+def _how(prop):
+    """What a property computes, as a key; None where its attributes do not say."""
+    packs_as = getattr(prop, "packs_as", None)
+    if packs_as is not None:
+        return type(prop), packs_as
+    if prop.users or not type(prop).__module__.startswith("cynet."):
+        return None
+    attributes = sorted(vars(prop).items())
+    if all(_is_plain(value) for _, value in attributes):
+        return type(prop), repr(attributes)  # in which 1, 1.0 and True differ
+    return None
+
+
+def _is_plain(value):
+    if type(value) in (tuple, list):
+        return all(map(_is_plain, value))
+    return value is None or type(value) in (int, float, bool, str)
