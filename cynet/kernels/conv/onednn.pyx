@@ -208,8 +208,7 @@ cdef class Layout:
         if shape is None:
             return
         for i, n in enumerate(shape):
-            dims[i] = n
-            steps[i] = 0 if strides is None else strides[i]
+            dims[i], steps[i] = n, 0 if strides is None else strides[i]
         if strides is None:
             _check(_dnnl.desc_tag(&self.desc, len(shape), dims, kind, ANY), "any layout")
         else:
