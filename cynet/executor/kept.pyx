@@ -12,6 +12,7 @@ import weakref
 
 from ..graph.ir import KEPT
 from ..ndarray import empty
+from .arenas import made
 
 cdef object _shared = weakref.WeakValueDictionary()  # (how, arrays) -> Kept
 cdef size_t _total = 0  # bytes of all of them
@@ -39,7 +40,8 @@ cdef class Kept:
     def __init__(self, value, list sources not None):
         global _total
         cdef NDArrayBase array
-        self.array = empty(value.shape, ctx=value.ctx, dtype=value.dtype)
+        what = f"{value.name!r} of shape {value.shape}"
+        self.array = made(what, empty, value.shape, ctx=value.ctx, dtype=value.dtype)
         self.sources = sources
         self.state = new KeptState()
         self.state.references.store(1)
@@ -116,8 +118,7 @@ class Group:
     """
 
     def __init__(self, steps):
-        made = [v for step in steps for v in step.out_data if v.kind == KEPT]
-        self.value, = made
+        self.value, = [v for step in steps for v in step.out_data if v.kind == KEPT]
         self.sources = steps[0].kept.sources
         self.form = _form(steps, self.sources)
 

@@ -384,7 +384,7 @@ def test_a_kept_is_freed_with_its_last_user():
     before, array = all_kept(), nd.ones((4,))
 
     class Value:
-        shape, dtype, ctx = (3, 5), "float64", mx.cpu()
+        name, shape, dtype, ctx = "w_packed", (3, 5), "float64", mx.cpu()
 
     kept = Kept(Value, [array])
     assert kept.nbytes == 120 and kept_bytes() == before + 120
