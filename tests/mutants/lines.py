@@ -1,7 +1,7 @@
 """Which test file runs which line of the package: a plugin for pytest, and what reads its files.
 
     pip install coverage
-    CYNET_LINES=build/lines pytest -n 2 --dist loadfile -p tests.mutants.lines
+    CYNET_TEST_LINES=build/lines pytest -n 2 --dist loadfile -p tests.mutants.lines
     python -m tests.mutants.run --lines build/lines
 
 Child processes are not followed: lines that run in those alone have no test here.
@@ -43,7 +43,7 @@ class _Follow:
 def pytest_configure(config):
     shared_out = not hasattr(config, "workerinput") and config.getoption("numprocesses", None)
     if not shared_out:  # the process that only shares out the tests runs nothing
-        config.pluginmanager.register(_Follow(Path(os.environ["CYNET_LINES"])), "lines")
+        config.pluginmanager.register(_Follow(Path(os.environ["CYNET_TEST_LINES"])), "lines")
 
 
 @cache

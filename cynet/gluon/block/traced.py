@@ -295,7 +295,7 @@ class Traced(NumpyMethods, Symbol):
         """The array itself: a graph runs on one device."""
         return self
 
-    as_in_ctx = as_nd_ndarray = as_in_context
+    as_in_ctx = as_in_context
 
     # --- indexing ---------------------------------------------------------------------------------
     def __getitem__(self, key):
