@@ -186,6 +186,98 @@ REFUSED = {
     "gluon.contrib.rnn.rnn_cell.dynamic_unroll(ready(gluon.rnn.RNNCell(3)), nd.ones((2, 2, 3)), [], layout='XX')": "layout must be",
     "mx.contrib.amp.convert_symbol(3)": "takes a Symbol", "mx.contrib.amp.convert_hybrid_block(3)": "takes a HybridBlock", "mx.contrib.amp.init_trainer(3)": "gluon Trainer",
     "mx.contrib.text.embedding.CompositeEmbedding(3, [])": "takes a Vocabulary",
+    # with the values found
+    "mx.autograd.value_and_grad(lambda x: x)(3)": "value_and_grad: input 0 must be an NDArray, got 3",
+    "next(iter(mx.contrib.io.DataLoaderIter(gluon.data.DataLoader([nd.ones(2)], 1))))": "DataLoaderIter: the loader's batches must be pairs of data and label",
+    "bound().set_monitor_callback(3)": "set_monitor_callback: 3 is not callable",
+    "bound().reshape(y=(2, 3))": "reshape: unknown argument 'y'",
+    "mx.contrib.text.embedding.CustomEmbedding(3)": "a file name is expected, got int",
+    "gluon.contrib.data.text.WikiText2(root='.', seq_len=0)": "WikiText2: seq_len must be at least 1, got 0",
+    "gluon.data.batchify.Stack()(['a', 'b'])": "no NDArray has dtype <U1",
+    "gluon.data.SimpleDataset([1, 2]).take(1)[5]": "index 5 of a dataset of 1 samples",
+    "gluon.Parameter('w', shape=(2,), grad_req='null').grad()": "parameter 'w' is not initialized",
+    "ready(gluon.Parameter('w', shape=(2,), grad_req='null')).grad()": "parameter 'w' has no gradient: its grad_req is 'null'",
+    "gluon.Parameter('w', shape=(2,))._load_init(nd.ones(2), None, dtype_source='x')": "dtype_source must be 'current' or 'saved', got 'x'",
+    "gluon.Parameter('w', shape=(2,)).set_data(nd.ones(2))": "parameter 'w' is not initialized",
+    "gluon.Parameter('w', shape=(2,)).reset_ctx(mx.cpu())": "parameter 'w' is not initialized: there is nothing to move",
+    "gluon.Parameter('w', shape=(2,)).list_ctx()": "parameter 'w' is not initialized",
+    "deferred().collect_params().load_dict({'d_weight': nd.ones((2, 3)), 'd_bias': nd.ones(2)}, ctx=mx.cpu(1))": r"parameter 'd_weight' cannot be loaded to \[cpu\(1\)\]: it is to be on \[cpu\(0\)\]",
+    "params().load_dict({'d_weight': nd.ones((2, 3)), 'd_bias': nd.ones(2)}, ctx=mx.cpu(1))": r"parameter 'd_weight' cannot be loaded to \[cpu\(1\)\]: it is on \[cpu\(0\)\]",
+    "params().load_dict({'d_weight': nd.ones((2, 4)), 'd_bias': nd.ones(2)})": r"parameter 'd_weight' has shape \(2, 3\), the saved one \(2, 4\)",
+    "params().load_dict({'d_weight': nd.ones((2, 3))})": "parameter 'd_bias' is missing, which has 'd_weight'",
+    "params().load_dict({'d_weight': nd.ones((2, 3)), 'd_bias': nd.ones(2), 'x': nd.ones(1)})": "'x' is none of the parameters 'd_weight', 'd_bias'",
+    "params().load('x', restore_prefix='y_')": "load: parameter 'd_weight' does not begin with restore_prefix 'y_'",
+    "params().update({'d_bias': gluon.Parameter('d_bias')})": "two different parameters are named 'd_bias'",
+    "gluon.rnn.RecurrentCell()(nd.ones(1), [])": "RecurrentCell defines no forward",
+    "ready(gluon.rnn.LSTM(3, use_sequence_length=True))(nd.ones((2, 3, 4)))": "use_sequence_length=True, and there is no sequence_length in this call, an array of the length of each",
+    "ready(gluon.rnn.LSTM(3))(nd.ones((2, 3, 4)), [nd.ones((1, 3, 3)), nd.ones((1, 2, 3))])": r"states of shapes \[\(1, 3, 3\), \(1, 3, 3\)\] are expected, got \[\(1, 3, 3\), \(1, 2, 3\)\]",
+    "ready(gluon.rnn.LSTM(3))(nd.ones((2, 3, 4)), nd.ones((1, 3, 3)))": r"states of shapes \[\(1, 3, 3\), \(1, 3, 3\)\] are expected, got \[\(1, 3, 3\)\]",
+    "ready(gluon.rnn.BidirectionalCell(gluon.rnn.RNNCell(2), gluon.rnn.RNNCell(2)))(nd.ones((2, 3)), [])": "a BidirectionalCell has no single steps, only unroll",
+    "gluon.Trainer(params(), 'sgd', kvstore=None, update_on_kvstore=True).step(1)": "Trainer: update_on_kvstore=True needs a kvstore",
+    "gluon.Trainer(spread(), 'sgd', kvstore='local', update_on_kvstore=True, clip_global_norm=1.0).step(1)": "Trainer: clip_global_norm needs update_on_kvstore=False on several contexts",
+    "gluon.Trainer(params(), 'sgd').step('x')": "Trainer: the batch size must be a number, got 'x'",
+    "gluon.Trainer(params(), 'sgd').step(0)": "Trainer: the batch size must not be 0",
+    "gluon.Trainer(params(), 'sgd').step(1)": r"the gradient of parameter 'd_weight' on cpu\(0\) is that of an earlier step: no backward has set it since\.",
+    "mx.io.NDArrayIter(np.float32(3), batch_size=1)": r"NDArrayIter: 'data' needs an axis of examples, got shape \(\)",
+    "mx.io.PrefetchingIter([])": "PrefetchingIter needs one or more iterators, got none",
+    "mx.io.MNISTIter(image='x', label='y', num_parts=0)": "MNISTIter: part_index 0 must be from 0 to num_parts - 1 = -1",
+    "mx.metric.EvalMetric('x').update([], [])": "EvalMetric defines no update",
+    "mx.metric.F1().update([nd.array([1, 0, 1])], [nd.array([0.2, 0.3])])": "Shape of labels 3 does not match shape of predictions 2",
+    "mx.metric.MCC().update([nd.array([1, 0, 1])], [nd.ones((2, 2))])": "Shape of labels 3 does not match shape of predictions 2",
+    "mx.kv.KVStoreBase().type": "KVStoreBase defines no type",
+    "mx.model.FeedForward(net(), ctx=mx.cpu()).score([1])": "FeedForward takes a DataIter or an array, got list",
+    "nd.arange(0, 2**70)": r"arange has shape \(1180591620717411303424, 1\), more than any memory holds",
+    "nd.arange(0, 10, 0)": "arange: from 0 to 10 by 0 is an empty or endless range",
+    "nd.ones((2, 3)) @ nd.ones(4)": r"@: shapes \(2, 3\) and \(4,\) do not fit: 3 columns, 4 rows",
+    "nd.contrib.cond(nd.ones(2), lambda: nd.ones(1), lambda: nd.ones(1))": r"cond: pred must be one number, its shape is \(2,\)",
+    "nd.contrib.multi_adamw_update([nd.ones(2)], [], [nd.ones(2)], [nd.ones(2)], 1.0, [1.0], [1.0], [0.0])": "multi_adamw_update: the lists must be equally long, got 1 weights, 0 grads, 1 mean, 1 var",
+    "nd.contrib.multi_adamw_update([], [], [], [], 1.0, [], [], [])": "multi_adamw_update: the list of weights is empty",
+    "nd.contrib.multi_adamw_update([nd.ones(2)], [3], [nd.ones(2)], [nd.ones(2)], 1.0, [1.0], [1.0], [0.0])": "multi_adamw_update: grads must be a list of NDArray, it holds int",
+    "nd.contrib.multi_lamb_update([nd.ones(2)], [], [nd.ones(2)], [nd.ones(2)], [1], [1.0], [0.0])": "multi_lamb_update: the lists must be equally long, got 1 weights, 0 grads, 1 mean, 1 var",
+    "nd.diag(nd.ones((2, 2)), axis1=1, axis2=-1)": "diag: axis1 and axis2 are both axis 1",
+    "nd.reshape_like(nd.ones((2, 3)), nd.ones((3, 2)), lhs_begin=2, lhs_end=1)": "reshape_like: axes 2 to 1 do not fit 2 axes",
+    "nd.slice_like(nd.ones((2, 3)), nd.ones(2))": r"slice_like: shapes \(2, 3\) and \(2,\) differ in their axes",
+    "nd.batch_take(nd.ones((2, 3, 4)), nd.ones(2))": r"shapes \(2,\) and \(2, 3\) do not agree",
+    "nd.broadcast_axis(nd.ones((1, 2)), axis=(0, 1), size=(3,))": r"broadcast_axis: axis \(0, 1\) and size \(3,\) must have one length",
+    "nd.broadcast_axis(nd.ones((1, 2)), axis=1, size=3)": r"broadcast_axis: axis 1 of \(1, 2\) has not length 1",
+    "nd.split_v2(nd.ones(5), 2)": "_split_v2: length 5 is no multiple of 2",
+    "nd.split_v2(nd.ones((4, 2)), 2, squeeze_axis=True)": r"_split_v2: squeeze_axis needs pieces of length 1, got \[\(2, 2\), \(2, 2\)\]",
+    "nd.batch_dot(nd.ones((2, 3)), nd.ones((2, 3)))": r"batch_dot takes two arrays of one ndim >= 3, got \(2, 3\) and \(2, 3\)",
+    "nd.take(nd.ones(3), nd.zeros(1), axis=1)": "axis 1 is out of range for an array of 1 axes",
+    "nd.slice(nd.ones(3), begin=(0,), end=(3,), step=(0,))": r"slice: parameter 'step' takes no 0, got \(0,\)",
+    "nd.Concat(nd.ones((2, 3)), nd.ones((3, 2)), dim=1)": r"shapes \(2, 0\) and \(3, 0\) do not agree",
+    "sym.relu(sym.var('a'), out=nd.ones(2))": "operator relu: a symbol has no 'out'",
+    "sym.relu('a')": "operator relu: argument 'data' must be a Symbol, got str 'a'",
+    "mx.optimizer.Optimizer().update(0, nd.ones(2), nd.ones(2), None)": "Optimizer defines no update",
+    "mx.optimizer.create(3)": "an optimizer is created from its name, got 3",
+    "mx.profiler.set_state('x')": r"profiler\.set_state: state must be 'run' or 'stop', got 'x'",
+    "mx.random.seed('x')": "seed must be an int, got 'x'",
+    "mx.random.seed(1, ctx=3)": "ctx must be a Context or 'all', got 3",
+    "mx.recordio.MXRecordIO('x', 'a')": "flag is 'r' or 'w', got 'a'",
+    "mx.registry.get_alias_func(int, 'x')('a')(str)": "a x is a subclass of int, got <class 'str'>",
+    "mx.registry.get_create_func(mx.init.Initializer, 'initializer')('[1')": r"initializer '\[1' is no JSON: Expecting ',' delimiter: line 1 column 3 \(char 2\)",
+    "mx.rnn.ModifierCell(mx.rnn.RNNCell(3))(sym.var('x'), [])": "ModifierCell defines no __call__",
+    "mx.visualization.plot_network(3)": "symbol must be a Symbol, got int",
+    "mx.callback.Speedometer(1, 0)": "Speedometer: frequent must be at least 1, got 0",
+    "mx.initializer.Mixed(['a'], [])": "Mixed: 1 patterns for 0 initializers",
+    "mx.initializer.Mixed(['a'], [mx.init.One()])('b', nd.ones(1))": "Mixed: the name 'b' matches no pattern",
+    "mx.initializer.Xavier(factor_type='x')('w_weight', nd.ones((2, 2)))": "factor_type must be 'in', 'out' or 'avg', got 'x'",
+    "mx.initializer.Xavier(rnd_type='x')('w_weight', nd.ones((2, 2)))": "rnd_type must be 'uniform' or 'gaussian', got 'x'",
+    "mx.initializer.Xavier()('w_weight', nd.ones(2))": r"Xavier needs 2 or more axes, 'w_weight' has shape \(2,\)",
+    "mx.initializer.Initializer()('w_weight', nd.ones(2))": "Initializer defines no _init_weight",
+    "mx.init.One()('what', nd.ones(2))": "no initialization is known for the name 'what': names end with weight, bias, gamma, beta, moving_mean or",
+    "mx.lr_scheduler.PolyScheduler(0)": "max_update must be at least 1, got 0",
+    "mx.lr_scheduler.MultiFactorScheduler([3, 2])": r"step must rise from entry to entry, got \[3, 2\]",
+    "mx.lr_scheduler.FactorScheduler(0)": "step must be at least 1, got 0",
+    "mx.lr_scheduler.LRScheduler(warmup_steps=3, warmup_mode='x')": "warmup_mode must be 'linear' or 'constant', got 'x'",
+    "mx.lr_scheduler.LRScheduler(base_lr=1, warmup_steps=3, warmup_begin_lr=2)": "warmup_begin_lr 2 must not be above base_lr 1",
+    "mx.image.imresize(nd.ones((2, 2, 3)), 0, 2)": "width and height are from 1 to 65536, got 0 x 2",
+    "mx.image.imresize(nd.ones((4, 4, 3), dtype='uint8'), 2, 2, interp=99)": "interp is 0 to 4, 9 or 10, got 99",
+    "mx.image.imdecode(b'')": "an image has no bytes that OpenCV knows: b''",
+    "mx.image.random_rotate(nd.ones((3, 4, 4)), 'x')": r"angle_limits are \(low, high\), got 'x'",
+    "mx.nd.image.crop(nd.ones((4, 4, 3)), x=0, y=0, width=9, height=2)": "_image_crop: x 0 and width 9 go beyond the 4 columns of the image",
+    "mx.nd.image.to_tensor(nd.ones((4, 4)))": r"_image_to_tensor takes \(H, W, C\) or \(N, H, W, C\), got shape \(4, 4\)",
+    "mx.nd.image.normalize(nd.ones((4, 4, 4)), mean=(1, 2), std=(1,))": r"_image_normalize takes \(C, H, W\) or \(N, C, H, W\) of 1 or 3 channels, got shape \(4, 4, 4\)",
 }  # fmt: skip
 
 
@@ -218,12 +310,22 @@ def params():
     return ready(mx.gluon.nn.Dense(2, in_units=3, prefix="d_")).collect_params()
 
 
+def deferred():
+    return ready(mx.gluon.nn.Dense(2, prefix="d_"))
+
+
+def spread():
+    dense = mx.gluon.nn.Dense(2, in_units=3)
+    dense.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
+    return dense.collect_params()
+
+
 def give(base, **methods):
     return type("Own", (base,), methods)
 
 
 NAMES = {"mx": mx, "nd": mx.nd, "sym": mx.sym, "gluon": mx.gluon, "nn": mx.gluon.nn, "np": np}
-NAMES |= {f.__name__: f for f in (net, bound, module, ready, params, give)}
+NAMES |= {f.__name__: f for f in (net, bound, module, ready, params, deferred, spread, give)}
 
 
 @pytest.mark.parametrize("text", REFUSED)
