@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .._core.kept_values import total_writes
 from ..base.errors import (
     ArgumentError,
     FormatError,
@@ -19,13 +23,12 @@ from ..base.errors import (
 )
 from ..base.guard import guarded
 from ..base.kinds import check_numbers
+from ..ndarray import NDArray
 from .base import DataBatch, DataDesc, DataIter
 from .positions import place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from ..typing import NDArray
 
 
 def _resumable(iters, name):
@@ -149,6 +152,47 @@ class ResizeIter(_Wrapper):
         return True
 
 
+_BEHIND = 3  # batches that exist at once: given, ready, and the one that is being made
+
+
+class _Apart:
+    """Batches of an iterator that works ahead, apart from what it writes next.
+
+    An iterator may fill one batch, one list or one memory (or two in turn) again and again. Arrays
+    that it writes after it gave them are copied from then on, and so are the first few of all.
+    NumPy's, of whose writes nobody tells, always are.
+    """
+
+    def __init__(self):
+        self._given = deque(maxlen=_BEHIND)  # (arrays, how often they had been written)
+        self._unsure = _BEHIND
+        self._reused = False
+
+    def look(self):
+        """See whether what was given is written meanwhile."""
+        if not self._reused:
+            self._reused = any(total_writes(arrays) != count for arrays, count in self._given)
+
+    def batch(self, batch):
+        """The batch, in an object, lists and, if need be, arrays of its own."""
+        copies = self._reused or self._unsure > 0
+        self._unsure -= self._unsure > 0
+        arrays = [each for each in (*batch.data, *(batch.label or ())) if isinstance(each, NDArray)]
+        self._given.append((arrays, total_writes(arrays)))
+
+        def own(array):
+            needed = copies if isinstance(array, NDArray) else isinstance(array, np.ndarray)
+            return array.copy() if needed else array
+
+        return DataBatch(
+            [own(each) for each in batch.data],
+            None if batch.label is None else [own(each) for each in batch.label],
+            batch.pad,
+            own(batch.index),
+            getattr(batch, "bucket_key", None),
+        )
+
+
 _END = object()
 _LOOK = 1.0  # seconds between two looks whether the thread lives
 
@@ -181,6 +225,7 @@ class PrefetchingIter(_Wrapper):
         super().__init__(self.provide_data[0].shape[0])
         self.current_batch = None
         self._workers = []
+        self._apart = [_Apart() for _ in self.iters]
         self._start()
 
     @property
@@ -209,7 +254,7 @@ class PrefetchingIter(_Wrapper):
         self._states = [
             each.state_dict() if hasattr(each, "state_dict") else {} for each in self.iters
         ]
-        self._workers = [_Worker(each) for each in self.iters]
+        self._workers = [_Worker(*each) for each in zip(self.iters, self._apart)]
 
     def _stop(self):
         for worker in self._workers:
@@ -281,13 +326,13 @@ class PrefetchingIter(_Wrapper):
 class _Worker:
     """A thread that keeps one batch of one iterator ready; ends with the epoch."""
 
-    def __init__(self, source):
+    def __init__(self, source, apart):
         self._ready = queue.Queue(maxsize=1)
         self._stopping = threading.Event()
         self._ended = False
         # the thread must not hold the _Worker, or a forgotten PrefetchingIter would never be freed
         self._thread = threading.Thread(
-            target=_produce, args=(source, self._ready, self._stopping), daemon=True
+            target=_produce, args=(source, apart, self._ready, self._stopping), daemon=True
         )
         self._thread.start()
 
@@ -319,9 +364,9 @@ class _Worker:
             self._thread.join(0.01)
 
 
-def _produce(source, ready, stopping):
+def _produce(source, apart, ready, stopping):
     while not stopping.is_set():
-        item = _next_of(source)
+        item = _next_of(source, apart)
         while not stopping.is_set():
             try:
                 ready.put(item, timeout=0.1)
@@ -332,7 +377,7 @@ def _produce(source, ready, stopping):
             return
 
 
-def _next_of(source):
+def _next_of(source, apart):
     """(batch, where its iterator is behind it), _END, or any exception: it is raised where the
     batch is awaited."""
     try:
@@ -341,6 +386,11 @@ def _next_of(source):
         return _END
     except BaseException as error:
         return error
+    try:
+        apart.look()
+        batch = apart.batch(batch)
+    except Exception as error:
+        return in_loop(error, f"{told(error)} (PrefetchingIter: a batch)")
     try:
         return batch, source.state_dict() if hasattr(source, "state_dict") else {}
     except BaseException as error:

@@ -117,3 +117,71 @@ def test_resize_iter_saved_behind_its_last_batch():
     assert len(list(other)) == 4
     with pytest.raises(mx.errors.FormatError, match="cur is from 0 to 4, got 5"):
         other.load_state_dict({**state, "cur": 5})
+
+
+class Refilled(mx.io.DataIter):
+    """Twelve numbers, each a batch, in `places` batches of `kind` that are filled in turn."""
+
+    def __init__(self, places, kind):
+        super().__init__(1)
+        self.provide_data = [mx.io.DataDesc("data", (1, 2))]
+        self.provide_label = [mx.io.DataDesc("softmax_label", (1,))]
+        self.kind, self.at = kind, 0
+        made = np.zeros if kind == "NumPy" else mx.nd.zeros
+        self.batches = [
+            mx.io.DataBatch([made((1, 2))], [made((1,))], pad=0, index=np.zeros(1, int))
+            for _ in range(places)
+        ]
+
+    def reset(self):
+        self.at = 0
+
+    def next(self):
+        if self.at == 12:
+            raise StopIteration
+        batch = self.batches[self.at % len(self.batches)]
+        x, y = np.full((1, 2), self.at), np.full(1, self.at)
+        if self.kind == "lists":
+            batch.data[0], batch.label[0] = mx.nd.array(x), mx.nd.array(y)
+        elif self.kind == "attributes":
+            batch.data, batch.label = [mx.nd.array(x)], [mx.nd.array(y)]
+        elif self.kind == "views":
+            batch.data[0].reshape((2, 1))[:], batch.label[0][0:1] = x.T, y
+        else:
+            batch.data[0][:], batch.label[0][:] = x, y
+        batch.index[:] = self.at
+        self.at += 1
+        return batch
+
+
+@pytest.mark.parametrize("places", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["memory", "views", "NumPy", "lists", "attributes"])
+@pytest.mark.parametrize("around", ["prefetch", "prefetch a resized one", "two"])
+def test_batches_of_an_iterator_that_fills_its_memory_again(places, kind, around):
+    """What works ahead gives each batch with what it held, however late it is looked at."""
+    source = Refilled(places, kind)
+    if around == "prefetch a resized one":
+        source = mx.io.ResizeIter(source, 12)
+    inner = [source, Refilled(places, kind)] if around == "two" else source
+    batches = mx.io.PrefetchingIter(inner)
+    for _ in range(3):
+        found = []
+        for batch in batches:
+            time.sleep(0.003)  # the thread is ahead now
+            arrays = [a if kind == "NumPy" else a.asnumpy() for a in (*batch.data, *batch.label)]
+            assert arrays[0].shape == (1, 2)
+            found.append(({int(n) for a in arrays for n in a.ravel()}, batch.index[0]))
+        assert found == [({i}, i) for i in range(12)]
+        batches.reset()
+
+
+def test_arrays_that_stay_are_not_copied(monkeypatch):
+    """An iterator that makes new batches is copied at its beginning alone."""
+    copies = []
+    copy = mx.nd.NDArray.copy
+    monkeypatch.setattr(mx.nd.NDArray, "copy", lambda self: copies.append(1) or copy(self))
+    batches = mx.io.PrefetchingIter(mx.io.NDArrayIter(np.ones((100, 2)), np.ones(100), 1))
+    for _ in range(2):
+        assert sum(1 for _ in batches) == 100
+        batches.reset()
+    assert len(copies) <= 2 * 3
