@@ -14,7 +14,8 @@ from ..base.guard import guarded
 from ..operator.parameters import MOST_ARRAYS
 from ..optimizer.clipping import clip_global_norm
 from .block.hooks import HookHandle
-from .parameter.parameter import context_list, shape_is_known
+from .parameter.parameter import context_list
+from .parameter.shapes import shape_is_known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ...base.files import file_name, read_file, write_atomically
 from ..errors import MismatchError
 from ..parameter import ParameterDict
-from ..parameter.parameter import merged_shape
 from ..parameter.parameter_dict import brief_list, named_arrays
+from ..parameter.shapes import merged_shape
 
 
 def collected(block, select):

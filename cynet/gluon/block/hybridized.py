@@ -21,7 +21,7 @@ from ...operator.checks.shapes import known, understood
 from ...symbol.node import topological_order
 from ..errors import DeferredInitializationError
 from ..parameter import Parameter
-from ..parameter.parameter import has_sizes
+from ..parameter.shapes import has_sizes
 from ..tracing import count_of_changes, tracing, watch
 from .children import fingerprint, has_hooks, has_own_forward
 from .graph import trace_block

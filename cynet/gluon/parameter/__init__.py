@@ -2,8 +2,9 @@
 
 from ..errors import DeferredInitializationError
 from .constant import Constant
-from .parameter import Parameter, shape_is_known, tensor_types
+from .parameter import Parameter, tensor_types
 from .parameter_dict import ParameterDict
+from .shapes import shape_is_known
 
 __all__ = [
     "Constant",

@@ -14,7 +14,8 @@ from ...base.files import file_name
 from ...base.guard import guarded
 from ..errors import MismatchError
 from .constant import Constant
-from .parameter import UNIFORM, Parameter, merged_shape
+from .parameter import UNIFORM, Parameter
+from .shapes import merged_shape
 
 if TYPE_CHECKING:
     from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView

@@ -1,0 +1,42 @@
+"""Shapes of parameters, of which dimensions may be unknown."""
+
+from ...base.guard import guarded
+from ...base.np_shape import is_np_shape
+
+
+@guarded
+def shape_is_known(shape):
+    """Whether every dimension of a shape is known: 0 and -1 are not, nor is how many there are in
+    ``()``. Under ``np_shape`` 0 is a size, and ``()`` a number's shape.
+
+    >>> shape_is_known((2, 3)), shape_is_known((2, 0)), shape_is_known(()), shape_is_known(None)
+    (True, False, False, False)
+    """
+    if shape is None:
+        return False
+    if is_np_shape():
+        return all(n >= 0 for n in shape)
+    return len(shape) > 0 and all(n > 0 for n in shape)
+
+
+def has_sizes(shape):
+    """Whether a parameter of this shape can be made: 0 is unknown there, under np_shape, too."""
+    return shape_is_known(shape) and 0 not in shape
+
+
+def merged_shape(known, given):
+    """What two shapes say together, or None where they differ; 0 is an unknown dimension.
+
+    >>> merged_shape((2, 0), (0, 3)), merged_shape((2, 3), (2, 4))
+    ((2, 3), None)
+    """
+    if known is None or given is None:
+        return given if known is None else known
+    if len(known) != len(given):
+        return None
+    out = []
+    for a, b in zip(known, given):
+        if a > 0 and b > 0 and a != b:
+            return None
+        out.append(a if a > 0 else b)
+    return tuple(out)
