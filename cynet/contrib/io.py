@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ArgumentTypeError, NotFoundError, ShapeError
+from ..base.errors import ArgumentTypeError, FormatError, NotFoundError, ShapeError, shown
 from ..io import DataBatch, DataDesc, DataIter
 from ..ndarray import NDArray, array, concat, zeros
 
@@ -57,17 +57,24 @@ class DataLoaderIter(DataIter):
 
     def reset(self) -> None:
         self._iter = iter(self._loader)
-        self._batch = None
+        self._batch, self._ended = None, False
 
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
         """``state_dict()``: where the loader is; only of one that can say so."""
-        return self._resumable().state_dict
+        of_loader = self._resumable().state_dict
+        return lambda: {"ended": self._ended, **of_loader()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` says, with the epoch's other batches."""
-        self._resumable().load_state_dict(state)
-        self.reset()
+        loader = self._resumable()
+        if not isinstance(state, dict) or not isinstance(state.get("ended"), bool):
+            raise FormatError(f"this is no state of a DataLoaderIter: {shown(state)}")
+        loader.load_state_dict({name: value for name, value in state.items() if name != "ended"})
+        if state["ended"]:  # the next epoch begins with reset
+            self._iter, self._batch, self._ended = iter(()), None, True
+        else:
+            self.reset()
 
     def _resumable(self):
         if not hasattr(self._loader, "state_dict"):
@@ -77,6 +84,7 @@ class DataLoaderIter(DataIter):
 
     def iter_next(self) -> bool:
         self._batch = next(self._iter, None)
+        self._ended = self._batch is None
         if self._batch is not None and self._batch[0].shape[0] > self.batch_size:
             raise ShapeError(
                 f"DataLoaderIter: a batch has {self._batch[0].shape[0]} rows, "

@@ -46,13 +46,13 @@ def shuffled(rows=10):
     return mx.contrib.io.DataLoaderIter(gluon.data.DataLoader(pairs, 4, shuffle=True))
 
 
-@pytest.mark.parametrize("given", range(4))
+@pytest.mark.parametrize("given", range(5))
 @pytest.mark.parametrize("reset", [False, True])
 def test_resuming(seed, given, reset):
     """After any number of batches: the rest of this epoch and all of the next one."""
     first = shuffled()
     for _ in range(given):
-        first.next()
+        next(first, None)  # the last one finds the end
     if reset:
         first.reset()
     state = json.loads(json.dumps(first.state_dict()))
@@ -67,6 +67,9 @@ def test_resuming(seed, given, reset):
     assert sum(map(len, wanted)) == 20 - (0 if reset else min(4 * given, 10))
     with pytest.raises(ValueError, match="10 samples, for one of 8"):
         shuffled(8).load_state_dict(state)
+    for wrong in (None, {}, {**state, "ended": 1}, {"ended": True}):
+        with pytest.raises(ValueError, match="no state of a DataLoader"):
+            again.load_state_dict(wrong)
 
 
 def test_a_loader_that_cannot_say_where_it_is():
