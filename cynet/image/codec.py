@@ -59,8 +59,11 @@ def decoded_rgb(buffer, flag=1, to_rgb=True, name=None):
     """
     if flag not in (-1, 0, 1):
         raise ArgumentError(f"flag is 1 for colors or 0 for grey, got {shown(flag)}")
-    colored = cv().IMREAD_COLOR_RGB if to_rgb and flag == 1 else flag
-    image = decoded(buffer, colored, name)
+    module, turned = cv(), to_rgb and flag == 1
+    in_one_step = getattr(module, "IMREAD_COLOR_RGB", None) if turned else None  # since OpenCV 4.11
+    image = decoded(buffer, flag if in_one_step is None else in_one_step, name)
+    if turned and in_one_step is None:
+        image = module.cvtColor(image, module.COLOR_BGR2RGB)
     if image.dtype != np.uint8:
         raise FormatError(f"{name or 'an image'} has pixels of {image.dtype}, uint8 are read")
     return image[:, :, None] if image.ndim == 2 else image

@@ -44,3 +44,17 @@ def test_sixteen_bits(rng, capfd):
     with pytest.raises(mx.errors.ShapeError, match="of uint8 or uint16, got .* float32"):
         mx.recordio.pack_img(header, image.astype("float32"))
     assert not capfd.readouterr().err
+
+
+@pytest.mark.parametrize("flag, to_rgb", [(1, True), (1, False), (0, True), (-1, True)])
+def test_an_opencv_that_reads_no_rgb(flag, to_rgb, rng, monkeypatch):
+    """Before 4.11 it has no flag for it: the pixels are the same."""
+    picture = rng.integers(0, 256, (6, 5, 3)).astype(np.uint8)
+    content = cv().imencode(".png", picture)[1].tobytes()
+    expected = picture[:, :, ::-1] if to_rgb and flag == 1 else picture
+    monkeypatch.delattr(cv(), "IMREAD_COLOR_RGB", raising=False)
+    found = mx.image.imdecode(content, flag=flag, to_rgb=to_rgb).asnumpy()
+    if flag == 0:
+        assert found.shape == (6, 5, 1)
+    else:
+        np.testing.assert_array_equal(found, expected)

@@ -219,6 +219,12 @@ class HybridBlock(Block):
                 hook(self, args, out)
         return out
 
+    @property
+    def _cached_graph(self):
+        """Symbols of the inputs and of the outputs of the graph that was traced last, or (), as
+        packages written for MXNet read them."""
+        return () if self._cached is None else self._cached.last_graph()
+
     def _make_cache(self):
         vars(self)["_cached"] = cached = Hybridized(self)
         return cached

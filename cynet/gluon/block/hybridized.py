@@ -10,6 +10,7 @@ import time
 import numpy as np
 
 from ... import autograd, executor
+from ... import symbol as sym
 from ...autograd.function import FunctionOfSymbolError
 from ...base.errors import ArgumentError, CynetError, told, warn_user
 from ...base.numpy_state import place_of_numpy
@@ -188,6 +189,12 @@ class Hybridized:
         if self._last is None:
             return None
         return self._last.symbol, self._last.params, self._last.constants
+
+    def last_graph(self):
+        """(symbols of the inputs, symbol of the outputs), or () where nothing was traced."""
+        if self._last is None:
+            return ()
+        return [sym.var(name) for name in self._last.inputs], self._last.symbol
 
     def __call__(self, args, kwargs):
         if self._changes != count_of_changes():
