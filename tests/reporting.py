@@ -13,8 +13,6 @@ ROOT = Path(__file__).parent.parent
 REMEDIES = [
     (r"no AMX", "a CPU with AMX (Sapphire Rapids or later)"),
     (r"no products of our own|baseline", "a CPU with AVX2"),
-    (r"gluonnlp", "PACKAGES_FOR_MXNET=folder with nlp/gluonnlp 0.10.0 (tests/test_packages.py)"),
-    (r"gluonts", "PACKAGES_FOR_MXNET=folder with ts/gluonts 0.5.2 (tests/test_packages.py)"),
     (r"MNIST", "CYNET_DATA_DIR=folder of MNIST's IDX files make test"),
     (r"only under make stress", "make stress"),
     (r"CYNET_TEST_GPU|needs a GPU", "make test-gpu, on a machine with a GPU"),

@@ -12,7 +12,6 @@ from tests import reporting
 
 @pytest.mark.parametrize("reason, wanted", [
     ("no AMX", "AMX"),
-    ("no gluonnlp 0.10.0 in PACKAGES_FOR_MXNET", "nlp/gluonnlp"),
     ("no MNIST under CYNET_DATA_DIR", "CYNET_DATA_DIR="),
     ("in full size only under make stress", "make stress"),
     ("could not import 'onnxruntime': No module named 'onnxruntime'", "install onnxruntime"),

@@ -431,8 +431,10 @@ class Parameter:
     # --- changes ----------------------------------------------------------------------------------
     def set_data(self, data: ArrayLike) -> None:
         """Set the values on all contexts; of a deferred parameter the shape and the values that
-        it gets."""
-        if not isinstance(data, nd.NDArray):
+        it gets. Within a record they are set, too, and no gradient goes to where they come from."""
+        if isinstance(data, nd.NDArray):
+            data = data.detach()
+        else:
             data = nd.array(data, dtype=self._dtype)
         self.shape = data.shape
         if self._data is None:
@@ -444,8 +446,9 @@ class Parameter:
             return
         if self._trainer is not None:
             self._trainer._forget_copies_of(self)
-        for each in self._check_and_get(self._data, list):
-            write_apart(each, data)
+        with autograd.pause():
+            for each in self._check_and_get(self._data, list):
+                write_apart(each, data)
 
     def _reduce(self):
         """The values on the CPU, of several contexts their mean: as files get them."""

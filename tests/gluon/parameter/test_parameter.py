@@ -62,6 +62,24 @@ def test_set_data():
         param.shape = (4, 3)
 
 
+@pytest.mark.parametrize("grad_req", ["write", "null"])
+def test_values_of_a_graph_are_set_within_a_record(grad_req):
+    """A power iteration does so (spectral normalization); what was recorded keeps the old ones."""
+    weight = gluon.Parameter("weight", shape=(2, 3))
+    state = gluon.Parameter("state", shape=(1, 2), grad_req=grad_req)
+    for each in (weight, state):
+        each.initialize(mx.init.One())
+    with mx.autograd.record():
+        before = (state.data() * weight.data().sum()).sum()
+        state.set_data(mx.nd.dot(weight.data(), weight.data().T)[:1] * 2)
+        after = (state.data() * weight.data()[:, 0]).sum()
+        total = before + after
+    total.backward()
+    np.testing.assert_array_equal(state.data().asnumpy(), [[6, 6]])
+    assert total.asscalar() == 12 + 12
+    np.testing.assert_array_equal(weight.grad().asnumpy(), [[8, 2, 2], [8, 2, 2]])
+
+
 def test_initializing_again():
     param = make()
     with pytest.warns(UserWarning, match="is initialized and stays as it is; force_reinit=True"):
