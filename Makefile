@@ -18,7 +18,7 @@ ifneq ($(shell command -v ccache),)
   endif
 endif
 
-.PHONY: help train test test-gpu stress fuzz mutants build lint bench bench-peers check-cuda asan tsan wheel smoke clean
+.PHONY: help train test test-gpu stress fuzz packages mutants build lint bench bench-peers check-cuda asan tsan wheel smoke clean
 
 help:  ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ fuzz: $(VENV)/.dev  ## random calls of every operator, wrong ones of all else, d
 	$(PY) -m tests.fuzz.calls --cases $(or $(CYNET_FUZZ_CASES),100000)
 	$(PY) -m tests.fuzz.graphs --cases $(or $(CYNET_FUZZ_CASES),100000)
 	$(PY) -m tests.fuzz.public --cases $(or $(CYNET_FUZZ_CASES),100000)
+
+packages: $(VENV)/.dev  ## packages written for MXNet, downloaded and run unmodified: writes docs/packages.md (NAMES=: some of them)
+	$(PY) -m tests.packages.run $(NAMES)
 
 mutants: $(VENV)/.dev  ## plant small faults, tell those that no test notices (FILES=, SINCE=revision, SEED=, ARGS=--help)
 	$(PY) -m pip install -q 'cosmic-ray>=8.4'

@@ -152,7 +152,7 @@ def test_deepar_learns():
     estimator = DeepAREstimator(
         freq="H", prediction_length=24, context_length=48, num_layers=1, num_cells=20,
         batch_size=16,
-        trainer=Trainer(epochs=5, num_batches_per_epoch=15, learning_rate=1e-2),
+        trainer=Trainer(epochs=8, num_batches_per_epoch=20, learning_rate=1e-2),
     )  # fmt: skip
     series = wave(0)
     data = ListDataset([{"start": "2020-01-01", "target": series[:-24]}], freq="H")
