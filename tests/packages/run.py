@@ -79,7 +79,8 @@ PACKAGES = {
         "small models: trained, asked, written and read", "2.2.4", scripts=("keras_models.py",),
     ),
     "d2lzh": Package(
-        "chapters of Dive into Deep Learning, first edition", "1.0.0", scripts=("d2lzh_chapters.py",),
+        "chapters of Dive into Deep Learning, first edition", "1.0.0",
+        scripts=("d2lzh_chapters.py",),
     ),
     "mxboard": Package("its writers of events", "0.1.0", scripts=("mxboard_events.py",)),
     "examples": Package(

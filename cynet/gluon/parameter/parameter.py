@@ -432,10 +432,7 @@ class Parameter:
     def set_data(self, data: ArrayLike) -> None:
         """Set the values on all contexts; of a deferred parameter the shape and the values that
         it gets. Within a record they are set, too, and no gradient goes to where they come from."""
-        if isinstance(data, nd.NDArray):
-            data = data.detach()
-        else:
-            data = nd.array(data, dtype=self._dtype)
+        data = data.detach() if isinstance(data, nd.NDArray) else nd.array(data, dtype=self._dtype)
         self.shape = data.shape
         if self._data is None:
             if not self._deferred_init:

@@ -591,29 +591,3 @@ def test_a_call_before_initialize_is_refused_and_forgotten(symbol):
             net(mx.nd.ones((2, 5)))
     net.initialize()
     assert net(mx.nd.ones((2, 5))).shape == (2, 3)
-
-
-def test_the_graph_that_packages_read():
-    """As in MXNet 1.9.1: () until a hybridized call, then symbols of inputs and outputs."""
-
-    class Two(mx.gluon.HybridBlock):
-        def __init__(self):
-            super().__init__()
-            self.dense = mx.gluon.nn.Dense(2)
-
-        def hybrid_forward(self, F, a, b):
-            return self.dense(a) + b, [a * 2, b]
-
-    net, ones = Two(), mx.nd.ones((2, 2))
-    net.initialize()
-    net(ones, ones)
-    assert net._cached_graph == ()
-    net.hybridize()
-    assert net._cached_graph == ()
-    net(ones, ones)
-    inputs, outputs = net._cached_graph
-    assert [each.name for each in inputs] == ["data0", "data1"]
-    assert len(outputs.list_outputs()) == 3
-    assert {"data0", "data1", net.dense.weight.name} <= {*outputs.list_inputs()}
-    net.hybridize(False)
-    assert net._cached_graph == ()

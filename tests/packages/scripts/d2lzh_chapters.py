@@ -245,7 +245,7 @@ def test_sentiment():
     from mxnet.contrib import text
 
     reviews = [["good"] * 4 + ["film"], ["bad"] * 4 + ["film"]] * 20
-    counter = text.utils.count_tokens_from_str(" ".join(sum(reviews, [])))
+    counter = text.utils.count_tokens_from_str(" ".join(word for each in reviews for word in each))
     vocab = text.vocab.Vocabulary(counter, min_freq=5, reserved_tokens=["<pad>"])
 
     class Net(nn.Block):

@@ -32,7 +32,7 @@ def learns(losses):
 
 
 def test_vocabulary():
-    counter = nlp.data.count_tokens("a b b c c c d d d d".split())
+    counter = nlp.data.count_tokens([*"abbcccdddd"])
     vocab = nlp.Vocab(counter, max_size=3, min_freq=2)
     assert vocab["d"] < vocab["c"] < vocab["b"] and vocab["a"] == vocab["<unk>"] == 0
     again = nlp.Vocab.from_json(vocab.to_json())
@@ -63,7 +63,8 @@ def test_embedding():
 
 
 def test_batchify():
-    pad, stack = nlp.data.batchify.Pad(axis=0, pad_val=0, ret_length=True), nlp.data.batchify.Stack()
+    pad = nlp.data.batchify.Pad(axis=0, pad_val=0, ret_length=True)
+    stack = nlp.data.batchify.Stack()
     both = nlp.data.batchify.Tuple(pad, stack)
     (data, length), label = both([([1, 2, 3], 0), ([4], 1)])
     assert data.asnumpy().tolist() == [[1, 2, 3], [4, 0, 0]]
@@ -93,7 +94,7 @@ def test_buckets(workers):
 
 def test_samplers():
     batches = list(nlp.data.SortedBucketSampler([5, 1, 4, 2, 3], batch_size=2, shuffle=False))
-    assert sorted(sum(batches, [])) == [0, 1, 2, 3, 4]
+    assert sorted(i for each in batches for i in each) == [0, 1, 2, 3, 4]
     assert list(nlp.data.SortedSampler([5, 1, 4])) == [0, 2, 1]
 
 
@@ -253,7 +254,8 @@ def test_bert_pretraining(hybridize):
 @pytest.mark.parametrize("optimizer, rate", [("bertadam", 2e-3), ("lamb", 0.1), ("adam", 2e-3)])
 def test_bert_classifier(optimizer, rate):
     vocab = vocabulary(nlp.vocab.BERTVocab)
-    net = nlp.model.BERTClassifier(small_bert(vocab, decoder=False, pairs=False), num_classes=2, dropout=0.1)
+    bert = small_bert(vocab, decoder=False, pairs=False)
+    net = nlp.model.BERTClassifier(bert, num_classes=2, dropout=0.1)
     net.initialize(mx.init.Normal(0.02))
     net.hybridize(static_alloc=True)
     tokens, types, length = sentences(vocab)
@@ -327,7 +329,8 @@ def test_bert_saved(tmp_path):
 
 
 def test_bert_tokenizer():
-    vocab = nlp.vocab.BERTVocab(nlp.data.count_tokens("un ##aff ##able hello , you".split()))
+    words = ["un", "##aff", "##able", "hello", ",", "you"]
+    vocab = nlp.vocab.BERTVocab(nlp.data.count_tokens(words))
     tokenizer = nlp.data.BERTTokenizer(vocab, lower=True)
     assert tokenizer("Hello, unaffable") == ["hello", ",", "un", "##aff", "##able"]
     transform = nlp.data.BERTSentenceTransform(tokenizer, 10, pair=True, vocab=vocab)

@@ -290,8 +290,7 @@ def test_super_resolution(tmp_path):
             x = F.reshape(x, (0, -4, -1, self.factor**2, 0, 0))
             x = F.reshape(x, (0, 0, -4, self.factor, self.factor, 0, 0))
             x = F.transpose(x, (0, 1, 4, 2, 5, 3))
-            x = F.reshape(x, (0, 0, -3, -3)) if x is None else F.reshape(x, (0, 0, -3, -3))
-            return x
+            return F.reshape(x, (0, 0, -3, -3))
 
     net = Net(2)
     net.initialize(mx.init.Orthogonal())
