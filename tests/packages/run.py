@@ -121,6 +121,8 @@ def unpack(project, version, part, folder):
 
 def environment(folder):
     """An environment with what the packages need beside MXNet."""
+    if sys.version_info >= (3, 12):  # pandas 1.5, which gluonts asks for, has no wheels
+        raise SystemExit("packages: a checkout built with Python 3.10 or 3.11 is needed")
     env = folder / "env"
     wanted = (HERE / "dependencies.txt").read_text()
     kept = env / "dependencies.txt"
