@@ -117,6 +117,28 @@ def test_jitter_of_one_kind_is_that_kind(pixels, seed):
     assert np.allclose(drawn(transforms.RandomColorJitter(), pixels, 1)[0], pixels)
 
 
+@pytest.mark.parametrize("left_out", ["", "brightness", "contrast", "saturation"])
+def test_jitter_of_several_kinds(left_out, pixels, seed):
+    """Brightness, contrast and saturation in one: whatever their order, a sum of the pixels, their
+    greys and the mean grey, which tells all three factors; each has the range of its strength."""
+    mx.random.seed(seed)
+    strengths = {"brightness": 0.2, "contrast": 0.5, "saturation": 0.8}
+    strengths.pop(left_out, None)
+    x = pixels.astype(float)
+    grey = np.repeat((x * GREY).sum(2, keepdims=True), 3, 2)
+    parts = np.stack([x.ravel(), grey.ravel(), np.full(x.size, grey.mean())], 1)
+    factors = []
+    for found in drawn(transforms.RandomColorJitter(**strengths), pixels, 120):
+        (a, b, c), *_ = np.linalg.lstsq(parts, found.ravel().astype(float), rcond=None)
+        assert np.abs(parts @ (a, b, c) - found.ravel()).max() < 0.02
+        factors.append((a + b + c, (a + b) / (a + b + c), a / (a + b)))
+    for name, values in zip(("brightness", "contrast", "saturation"), zip(*factors)):
+        if name == left_out:
+            assert np.abs(np.array(values) - 1).max() < 1e-3
+        else:
+            ends(values, 1 - strengths[name], 1 + strengths[name])
+
+
 @pytest.mark.parametrize(("name", "axis"), [("RandomFlipLeftRight", 1), ("RandomFlipTopBottom", 0)])
 def test_mirrors(name, axis, pixels, seed):
     mx.random.seed(seed)
