@@ -182,10 +182,22 @@ def _read(path, shape, dtype, skipped, missing, columns):
         except CynetError:
             raise
         except (ValueError, OverflowError) as error:
-            raise FormatError(f"CSVIter: '{name}': {error}") from None
+            hint = _hint(str(error), skipped, missing)
+            raise FormatError(f"CSVIter: '{name}': {error}{hint}") from None
         finally:
             text.detach()
     return table.reshape(len(table), *shape)
+
+
+def _hint(said, skipped, missing):
+    """What may help where a cell is no number."""
+    if "could not convert" not in said:
+        return ""
+    if not skipped and " at row 0," in said:
+        return " skip_header=1 leaves out a first line of names"
+    if missing is not None:
+        return ""
+    return " missing=0 takes empty cells for 0; usecols chooses columns"
 
 
 def _field(missing, text):

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import re
 
 import numpy as np
 import pytest
@@ -218,3 +219,20 @@ def test_saved_behind_the_last_batch(tmp_path, rows):
     for cursor in (rows + 4, -1):
         with pytest.raises(FormatError, match="cursor"):
             made().load_state_dict({**state, "cursor": cursor})
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "says"),
+    [
+        ("height,weight\n1,2\n", {}, "column 1. skip_header=1 leaves out a first line of names"),
+        ("h,w\n1,2\n3,\n", {"skip_header": 1}, "missing=0 takes empty cells for 0; usecols"),
+        ("1,2\n3,x\n", {}, "missing=0 takes empty cells for 0; usecols"),
+        ("1,2\n3,x\n", {"missing": 0}, "'x'"),
+    ],
+)
+def test_cells_that_are_no_numbers_say_what_helps(tmp_path, text, options, says):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=re.escape(says)) as error:
+        mx.io.CSVIter(data_csv=str(path), data_shape=(2,), batch_size=1, **options)
+    assert ("skip_header" in str(error.value)) == (text[0] == "h" and not options)

@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 _ENDINGS = (".jpg", ".jpeg", ".png")
 
 
+def _is_of_the_system(name):
+    """Whether a file is one that programs leave in folders, of which nothing need be said."""
+    name = os.path.basename(name).lower()
+    return name.startswith(".") or name in ("thumbs.db", "desktop.ini")
+
+
 class _Skipping:
     """Images of which those that cannot be read may be skipped."""
 
@@ -143,6 +149,13 @@ class ImageFolderDataset(_Skipping, Dataset):
                     continue
                 self._add(path, folder, left_out)
                 self.synsets.append(folder)
+        hidden = [name for name in self.synsets if name.startswith(".")]
+        if hidden:
+            warn_user(
+                f"ImageFolderDataset: in {shown(self._root)} hidden folders are classes, too, with"
+                f" labels of their own: {listed(hidden)}; remove what is none"
+            )
+        left_out = [name for name in left_out if not _is_of_the_system(name)]
         if left_out:
             warn_user(
                 f"ImageFolderDataset: of {shown(self._root)} {len(left_out)} files are left out,"

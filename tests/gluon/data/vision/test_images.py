@@ -74,6 +74,22 @@ def test_a_folder_of_classes(folder):  # noqa: F811
         data.vision.ImageFolderDataset(folder / "empty")
 
 
+def test_what_programs_leave_in_folders(folder):  # noqa: F811
+    """Files of the system are passed over in silence; a hidden folder is a class, as in MXNet, and
+    is told, since it shifts the labels."""
+    root = folder / "classes"
+    (root / "cats").mkdir(parents=True)
+    (root / "cats" / "x.png").write_bytes((folder / "0.png").read_bytes())
+    for name in (".DS_Store", "Thumbs.db", "cats/.nfs01", "cats/desktop.ini"):
+        (root / name).write_bytes(b"x")
+    images = data.vision.ImageFolderDataset(root)  # a warning would be an error
+    assert images.synsets == ["cats"] and len(images) == 1
+    (root / ".ipynb_checkpoints").mkdir()
+    with pytest.warns(UserWarning, match=r"hidden folders are classes.*'.ipynb_checkpoints'"):
+        images = data.vision.ImageFolderDataset(root)
+    assert images.synsets == [".ipynb_checkpoints", "cats"] and images.items[0][1] == 1
+
+
 def test_damaged_images_that_are_skipped(folder, caplog):  # noqa: F811
     """In their place stands the next one that can be read, also behind the last."""
     root = folder / "classes"
