@@ -92,3 +92,30 @@ def test_the_largest_factor_of_lars_warmup():
     weight = mx.nd.full((4,), 1e-5)  # and the ratio of 1e-5 is lifted to 0.01
     mx.optimizer.get_updater(optimizer)(0, mx.nd.ones(4), weight)
     np.testing.assert_allclose(weight.asnumpy(), 1e-5 - 0.001 * 0.01, rtol=1e-3, atol=1e-9)
+
+
+@pytest.mark.parametrize("given", ["dict", "list"])
+def test_lars_leaves_biases_of_a_trainer_alone(given):
+    """As those of a Module, and those of BatchNorm: they move by rate times gradient."""
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(3, in_units=2), mx.gluon.nn.BatchNorm(in_channels=3))
+    net.initialize(mx.init.One())
+    params = net.collect_params()
+    trainer = mx.gluon.Trainer(
+        params if given == "dict" else list(params.values()),
+        "lars",
+        {"learning_rate": 0.5, "eta": 0.001},
+    )
+    learnt = [each for each in params.values() if each.grad_req != "null"]
+    before = [each.data().asnumpy() for each in learnt]
+    with mx.autograd.record():
+        loss = sum((2.0 * each.data()).sum() for each in learnt)
+    loss.backward()
+    trainer.step(1)
+    moves = {p.name.split("_")[-1]: b - p.data().asnumpy() for p, b in zip(learnt, before)}
+    assert sorted(moves) == ["beta", "bias", "gamma", "weight"]
+    for name, move in moves.items():
+        if name == "weight":  # 0.5 * 2 by eta times the ratio of the norms of weight and gradient
+            np.testing.assert_allclose(move, 0.5 * 2 * 0.001 / 2, 1e-3)
+        else:
+            np.testing.assert_allclose(move, 1.0, 1e-6)
