@@ -37,7 +37,11 @@ class OptimizerStates:
         return self._kvstore.updater if self._update_on_kvstore else self._updater
 
     def save_optimizer_states(self, fname: FileName) -> None:
-        """Write the optimizer's states, such as momenta, to a file."""
+        """Write the optimizer's states, such as momenta, to a file.
+
+        The count of updates is not among them, as in MXNet: Adam and its kin go on exactly where
+        ``init_optimizer`` is given it as ``begin_num_update``. ``fit(resume=...)`` keeps it.
+        """
         write_atomically(fname, self._updater_of_states("save_optimizer_states").chunks())
 
     def load_optimizer_states(self, fname: FileName) -> None:

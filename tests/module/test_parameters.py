@@ -207,3 +207,30 @@ def test_given_values_alone_in_a_sequence():
     with pytest.raises(ArgumentError, match="'other'"):
         module.set_params({"other": mx.nd.ones(1)}, {}, allow_missing=True)
     module.set_params({"other": mx.nd.ones(1)}, {}, allow_missing=True, allow_extra=True)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "adamw", "adamax", "ftml", "lamb"])
+def test_states_of_a_module_go_on_with_the_count_of_updates(name, tmp_path):
+    """A file of states has no count, as MXNet's; with ``begin_num_update`` nothing is lost."""
+    rng = np.random.default_rng(3)
+    batch = mx.io.DataBatch([mx.nd.array(rng.normal(size=(8, 3)))], [mx.nd.array(np.arange(8) % 2)])
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    shapes = [("data", (8, 3))], [("softmax_label", (8,))]
+    prefix = str(tmp_path / "m")
+
+    def train(module, begin):
+        options = {"learning_rate": 0.05, "begin_num_update": begin}
+        module.bind(*shapes)
+        if not begin:
+            module.init_params(mx.init.One())
+        module.init_optimizer(optimizer=name, optimizer_params=options)
+        for step in range(begin, 6):
+            if step == 3 and not begin:
+                module.save_checkpoint(prefix, 3, save_optimizer_states=True)
+            module.forward_backward(batch)
+            module.update()
+        return module.get_params()[0]["fc_weight"].asnumpy()
+
+    whole = train(mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax")), 0)
+    again = mx.mod.Module.load(prefix, 3, load_optimizer_states=True)
+    np.testing.assert_array_equal(train(again, 3), whole)
