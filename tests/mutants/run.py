@@ -160,11 +160,10 @@ class Runner:
             if compiled:
                 modules = selection.modules_of(ROOT / fault.path)[:MODULES]
                 names = [".".join(p.relative_to(ROOT).with_suffix("").parts) for p in modules]
-                if not names:
-                    return None, None, "no module is compiled with it"
-                if not self.checkout.build(names, self.before):
+                if names and not self.checkout.build(names, self.before):
                     return None, None, "does not compile"
-                batches = selection.for_compiled(modules)
+                batches = (selection.for_compiled(modules) if modules
+                           else selection.for_headers(fault.path))  # fmt: skip
             else:
                 running = self.lines and lines.tests_of(self.lines, fault.path, fault.lines)
                 batches = selection.for_python(fault.path, fault.line, running)

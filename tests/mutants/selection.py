@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.mutants.checkout import ROOT
 
-TESTS = ROOT / "tests"
+TESTS, KERNELS = ROOT / "tests", ROOT / "cynet/kernels"
 # Walks over all operators: of these the tests of the operators concerned are taken.
 SWEEPS = ["test_common", "test_against_mxnet", "test_mxnet_values", "test_dtypes", "test_sizes"]
 SWEEPS += ["test_ranks", "test_empty", "test_half", "test_bfloat16", "nn/test_against_mxnet"]
@@ -32,24 +32,27 @@ def texts():
 @cache
 def includes():
     """For each header the modules (.pyx) that are compiled with it."""
-    direct = {}
-    for path in (ROOT / "cynet").rglob("*"):
-        if path.suffix in (".pyx", ".pxd", ".h"):
-            found = re.findall(r'"([\w/.]+\.h)"', path.read_text())
-            direct[path] = {Path(each).name for each in found}
-    users = {}
-    for path in direct:
+    direct, users = {}, {}
+    files = [p for p in (ROOT / "cynet").rglob("*") if p.suffix in (".pyx", ".pxd", ".h")]
+    for path in files:
+        text = path.read_text()
+        headers = re.findall(r'"([\w/.]+\.h)"', text)
+        found = {folder / each for each in headers for folder in (path.parent, KERNELS)}
+        if path.suffix != ".h":
+            for up, at in re.findall(r"^from (\.+)([\w.]+) cimport", text, re.M):
+                other = path.parents[len(up) - 1] / (at.replace(".", "/") + ".pxd")
+                if not other.with_suffix(".pyx").exists():  # else that is the module
+                    found.add(other)
+        direct[path] = found.intersection(files)
+    for path in files:
         if path.suffix == ".pyx":
             seen, left = set(), {path, path.with_suffix(".pxd")}
-            names = {p.name: p for p in direct if p.suffix == ".h"}
             while left:
                 each = left.pop()
-                for header in direct.get(each, set()) - seen:
-                    seen.add(header)
-                    if header in names:
-                        left.add(names[header])
-            for header in seen:
-                users.setdefault(header, set()).add(path)
+                seen.add(each)
+                left |= direct.get(each, set()) - seen
+            for each in seen:
+                users.setdefault(each, set()).add(path)
     return users
 
 
@@ -57,7 +60,7 @@ def modules_of(path):
     """The compiled modules that a .pyx or .h is part of, as paths; nearest names first."""
     if path.suffix == ".pyx":
         return [path]
-    users = includes().get(path.name, set())
+    users = includes().get(path, set())
     stem = path.stem.split("_")[0]
     return sorted(users, key=lambda p: (stem not in p.stem, path.parent.name not in p.parts, p))
 
@@ -151,6 +154,14 @@ def for_compiled(modules):
         batches = [[sweeps[0], *chosen], ranked[:2], [*sweeps[1:], *chosen]]
         ranked = ranked[2:]
     return [batch for batch in batches + _batches(ranked) if batch]
+
+
+def for_headers(path):
+    """Batches for a header that is compiled when it is used: by the emulator, by users' modules."""
+    user = path.parents[1] / path.name
+    if "kernels" in path.parts:
+        user = Path("cynet/operator/custom/build.py")
+    return _batches(_ranked(user, set()))
 
 
 def _batches(names):

@@ -70,6 +70,19 @@ def test_tests_of_the_same_path_come_first():
     assert ROOT / "cynet/kernels/elementwise/dropout.pyx" in users[:2]
 
 
+def test_every_header_has_tests():
+    """Also those that a .pxd alone declares, and those that are compiled when they are used."""
+    headers = run.source_files((".h",), [], "")
+    without = {h for h in headers if not selection.modules_of(ROOT / h)}
+    own = {h for h in without if h.parts[:4] != ("cynet", "cuda", "emulator", "include")}
+    assert {h.name for h in own} == {"clones.h", "users_team.h"}
+    folders = ("tests/cuda/emulator/", "tests/operator/custom/")
+    for header in without:
+        assert selection.for_headers(header)[0][0].startswith(folders), header
+    density = selection.modules_of(ROOT / "cynet/kernels/rng/density.h")
+    assert density == [ROOT / "cynet/operator/random/density.pyx"]
+
+
 def test_a_seed_repeats_a_run():
     command = [sys.executable, "-m", "tests.mutants.run", "--seed", "3", "--list"]
     command += ["--python", "0", "--compiled", "9", "cynet/kernels/rnn"]
