@@ -6,6 +6,7 @@ import pytest
 from cynet.operator import OPERATORS, OperatorProperty
 from cynet.operator.property import is_known, merge_shapes
 from tests.operator.cases import all_cases, all_exceptions
+from tests.operator.narrow import beside
 from tests.operator.runner import ADD, INPLACE, NULL, WRITE, Run
 
 CASES = all_cases()
@@ -223,6 +224,28 @@ def check_gradients_in_place(run, outputs, heads, plain, aux):
         for k in range(n_in):
             what = f"gradient {k}, in place {source}->{target}"
             same(grads[k], plain[k], run.case, run.dtype, what)
+
+
+# In training rrelu draws other slopes for float64 than for float32.
+TWICE = [c for c in EACH if {"float32", "float64"} <= {*c.values[0].dtypes} and "rrelu-t" not in c.id]
+
+
+@pytest.mark.parametrize("case", TWICE)
+def test_float32_as_float64(case):
+    """Forward and backward on the same numbers, under every request."""
+    narrow, wide = Run(case, "float32"), Run(case, "float64")
+    for a, b in zip((*narrow.inputs, *narrow.aux), (*wide.inputs, *wide.aux)):
+        b[...] = a
+
+    def close(found, wanted, what, req=WRITE):
+        wanted = wanted.astype("d")
+        largest = np.abs(wanted[np.isfinite(wanted)]).max(initial=0)
+        rtol, atol = (10 * part for part in case.close("float32"))
+        np.testing.assert_allclose(
+            found.astype("d"), wanted, rtol, atol + rtol * largest, err_msg=what
+        )
+
+    beside(narrow, wide, close, close)
 
 
 @each_case

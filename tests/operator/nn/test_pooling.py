@@ -8,32 +8,34 @@ import cynet as mx
 from .harness import Ready, turned, turned_back
 
 
-def windows(x, kernel, stride, pad, full, count_pad, kind):
-    """Pooling of (n, c, h, w) by looking at every window, in float64."""
+def windows(x, kernel, stride, pad, full, count_pad, kind, power=2):
+    """Pooling of (n, c, ...) by looking at every window, in float64."""
     n, c, *size = x.shape
     out = []
     for length, k, s, p in zip(size, kernel, stride, pad):
         room = length + 2 * p - k
         out.append((-(-room // s) if full else room // s) + 1)
     y = np.zeros((n, c, *out))
-    for i in range(out[0]):
-        for j in range(out[1]):
-            top, left = i * stride[0] - pad[0], j * stride[1] - pad[1]
-            window = x[
-                :,
-                :,
-                max(top, 0) : min(top + kernel[0], size[0]),
-                max(left, 0) : min(left + kernel[1], size[1]),
-            ].astype(np.float64)
-            if kind == "max":
-                y[:, :, i, j] = window.max((2, 3))
-                continue
-            total = window.sum((2, 3))
-            high = min(top + kernel[0], size[0] + pad[0]) - top
-            wide = min(left + kernel[1], size[1] + pad[1]) - left
-            count = high * wide if count_pad else window.shape[2] * window.shape[3]
-            y[:, :, i, j] = total / count if kind == "avg" else total
+    for at in np.ndindex(*out):
+        inside, count = window_at(at, size, kernel, stride, pad, count_pad)
+        window = x[(..., *inside)].astype(np.float64).reshape(n, c, -1)
+        if kind == "max":
+            y[(..., *at)] = window.max(2)
+        elif kind == "lp":
+            y[(..., *at)] = (window**power).sum(2) ** (1 / power)
+        else:
+            y[(..., *at)] = window.sum(2) / (count if kind == "avg" else 1)
     return y
+
+
+def window_at(at, size, kernel, stride, pad, count_pad):
+    """Where the window of output `at` lies in the input, and what an average divides by."""
+    begin = [i * s - p for i, s, p in zip(at, stride, pad)]
+    end = [b + k for b, k in zip(begin, kernel)]
+    inside = tuple(slice(max(b, 0), min(e, n)) for b, e, n in zip(begin, end, size))
+    if count_pad:
+        return inside, np.prod([min(e, n + p) - b for b, e, n, p in zip(begin, end, size, pad)])
+    return inside, np.prod([s.stop - s.start for s in inside])
 
 
 def cases(seed, number):
@@ -111,25 +113,56 @@ def test_nan_and_infinity():
     assert np.isfinite(y).sum() == y.size - 3
 
 
-def gradient(x, grad, kernel, stride, pad, count_pad, kind):
+def gradient(x, grad, kernel, stride, pad, count_pad, kind, power=2):
     """What windows hand on to their elements: the first NaN, or else maximum, gets all."""
     dx = np.zeros(x.shape)
-    size = x.shape[2:]
     for at in np.ndindex(grad.shape):
-        begin = [i * s - p for i, s, p in zip(at[2:], stride, pad)]
-        end = [b + k for b, k in zip(begin, kernel)]
-        inside = tuple(slice(max(b, 0), min(e, n)) for b, e, n in zip(begin, end, size))
+        inside, count = window_at(at[2:], x.shape[2:], kernel, stride, pad, count_pad)
         window = x[at[:2]][inside]
         part = dx[at[:2]][inside]
         if kind == "max":
             nan = np.isnan(window).ravel()
             first = nan.argmax() if nan.any() else window.argmax()
             part[np.unravel_index(first, window.shape)] += grad[at]
-            continue
-        room = [min(e, n + p) - b for b, e, n, p in zip(begin, end, size, pad)]
-        count = np.prod(room) if count_pad else window.size
-        part += grad[at] / count if kind == "avg" else grad[at]
+        elif kind == "lp":
+            root = (window.astype(np.float64) ** power).sum() ** (1 / power)
+            part += grad[at] if power == 1 else grad[at] * (window / (root or 1)) ** (power - 1)
+        else:
+            part += grad[at] / count if kind == "avg" else grad[at]
     return dx
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("kind, power", [("max", 2), ("avg", 2), ("sum", 2)]
+                         + [("lp", power) for power in (1, 2, 3)])  # fmt: skip
+def test_lines_planes_and_volumes(rng, kind, power, axes, dtype):
+    """Every kind, forward and backward, written and added; lp also of windows of zeros."""
+    for full in (False, True):
+        for kernel, stride, pad in (
+            ((2, 3, 2), (2, 1, 2), (0, 1, 0)),
+            ((3, 2, 3), (1, 2, 2), (1, 0, 1)),
+            ((2, 2, 2), (2, 2, 2), (0, 0, 0)),
+        ):
+            kernel, stride, pad = kernel[-axes:], stride[-axes:], pad[-axes:]
+            x = rng.integers(0, 4, (2, 2, *(5, 4, 6)[-axes:])).astype(dtype)
+            x[..., :3] *= kind != "lp"
+            count_pad = bool(rng.integers(2))
+            params = {"pool_type": kind, "kernel": kernel, "stride": stride, "pad": pad}
+            params["pooling_convention"] = "full" if full else "valid"
+            params |= {"count_include_pad": count_pad} if kind == "avg" else {}
+            params |= {"p_value": power} if kind == "lp" else {}
+            op = Ready("Pooling", [x], params)
+            given = kernel, stride, pad
+            want = windows(x, *given, full, count_pad, kind, power)
+            grad = rng.standard_normal(want.shape).astype(dtype)
+            want_grad = gradient(x, grad, *given, count_pad, kind, power)
+            out = op.forward()
+            for req, begin, base in ((1, np.nan, 0), (3, 2, 2)):
+                got = op.forward(req, op.blank(begin))[0]
+                np.testing.assert_allclose(got, want + base, rtol=1e-5, err_msg=str(params))
+                got = op.backward([grad], out, req, [np.full_like(x, begin)])[0]
+                np.testing.assert_allclose(got, want_grad + base, 1e-5, 1e-5, err_msg=str(params))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
