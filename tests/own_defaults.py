@@ -1,8 +1,10 @@
-"""Defaults of everything public in cynet, as text: ``python -m tests.own_defaults`` writes them to
-tests/fixtures/own_defaults.txt. A default that changes is a change for users."""
+"""Defaults of everything public in cynet and limits of operators' parameters, as text:
+``python -m tests.own_defaults`` writes them to tests/fixtures/own_defaults.txt and own_limits.txt.
+One that changes is a change for users."""
 
 import importlib
 import inspect
+import json
 import pkgutil
 import re
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import cynet
 
 FILE = Path(__file__).parent / "fixtures" / "own_defaults.txt"
+LIMITS = FILE.with_name("own_limits.txt")
 NOT_PUBLIC = re.compile(r"\._|testing|cynet\.cuda|__main__|as_mxnet")
 PLAIN = (bool, int, float, str, tuple, type(None))
 
@@ -53,5 +56,21 @@ def defaults():
     return found
 
 
+def limits():
+    """Lines of operator, parameter, its kind, the least and the largest number, - for none."""
+    lines = []
+    for name in sorted(cynet.operator.OPERATORS):
+        prop = cynet.operator.OPERATORS.get(name).prop
+        if prop.users or name.startswith("test_"):
+            continue
+        for key, field in prop.fields.items():
+            ends = [getattr(field, end, None) for end in ("low", "high")]
+            if ends != [None, None]:
+                words = ["-" if end is None else json.dumps(end) for end in ends]
+                lines.append(" ".join([name, key, type(field).__name__, *words]))
+    return lines
+
+
 if __name__ == "__main__":
+    LIMITS.write_text("".join(f"{line}\n" for line in limits()))
     FILE.write_text("".join(f"{k} = {v}\n" for k, v in sorted(defaults().items())))

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from cynet.operator import OPERATORS, GraphHooks, OperatorProperty
+from cynet.operator import OPERATORS, GraphHooks, OperatorProperty, get_operator
 from cynet.operator.graph_hooks import Traits
 
 
@@ -51,3 +51,20 @@ def test_hooks_answer_for_an_operator_that_says_nothing():
     assert hooks.forward_loops(prop, [], []) is hooks.backward_loops(prop, [], [], [], []) is None
     assert hooks.pieces(prop, shapes) is None
     assert hooks.fixed_inputs(prop) == {}
+
+
+def test_a_convolution_over_the_whole_width_takes_columns_as_channels():
+    """One channel, and a kernel as wide as the image: text, spectrograms."""
+
+    def narrow(shape, **params):
+        prop = get_operator("Convolution").prop(num_filter=2, no_bias=True, **params)
+        return prop.graph.columns_as_channels(prop, [shape, (2, shape[1], *params["kernel"])])
+
+    made = narrow((2, 1, 9, 5), kernel=(3, 5), stride=(2, 3), pad=(1, 0), dilate=(2, 1))
+    found = made.kernel, made.stride, made.pad, made.dilate
+    assert found == ((3, 1), (2, 1), (1, 0), (2, 1))
+    assert narrow((2, 1, 9, 6), kernel=(3, 5)) is None
+    assert narrow((2, 1, 9, 4), kernel=(3, 4), pad=(0, 1)) is None
+    assert narrow((2, 1, 9, 5), kernel=(3, 3), dilate=(1, 2)) is None
+    assert narrow((2, 2, 9, 5), kernel=(3, 5)) is None
+    assert narrow((2, 1, 9, 1), kernel=(3, 1)) is None
