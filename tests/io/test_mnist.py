@@ -117,6 +117,19 @@ def test_compressed(tmp_path, pack):
         mx.io.read_idx(tmp_path / "a")
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_figures_of_a_file_cut_off(tmp_path, pack):
+    path = tmp_path / "a"
+    content = idx(np.arange(6, dtype="u1").reshape(2, 3))  # 4 bytes, two lengths, the values
+    for length in (17, 12):
+        path.write_bytes(pack(content[:length]))
+        with pytest.raises(FormatError, match=rf"\(2, 3\) needs 18 bytes, found {length}$"):
+            mx.io.read_idx(path)
+    path.write_bytes(pack(content[:9]))
+    with pytest.raises(FormatError, match="is truncated: 9 bytes, the header takes 12"):
+        mx.io.read_idx(path)
+
+
 def test_no_more_is_unpacked_than_the_header_says(tmp_path):
     tracemalloc.start()
     try:

@@ -54,6 +54,12 @@ def test_checkpoints_of_fused_cells_load_into_single_ones(tmp_path):
     mx.rnn.do_rnn_checkpoint(fused, prefix, 2)(1, symbol, weights, {})
     mx.rnn.do_rnn_checkpoint(fused, prefix, 2)(2, symbol, weights, {})
     assert sorted(p.name for p in tmp_path.iterdir()) == ["net-0002.params", "net-symbol.json"]
+    for epoch in range(7):
+        mx.rnn.do_rnn_checkpoint(fused, str(tmp_path / "third"), 3)(epoch, symbol, weights, {})
+    assert sorted(p.name for p in tmp_path.glob("third-*.params")) == [
+        "third-0003.params",
+        "third-0006.params",
+    ]
     _, again, _ = mx.rnn.load_rnn_checkpoint(fused, prefix, 2)
     np.testing.assert_array_equal(
         again["f_parameters"].asnumpy(), weights["f_parameters"].asnumpy()
