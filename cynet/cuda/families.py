@@ -1,14 +1,13 @@
 """The project's own kernels: which instances of the templates in cuda/kernels/ there are.
 
-The functors come from the tables of the CPU's loops (``kernels/*_table.h``), so that a function
-added there has its kernel.
+Functors, reducers and update rules are those of the table of kernels, so that what is added there
+has its kernel.
 """
 
-import functools
-import re
 from pathlib import Path
 
 from ..base.errors import ArgumentError
+from ..kernels.table import functors, reducers, update_rules
 
 KERNELS = Path(__file__).parent / "kernels"
 TABLES = Path(__file__).parent.parent / "kernels"
@@ -16,12 +15,6 @@ REAL = ("float", "double", "cynet::half")
 WHOLE = ("unsigned char", "signed char", "int", "long long")
 ALL = REAL + WHOLE
 ANY = (*ALL, "bool")
-REDUCERS = ("sum", "nansum", "prod", "nanprod", "max", "min", "norm1", "norm2")
-RULES = (
-    "sgd", "sgd_mom", "nag_mom", "signsgd", "signum", "adam", "rmsprop", "rmspropalex", "ftrl",
-    "ftml", "nag", "adagrad", "adadelta", "adamax", "nadam",
-)  # fmt: skip
-MASTERED = ("sgd", "sgd_mom", "nag_mom", "nag")  # those on float32 masters
 
 
 # source -> (templates, the types each of them has instances for)
@@ -55,18 +48,6 @@ TEMPLATES = {
 }
 
 
-@functools.cache
-def functors(table):
-    """The rows of a table of loops: {functor: whether integers have it, too}.
-
-    >>> functors("unary")["exp"], functors("unary")["abs"]
-    (False, True)
-    """
-    text = (TABLES / "elementwise" / f"{table}_table.h").read_text()
-    rows = re.findall(r"\b(REAL|ALL)\((\w+)\)[,\s}]", text)
-    return {name: kind == "ALL" for kind, name in rows if name != "F"}
-
-
 def _families(template, table):
     for name, whole in functors(table).items():
         for kind in REAL + (WHOLE if whole else ()):
@@ -74,12 +55,14 @@ def _families(template, table):
 
 
 def _updates():
-    for rule in RULES:
+    for rule, (_, there, on_masters) in update_rules().items():
+        if not there:
+            continue
         yield f"update<cynet::{rule}, float, float, float, false>"
         yield f"update<cynet::{rule}, double, double, double, false>"
         yield f"update<cynet::{rule}, cynet::half, cynet::half, float, false>"
-    for rule in MASTERED:
-        yield f"update<cynet::{rule}, cynet::half, float, float, true>"
+        if on_masters:
+            yield f"update<cynet::{rule}, cynet::half, float, float, true>"
 
 
 def instances(source):
@@ -109,7 +92,7 @@ def instances(source):
         found = [*_families("broadcast", "binary"), *_families("broadcast_grad", "binary_grad")]
     elif source == "reduce":
         names = "reduce", "reduce_columns", "merge_parts"
-        found = [f"{n}<cynet::{r}, {t}>" for n in names for r in REDUCERS for t in ALL]
+        found = [f"{n}<cynet::{r}, {t}>" for n in names for r in reducers() for t in ALL]
     elif source == "cast":
         found = [f"cast<{a}, {b}>" for a in ALL for b in ANY]
     elif source == "update":

@@ -1,9 +1,13 @@
 """The table of kernels: the C++ functions of the files ``kernels/FAMILY/NAME.cc``, by name.
 
-All these files are parts of this one module. `kernel.h` says what a kernel is.
+All these files are parts of this one module. `kernel.h` says what a kernel is. Loops over functors,
+reductions and update rules are found by the name of what they compute. All raise MissingLoop where
+there is nothing of that name for the dtype.
 """
 
-from .._typedefs cimport TBlob
+from .elementwise.elementwise cimport Kernel as Functor
+from .reduce.reduce cimport ArgLoop, ReduceLoop
+from .update.update cimport UpdateLoop
 
 cdef extern from "kernel.h" namespace "cynet" nogil:
     int MAX_TENSORS
@@ -25,6 +29,19 @@ cdef class Kernel:
     cdef const void* params
     cdef bytes _memory  # that `params` points to
 
-# Raises MissingLoop when it has no form for the dtype, ArgumentError when there is none of that
-# name, or `params` does not name all its fields and nothing else.
+# Raises ArgumentError when `params` does not name all its fields and nothing else.
 cdef Kernel find_kernel(str name, int dtype, dict params)
+
+# out = F(x); out = gradient F(x or y); out = F(a, b); out = gradient F(a, b)
+cdef Functor find_unary(const char* name, int dtype, bint add) except *
+cdef Functor find_unary_grad(const char* name, int dtype, bint add) except *
+cdef Functor find_binary(const char* name, int dtype, bint add) except *
+cdef Functor find_binary_grad(const char* name, int dtype, bint add) except *
+
+cdef ReduceLoop find_reduce(const char* name, int dtype) except NULL
+cdef ArgLoop find_arg(bint largest, int dtype) except NULL
+
+# `master`: the weight has a float32 copy.
+cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) except NULL
+# Whether the rule leaves weights alone whose gradient is 0.
+cdef bint update_rests(const char* rule) noexcept nogil

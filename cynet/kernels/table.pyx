@@ -2,6 +2,8 @@
 
 import struct
 
+from libcpp cimport bool as cpp_bool
+
 from ..base.dtype import NAMES
 from ..base.errors import ArgumentError
 from .isa.dispatch cimport cpu_level, no_loop
@@ -21,6 +23,23 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
         KernelFunction run[9][4]
         const KernelEntry* next
     const KernelEntry* first_kernel() noexcept
+
+cdef extern from "elementwise/functor_tables.h" namespace "cynet" nogil:
+    struct FunctorTable:
+        Functor (*find)(const char* name, int dtype, int add, int level) noexcept
+        const char* (*row)(size_t i, cpp_bool* whole) noexcept
+    const FunctorTable unary_functors, unary_grad_functors, binary_functors, binary_grad_functors
+
+cdef extern from "reduce/reduce_space.h" namespace "cynet" nogil:
+    ReduceLoop find_reduce_loop(const char* name, int dtype) noexcept
+    ArgLoop find_arg_loop(int largest, int dtype) noexcept
+    const char* reducer(size_t i) noexcept
+
+cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
+    UpdateLoop find_update_loop(const char* name, int dtype, int master, int add,
+                                int level) noexcept
+    bint rule_rests(const char* name) noexcept
+    const char* update_rule(size_t i, int* states, int* gpu) noexcept
 
 
 cdef const KernelEntry* _entry(str name) except NULL:
@@ -88,3 +107,128 @@ def kernels():
         found[entry.name.decode()] = tuple(n for n, _, _ in _fields(entry)), tuple(dtypes)
         entry = entry.next
     return found
+
+
+cdef Functor _functor(const FunctorTable& table, const char* name, int dtype, bint add) except *:
+    cdef Functor found = table.find(name, dtype, add, cpu_level())
+    if found.loop == NULL:
+        no_loop(name, dtype)
+    return found
+
+
+cdef Functor find_unary(const char* name, int dtype, bint add) except *:
+    return _functor(unary_functors, name, dtype, add)
+
+
+cdef Functor find_unary_grad(const char* name, int dtype, bint add) except *:
+    return _functor(unary_grad_functors, name, dtype, add)
+
+
+cdef Functor find_binary(const char* name, int dtype, bint add) except *:
+    return _functor(binary_functors, name, dtype, add)
+
+
+cdef Functor find_binary_grad(const char* name, int dtype, bint add) except *:
+    return _functor(binary_grad_functors, name, dtype, add)
+
+
+def functors(str family):
+    """The functors of a family of elementwise loops.
+
+    Parameters
+    ----------
+    family : str
+        ``'unary'``, ``'unary_grad'``, ``'binary'`` or ``'binary_grad'``.
+
+    Returns
+    -------
+    dict
+        Name to whether integers have loops of their own.
+
+    >>> functors("unary")["exp"], functors("unary")["abs"]
+    (False, True)
+    """
+    cdef const FunctorTable* table
+    cdef const char* name
+    cdef cpp_bool whole = False
+    cdef size_t i = 0
+    if family == "unary":
+        table = &unary_functors
+    elif family == "unary_grad":
+        table = &unary_grad_functors
+    elif family == "binary":
+        table = &binary_functors
+    elif family == "binary_grad":
+        table = &binary_grad_functors
+    else:
+        raise ArgumentError(f"expected a family of functors, got '{family}'")
+    found = {}
+    while True:
+        name = table.row(i, &whole)
+        if name == NULL:
+            return found
+        found[name.decode()] = <bint>whole
+        i += 1
+
+
+cdef ReduceLoop find_reduce(const char* name, int dtype) except NULL:
+    cdef ReduceLoop loop = find_reduce_loop(name, dtype)
+    if loop == NULL:
+        no_loop(name, dtype)
+    return loop
+
+
+cdef ArgLoop find_arg(bint largest, int dtype) except NULL:
+    cdef ArgLoop loop = find_arg_loop(largest, dtype)
+    if loop == NULL:
+        no_loop("argmax" if largest else "argmin", dtype)
+    return loop
+
+
+def reducers():
+    """Names of the reductions, a tuple.
+
+    >>> "sum" in reducers()
+    True
+    """
+    cdef size_t i = 0
+    found = []
+    while reducer(i) != NULL:
+        found.append(reducer(i).decode())
+        i += 1
+    return tuple(found)
+
+
+cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) except NULL:
+    cdef UpdateLoop loop = find_update_loop(rule, dtype, master, add, cpu_level())
+    if loop == NULL:
+        no_loop(rule, dtype)
+    return loop
+
+
+cdef bint update_rests(const char* rule) noexcept nogil:
+    return rule_rests(rule)
+
+
+def update_rules():
+    """The rules by which optimizers change weights.
+
+    Returns
+    -------
+    dict
+        Name to (how many states the rule reads and moves, whether it runs on GPUs, whether it does
+        so on float32 copies of float16 weights, too).
+
+    >>> update_rules()["adam"], update_rules()["sgd_mom"]
+    ((2, True, False), (1, True, True))
+    """
+    cdef const char* name
+    cdef int states = 0, gpu = 0
+    cdef size_t i = 0
+    found = {}
+    while True:
+        name = update_rule(i, &states, &gpu)
+        if name == NULL:
+            return found
+        found[name.decode()] = states, gpu > 0, gpu > 1
+        i += 1

@@ -6,11 +6,8 @@ from libcpp.vector cimport vector
 from .._typedefs cimport (
     TBlob, kAddTo, kBfloat16, kBool, kFloat16, kFloat32, kFloat64, kInt64, kNullOp
 )
-from ..kernels.elementwise.binary cimport find_binary
-from ..kernels.elementwise.binary_grad cimport find_binary_grad
 from ..kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, run_grad, run_unary
-from ..kernels.elementwise.unary cimport find_unary
-from ..kernels.elementwise.unary_grad cimport find_unary_grad
+from ..kernels.table cimport find_binary, find_binary_grad, find_unary, find_unary_grad
 from ._base cimport Operator, OpContext
 
 from ..base.dtype import NAMES, dtype_flag

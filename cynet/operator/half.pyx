@@ -11,8 +11,8 @@ from libc.string cimport memcpy
 from .._resource cimport Resource, get_space, kTempSpace
 from .._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp, kWriteTo
 from ..kernels.elementwise.elementwise cimport Kernel, run_cast_add
-from ..kernels.elementwise.unary cimport find_unary
 from ..kernels.movement.strided_copy cimport StridedCopy, copy_strided
+from ..kernels.table cimport find_unary
 from ._base cimport Operator, OpContext
 
 from ..base.dtype import dtype_flag

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import (
     ArgumentError,
     ArgumentTypeError,
+    CynetError,
     GradientError,
     ShapeError,
     shown,
@@ -176,11 +177,12 @@ class Registered:
     def with_defaults(cls):
         """An instance with every parameter at its default, of which names can be asked.
 
-        Where a parameter is required, ``__init__`` does not run.
+        Where a parameter is required, or the defaults do not fit each other, ``__init__`` does not
+        run.
         """
         try:
             return cls()
-        except Exception:
+        except (CynetError, TypeError):  # TypeError: a user's own __init__ wants an argument
             return cls.__new__(cls)
 
     def list_inputs(self):

@@ -18,17 +18,17 @@ from ..cuda.graphs cimport hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
 from ..kernels.parallel cimport parallel_ranges, threads_for
 from ..kernels.update.update cimport (
-    UPDATE_BLOCK, UpdateArrays, UpdateParams, find_update, leaves_alone, run_update, update_rests
+    UPDATE_BLOCK, UpdateArrays, UpdateParams, leaves_alone, run_update
 )
+from ..kernels.table cimport find_update, update_rests
 
 from ..cuda.device import device
+from ..kernels.table import update_rules
 from ..base.dtype import NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 
-# Rules of kernels/update/update.h and how many states each reads and moves.
-_STATES = {"sgd": 0, "sgd_mom": 1, "nag_mom": 1, "signsgd": 0, "signum": 1, "adam": 2, "rmsprop": 1,
-           "rmspropalex": 3, "ftrl": 2, "ftml": 3, "nag": 1, "adagrad": 1, "adadelta": 2,
-           "adamax": 2, "nadam": 2}
+# How many states each rule reads and moves, of those that run on every device.
+_STATES = {rule: states for rule, (states, on_gpus, _) in update_rules().items() if on_gpus}
 
 
 # what cuda/kernels/update.cu calls the dtypes that have rules, in the order of their flags

@@ -3,8 +3,9 @@
 import re
 
 import pytest
-from cynet.kernels.table import kernels
+from cynet.kernels.table import functors, kernels, reducers, update_rules
 from cynet.operator.kernel_operator import KernelOperator
+from cynet.operator.tensor.unary import UnaryProperty
 
 import cynet as mx
 from cynet.cuda.families import instances
@@ -69,3 +70,25 @@ def test_what_the_table_has_not_is_refused():
     prop.forward = Kernel("l2_norm", reads=("data",) * 9)
     with pytest.raises(mx.base.MXNetError, match="at most 8 tensors .* got 9 and 1"):
         prop.operator_on(mx.cpu(), [(2, 3)], ["float32"])
+
+
+def test_tables_of_functors_reducers_and_rules_are_read_whole():
+    """The end of each, and rows of both kinds."""
+    assert functors("unary")["radians"] is False and functors("unary")["trunc"] is True
+    assert functors("unary_grad")["zero"] is True and functors("unary_grad")["tan_grad_y"] is False
+    assert functors("binary")["polygamma"] is False and functors("binary")["mod"] is True
+    assert functors("binary_grad")["polygamma_grad"] is False
+    assert functors("binary_grad")["prod_grad"] is True
+    assert reducers() == ("sum", "nansum", "prod", "nanprod", "max", "min", "norm2", "norm1")
+    rules = update_rules()
+    assert rules["nag"] == (1, True, True) and rules["ftml"] == (3, True, False)
+    assert rules["adamw"] == (2, False, False) and rules["hold"] == (0, False, False)
+    with pytest.raises(mx.base.MXNetError, match="family of functors, got 'ternary'"):
+        functors("ternary")
+
+
+def test_functors_of_operators_are_in_the_tables():
+    for entry in {e for _, e in OPERATORS.items()}:
+        if issubclass(entry.prop, UnaryProperty) and entry.prop.functor:  # else by a parameter
+            assert entry.prop.functor in functors("unary")
+            assert (entry.prop.gradient or "zero") in functors("unary_grad")

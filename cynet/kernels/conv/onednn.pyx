@@ -8,8 +8,8 @@ from libc.stdint cimport int64_t
 
 from ..._typedefs cimport kBfloat16, kFloat32
 from ..elementwise.elementwise cimport run_unary
-from ..elementwise.unary cimport find_unary
 from ..parallel cimport gang_can_run, gang_size, lend_team_to, threads_for
+from ..table cimport find_unary
 
 import ctypes
 import sys

@@ -2,8 +2,7 @@
 
 from cython.parallel cimport prange
 
-from .binary cimport find_binary
-from .binary_grad cimport find_binary_grad
+from ..table cimport find_binary, find_binary_grad
 from .elementwise cimport Kernel, run_binary, run_grad
 from ..parallel cimport threads_for
 

@@ -1,6 +1,6 @@
 // Reductions over any set of axes. Sums and products of floats are carried in double, of integers
-// in 64 bits; the axes arrive collapsed and split into kept and reduced ones. Included by
-// reduce.pyx alone.
+// in 64 bits; the axes arrive collapsed and split into kept and reduced ones. The tables are
+// reduce.cc's.
 #ifndef CYNET_REDUCE_H
 #define CYNET_REDUCE_H
 
@@ -15,6 +15,7 @@
 #include "isa/kernel_table.h"
 #include "isa/levels.h"
 #include "parallel.h"
+#include "reduce/reduce_space.h"
 #include "common/wrapping.h"
 
 #ifdef CYNET_X86_LEVELS
@@ -22,17 +23,6 @@
 #endif
 
 namespace cynet {
-
-struct ReduceSpace {
-  int n_kept, n_reduced;
-  int64_t kept_size, reduced_size;  // elements of the output; elements that fold into each
-  int64_t kept[8], kept_stride[8];  // strides in the input
-  int64_t reduced[8], reduced_stride[8];
-  int last_is_kept;  // which list holds the input's last axis (its stride is 1)
-};
-
-typedef void (*ReduceLoop)(int threads, int level, const ReduceSpace& s, const void* x, void* out,
-                           int add, double divisor);
 
 template <typename T>
 using wide = typename std::conditional<std::is_integral<T>::value, int64_t, double>::type;
@@ -300,35 +290,6 @@ void reduce_loop(int threads, int level, const ReduceSpace& s, const void* x_, v
   else reduce_last<T, R>(threads, level, s, x, out, add, divisor);
 }
 
-struct ReduceRow {
-  const char* name;
-  ReduceLoop loop[N_DTYPE];
-};
-
-// R for floats, I for signed integers, U for unsigned ones; a bool is one of 0 and 1.
-#define CYNET_REDUCE_AS(R, I, U)                                                                \
-  {                                                                                             \
-    #R, {                                                                                       \
-      reduce_loop<float, R<float>>, reduce_loop<double, R<double>>, reduce_loop<half, R<half>>, \
-          reduce_loop<uint8_t, U<uint8_t>>, reduce_loop<int32_t, I<int32_t>>,                   \
-          reduce_loop<int8_t, I<int8_t>>, reduce_loop<int64_t, I<int64_t>>,                     \
-          reduce_loop<uint8_t, U<uint8_t>, bool>, reduce_loop<bfloat16, R<bfloat16>>            \
-    }                                                                                           \
-  }
-#define CYNET_REDUCE(R) CYNET_REDUCE_AS(R, R, R)
-static const ReduceRow reduce_table[] = {
-    CYNET_REDUCE(sum),   CYNET_REDUCE_AS(nansum, sum, sum),
-    CYNET_REDUCE(prod),  CYNET_REDUCE_AS(nanprod, prod, prod),
-    CYNET_REDUCE(max),   CYNET_REDUCE(min),
-    CYNET_REDUCE(norm2), CYNET_REDUCE_AS(norm1, norm1, sum),
-};
-
-inline ReduceLoop find_reduce_loop(const char* name, int dtype) {
-  for (const ReduceRow& row : reduce_table)
-    if (std::strcmp(row.name, name) == 0) return row.loop[row_of(dtype)];
-  return nullptr;
-}
-
 // ----- arg reductions
 // Index of the first largest (or smallest, or first NaN) along the middle of three axes.
 template <typename T, bool greatest>
@@ -364,35 +325,6 @@ void arg_loop(int threads, int level, int64_t outer, int64_t n, int64_t inner, c
         store(out + o * inner + first + c, add, place[c]);
     }
   });
-}
-
-typedef void (*ArgLoop)(int threads, int level, int64_t outer, int64_t n, int64_t inner,
-                        const void* x, void* out, int add);
-
-template <bool largest>
-ArgLoop arg_loop_of(int dtype) {
-  switch (dtype) {
-    case F32:
-      return arg_loop<float, largest>;
-    case F64:
-      return arg_loop<double, largest>;
-    case F16:
-      return arg_loop<half, largest>;
-    case U8:
-      return arg_loop<uint8_t, largest>;
-    case I32:
-      return arg_loop<int32_t, largest>;
-    case I8:
-      return arg_loop<int8_t, largest>;
-    case I64:
-      return arg_loop<int64_t, largest>;
-    default:
-      return nullptr;
-  }
-}
-
-inline ArgLoop find_arg_loop(int largest, int dtype) {
-  return largest ? arg_loop_of<true>(dtype) : arg_loop_of<false>(dtype);
 }
 
 }  // namespace cynet

@@ -1,5 +1,5 @@
 // Loops of the optimizers' update operators: one pass over weight, gradient and states. The mp_
-// operators keep float32 masters of float16 weights. Included by update.pyx alone.
+// operators keep float32 masters of float16 weights. The table is update.cc.
 #ifndef CYNET_UPDATE_H
 #define CYNET_UPDATE_H
 
@@ -243,59 +243,5 @@ constexpr bool takes_step = std::is_same<R, along>::value;
 
 #define CYNET_LOOPS "update/update_loops.h"
 #include "isa/for_each_isa.h"
-
-namespace cynet {
-
-struct UpdateRow {
-  const char* name;
-  bool rests;
-  // float, double, half, bfloat16; half and bfloat16 with a float master
-  UpdateLoop loop[N_REQ][6][N_LEVEL];
-};
-
-// Adding to the output, which no optimizer asks for, is compiled for the baseline alone.
-#define CYNET_UPDATES(R, add, ...)                                    \
-  {__VA_ARGS__,                                                       \
-   {baseline::update_loop<R, double, double, double, false, add>},    \
-   {baseline::update_loop<R, half, half, float, false, add>},         \
-   {baseline::update_loop<R, bfloat16, bfloat16, float, false, add>}, \
-   {baseline::update_loop<R, half, float, float, true, add>},         \
-   {baseline::update_loop<R, bfloat16, float, float, true, add>}}
-#define CYNET_UPDATE(R)                                                                            \
-  {                                                                                                \
-    #R, R::RESTS != 0, {                                                                           \
-      CYNET_UPDATES(R, false, CYNET_AT_LEVELS(update_loop<R, float, float, float, false, false>)), \
-          CYNET_UPDATES(R, true, {baseline::update_loop<R, float, float, float, false, true>})     \
-    }                                                                                              \
-  }
-static const UpdateRow update_table[] = {
-    CYNET_UPDATE(sgd),    CYNET_UPDATE(sgd_mom), CYNET_UPDATE(nag_mom), CYNET_UPDATE(signsgd),
-    CYNET_UPDATE(signum), CYNET_UPDATE(adam),    CYNET_UPDATE(rmsprop), CYNET_UPDATE(rmspropalex),
-    CYNET_UPDATE(ftrl),   CYNET_UPDATE(ftml),    CYNET_UPDATE(nag),     CYNET_UPDATE(adagrad),
-    CYNET_UPDATE(adamax), CYNET_UPDATE(nadam),   CYNET_UPDATE(adadelta),
-    CYNET_UPDATE(adamw),  CYNET_UPDATE(lamb_step), CYNET_UPDATE(along), CYNET_UPDATE(hold),
-};
-
-inline bool rule_rests(const char* name) {
-  for (const UpdateRow& row : update_table)
-    if (std::strcmp(row.name, name) == 0) return row.rests;
-  return false;
-}
-
-// dtype is F32, F64, F16 or BF16; `master` goes with the last two.
-inline UpdateLoop find_update_loop(const char* name, int dtype, int master, int add,
-                                   int level) {
-  const bool narrow = dtype == F16 || dtype == BF16;
-  if (!narrow && (master || dtype > F64)) return nullptr;
-  const int column = (dtype == BF16 ? 3 : dtype) + (master ? 2 : 0);
-  for (const UpdateRow& row : update_table)
-    if (std::strcmp(row.name, name) == 0) {
-      const auto& loops = row.loop[add][column];
-      return loops[level] ? loops[level] : loops[BASELINE];
-    }
-  return nullptr;
-}
-
-}  // namespace cynet
 
 #endif

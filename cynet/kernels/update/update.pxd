@@ -1,6 +1,8 @@
-"""Loops of the optimizers' update rules, picked by name and dtype when an operator is made."""
+"""Loops of the optimizers' update rules; `find_update` of table.pxd finds one by name and dtype."""
 
 from libc.stdint cimport int64_t
+
+from ..parallel cimport threads_for
 
 cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
     const int64_t UPDATE_BLOCK  # elements that a loop takes together
@@ -24,10 +26,6 @@ cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
     # Whether a weight with gradient 0 stays as it is with these numbers, if the rule allows it.
     bint leaves_alone(const UpdateParams& params)
 
-# Whether the rule leaves weights alone whose gradient is 0.
-cdef bint update_rests(const char* rule) noexcept nogil
-
-# Raises MissingLoop when there is no such rule for the weight's dtype.
-cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) except NULL
-cdef void run_update(UpdateLoop loop, const UpdateParams* params, const UpdateArrays* arrays,
-                     int64_t n) noexcept nogil
+cdef inline void run_update(UpdateLoop loop, const UpdateParams* params, const UpdateArrays* arrays,
+                            int64_t n) noexcept nogil:
+    loop(threads_for(n), params[0], arrays[0], n)

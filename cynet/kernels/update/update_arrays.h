@@ -3,6 +3,7 @@
 #define CYNET_UPDATE_ARRAYS_H
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 namespace cynet {
@@ -30,6 +31,14 @@ inline bool leaves_alone(const UpdateParams& p) {
 
 typedef void (*UpdateLoop)(int threads, const UpdateParams& params, const UpdateArrays& arrays,
                            int64_t n);
+
+// The table in update.cc. dtype is F32, F64, F16 or BF16; `master` goes with the last two. nullptr:
+// there is no such loop.
+UpdateLoop find_update_loop(const char* name, int dtype, int master, int add, int level);
+// Whether the rule leaves weights alone whose gradient is 0.
+bool rule_rests(const char* name);
+// Rule i, nullptr behind the last; its states; 1: it runs on GPUs, 2: on float32 masters, too.
+const char* update_rule(size_t i, int* states, int* gpu);
 
 }  // namespace cynet
 

@@ -14,7 +14,7 @@ from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp, kWriteIn
 from ...kernels.elementwise.elementwise cimport Kernel, run_unary
 from ...kernels.parallel cimport threads_for
 from ...kernels.reduce.softmax_output cimport scaled_difference
-from ...kernels.elementwise.unary cimport find_unary
+from ...kernels.table cimport find_unary
 from .._base cimport Operator, OpContext
 
 from math import prod

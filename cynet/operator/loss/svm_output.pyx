@@ -9,7 +9,7 @@ from libc.string cimport memset
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
 from ...kernels.elementwise.elementwise cimport Kernel, run_unary
 from ...kernels.parallel cimport threads_for
-from ...kernels.elementwise.unary cimport find_unary
+from ...kernels.table cimport find_unary
 from .._base cimport Operator, OpContext
 
 from math import prod

@@ -8,8 +8,7 @@ from libc.stdint cimport int64_t
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp, kWriteTo
 from ...kernels.elementwise.elementwise cimport Kernel, run_binary, run_unary
-from ...kernels.elementwise.unary cimport find_unary
-from ...kernels.elementwise.unary_grad cimport find_unary_grad
+from ...kernels.table cimport find_unary, find_unary_grad
 from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag

@@ -12,7 +12,7 @@ from ...kernels.elementwise.dropout cimport (
     dropout_apply, dropout_forward, dropout_mask, dropout_spread
 )
 from ...kernels.elementwise.elementwise cimport Kernel, run_unary
-from ...kernels.elementwise.unary cimport find_unary
+from ...kernels.table cimport find_unary
 from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag

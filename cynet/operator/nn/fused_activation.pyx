@@ -8,8 +8,7 @@ from ...kernels.elementwise.elementwise cimport run_binary, run_unary
 from ...kernels.parallel cimport threads_awake, threads_for
 from ...kernels.reduce.row_sums cimport sum_rows
 from ...kernels.reduce.line_reduce cimport add_columns
-from ...kernels.elementwise.unary cimport find_unary
-from ...kernels.elementwise.unary_grad cimport find_unary_grad
+from ...kernels.table cimport find_unary, find_unary_grad
 
 from ...base.dtype import dtype_flag
 from ..graph_hooks import ACTIVATION, MASK, MASKED, SUM, GraphHooks, LayerHooks

@@ -7,7 +7,6 @@ from libcpp.vector cimport vector
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kFloat64, kInt64, kNullOp
-from ...kernels.elementwise.binary cimport find_binary
 from ...kernels.gemm.blas cimport gemm
 from ...kernels.elementwise.dropout cimport dropout_factors
 from ...kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, run_unary
@@ -18,7 +17,7 @@ from ...kernels.rnn.recurrent cimport (
     recurrent_forward, recurrent_pack, recurrent_packed
 )
 from ...kernels.reduce.row_sums cimport broadcast_rows, sum_rows
-from ...kernels.elementwise.unary cimport find_unary
+from ...kernels.table cimport find_binary, find_unary
 from .._base cimport Operator, OpContext
 
 from ...base.errors import ArgumentError

@@ -7,7 +7,8 @@ the extreme of any row that has one.
 from libc.stdint cimport int64_t
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.reduce.reduce cimport ArgLoop, find_arg, run_arg
+from ...kernels.reduce.reduce cimport ArgLoop, run_arg
+from ...kernels.table cimport find_arg
 from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag

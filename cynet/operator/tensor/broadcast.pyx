@@ -9,14 +9,11 @@ from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kBool, kNullOp
-from ...kernels.elementwise.binary cimport find_binary
-from ...kernels.elementwise.binary_grad cimport find_binary_grad
 from ...kernels.elementwise.elementwise cimport (
     Kernel, Space, broadcast_binary, broadcast_grad, make_space
 )
-from ...kernels.reduce.reduce cimport (
-    ReduceLoop, ReduceSpace, find_reduce, make_reduce_space, run_reduce
-)
+from ...kernels.reduce.reduce cimport ReduceLoop, ReduceSpace, make_reduce_space, run_reduce
+from ...kernels.table cimport find_binary, find_binary_grad, find_reduce
 from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag

@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
 from ...kernels.elementwise.elementwise cimport Kernel, run_cast, run_cast_add
-from ...kernels.elementwise.unary cimport find_unary
+from ...kernels.table cimport find_unary
 from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag

@@ -7,7 +7,7 @@ from libc.string cimport memset
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat64, kInt64, kNullOp
 from ...kernels.elementwise.elementwise cimport Kernel, run_cast, run_cast_add
 from ...kernels.movement.strided_copy cimport StridedCopy, copy_strided
-from ...kernels.elementwise.unary cimport find_unary
+from ...kernels.table cimport find_unary
 from .._base cimport Operator, OpContext
 
 import math

@@ -8,9 +8,8 @@ the turning point moved). Both scalar functions stand in kernels/elementwise/fun
 
 from ..._typedefs cimport (
     RunContext, TBlob, kAddTo, kBool, kFloat64, kInt8, kInt32, kInt64, kUint8)
-from ...kernels.elementwise.binary cimport find_binary
-from ...kernels.elementwise.binary_grad cimport find_binary_grad
 from ...kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, run_grad
+from ...kernels.table cimport find_binary, find_binary_grad
 from .._elementwise cimport NUMBER_IS_WIDE
 from .._simple cimport EnvArguments, unary_function, unary_gradient_T2
 

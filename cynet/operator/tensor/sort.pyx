@@ -13,7 +13,7 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kInt64, kNullOp
 from ...kernels.elementwise.elementwise cimport Kernel, run_cast, run_cast_add
 from ...kernels.movement.sort cimport order_scratch, run_mark_order, run_order, run_take_order
-from ...kernels.elementwise.unary cimport find_unary
+from ...kernels.table cimport find_unary
 from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag

@@ -11,10 +11,11 @@ from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat64, kNullOp
 from ...kernels.elementwise.elementwise cimport run_cast
-from ...kernels.reduce.reduce cimport find_reduce, make_reduce_space, run_reduce
+from ...kernels.reduce.reduce cimport make_reduce_space, run_reduce
 from ...kernels.movement.strided cimport (
     STRIDED_ADD, STRIDED_SUBTRACT, STRIDED_WRITE, run_strided, strided_space
 )
+from ...kernels.table cimport find_reduce
 from .._base cimport Operator, OpContext
 
 from typing import NamedTuple

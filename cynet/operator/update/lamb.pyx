@@ -15,9 +15,8 @@ from libcpp.vector cimport vector
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kFloat64, kNullOp
 from ...kernels.reduce.whole cimport sum_squares
-from ...kernels.update.update cimport (
-    UpdateArrays, UpdateLoop, UpdateParams, find_update, run_update
-)
+from ...kernels.update.update cimport UpdateArrays, UpdateLoop, UpdateParams, run_update
+from ...kernels.table cimport find_update
 from .._base cimport Operator, OpContext
 
 from math import prod

@@ -9,9 +9,8 @@ from libc.math cimport isfinite
 from libcpp.vector cimport vector
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.update.update cimport (
-    UpdateArrays, UpdateLoop, UpdateParams, find_update, run_update
-)
+from ...kernels.update.update cimport UpdateArrays, UpdateLoop, UpdateParams, run_update
+from ...kernels.table cimport find_update
 from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag

@@ -16,7 +16,7 @@ from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
     ConvWindow, scatter_space, window_channel_weight, window_scatter
 )
-from ....kernels.elementwise.unary cimport find_unary
+from ....kernels.table cimport find_unary
 from ..._base cimport Operator, OpContext
 from .direct cimport shape_of
 from ..fused_activation cimport FoldedActivation, aligned_floats

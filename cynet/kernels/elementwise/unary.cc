@@ -1,15 +1,13 @@
-// The unary loops, by functor name. Included by unary.pyx alone.
-#ifndef CYNET_UNARY_TABLE_H
-#define CYNET_UNARY_TABLE_H
-
+// The unary loops out = F(x), by functor name.
 #include "elementwise/elementwise.h"
+#include "elementwise/functor_tables.h"
 #include "elementwise/functors.h"
 
 namespace cynet {
 
 #define REAL(F) CYNET_REAL_ROW(F, unary_loop, functor::F)
 #define ALL(F) CYNET_ROW(F, unary_loop, functor::F)
-static const Row<UnaryLoop> unary_table[] = {
+static const Row<UnaryLoop> rows[] = {
     ALL(identity), ALL(zero),        ALL(one),         ALL(negative),  ALL(abs),      ALL(sign),
     ALL(square),   ALL(relu),        ALL(logical_not), REAL(exp),      REAL(log),     REAL(log2),
     REAL(log10),   REAL(log1p),      REAL(expm1),      REAL(sqrt),     REAL(rsqrt),   REAL(cbrt),
@@ -19,9 +17,7 @@ static const Row<UnaryLoop> unary_table[] = {
     REAL(arctanh), REAL(sigmoid),    REAL(softsign),   REAL(softrelu), REAL(erf),     ALL(erfinv),
     REAL(gamma),   REAL(gammaln),    REAL(degrees),    REAL(radians),
 };
-#undef REAL
-#undef ALL
+
+CYNET_FUNCTOR_TABLE(unary)
 
 }  // namespace cynet
-
-#endif

@@ -1,16 +1,13 @@
-// The unary gradient loops out = gradient * F(input or output), by functor name. Included by
-// unary_grad.pyx alone.
-#ifndef CYNET_UNARY_GRAD_TABLE_H
-#define CYNET_UNARY_GRAD_TABLE_H
-
+// The unary gradient loops out = gradient * F(input or output), by functor name.
 #include "elementwise/elementwise.h"
+#include "elementwise/functor_tables.h"
 #include "elementwise/functors.h"
 
 namespace cynet {
 
 #define REAL(F) CYNET_REAL_ROW(F, binary_loop, times<functor::F>)
 #define ALL(F) CYNET_ROW(F, binary_loop, times<functor::F>)
-static const Row<BinaryLoop> unary_grad_table[] = {
+static const Row<BinaryLoop> rows[] = {
     ALL(two_x),         ALL(minus_one),
     ALL(relu_grad_y),   ALL(sign),
     REAL(log2_grad),     REAL(log10_grad),
@@ -32,9 +29,7 @@ static const Row<BinaryLoop> unary_grad_table[] = {
     ALL(identity),      ALL(one),
     ALL(zero),
 };
-#undef REAL
-#undef ALL
+
+CYNET_FUNCTOR_TABLE(unary_grad)
 
 }  // namespace cynet
-
-#endif

@@ -1,15 +1,13 @@
-// The binary loops, by functor name. Included by binary.pyx alone.
-#ifndef CYNET_BINARY_TABLE_H
-#define CYNET_BINARY_TABLE_H
-
+// The binary loops out = F(a, b), by functor name.
 #include "elementwise/elementwise.h"
+#include "elementwise/functor_tables.h"
 #include "elementwise/functors.h"
 
 namespace cynet {
 
 #define REAL(F) CYNET_REAL_ROW(F, binary_loop, functor::F)
 #define ALL(F) CYNET_ROW(F, binary_loop, functor::F)
-static const Row<BinaryLoop> binary_table[] = {
+static const Row<BinaryLoop> rows[] = {
     ALL(plus),       ALL(minus),         ALL(mul),       ALL(div),          ALL(mod),
     ALL(power),      ALL(maximum),       ALL(minimum),   ALL(equal),        ALL(not_equal),
     ALL(greater),    ALL(greater_equal), ALL(lesser),    ALL(lesser_equal), ALL(logical_and),
@@ -17,9 +15,7 @@ static const Row<BinaryLoop> binary_table[] = {
     REAL(leaky),      REAL(elu),           REAL(selu),      REAL(gelu),
     REAL(polygamma),
 };
-#undef REAL
-#undef ALL
+
+CYNET_FUNCTOR_TABLE(binary)
 
 }  // namespace cynet
-
-#endif

@@ -1,15 +1,13 @@
-// The loops out = gradient * F(a, b), by functor name. Included by binary_grad.pyx alone.
-#ifndef CYNET_BINARY_GRAD_TABLE_H
-#define CYNET_BINARY_GRAD_TABLE_H
-
+// The binary gradient loops out = gradient * F(a, b), by functor name.
 #include "elementwise/elementwise.h"
+#include "elementwise/functor_tables.h"
 #include "elementwise/functors.h"
 
 namespace cynet {
 
 #define REAL(F) CYNET_REAL_ROW(F, grad_loop, functor::F)
 #define ALL(F) CYNET_ROW(F, grad_loop, functor::F)
-static const Row<GradLoop> binary_grad_table[] = {
+static const Row<GradLoop> rows[] = {
     ALL(grad_one),    ALL(grad_minus_one), ALL(grad_left),    ALL(grad_right),
     ALL(div_lgrad),   ALL(div_rgrad),      ALL(mod_rgrad),    ALL(power_lgrad),
     REAL(power_rgrad), REAL(hypot_lgrad),    REAL(hypot_rgrad),  ALL(greater_equal),
@@ -18,9 +16,7 @@ static const Row<GradLoop> binary_grad_table[] = {
     ALL(sign_grad),   REAL(smooth_l1_grad), REAL(leaky_grad),  REAL(elu_grad),
     REAL(selu_grad),   REAL(gelu_grad),      REAL(polygamma_grad),
 };
-#undef REAL
-#undef ALL
+
+CYNET_FUNCTOR_TABLE(binary_grad)
 
 }  // namespace cynet
-
-#endif

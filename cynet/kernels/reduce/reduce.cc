@@ -1,0 +1,65 @@
+// The tables of reductions, whose loops are in reduce.h, and of those that give places.
+#include "reduce/reduce.h"
+
+namespace cynet {
+
+struct ReduceRow {
+  const char* name;
+  ReduceLoop loop[N_DTYPE];
+};
+
+// R for floats, I for signed integers, U for unsigned ones; a bool is one of 0 and 1.
+#define CYNET_REDUCE_AS(R, I, U)                                                                \
+  {                                                                                             \
+    #R, {                                                                                       \
+      reduce_loop<float, R<float>>, reduce_loop<double, R<double>>, reduce_loop<half, R<half>>, \
+          reduce_loop<uint8_t, U<uint8_t>>, reduce_loop<int32_t, I<int32_t>>,                   \
+          reduce_loop<int8_t, I<int8_t>>, reduce_loop<int64_t, I<int64_t>>,                     \
+          reduce_loop<uint8_t, U<uint8_t>, bool>, reduce_loop<bfloat16, R<bfloat16>>            \
+    }                                                                                           \
+  }
+#define CYNET_REDUCE(R) CYNET_REDUCE_AS(R, R, R)
+static const ReduceRow reduce_table[] = {
+    CYNET_REDUCE(sum),   CYNET_REDUCE_AS(nansum, sum, sum),
+    CYNET_REDUCE(prod),  CYNET_REDUCE_AS(nanprod, prod, prod),
+    CYNET_REDUCE(max),   CYNET_REDUCE(min),
+    CYNET_REDUCE(norm2), CYNET_REDUCE_AS(norm1, norm1, sum),
+};
+
+ReduceLoop find_reduce_loop(const char* name, int dtype) {
+  for (const ReduceRow& row : reduce_table)
+    if (std::strcmp(row.name, name) == 0) return row.loop[row_of(dtype)];
+  return nullptr;
+}
+
+const char* reducer(size_t i) {
+  return i < sizeof(reduce_table) / sizeof(reduce_table[0]) ? reduce_table[i].name : nullptr;
+}
+
+template <bool largest>
+ArgLoop arg_loop_of(int dtype) {
+  switch (dtype) {
+    case F32:
+      return arg_loop<float, largest>;
+    case F64:
+      return arg_loop<double, largest>;
+    case F16:
+      return arg_loop<half, largest>;
+    case U8:
+      return arg_loop<uint8_t, largest>;
+    case I32:
+      return arg_loop<int32_t, largest>;
+    case I8:
+      return arg_loop<int8_t, largest>;
+    case I64:
+      return arg_loop<int64_t, largest>;
+    default:
+      return nullptr;
+  }
+}
+
+ArgLoop find_arg_loop(int largest, int dtype) {
+  return largest ? arg_loop_of<true>(dtype) : arg_loop_of<false>(dtype);
+}
+
+}  // namespace cynet

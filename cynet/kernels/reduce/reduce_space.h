@@ -1,0 +1,68 @@
+// What a reduction runs over, and how its loops are found, for those who do not compile them.
+#ifndef CYNET_REDUCE_SPACE_H
+#define CYNET_REDUCE_SPACE_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cynet {
+
+struct ReduceSpace {
+  int n_kept, n_reduced;
+  int64_t kept_size, reduced_size;  // elements of the output; elements that fold into each
+  int64_t kept[8], kept_stride[8];  // strides in the input
+  int64_t reduced[8], reduced_stride[8];
+  int last_is_kept;  // which list holds the input's last axis (its stride is 1)
+};
+
+typedef void (*ReduceLoop)(int threads, int level, const ReduceSpace& s, const void* x, void* out,
+                           int add, double divisor);
+typedef void (*ArgLoop)(int threads, int level, int64_t outer, int64_t n, int64_t inner,
+                        const void* x, void* out, int add);
+
+// The tables in reduce.cc; nullptr: there is no such loop, or no row i.
+ReduceLoop find_reduce_loop(const char* name, int dtype);
+ArgLoop find_arg_loop(int largest, int dtype);
+const char* reducer(size_t i);
+
+// Splits `shape` into kept axes and those whose flag is set, and joins neighbours of one kind.
+inline void make_reduce_space(ReduceSpace* s, int ndim, const int64_t* shape,
+                              const int* is_reduced) {
+  int64_t stride = 1;
+  int last = -1;  // flag of the axis to the right
+  s->n_kept = s->n_reduced = s->last_is_kept = 0;
+  s->kept_size = s->reduced_size = 1;
+  // from the last axis to the first; the lists are turned round below
+  for (int i = ndim - 1; i >= 0; --i) {
+    if (shape[i] == 1) continue;
+    const int flag = is_reduced[i] != 0;
+    int& count = flag ? s->n_reduced : s->n_kept;
+    int64_t* lengths = flag ? s->reduced : s->kept;
+    if (last == -1 && !flag) s->last_is_kept = 1;
+    (flag ? s->reduced_size : s->kept_size) *= shape[i];
+    if (last == flag) {
+      lengths[count - 1] *= shape[i];
+    } else {
+      lengths[count] = shape[i];
+      (flag ? s->reduced_stride : s->kept_stride)[count++] = stride;
+    }
+    last = flag;
+    stride *= shape[i];
+  }
+  if (s->n_reduced == 0 && !s->last_is_kept) {  // one element
+    s->reduced[0] = s->reduced_stride[0] = 1;
+    s->n_reduced = 1;
+  }
+  const auto turn_round = [](int64_t* values, int n) {
+    for (int i = 0; i < n / 2; ++i) {
+      const int64_t value = values[i];
+      values[i] = values[n - 1 - i], values[n - 1 - i] = value;
+    }
+  };
+  turn_round(s->kept, s->n_kept), turn_round(s->kept_stride, s->n_kept);
+  turn_round(s->reduced, s->n_reduced), turn_round(s->reduced_stride, s->n_reduced);
+}
+
+}  // namespace cynet
+
+#endif
