@@ -25,7 +25,7 @@ struct UpdateRow {
    {baseline::update_loop<R, bfloat16, float, float, true, add>}}
 #define CYNET_UPDATE(R, gpu)                                                                       \
   {                                                                                                \
-    #R, R::N, R::RESTS != 0, gpu, {                                                                     \
+    #R, R::N, R::RESTS != 0, gpu, {                                                                \
       CYNET_UPDATES(R, false, CYNET_AT_LEVELS(update_loop<R, float, float, float, false, false>)), \
           CYNET_UPDATES(R, true, {baseline::update_loop<R, float, float, float, false, true>})     \
     }                                                                                              \
