@@ -16,6 +16,8 @@ import sys
 import time
 from pathlib import Path
 
+from peers.networks_gluon import encoder
+
 ORDER = 37  # shapes are taken in steps of it, so that neither larger nor smaller ones come first
 COUNTS = 8, 24, 40, 200
 MODES = "prediction", "training", "Module prediction", "Module training"
@@ -25,35 +27,10 @@ def bert(mx, layers=4, width=128, heads=2, words=1000):
     """A small BERT: embedding, encoder blocks of post-norm attention, a classifier."""
     nn = mx.gluon.nn
 
-    class Encoder(mx.gluon.HybridBlock):
-        def __init__(self):
-            super().__init__()
-            with self.name_scope():
-                self.query, self.key, self.value, self.joined = (
-                    nn.Dense(width, flatten=False, in_units=width) for _ in range(4)
-                )
-                self.wide = nn.Dense(4 * width, flatten=False, in_units=width)
-                self.narrow = nn.Dense(width, flatten=False, in_units=4 * width)
-                self.first = nn.LayerNorm(in_channels=width)
-                self.second = nn.LayerNorm(in_channels=width)
-
-        def hybrid_forward(self, F, x):
-            def parted(x):
-                x = F.transpose(F.reshape(x, shape=(0, 0, heads, -1)), axes=(0, 2, 1, 3))
-                return F.reshape(x, shape=(-3, 0, 0))
-
-            query, key, value = parted(self.query(x)), parted(self.key(x)), parted(self.value(x))
-            share = F.batch_dot(query * (width // heads) ** -0.5, key, transpose_b=True)
-            inner = F.batch_dot(F.softmax(share), value)
-            inner = F.reshape(inner, shape=(-4, -1, heads, 0, 0))
-            inner = F.reshape(F.transpose(inner, axes=(0, 2, 1, 3)), shape=(0, 0, -3))
-            x = self.first(x + self.joined(inner))
-            return self.second(x + self.narrow(F.LeakyReLU(self.wide(x), act_type="gelu")))
-
     net = nn.HybridSequential()
     net.add(nn.Embedding(words, width))
     for _ in range(layers):
-        net.add(Encoder())
+        net.add(encoder(mx, width, heads, "gelu"))
     net.add(nn.HybridLambda(lambda F, x: F.mean(x, axis=1)), nn.Dense(10, in_units=width))
     return net
 

@@ -45,8 +45,9 @@ def lstm(mx):
     return Rows()
 
 
-def attention(mx, width=256, heads=8):
-    """Two encoder blocks of a transformer, the mean over positions."""
+def encoder(mx, width, heads, activation):
+    """An encoder block of a transformer: attention, then two dense layers with an activation (an
+    act_type of Activation, or "gelu") between them; norms behind the sums."""
     nn = mx.gluon.nn
 
     class Encoder(mx.gluon.HybridBlock):
@@ -56,7 +57,8 @@ def attention(mx, width=256, heads=8):
                 self.query, self.key, self.value, self.joined = (
                     nn.Dense(width, flatten=False, in_units=width) for _ in range(4)
                 )
-                self.wide = nn.Dense(4 * width, "relu", flatten=False, in_units=width)
+                self.wide = nn.Dense(4 * width, flatten=False, in_units=width)
+                self.activation = nn.GELU() if activation == "gelu" else nn.Activation(activation)
                 self.narrow = nn.Dense(width, flatten=False, in_units=4 * width)
                 self.first = nn.LayerNorm(in_channels=width)
                 self.second = nn.LayerNorm(in_channels=width)
@@ -72,10 +74,17 @@ def attention(mx, width=256, heads=8):
             inner = F.reshape(inner, shape=(-4, -1, heads, 0, 0))
             inner = F.reshape(F.transpose(inner, axes=(0, 2, 1, 3)), shape=(0, 0, -3))
             x = self.first(x + self.joined(inner))
-            return self.second(x + self.narrow(self.wide(x)))
+            return self.second(x + self.narrow(self.activation(self.wide(x))))
 
+    return Encoder()
+
+
+def attention(mx, width=256, heads=8):
+    """Two encoder blocks of a transformer, the mean over positions."""
+    nn = mx.gluon.nn
     net = nn.HybridSequential()
-    net.add(Encoder(), Encoder(), nn.HybridLambda(lambda F, x: F.mean(x, axis=1)), nn.Dense(10))
+    net.add(*(encoder(mx, width, heads, "relu") for _ in range(2)))
+    net.add(nn.HybridLambda(lambda F, x: F.mean(x, axis=1)), nn.Dense(10))
     return net
 
 

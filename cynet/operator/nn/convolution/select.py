@@ -265,8 +265,16 @@ def _pack_for_onednn(desc, prop, replaces):
     found = packing()
     if found is None or _many_pixels(desc, replaces):
         return None
-    layout = found[1].layouts[1]
-    return PackWeight(found[0], lambda: ReorderWeight(packing()[1]), "onednn", layout)
+    size, first = found
+    unused = [first]  # a primitive serves one operator
+
+    def make():
+        try:
+            return ReorderWeight(unused.pop())
+        except IndexError:
+            return ReorderWeight(packing()[1])
+
+    return PackWeight(size, make, "onednn", first.layouts[1])
 
 
 def _pack_to_scatter(desc, prop, replaces):
