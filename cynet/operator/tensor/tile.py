@@ -114,6 +114,12 @@ def _fit(shape, wanted, where):
     return out
 
 
+def _fit_like(shape, wanted):
+    """As `_fit`, but a 0 of `wanted` is a length that is not known yet: only one above 1 is it."""
+    out = _fit(shape, wanted, "broadcast_like")
+    return tuple(n if w or n > 1 else 0 for n, w in zip(out, wanted))
+
+
 class BroadcastAxisProperty(SpreadProperty):
     """The input with some axes of length 1 repeated."""
 
@@ -150,7 +156,7 @@ class BroadcastLikeProperty(SpreadProperty):
     def out_shape(self, in_shapes):
         lhs, rhs = in_shapes
         if self.lhs_axes is None and self.rhs_axes is None:
-            return _fit(lhs, rhs, "broadcast_like")
+            return _fit_like(lhs, rhs)
         if (
             self.lhs_axes is None
             or self.rhs_axes is None
@@ -163,7 +169,7 @@ class BroadcastLikeProperty(SpreadProperty):
         wanted = list(lhs)
         for a, b in zip(self.lhs_axes, self.rhs_axes):
             wanted[axis_of(a, len(lhs), "lhs_axes")] = rhs[axis_of(b, len(rhs), "rhs_axes")]
-        return _fit(lhs, tuple(wanted), "broadcast_like")
+        return _fit_like(lhs, tuple(wanted))
 
 
 register_operator("tile", TileProperty)
