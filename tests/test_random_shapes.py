@@ -125,7 +125,7 @@ def test_memory_stays_flat_with_primitives_made_anew():
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.skipif(not STRESS, reason="with rare large ones in between in the normal run")
+@pytest.mark.skipif(not STRESS, reason="in full size only under make stress")
 def test_memory_stays_flat_with_arrays_of_megabytes():
     assert_flat(MEGABYTES % 0)
 
