@@ -111,15 +111,21 @@ class Build(build_ext):
         if "editable_wheel" in sys.argv:  # a folder that stays, to compile only what has changed
             self.build_lib, self.objects = "build/editable", "build/objects"
 
+    def run(self):
+        for built in (ROOT / "cynet").rglob("*.so"):  # of a source that is not there any more
+            if not built.with_name(built.name.partition(".")[0] + ".pyx").exists():
+                built.unlink()  # it would be imported instead of the module that came for it
+        super().run()
+
     def build_extension(self, ext):
-        if ext.name == TABLE:  # its files at once, and of them those that have changed
+        parts = [self.get_ext_fullpath(ext.name), "newer"]
+        if ext.name == TABLE and newer_group([*ext.sources, *ext.depends], *parts):  # all at once
             sources = [path for path in ext.depends if path.endswith(".cc")]
             with ThreadPool(CORES) as pool:
                 ext.extra_objects = pool.map(functools.partial(self.compiled, ext), sources)
         super().build_extension(ext)
         done, every = next(self.done), len(self.extensions)
         tell(f"cynet: {done} of {every} modules compiled ({ext.name})" + "\n" * (done == every))
-
 
     def compiled(self, ext, source):
         """The object file of a .cc file."""

@@ -13,6 +13,7 @@ from .._typedefs cimport TBlob, dtype_size, kCPU, kGPU
 from ..operator._base cimport OpEntry, Operator
 from ._call_cache cimport freeze, pack
 
+import atexit
 from collections import deque
 from copy import copy
 
@@ -29,6 +30,7 @@ from ..operator.signature import too_many
 from ..operator.checks.shapes import check_elements, known, plain
 
 cdef object _kept = deque()  # the Calls of all operators' caches, the oldest first
+atexit.register(_kept.clear)  # else what users' operators hold would outlive Python
 cdef dict _names = {}  # str -> bytes, for names and files whose char* running functions hold
 
 

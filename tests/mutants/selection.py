@@ -33,7 +33,7 @@ def texts():
 def includes():
     """For each header the modules (.pyx) that are compiled with it."""
     direct, users = {}, {}
-    files = [p for p in (ROOT / "cynet").rglob("*") if p.suffix in (".pyx", ".pxd", ".h")]
+    files = [p for p in (ROOT / "cynet").rglob("*") if p.suffix in (".pyx", ".pxd", ".h", ".cc")]
     for path in files:
         text = path.read_text()
         headers = re.findall(r'"([\w/.]+\.h)"', text)
@@ -47,6 +47,8 @@ def includes():
     for path in files:
         if path.suffix == ".pyx":
             seen, left = set(), {path, path.with_suffix(".pxd")}
+            if path == KERNELS / "table.pyx":  # which all files of kernels are linked into
+                left |= {each for each in files if each.suffix == ".cc"}
             while left:
                 each = left.pop()
                 seen.add(each)
