@@ -118,8 +118,8 @@ class Build(build_ext):
         super().run()
 
     def build_extension(self, ext):
-        parts = [self.get_ext_fullpath(ext.name), "newer"]
-        if ext.name == TABLE and newer_group([*ext.sources, *ext.depends], *parts):  # all at once
+        parts, made = [*ext.sources, *ext.depends], self.get_ext_fullpath(ext.name)
+        if ext.name == TABLE and (self.force or newer_group(parts, made, "newer")):
             sources = [path for path in ext.depends if path.endswith(".cc")]
             with ThreadPool(CORES) as pool:
                 ext.extra_objects = pool.map(functools.partial(self.compiled, ext), sources)
