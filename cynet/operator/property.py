@@ -93,6 +93,11 @@ class Registered:
         that it has no parameters for are refused.
     gpu : object or None
         Its form for GPUs, where the declaration has it (`KernelProperty`).
+    rewritten : method or None
+        ``rewritten(self, F, inputs, aux, training)``: the visible outputs in terms of other
+        operators of ``F``, ``mx.nd``; what ``create_graph=True`` differentiates.
+    amp : str or None
+        ``'float32'``: automatic mixed precision leaves it in float32.
     any_device : bool
         True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
         built-in operators have their GPU forms in ``operator/cuda``.
@@ -109,6 +114,8 @@ class Registered:
     dtypes = None
     users = False
     gpu = None
+    rewritten = None
+    amp = None
     any_device = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -305,11 +312,6 @@ class OperatorProperty(Registered):
         otherwise: backward gets an array for every input and is asked to write each.
     graph : GraphHooks
         What graph passes may know (``graph_hooks.py``); right as it is for any operator.
-    rewritten : method or None
-        ``rewritten(self, F, inputs, aux, training)``: the visible outputs in terms of other
-        operators of ``F``, ``mx.nd``; what ``create_graph=True`` differentiates.
-    amp : str or None
-        ``'float32'``: automatic mixed precision leaves it in float32.
     """
 
     key_var_num_args = None
@@ -318,8 +320,6 @@ class OperatorProperty(Registered):
     pure = True
     honours_req = True
     graph = GraphHooks()
-    rewritten = None
-    amp = None
 
     # --- names ------------------------------------------------------------------------------------
     def list_arguments(self) -> list[str]:
