@@ -172,7 +172,7 @@ def concepts():
 
 
 def test_the_root_has_doors_and_what_mxnet_has():
-    here = concepts()[Path(".")] - {"py", "__main__", "typing"}  # py.typed; python -m cynet
+    here = concepts()[Path(".")] - {"py", "__main__", "typing"}  # py.typed; python -m cynet; annotations
     folders = {folder.parts[0] for folder in concepts() if folder.parts}
     assert here <= DOORS | MXNET and here >= DOORS
     assert folders <= FOLDERS | MXNET

@@ -96,12 +96,12 @@ cdef class KernelOperator(Operator):
     cdef KernelCall backward_call  # None: there is no gradient
 
     def __init__(self, prop, dtype, params):
-        names = {name: (<int>IN_DATA, i) for i, name in enumerate(prop.list_arguments())}
-        names |= {name: (<int>OUT_DATA, i) for i, name in enumerate(prop.list_outputs())}
+        n_in, n_out = len(prop.list_arguments()), len(prop.list_outputs())
+        names = prop.named([(<int>IN_DATA, i) for i in range(n_in)],
+                           [(<int>OUT_DATA, i) for i in range(n_out)],
+                           [(<int>OUT_GRAD, i) for i in range(n_out)])
         names |= {name: (<int>AUX, i) for i, name in enumerate(prop.list_auxiliary_states())}
-        names |= {f"d_{n}": (<int>OUT_GRAD, i) for i, n in enumerate(prop.list_outputs())}
-        into = {f"d_{name}": i for i, name in enumerate(prop.list_arguments())}
-        into |= {name: i for i, name in enumerate(prop.list_outputs())}
+        into = prop.named(out_data=range(n_out), in_grad=range(n_in))
         calls = []
         for kernel in (prop.forward, prop.backward):
             calls.append(None if kernel is None else KernelCall(

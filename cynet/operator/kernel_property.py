@@ -55,23 +55,23 @@ class KernelProperty(OperatorProperty):
         return {}
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        ids = self._ids(in_data, out_data, out_grad)
+        ids = self.named(in_data, out_data, out_grad)
         return [ids[name] for name in self.backward.reads] if self.backward else []
 
     def forward_inplace_option(self, in_data, out_data):
-        ids = self._ids(in_data, out_data)
+        ids = self.named(in_data, out_data)
         return [(ids[a], ids[b]) for a, b in self.forward.in_place]
 
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        ids = self._ids(in_data, out_data, out_grad, in_grad)
+        ids = self.named(in_data, out_data, out_grad, in_grad)
         return [(ids[a], ids[b]) for a, b in self.backward.in_place] if self.backward else []
 
-    def _ids(self, in_data, out_data, out_grad=(), in_grad=()):
-        """Name to what stands for that tensor in these lists."""
+    def named(self, in_data=(), out_data=(), out_grad=(), in_grad=()):
+        """What stands for each tensor in these sequences, by the names that a Kernel has for it."""
         inputs, outputs = self.list_arguments(), self.list_outputs()
-        ids = dict(zip(inputs, in_data)) | dict(zip(outputs, out_data))
-        ids |= {f"d_{name}": i for name, i in zip(outputs, out_grad)}
-        return ids | {f"d_{name}": i for name, i in zip(inputs, in_grad)}
+        found = dict(zip(inputs, in_data)) | dict(zip(outputs, out_data))
+        found |= {f"d_{name}": each for name, each in zip(outputs, out_grad)}
+        return found | {f"d_{name}": each for name, each in zip(inputs, in_grad)}
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)

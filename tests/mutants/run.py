@@ -35,11 +35,11 @@ class Fault:
 
     def __init__(self, path, old, new):
         self.path, self.new = path, new
-        lines = difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm="")
-        self.diff = [line for line in lines if line[:3] not in ("---", "+++")]
-        self.line = int(self.diff[0].split()[1].lstrip("-").split(",")[0]) or 1
+        found = difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm="")
+        self.diff = [line for line in found if line[:3] not in ("---", "+++")]
         starts = [each.split()[1].lstrip("-").split(",") for each in self.diff if each[:2] == "@@"]
         self.lines = {int(at) + i for at, *n in starts for i in range(int((n or ["1"])[0]) or 1)}
+        self.line = min(self.lines) or 1
 
     @property
     def key(self):

@@ -91,10 +91,7 @@ def kernels_over_lines(prop, shapes, types, device):
     parameters, and whether to add."""
     params = prop.kernel_params(shapes)
     walk = Line(*(params.pop(name) for name in ("outer", "n", "inner")), 0)
-    inputs, outputs = prop.list_arguments(), prop.list_outputs()
-    places = dict(zip(inputs, IN)) | dict(zip(outputs, OUT))
-    places |= {f"d_{name}": place for name, place in zip(outputs, OUT_GRAD)}
-    places |= {f"d_{name}": place for name, place in zip(inputs, IN_GRAD)}
+    places = prop.named(IN, OUT, OUT_GRAD, IN_GRAD)
     found = []
     for kernel in (prop.forward, prop.backward):
         steps = Steps()
