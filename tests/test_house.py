@@ -172,7 +172,8 @@ def concepts():
 
 
 def test_the_root_has_doors_and_what_mxnet_has():
-    here = concepts()[Path(".")] - {"py", "__main__", "typing"}  # py.typed; python -m cynet; annotations
+    # py.typed; python -m cynet; what annotations use
+    here = concepts()[Path(".")] - {"py", "__main__", "typing"}
     folders = {folder.parts[0] for folder in concepts() if folder.parts}
     assert here <= DOORS | MXNET and here >= DOORS
     assert folders <= FOLDERS | MXNET

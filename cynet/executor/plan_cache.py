@@ -135,7 +135,7 @@ class PlanCache:
 
 
 def _kept_of(plan):
-    return set(getattr(plan, "kept", ()))
+    return set(plan.kept)
 
 
 def _make_room():
