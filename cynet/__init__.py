@@ -32,15 +32,16 @@ from . import monitor as mon
 from .monitor import debug_nans
 from . import optimizer
 from . import optimizer as opt
-from . import random, rtc, test_utils
+from . import random
 from . import random as rnd
-from . import executor_manager, model, module  # floor 7
+from . import model, module  # floor 7
 from . import module as mod
 from . import libinfo
 from .libinfo import __version__ as __version__
 
 if TYPE_CHECKING:  # imported when it is first used: see libinfo.py
-    from . import contrib, gluon, image, log, misc, onnx, profiler, recordio, rnn, runtime, util
+    from . import contrib, executor_manager, gluon, image, log, misc, onnx, profiler, recordio
+    from . import rnn, rtc, runtime, test_utils, util
     from . import image as img
     from . import visualization
     from . import visualization as viz

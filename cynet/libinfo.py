@@ -21,8 +21,8 @@ _PACKAGE = __name__.partition(".")[0]
 _LATER = {
     each: each
     for each in (
-        *("contrib", "gluon", "image", "log", "misc", "onnx", "profiler"),
-        *("recordio", "rnn", "runtime", "util", "visualization"),
+        *("contrib", "executor_manager", "gluon", "image", "log", "misc", "onnx", "profiler"),
+        *("recordio", "rnn", "rtc", "runtime", "test_utils", "util", "visualization"),
     )
 }
 _LATER["viz"] = "visualization"
