@@ -143,7 +143,7 @@ def adaptive_average(g, c):
 
 
 def _shares(length, count):
-    """A row for each of `count` windows with one over its size where it lies."""
+    """(count, length): each row is a window of the axis: 1 / size inside of it, 0 outside."""
     made = np.zeros((count, length))
     for i in range(count):
         begin, end = i * length // count, -(-(i + 1) * length // count)

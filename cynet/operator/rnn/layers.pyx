@@ -80,7 +80,7 @@ cdef class LayersOperator(Operator):
         self.shape.steps, self.shape.batch, _ = data
         self.shape.hidden, self.shape.mode = prop.state_size, MODES[prop.mode]
         self.shape.state, self.projects = prop.out_size, prop.projection_size is not None
-        if self.projects:  # so that room is made for it; where it lies each pass knows
+        if self.projects:  # not NULL: workspace is reserved; each pass sets it
             self.shape.projection = &self.shape
         self.shape.wide = dtype == "float64"
         self.shape.clip = prop.lstm_state_clip_min is not None
