@@ -37,7 +37,7 @@ LONGEST = (
     *("tests/test_random_shapes.py", "tests/examples/", "tests/module/test_steady_memory.py"),
     *("tests/gluon/model_zoo/", "tests/onnx/", "tests/operator/custom/", "tests/operator/cuda/"),
     *("tests/operator/test_common.py", "tests/test_adding_an_operator.py", "tests/engine/"),
-    *("tests/graph/", "tests/test_import.py", "tests/gluon/", "tests/tools/", "tests/test_docs.py"),
+    *("tests/graph/", "tests/gluon/", "tests/tools/", "tests/test_docs.py"),
     *("tests/executor/", "tests/typing/", "tests/kernels/", "tests/image/", "tests/operator/"),
 )
 
