@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-STRESS = bool(os.environ.get("CYNET_STRESS_SHAPES"))
+from tests.long_runs import STRESS
+
 ROUNDS = int(os.environ.get("CYNET_STRESS_SHAPES", "3000"))
 
 PRELUDE = """

@@ -7,7 +7,8 @@ import statistics
 
 import pytest
 
-from tests.steady import STRESS, assert_flat, heap_growth
+from tests.long_runs import only_in_stress
+from tests.steady import assert_flat, heap_growth
 
 FEW = """
 def body():
@@ -112,6 +113,7 @@ def test_nothing_is_left_of_a_call():
 
 
 @pytest.mark.timeout(1800)
+@only_in_stress
 def test_memory_stays_flat():
     assert_flat(FEW)
 
@@ -125,7 +127,7 @@ def test_memory_stays_flat_with_primitives_made_anew():
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.skipif(not STRESS, reason="in full size only under make stress")
+@only_in_stress
 def test_memory_stays_flat_with_arrays_of_megabytes():
     assert_flat(MEGABYTES % 0)
 

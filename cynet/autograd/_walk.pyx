@@ -19,16 +19,16 @@ from ._arrays cimport blank, copied, copy_values, fill, filled, gradient_of_head
 
 from .. import ndarray
 from ..base.errors import ArgumentTypeError, GradientError, shown
+from ..base.observers import backward_steps
 from ..operator.gradients import BY_FORMULA, BY_REWRITING, FLATLY, LINEARLY, way_of
 from ..operator.property import OperatorProperty
 from ._adjoint import alias_of, as_backward, take_back
-from .watching import watchers
 
 cdef enum:
     SLOTS = 64  # outputs of a node that its `lent` tells of
 cdef uint64_t _walks = 0
 cdef set _live = set()  # walks that are on their way
-cdef list _watchers = watchers
+cdef list _watchers = backward_steps
 
 cdef str _NOT_RECORDED = (
     "{} belongs to no recorded graph: compute it from arrays "

@@ -1,8 +1,12 @@
-"""Ctrl-C, put off while something is done that must not be left halfway."""
+"""Ctrl-C, where it must not leave something halfway."""
+
+from __future__ import annotations
 
 import contextlib
 import signal
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 
 @contextlib.contextmanager
@@ -22,3 +26,23 @@ def interrupts_later():
         signal.signal(signal.SIGINT, handler)
     if waiting:
         handler(*waiting[0])
+
+
+class ThreadPool(ThreadPoolExecutor):
+    """An executor that is shut down when a signal interrupts `submit`.
+
+    A KeyboardInterrupt while Python waits for a new thread to begin leaves that thread out of the
+    executor's list. The interpreter would wait for it forever at its end. Shut down, it ends.
+    """
+
+    interrupted = False
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        try:
+            return super().submit(fn, *args, **kwargs)
+        except Exception:
+            raise
+        except BaseException:
+            self.interrupted = True
+            self.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -16,6 +16,7 @@ from ..base.errors import (
     shown,
 )
 from ..base.guard import guarded
+from ..base.observers import executor_steps
 from ..graph import pipeline
 from ..graph.collector import collector_paused
 from ..graph.compile import lower
@@ -37,7 +38,7 @@ from .pins import Pins
 from .plan_cache import bytes_of_graph
 from .rebind import Slots, placeholder
 from .update_step import UpdateStep
-from .watching import tell_backward, tell_forward, watchers
+from .watching import tell_backward, tell_forward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -122,7 +123,7 @@ class Executor:
         self.rest()
         arrays = {**self.arg_dict, **self.aux_dict}
         # then every node's own values must be there to see
-        watched = self._watched = self._monitor is not None or bool(watchers)
+        watched = self._watched = self._monitor is not None or bool(executor_steps)
         names = frozenset() if watched else pipeline.enabled()
         dtypes = {name: name_of(value.dtype) for name, value in arrays.items()}
         if inferred[1] is None:
@@ -253,7 +254,7 @@ class Executor:
         bool
             False, and nothing is done, unless each source is an NDArray of its target's shape.
         """
-        if watchers or self._watched:
+        if executor_steps or self._watched:
             self._choose_plan()
         if self._pins is not None:
             self._pins.hold()
@@ -265,7 +266,7 @@ class Executor:
         if not self._plan.run_forward(bool(is_train), sources, targets):
             return False
         self.has_run, self._training = True, bool(is_train)
-        if watchers:
+        if executor_steps:
             tell_forward(self)
         if self._monitor is not None:
             self._watch()
@@ -297,7 +298,7 @@ class Executor:
                 )
             place.pending = False
         self._plan.run_backward(self._training)
-        if watchers and self._watched:
+        if executor_steps and self._watched:
             tell_backward(self)
         if self._monitor is not None:
             self._watch_backward()
@@ -327,7 +328,7 @@ class Executor:
 
     def _is_whole_step(self):
         """Whether nobody looks between forward and backward, and backward takes nothing."""
-        seen = self._monitor is not None or watchers
+        seen = self._monitor is not None or executor_steps
         return not seen and not self._takes_heads and bool(self._graph.grads)
 
     def _set_heads(self, out_grads):
@@ -385,7 +386,7 @@ class Executor:
 
     def _choose_plan(self):
         """Build the plan anew where values are to be seen and are not, or no longer."""
-        if self._watched != (self._monitor is not None or bool(watchers)):
+        if self._watched != (self._monitor is not None or bool(executor_steps)):
             self._build()
 
     def _watch(self):

@@ -1,17 +1,6 @@
-"""Who is told of every value that executors compute."""
+"""Tells an observer of every value that an executor has computed."""
 
-watchers = []  # one function, or none
-
-
-def set_watch(watch):
-    """Have ``watch(step, inputs, values, is_gradient)`` called for each step behind each forward
-    and backward of every executor; None: no longer.
-
-    `inputs` are pairs (name, array), of a gradient those of the outputs; `values` are arrays, None
-    where no gradient is wanted. Executors run
-    without the passes meanwhile, so that each node's values are there to see.
-    """
-    watchers[:] = [] if watch is None else [watch]
+from ..base.observers import executor_steps
 
 
 def tell_forward(executor):
@@ -21,7 +10,7 @@ def tell_forward(executor):
         names = [*step.prop.list_arguments(), *step.prop.list_auxiliary_states()]
         inputs = _pairs(executor, names, [*step.in_data, *step.aux])
         values = step.out_data[: step.prop.num_visible_outputs()]
-        watchers[0](step, inputs, [executor._array_of(value) for value in values], False)
+        executor_steps[0](step, inputs, [executor._array_of(value) for value in values], False)
 
 
 def tell_backward(executor):
@@ -31,7 +20,7 @@ def tell_backward(executor):
         if step.in_grad:
             inputs = _pairs(executor, step.prop.list_outputs(), step.out_grad)
             grads = [None if v is None else executor._array_of(v) for v in step.in_grad]
-            watchers[0](step, inputs, grads, True)
+            executor_steps[0](step, inputs, grads, True)
 
 
 def _pairs(executor, names, values):

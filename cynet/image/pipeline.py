@@ -6,7 +6,7 @@ from concurrent.futures import wait
 from contextlib import suppress
 
 from ..base.errors import ArgumentError, in_loop, told
-from ..base.thread_pool import ThreadPool
+from ..base.interrupts import ThreadPool
 
 
 class Pipeline:

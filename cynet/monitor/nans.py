@@ -6,11 +6,10 @@ import threading
 
 import numpy as np
 
-from ..autograd import watching
 from ..base.dtype import is_floating
 from ..base.errors import CynetError, user_frame
 from ..base.kinds import check_flag
-from ..executor import watching as executors
+from ..base.observers import backward_steps, executor_steps, observe
 from ..ndarray import _dispatch
 from ..ndarray._tape import entry_of
 
@@ -105,8 +104,8 @@ def _is_on():
 def _tell_all():
     on = _is_on()
     _dispatch.set_watch(_after_call if on else None)
-    watching.set_watch(_after_step_back if on else None)
-    executors.set_watch(_after_step if on else None)
+    observe(backward_steps, _after_step_back if on else None)
+    observe(executor_steps, _after_step if on else None)
     for switch in _others:
         switch(on)
     if not on:

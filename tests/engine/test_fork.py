@@ -11,13 +11,14 @@ import pytest
 from cynet.engine.testing import Cells
 
 import cynet as mx
+from tests.long_runs import STRESS
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here"),
     # Python 3.12 and later warn of a fork while threads run, which is what is tested here.
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
 ]
-FORKS = 500 if "CYNET_STRESS_ITERATIONS" in os.environ else 12
+FORKS = 500 if STRESS else 12
 
 
 def in_child(body, timeout=30):

@@ -1,6 +1,5 @@
 """The engine under load: random work equals serial execution, many threads push at once."""
 
-import os
 import random
 import threading
 
@@ -8,6 +7,7 @@ import pytest
 from cynet.engine.testing import Cells
 
 import cynet as mx
+from tests.long_runs import STRESS
 
 ENGINES = {
     "naive": mx.engine.NaiveEngine,
@@ -15,7 +15,7 @@ ENGINES = {
     "two": lambda: mx.engine.ThreadedEngine(workers=2),
     "four": lambda: mx.engine.ThreadedEngine(workers=4),
 }
-SEEDS = 250 if "CYNET_STRESS_ITERATIONS" in os.environ else 25
+SEEDS = 250 if STRESS else 25
 FACTOR = 6364136223846793005
 MASK = 2**64 - 1
 

@@ -4,7 +4,6 @@ networks.npz is what tests/fixtures/make_networks.py computed in MXNet 1.9.1, in
 """
 
 import functools
-import os
 
 import numpy as np
 import pytest
@@ -13,13 +12,15 @@ import cynet as mx
 from benchmarks.accuracy import choices_of, rebuild
 from tests.fixtures import make_networks
 from tests.fixtures.make_networks import CASES, HERE, bind, compute, errors, load, network, sample
+from tests.long_runs import only_in_stress
 
 FIXTURES = np.load(HERE / "networks.npz")
 # of two forms of a network with a hundred million numbers one is enough for the normal run
 TWICE = ("AlexNet, smooth", "VGG-16, smooth", "ResNet-50, version 1, smooth", "ResNet-50, smooth")
+TWICE += ("VGG-16", "ResNet-50, version 1")  # VGG-11 and version 2 remain
 LARGE = [name for name in CASES if name.endswith("224x224")]
 QUICK = [name for name in CASES if name not in (*LARGE, *TWICE)]
-CORNERS = ["AlexNet", "VGG-16", "GoogLeNet", "Inception-BN", "ResNet-50", "ResNet-20"]
+CORNERS = ["AlexNet", "GoogLeNet", "Inception-BN", "ResNet-50", "ResNet-20"]
 PREDICTED = [
     *((name, "float32") for name in QUICK if not name.endswith("smooth")),
     ("Inception-BN, small", "float64"),
@@ -66,9 +67,7 @@ def check_in_float64(name):
     assert error[1:].max() <= (1e-3 if single else 1e-5)
 
 
-@pytest.mark.skipif(
-    "CYNET_STRESS_ITERATIONS" not in os.environ, reason="in full size only under make stress"
-)
+@only_in_stress
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", [*LARGE, *TWICE])
 def test_agrees_with_mxnet_in_full_size(name, dtype):
@@ -85,9 +84,7 @@ def check_in_float32(name):
     assert error[2] <= (0.3 if corners else 1e-3)
 
 
-@pytest.mark.skipif(
-    "CYNET_STRESS_ITERATIONS" not in os.environ, reason="in full size only under make stress"
-)
+@only_in_stress
 @pytest.mark.parametrize("name", LARGE)
 def test_gradients_of_the_same_choices_in_full_size(name):
     check_gradients_of_the_same_choices(name)
@@ -142,9 +139,7 @@ def check_predictions(name, dtype):
         assert error <= {"predicted": 1e-5, "trained": 1e-3}[key] * (1 if single else 1e-3)
 
 
-@pytest.mark.skipif(
-    "CYNET_STRESS_ITERATIONS" not in os.environ, reason="in full size only under make stress"
-)
+@only_in_stress
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", LARGE)
 def test_predictions_agree_with_mxnet_in_full_size(name, dtype):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import scripts
+from tests.long_runs import only_in_stress
 
 ROOT = Path(__file__).parent.parent.parent
 SCRIPT = ROOT / "examples" / "image_classification" / "train_mnist.py"
@@ -195,6 +196,7 @@ def test_wrong_options(tmp_path):
         assert "Traceback" not in output and "training mlp on" not in output
 
 
+@only_in_stress
 def test_one_epoch_on_mnist(train, mnist_dir):
     if mnist_dir is None:
         pytest.skip("no MNIST under CYNET_DATA_DIR")

@@ -8,13 +8,13 @@ import cynet as mx
 from benchmarks.bind import KINDS
 
 SIZES = {  # nodes of the smaller graph
-    "split convolutions": 256,
-    "Xception, a convolution a channel": 530,
-    "chain of elementwise operators": 700,
-    "sum of variables": 800,
-    "wide network": 900,
-    "embeddings": 700,
-    "LSTM written out": 600,
+    "split convolutions": 128,
+    "Xception, a convolution a channel": 265,
+    "chain of elementwise operators": 350,
+    "sum of variables": 400,
+    "wide network": 450,
+    "embeddings": 350,
+    "LSTM written out": 300,
 }
 
 

@@ -6,7 +6,6 @@ passes may not be much further from float64 than float32 is without them.
 """
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,9 @@ import pytest
 
 import cynet as mx
 from tests.fixtures.random_networks import KINDS, run, summary
+from tests.long_runs import STRESS
 
-CASES = 1000 if "CYNET_STRESS_ITERATIONS" in os.environ else 20
+CASES = 1000 if STRESS else 20
 MXNET = json.loads((Path(__file__).parents[1] / "fixtures" / "random_networks.json").read_text())
 NEAR = {"float64": 1e-9, "float32": 2e-2}
 

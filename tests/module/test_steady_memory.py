@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.steady import ROUNDS, STRESS, assert_flat
+from tests.long_runs import STRESS, only_in_stress
+from tests.steady import ROUNDS, assert_flat
 
 NETWORK = """
 def network(hidden=32):
@@ -129,8 +130,12 @@ def body():  # a new network each time, with names of its own
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     "script",
-    [STEPS, LAST_BATCHES, BUCKETS, PREDICTIONS],
-    ids=["steps", "last batches", "buckets", "predictions"],
+    [
+        pytest.param(STEPS, id="steps", marks=only_in_stress),
+        pytest.param(LAST_BATCHES, id="last batches"),
+        pytest.param(BUCKETS, id="buckets"),
+        pytest.param(PREDICTIONS, id="predictions", marks=only_in_stress),
+    ],
 )
 def test_memory_stays_flat_while_training(script):
     assert_flat(NETWORK + script)
@@ -138,7 +143,13 @@ def test_memory_stays_flat_while_training(script):
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    "script", [EPOCHS, RESHAPED, BOUND, COMPOSED], ids=["epochs", "reshaped", "bound", "composed"]
+    "script",
+    [
+        pytest.param(EPOCHS, id="epochs"),
+        pytest.param(RESHAPED, id="reshaped"),
+        pytest.param(BOUND, id="bound", marks=only_in_stress),
+        pytest.param(COMPOSED, id="composed"),
+    ],
 )
 def test_memory_stays_flat_while_binding(script):
     assert_flat(NETWORK + script, rounds=ROUNDS if STRESS else 1200)

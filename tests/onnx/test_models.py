@@ -9,6 +9,7 @@ import pytest
 import cynet as mx
 from cynet.gluon import nn, rnn
 from cynet.gluon.model_zoo import vision
+from tests.long_runs import only_in_stress
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -20,6 +21,8 @@ ZOO = {
     "squeezenet1.1": 224,
     "vgg11_bn": 32,
 }
+LARGE = ["resnet50_v1", "vgg11_bn"]
+SMALL = [name for name in ZOO if name not in LARGE]
 
 
 def compute(path, feeds):
@@ -31,7 +34,7 @@ def near(found, wanted, tolerance):
     assert np.abs(found - wanted).max() <= tolerance * np.abs(wanted).max()
 
 
-@pytest.mark.parametrize("name", ZOO)
+@pytest.mark.parametrize("name", [*SMALL, *(pytest.param(n, marks=only_in_stress) for n in LARGE)])
 def test_model_zoo(name, tmp_path):
     mx.random.seed(1)
     net = vision.get_model(name)

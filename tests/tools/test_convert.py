@@ -15,9 +15,11 @@ from cynet.gluon.model_zoo.torch_names import torch_names
 from cynet.tools import convert
 from tests import scripts
 from tests.fixtures.make_torch_zoo import image, values
+from tests.long_runs import only_in_stress
 
 WANTED = json.loads((Path(__file__).parents[1] / "fixtures" / "torch_zoo.json").read_text())
-SMALL = ["alexnet", "densenet121", "inceptionv3", "resnet18_v1", "resnet34_v1", "squeezenet1.1"]
+LARGE = ["alexnet", "inceptionv3"]
+SMALL = ["densenet121", "resnet18_v1", "resnet34_v1", "squeezenet1.1"]
 
 
 @pytest.mark.parametrize("network", WANTED)
@@ -26,7 +28,9 @@ def test_names(network):
     assert zlib.crc32(" ".join(names).encode()) == WANTED[network]["names"]
 
 
-@pytest.mark.parametrize("network", SMALL)
+@pytest.mark.parametrize(
+    "network", [*SMALL, *(pytest.param(n, marks=only_in_stress) for n in LARGE)]
+)
 def test_what_they_compute(network, tmp_path):
     net, size = vision.get_model(network), WANTED[network]["size"]
     net.initialize()

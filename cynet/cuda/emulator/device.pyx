@@ -139,7 +139,7 @@ class EmulatedDevice(Device):
     def module(self, source):
         """The EmulatedModule of a source, with all its instances."""
         if source not in self._modules:
-            options = ["-ffp-contract=off", "-O1"] if families.exact(source) else ["-O1"]
+            options = ["-ffp-contract=off", "-Og"] if families.exact(source) else ["-Og"]
             self._modules[source] = EmulatedModule(
                 families.text(source), f"{source}.cu", options, families.instances(source),
                 self.checked)

@@ -26,9 +26,9 @@ from ..parameter.shapes import has_sizes
 from ..tracing import count_of_changes, tracing, watch
 from .children import fingerprint, has_hooks, has_own_forward
 from .graph import trace_block
+from .hooked_graph import HookedGraph
 from .structure import Fixed, Table, flatten, regroup
 from .traced import UntraceableError
-from .watch import Watch
 
 _conversions = []  # what changes the graphs that are to run: contrib/amp
 
@@ -66,7 +66,7 @@ class _Plan:
     def __init__(self, block, graph, arenas):
         self.graph = graph
         hook = block._op_hook or (watch() and (watch(), False))
-        self.watch = None if hook is None else Watch(graph.symbol, *hook)
+        self.watch = None if hook is None else HookedGraph(graph.symbol, *hook)
         symbol = graph.symbol if self.watch is None else self.watch.symbol
         for convert in _conversions:
             symbol = convert(symbol)

@@ -17,8 +17,7 @@ from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 
 from ...base.errors import CynetError, in_loop, shown, told
-from ...base.interrupts import interrupts_later
-from ...base.thread_pool import ThreadPool
+from ...base.interrupts import ThreadPool, interrupts_later
 from ..errors import StateError
 from .batchify import default_batchify_fn, numpy_batchify
 from .failures import received_error, sent_error

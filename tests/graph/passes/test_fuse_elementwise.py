@@ -1,6 +1,5 @@
 """The chain pass: elementwise steps in one give, bit for bit, what they give apart."""
 
-import os
 
 import numpy as np
 import pytest
@@ -9,11 +8,12 @@ from scipy import special
 import cynet as mx
 from cynet.graph import pipeline
 from cynet.graph.passes import fuse_elementwise
+from tests.long_runs import STRESS
 
 UNARY = ("tanh", "sigmoid", "exp", "square", "negative", "abs", "erf", "relu", "sqrt")
 BINARY = ("elemwise_add", "elemwise_sub", "elemwise_mul", "_maximum", "elemwise_div")
 BROADCAST = ("broadcast_add", "broadcast_mul", "broadcast_sub", "broadcast_maximum")
-JOINS = 10000 if "CYNET_STRESS_ITERATIONS" in os.environ else 300  # random networks of them
+JOINS = 10000 if STRESS else 300  # random networks of them
 
 
 def bind(net, monkeypatch, chosen, dtype="float32", grad_req="write", **shapes):

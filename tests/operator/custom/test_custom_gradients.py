@@ -3,7 +3,6 @@ wants, ``grad_req="add"``, losses, states; operators that write plainly, whateve
 
 import importlib.util
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +10,10 @@ import pytest
 
 import cynet as mx
 from cynet import simple_op
+from tests.long_runs import STRESS
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-CASES = 2000 if "CYNET_STRESS_ITERATIONS" in os.environ else 60
+CASES = 2000 if STRESS else 60
 
 spec = importlib.util.spec_from_file_location("custom_networks", FIXTURES / "custom_networks.py")
 networks = importlib.util.module_from_spec(spec)

@@ -4,7 +4,7 @@ from ...symbol import Symbol
 from ...symbol.node import topological_order
 
 
-class Watch:
+class HookedGraph:
     """A graph whose outputs are those of all its operators, and who is told of them.
 
     Parameters
