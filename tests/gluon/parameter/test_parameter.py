@@ -236,6 +236,7 @@ def test_known_shapes_are_those_of_mxnet():
     assert not known(None)
     with mx.util.np_shape(True):
         assert [known(each) for each in (*shapes, (-1,))] == [True, True, True, True, False]
+        assert mx.gluon.Parameter("w", shape=(0, 3)).shape == (-1, 3)
     param = mx.gluon.Parameter("w", shape=())
     with pytest.raises(ValueError, match=r"'w' cannot be initialized: its shape \(\) is unknown"):
         param.initialize()
