@@ -12,19 +12,29 @@
 //     }
 //     #define CYNET_LOOPS "elementwise/scale.cc"
 //     #include "isa/for_each_isa.h"
-//     CYNET_FLOAT_KERNEL(scale, Scale, 1)
+//     CYNET_KERNEL(scale, Scale, 1, CYNET_FLOATS)
 //     #else
+//     namespace {
 //     template <typename T>
 //     void scale(const Args& args) { ... }
+//     }
 //     #endif
+//
+// All else that it defines is in that unnamed namespace or static: other files have functions of
+// the same names. A kernel that wider registers do not help is one plain template, without levels
+// (CYNET_PLAIN_KERNEL).
 //
 // A declaration (operator/kernel_property.py) names it and fills the parameters by their names.
 #ifndef CYNET_KERNEL_FUNCTION_H
 #define CYNET_KERNEL_FUNCTION_H
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "common/bfloat16.h"
+#include "common/half.h"
 #include "isa/kernel_table.h"
 #include "isa/levels.h"
 #include "parallel.h"
@@ -41,18 +51,32 @@ struct Blob {
 
 enum { MAX_TENSORS = 8 };  // that a kernel reads, or writes
 
+// Where a run failed: the first of the places that its threads tell.
+struct Failure {
+  std::atomic<int64_t> first{-1};
+  int64_t place() const { return first; }
+  void tell(int64_t place) {
+    int64_t seen = first;
+    while ((seen < 0 || place < seen) && !first.compare_exchange_weak(seen, place)) {
+    }
+  }
+};
+
 // One run of a kernel, whose tensors are in the order of the declaration that names it.
 struct Args {
-  const Blob* in[MAX_TENSORS];
+  const Blob* in[MAX_TENSORS];  // nullptr: not given
   const Blob* out[MAX_TENSORS];
   bool wanted[MAX_TENSORS];  // whether that output is to be written at all; one is
   bool add[MAX_TENSORS];     // whether it is added to what the output holds
   const void* params;        // the struct that CYNET_PARAMS names
-  int threads;  // how many it may use
+  int threads;               // how many it may use
+  bool training;
+  void* space;  // workspace, as many bytes as the entry's `space` says
+  Failure* failure;
 
   template <typename T>
-  const T* input(int i) const {
-    return static_cast<const T*>(in[i]->data);
+  const T* input(int i) const {  // nullptr: not given
+    return in[i] ? static_cast<const T*>(in[i]->data) : nullptr;
   }
   template <typename T>
   T* output(int i) const {  // nullptr: not wanted
@@ -62,30 +86,41 @@ struct Args {
   const P& as() const {
     return *static_cast<const P*>(params);
   }
+  // The declaration's `failure` says what is wrong there; forward or backward then raises.
+  void fail(int64_t place) const { failure->tell(place); }
 };
 
 typedef void (*KernelFunction)(const Args& args);
+typedef int64_t (*SpaceFunction)(const Args& args);  // bytes of workspace
 
 // A field of a struct of parameters.
 struct ParamField {
   const char* name;
   char kind;  // as Python's struct module has it: q, d, i, ?
+  int count;  // how many numbers it has; a declaration may give fewer, and the others are 0
   size_t offset;
 };
 
 template <typename T>
-constexpr char kind_of();
+struct Kind;
 template <>
-constexpr char kind_of<int64_t>() { return 'q'; }
+struct Kind<int64_t> { enum { kind = 'q', count = 1 }; };
 template <>
-constexpr char kind_of<double>() { return 'd'; }
+struct Kind<double> { enum { kind = 'd', count = 1 }; };
 template <>
-constexpr char kind_of<int>() { return 'i'; }
+struct Kind<int> { enum { kind = 'i', count = 1 }; };
 template <>
-constexpr char kind_of<bool>() { return '?'; }
+struct Kind<bool> { enum { kind = '?', count = 1 }; };
+template <int n>
+using Int64s = std::array<int64_t, n>;  // a parameter of several numbers
+template <int n>
+using Doubles = std::array<double, n>;
+template <typename T, size_t n>
+struct Kind<std::array<T, n>> { enum { kind = Kind<T>::kind, count = n }; };
 
 #define CYNET_MEMBER(Type, name) Type name;
-#define CYNET_FIELD(Type, name) {#name, ::cynet::kind_of<Type>(), offsetof(Self, name)},
+#define CYNET_FIELD(Type, name) \
+  {#name, char(::cynet::Kind<Type>::kind), ::cynet::Kind<Type>::count, offsetof(Self, name)},
 // struct Name with the members that LIST(field) lists as field(Type, name), which a kernel gets and
 // a declaration fills by name.
 #define CYNET_PARAMS(Name, LIST)                                          \
@@ -93,16 +128,24 @@ constexpr char kind_of<bool>() { return '?'; }
     LIST(CYNET_MEMBER)                                                    \
     static const ParamField* fields() {                                   \
       typedef Name Self;                                                  \
-      static const ParamField all[] = {LIST(CYNET_FIELD){nullptr, 0, 0}}; \
+      static const ParamField all[] = {LIST(CYNET_FIELD){}};           \
       return all;                                                         \
     }                                                                     \
   };
+
+struct NoParams {
+  static const ParamField* fields() {
+    static const ParamField none = {};
+    return &none;
+  }
+};
 
 struct KernelEntry {
   const char* name;
   int cost;  // simple operations for each element of the largest tensor: how many threads it pays
   size_t params_size;
   const ParamField* fields;  // the end has no name
+  SpaceFunction space;  // nullptr: it needs no workspace
   KernelFunction run[N_DTYPE][N_LEVEL];
   const KernelEntry* next;
 };
@@ -114,22 +157,74 @@ inline const KernelEntry*& first_kernel() {
   return first;
 }
 
+// The row of tables by dtype for elements of type T.
+template <typename T>
+constexpr int row_for = -1;
+template <>
+constexpr int row_for<float> = F32;
+template <>
+constexpr int row_for<double> = F64;
+template <>
+constexpr int row_for<half> = F16;
+template <>
+constexpr int row_for<uint8_t> = U8;
+template <>
+constexpr int row_for<int32_t> = I32;
+template <>
+constexpr int row_for<int8_t> = I8;
+template <>
+constexpr int row_for<int64_t> = I64;
+template <>
+constexpr int row_for<bool> = BOOL;
+template <>
+constexpr int row_for<bfloat16> = 8;
+
+// Forms<T>::at is a kernel for elements of type T at each level.
+template <template <typename> class Forms, typename... Types>
 struct RegisteredKernel {
-  explicit RegisteredKernel(KernelEntry& entry) {
-    entry.next = first_kernel();
+  KernelEntry entry;
+  RegisteredKernel(const char* name, int cost, size_t params_size, const ParamField* fields,
+                   SpaceFunction space)
+      : entry{name, cost, params_size, fields, space, {}, first_kernel()} {
+    (put(Forms<Types>::at, entry.run[row_for<Types>]), ...);
     first_kernel() = &entry;
+  }
+  static void put(const KernelFunction* from, KernelFunction* to) {
+    for (int level = 0; level < N_LEVEL; ++level) to[level] = from[level];
   }
 };
 
 }  // namespace cynet
 
-// Registers `template <typename T> void name(const Args&)` of each level, for float and double.
-#define CYNET_FLOAT_KERNEL(name, Params, cost)                                                  \
-  namespace cynet {                                                                             \
-  static KernelEntry name##_entry = {                                                           \
-      #name, cost, sizeof(Params), Params::fields(),                                            \
-      {CYNET_AT_LEVELS(name<float>), CYNET_AT_LEVELS(name<double>)}, nullptr};                  \
-  static const RegisteredKernel name##_registered(name##_entry);                                \
+#define CYNET_EVERY_LEVEL(function) {function, function, function, function}
+#ifndef CYNET_X86_LEVELS
+#undef CYNET_EVERY_LEVEL
+#define CYNET_EVERY_LEVEL(function) {function}
+#endif
+
+#define CYNET_REGISTER(LEVELS, name, Params, cost, space, ...)                        \
+  namespace cynet {                                                                  \
+  template <typename T>                                                              \
+  struct name##_forms {                                                              \
+    static constexpr KernelFunction at[N_LEVEL] = LEVELS(name<T>);                   \
+  };                                                                                 \
+  static const RegisteredKernel<name##_forms, __VA_ARGS__> name##_registered(        \
+      #name, cost, sizeof(Params), Params::fields(), space);                         \
   }
+
+// Registers `template <typename T> void name(const Args&)` of each level, for the types given.
+#define CYNET_KERNEL(name, Params, cost, ...) \
+  CYNET_REGISTER(CYNET_AT_LEVELS, name, Params, cost, nullptr, __VA_ARGS__)
+// One that gets workspace; `space` is a function of Args, whose `threads` are known.
+#define CYNET_SPACE_KERNEL(name, Params, cost, space, ...) \
+  CYNET_REGISTER(CYNET_AT_LEVELS, name, Params, cost, space, __VA_ARGS__)
+// One that is compiled for the baseline alone, outside of the levels.
+#define CYNET_PLAIN_KERNEL(name, Params, cost, ...) \
+  CYNET_REGISTER(CYNET_EVERY_LEVEL, name, Params, cost, nullptr, __VA_ARGS__)
+#define CYNET_PLAIN_SPACE_KERNEL(name, Params, cost, space, ...) \
+  CYNET_REGISTER(CYNET_EVERY_LEVEL, name, Params, cost, space, __VA_ARGS__)
+
+#define CYNET_FLOATS float, double
+#define CYNET_NUMBERS float, double, ::cynet::half, uint8_t, int32_t, int8_t, int64_t
 
 #endif

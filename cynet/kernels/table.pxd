@@ -5,6 +5,8 @@ reductions and update rules are found by the name of what they compute. All rais
 there is nothing of that name for the dtype.
 """
 
+from libc.stdint cimport int64_t
+
 from .elementwise.elementwise cimport Kernel as Functor
 from .reduce.reduce cimport ArgLoop, ReduceLoop
 from .update.update cimport UpdateLoop
@@ -12,7 +14,10 @@ from .update.update cimport UpdateLoop
 cdef extern from "kernel.h" namespace "cynet" nogil:
     int MAX_TENSORS
     struct Blob:
-        pass
+        void* data
+        int64_t size
+    cppclass Failure:
+        int64_t place() noexcept  # where the run failed, or -1
     struct Args:
         const Blob** in_ "in"
         const Blob** out
@@ -20,16 +25,23 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
         bint* add
         const void* params
         int threads
+        bint training
+        void* space
+        Failure* failure
     ctypedef void (*KernelFunction)(const Args& args) noexcept
+    ctypedef int64_t (*SpaceFunction)(const Args& args) noexcept
 
 cdef class Kernel:
     # A kernel for one dtype at the CPU's level, and its parameters.
     cdef KernelFunction run
+    cdef SpaceFunction space  # bytes of workspace; NULL: none
     cdef int cost  # simple operations for each element of the largest tensor
     cdef const void* params
+    cdef readonly tuple names  # of the parameters
     cdef bytes _memory  # that `params` points to
 
-# Raises ArgumentError when `params` does not name all its fields and nothing else.
+# The kernel of that name, or the unary functor. Raises ArgumentError when `params` does not name
+# all its fields.
 cdef Kernel find_kernel(str name, int dtype, dict params)
 
 # out = F(x); out = gradient F(x or y); out = F(a, b); out = gradient F(a, b)

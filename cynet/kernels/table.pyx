@@ -6,6 +6,7 @@ from libcpp cimport bool as cpp_bool
 
 from ..base.dtype import NAMES
 from ..base.errors import ArgumentError
+from .elementwise.elementwise cimport run_unary
 from .isa.dispatch cimport cpu_level, no_loop
 
 cdef extern from "kernel.h" namespace "cynet" nogil:
@@ -14,12 +15,14 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
     struct ParamField:
         const char* name
         char kind
+        int count
         size_t offset
     struct KernelEntry:
         const char* name
         int cost
         size_t params_size
         const ParamField* fields
+        SpaceFunction space
         KernelFunction run[9][4]
         const KernelEntry* next
     const KernelEntry* first_kernel() noexcept
@@ -42,22 +45,20 @@ cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
     const char* update_rule(size_t i, int* states, int* gpu) noexcept
 
 
-cdef const KernelEntry* _entry(str name) except NULL:
+cdef const KernelEntry* _entry(str name) noexcept:
     cdef const KernelEntry* entry = first_kernel()
     cdef bytes wanted = name.encode()
-    while entry != NULL:
-        if wanted == entry.name:
-            return entry
+    while entry != NULL and wanted != entry.name:
         entry = entry.next
-    raise ArgumentError(f"expected the name of a kernel, got '{name}'")
+    return entry
 
 
 cdef list _fields(const KernelEntry* entry):
-    """(name, code of Python's struct module, offset) of each parameter."""
+    """(name, code of Python's struct module, how many numbers, offset) of each parameter."""
     cdef const ParamField* field = entry.fields
     found = []
     while field.name != NULL:
-        found.append((field.name.decode(), chr(field.kind), field.offset))
+        found.append((field.name.decode(), chr(field.kind), field.count, field.offset))
         field += 1
     return found
 
@@ -65,19 +66,55 @@ cdef list _fields(const KernelEntry* entry):
 cdef Kernel find_kernel(str name, int dtype, dict params):
     cdef const KernelEntry* entry = _entry(name)
     cdef Kernel found = Kernel.__new__(Kernel)
-    found.run = entry.run[row_of(dtype)][cpu_level()]
+    if entry == NULL:
+        return _functor_kernel(name, dtype)
+    found.run, found.space = entry.run[row_of(dtype)][cpu_level()], entry.space
     if found.run == NULL:
         no_loop(entry.name, dtype)
     found.cost = entry.cost
     fields = _fields(entry)
-    names = [field for field, _, _ in fields]
-    if sorted(names) != sorted(params):
-        raise ArgumentError(
-            f"kernel {name}: expected the parameters {', '.join(names)}; got {', '.join(params)}")
+    found.names = tuple(field for field, _, _, _ in fields)
+    if not {*found.names} <= {*params}:
+        raise ArgumentError(f"kernel {name}: expected the parameters {', '.join(found.names)}; got "
+                            f"{', '.join(params)}")
     memory = bytearray(entry.params_size)
-    for field, kind, offset in fields:
-        struct.pack_into(kind, memory, offset, params[field])
+    for field, kind, count, offset in fields:
+        values = params[field] if count > 1 else (params[field],)
+        if len(values) > count:
+            raise ArgumentError(f"kernel {name}: parameter '{field}' holds {count} numbers, got "
+                                f"{len(values)}")
+        struct.pack_into(f"{len(values)}{kind}", memory, offset, *values)
     found._memory = bytes(memory)
+    found.params = <const char*>found._memory
+    return found
+
+
+cdef struct WriteOrAdd:
+    Functor write
+    Functor add
+    bint copies
+
+
+cdef void _run_functor(const Args& args) noexcept nogil:
+    cdef const WriteOrAdd* functor = <const WriteOrAdd*>args.params
+    cdef const void* x = args.in_[0].data
+    cdef void* y = args.out[0].data
+    if args.add[0]:
+        run_unary(&functor.add, x, y, args.out[0].size)
+    elif not (functor.copies and x == y):
+        run_unary(&functor.write, x, y, args.out[0].size)
+
+
+cdef Kernel _functor_kernel(str name, int dtype):
+    cdef Kernel found = Kernel.__new__(Kernel)
+    cdef WriteOrAdd both
+    if name not in functors("unary"):
+        raise ArgumentError(f"expected the name of a kernel, got '{name}'")
+    both.write = find_unary(name.encode(), dtype, False)
+    both.add = find_unary(name.encode(), dtype, True)
+    both.copies = name == "identity"
+    found.run, found.names = _run_functor, ()
+    found._memory = (<const char*>&both)[:sizeof(WriteOrAdd)]
     found.params = <const char*>found._memory
     return found
 
@@ -104,9 +141,19 @@ def kernels():
     found = {}
     while entry != NULL:
         dtypes = [each for flag, each in NAMES.items() if entry.run[row_of(flag)][0] != NULL]
-        found[entry.name.decode()] = tuple(n for n, _, _ in _fields(entry)), tuple(dtypes)
+        found[entry.name.decode()] = tuple(n for n, _, _, _ in _fields(entry)), tuple(dtypes)
         entry = entry.next
     return found
+
+
+def has_space(str name):
+    """Whether a kernel gets workspace.
+
+    >>> has_space("l2_norm")
+    False
+    """
+    cdef const KernelEntry* entry = _entry(name)
+    return entry != NULL and entry.space != NULL
 
 
 cdef Functor _functor(const FunctorTable& table, const char* name, int dtype, bint add) except *:

@@ -1,14 +1,16 @@
-"""KernelOperator: an operator that is a kernel for forward and one for backward.
+"""KernelOperator: an operator that is kernels, some for forward and some for backward.
 
-It alone knows which tensors a declaration names, what requests ask for, and how many threads a call
-is worth; kernels know tensors and parameters.
+It alone knows which tensors a declaration names, what requests ask for, workspace, and how many
+threads a call is worth; kernels know tensors and parameters.
 """
 
 from libc.stdint cimport int64_t
+from libc.string cimport memset
 
-from .._typedefs cimport TBlob, kAddTo, kNullOp
+from .._resource cimport get_space, kTempSpace
+from .._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp, kWriteTo
 from ..kernels.parallel cimport threads_for
-from ..kernels.table cimport Args, Blob, Kernel, MAX_TENSORS, find_kernel
+from ..kernels.table cimport Args, Blob, Failure, Kernel, MAX_TENSORS, find_kernel
 from ._base cimport Operator, OpContext
 
 from ..base.dtype import dtype_flag
@@ -18,7 +20,9 @@ cdef enum Source:
     IN_DATA
     OUT_DATA
     OUT_GRAD
+    IN_GRAD
     AUX
+    ABSENT
 
 cdef struct Tensor:
     int source
@@ -26,58 +30,92 @@ cdef struct Tensor:
 
 
 cdef class KernelCall:
-    """A kernel, and which tensors of an operator it reads and writes."""
+    """A kernel, which tensors of an operator it reads and writes, and the call that follows."""
 
     cdef Kernel kernel
+    cdef KernelCall then
     cdef int n_read, n_written
+    cdef int64_t work  # elements that the kernel's cost counts for; -1: those of the largest tensor
     cdef Tensor reads[8]
-    cdef int writes[8]  # which outputs, or which gradients of inputs
+    cdef Tensor writes[8]
 
-    def __init__(self, str name, dtype, dict params, list reads, list writes):
+    def __init__(self, kernel, dtype, dict params, dict places, work, KernelCall then):
+        name, reads, writes = kernel.name, kernel.reads, kernel.writes
         if len(reads) > MAX_TENSORS or len(writes) > MAX_TENSORS:
             raise ArgumentError(f"kernel {name}: expected at most {MAX_TENSORS} tensors that it "
                                 f"reads and as many that it writes, got {len(reads)} and "
                                 f"{len(writes)}")
         self.kernel = find_kernel(name, dtype_flag(dtype), params)
+        self.then = then
         self.n_read, self.n_written = len(reads), len(writes)
-        for i, (source, index) in enumerate(reads):
-            self.reads[i].source, self.reads[i].index = source, index
-        for i, index in enumerate(writes):
-            self.writes[i] = index
+        self.work = -1 if work is None else work
+        for i, each in enumerate(reads):
+            self.reads[i] = _place(each, places)
+        for i, each in enumerate(writes):
+            self.writes[i] = _place(each, places)
 
-    cdef int call(self, const TBlob* in_data, const TBlob* out_data, const TBlob* out_grad,
-                  const TBlob* aux, const int* req, const TBlob* targets) noexcept nogil:
+    cdef int call(self, OpContext* ctx, const TBlob** tensors, const int* req,
+                  object prop) except -1 nogil:
+        self.run(ctx, tensors, req, prop)
+        return 0 if self.then is None else self.then.call(ctx, tensors, req, prop)
+
+    cdef int run(self, OpContext* ctx, const TBlob** tensors, const int* req,
+                 object prop) except -1 nogil:
         cdef Args args
+        cdef Failure failure
         cdef const TBlob* tensor
-        cdef int64_t largest = 0
+        cdef int64_t largest = 0, nbytes
         cdef int i, request
         cdef bint any_wanted = False
+        memset(&args, 0, sizeof(Args))  # what it does not name is absent
         for i in range(self.n_written):
-            request = req[self.writes[i]]
-            tensor = &targets[self.writes[i]]
+            tensor = _find(&self.writes[i], tensors)
+            request = kNullOp if tensor == NULL else kWriteTo
+            if tensor != NULL and self.writes[i].source != AUX:
+                request = req[self.writes[i].index]
             args.out[i] = <const Blob*>tensor
             args.wanted[i] = request != kNullOp
             args.add[i] = request == kAddTo
-            any_wanted = any_wanted or request != kNullOp
             if request != kNullOp:
+                any_wanted = True
                 largest = max(largest, tensor.size)
         if not any_wanted:
             return 0
         for i in range(self.n_read):
-            if self.reads[i].source == IN_DATA:
-                tensor = &in_data[self.reads[i].index]
-            elif self.reads[i].source == OUT_DATA:
-                tensor = &out_data[self.reads[i].index]
-            elif self.reads[i].source == OUT_GRAD:
-                tensor = &out_grad[self.reads[i].index]
-            else:
-                tensor = &aux[self.reads[i].index]
+            tensor = _find(&self.reads[i], tensors)
             args.in_[i] = <const Blob*>tensor
-            largest = max(largest, tensor.size)
+            if tensor != NULL:
+                largest = max(largest, tensor.size)
         args.params = self.kernel.params
-        args.threads = threads_for(largest * self.kernel.cost)
+        args.training = ctx.is_train
+        args.threads = threads_for((largest if self.work < 0 else self.work) * self.kernel.cost)
+        args.failure = &failure
+        if self.kernel.space != NULL:
+            nbytes = self.kernel.space(args)
+            for i in range(ctx.n_requested):
+                if ctx.requested[i].type == kTempSpace:
+                    args.space = get_space(&ctx.requested[i], nbytes)
         self.kernel.run(args)
+        if failure.place() >= 0:
+            with gil:
+                raise prop.failure(failure.place())
         return 0
+
+
+cdef Tensor _place(str name, dict places):
+    """Where a tensor is found; one with a question mark may be absent."""
+    cdef Tensor found
+    if name.endswith("?"):
+        found.source, found.index = places.get(name[:-1], (<int>ABSENT, 0))
+    else:
+        found.source, found.index = places[name]
+    return found
+
+
+cdef inline const TBlob* _find(const Tensor* tensor, const TBlob** tensors) noexcept nogil:
+    if tensor.source == ABSENT:
+        return NULL
+    return tensors[tensor.source] + tensor.index
 
 
 cdef class KernelOperator(Operator):
@@ -87,33 +125,61 @@ cdef class KernelOperator(Operator):
     ----------
     prop : KernelProperty
     dtype : str
-        Of the arrays, by which forms of the kernels are chosen.
+        By which forms of the kernels are chosen.
     params : dict
-        Parameters of both kernels by name.
+        Parameters of all kernels by name.
+    work : int, optional
+        Elements that a kernel's cost counts for; by default those of the largest tensor.
     """
 
+    cdef object prop
     cdef KernelCall forward_call
     cdef KernelCall backward_call  # None: there is no gradient
+    cdef int n_zeros
+    cdef int zeros[8]  # inputs whose gradients are zeros
 
-    def __init__(self, prop, dtype, params):
+    def __init__(self, prop, dtype, params, work=None):
         n_in, n_out = len(prop.list_arguments()), len(prop.list_outputs())
-        names = prop.named([(<int>IN_DATA, i) for i in range(n_in)],
-                           [(<int>OUT_DATA, i) for i in range(n_out)],
-                           [(<int>OUT_GRAD, i) for i in range(n_out)])
-        names |= {name: (<int>AUX, i) for i, name in enumerate(prop.list_auxiliary_states())}
-        into = prop.named(out_data=range(n_out), in_grad=range(n_in))
-        calls = []
-        for kernel in (prop.forward, prop.backward):
-            calls.append(None if kernel is None else KernelCall(
-                kernel.name, dtype, params, [names[n] for n in kernel.reads],
-                [into[n] for n in kernel.writes]))
-        self.forward_call, self.backward_call = calls
+        places = prop.named(*([(source, i) for i in range(n)] for source, n in (
+            (<int>IN_DATA, n_in), (<int>OUT_DATA, n_out), (<int>OUT_GRAD, n_out),
+            (<int>IN_GRAD, n_in))))
+        places |= {name: (<int>AUX, i) for i, name in enumerate(prop.list_auxiliary_states())}
+        self.prop = prop
+        taken, firsts = set(), []
+        for direction in ("forward", "backward"):
+            call = None
+            for kernel in reversed(prop.kernels_of(direction)):
+                call = KernelCall(kernel, dtype, params, places, work, call)
+                taken.update(call.kernel.names)
+            firsts.append(call)
+        self.forward_call, self.backward_call = firsts
+        if not {*params} <= taken:
+            raise ArgumentError(f"kernels of {prop.op_name}: expected the parameters "
+                                f"{', '.join(sorted(taken))}; got {', '.join(params)}")
+        self.n_zeros = len(prop.zeros)
+        for i, name in enumerate(prop.zeros):
+            self.zeros[i] = places[name][1]
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        return self.forward_call.call(in_data, out_data, NULL, aux_states, req, out_data)
+        cdef const TBlob* tensors[<int>ABSENT]
+        tensors[<int>IN_DATA], tensors[<int>OUT_DATA] = in_data, out_data
+        tensors[<int>AUX] = aux_states
+        return self.forward_call.call(ctx, tensors, req, self.prop)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
-        return self.backward_call.call(in_data, out_data, out_grad, aux_states, req, in_grad)
+        cdef const TBlob* tensors[<int>ABSENT]
+        cdef TBlob* gradient
+        cdef int i
+        for i in range(self.n_zeros):
+            gradient = &in_grad[self.zeros[i]]
+            if req[self.zeros[i]] != kNullOp and req[self.zeros[i]] != kAddTo:
+                memset(gradient.data, 0, gradient.size * dtype_size(gradient.dtype))
+        if self.backward_call is None:
+            return 0
+        tensors[<int>IN_DATA], tensors[<int>OUT_DATA] = in_data, out_data
+        tensors[<int>OUT_GRAD], tensors[<int>IN_GRAD] = out_grad, in_grad
+        tensors[<int>AUX] = aux_states
+        return self.backward_call.call(ctx, tensors, req, self.prop)

@@ -1,22 +1,25 @@
-"""KernelProperty: an operator that is declared, not written: a kernel for each direction, and what
+"""KernelProperty: an operator that is declared, not written: kernels for each direction, and what
 the framework has to know of it. `nn/l2_normalization.py` is an example."""
 
 from typing import NamedTuple
 
+from ..kernels.table import has_space
 from .checks.dtypes import require_float_cpu
 from .kernel_operator import KernelOperator
-from .property import OperatorProperty
+from .property import OperatorProperty, ResourceRequest
 
 
 class Kernel(NamedTuple):
     """A kernel of ``cynet/kernels`` and the tensors that it gets.
 
-    The names are those of inputs, outputs and states; ``d_NAME`` is the gradient of one.
+    The names are those of inputs, outputs and states; ``d_NAME`` is the gradient of one, ``NAME?``
+    a tensor that there may be none of.
 
     Attributes
     ----------
     name : str
-        In the table of kernels (`cynet.kernels.table.kernels`).
+        In the table of kernels (`cynet.kernels.table.kernels`), or of a unary functor
+        (`cynet.kernels.table.functors`).
     reads, writes : tuple of str
         In the order of the kernel's `in` and `out`.
     in_place : tuple of (str, str)
@@ -41,30 +44,67 @@ class KernelProperty(OperatorProperty):
 
     Class attributes
     ----------------
-    forward, backward : Kernel
-        `backward` is None where there is no gradient.
+    forward, backward : Kernel or tuple of Kernel
+        What runs, one after the other; `backward` is empty where there is no gradient.
+    zeros : tuple of str
+        Gradients (``d_label``) that are zeros.
+    floats : tuple of str or None
+        Inputs that have to be float32 or float64, all of one dtype. None: all of them. Where some
+        are not, the kernel of the first input's dtype is taken (`kernel_dtype`).
     gpu : Lines or None
         Its form for GPUs.
     """
 
-    forward = None
-    backward = None
+    forward = ()
+    backward = ()
+    zeros = ()
+    floats = None
 
     def kernel_params(self, in_shapes):
-        """The parameters of both kernels, by name, for inputs of these shapes: a dict."""
+        """The parameters of all kernels, by name, for inputs of these shapes: a dict."""
         return {}
+
+    def kernel_dtype(self, in_types):
+        """By which dtype forms of the kernels are chosen."""
+        return in_types[0]
+
+    def work(self, in_shapes):
+        """How many elements the cost of a kernel counts for; None: those of its largest tensor."""
+        return None
+
+    def failure(self, place):
+        """The exception for what a kernel has found wrong at `place` (``Args.fail``)."""
+        raise NotImplementedError
+
+    def kernels_of(self, direction):
+        """The kernels of 'forward' or 'backward', a tuple."""
+        found = getattr(self, direction)
+        return (found,) if isinstance(found, Kernel) else found
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         ids = self.named(in_data, out_data, out_grad)
-        return [ids[name] for name in self.backward.reads] if self.backward else []
+        read = (n.removesuffix("?") for kernel in self.kernels_of("backward") for n in kernel.reads)
+        return [ids[name] for name in dict.fromkeys(read) if name in ids]
 
     def forward_inplace_option(self, in_data, out_data):
-        ids = self.named(in_data, out_data)
-        return [(ids[a], ids[b]) for a, b in self.forward.in_place]
+        return self._pairs("forward", self.named(in_data, out_data))
 
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        ids = self.named(in_data, out_data, out_grad, in_grad)
-        return [(ids[a], ids[b]) for a, b in self.backward.in_place] if self.backward else []
+        return self._pairs("backward", self.named(in_data, out_data, out_grad, in_grad))
+
+    def _pairs(self, direction, ids):
+        pairs = (pair for kernel in self.kernels_of(direction) for pair in kernel.in_place)
+        return [(ids[a], ids[b]) for a, b in pairs]
+
+    def forward_resource(self, in_shapes):
+        return self._resources("forward")
+
+    def backward_resource(self, in_shapes):
+        return self._resources("backward")
+
+    def _resources(self, direction):
+        spaces = any(has_space(kernel.name) for kernel in self.kernels_of(direction))
+        return [ResourceRequest.temp_space] * spaces
 
     def named(self, in_data=(), out_data=(), out_grad=(), in_grad=()):
         """What stands for each tensor in these sequences, by the names that a Kernel has for it."""
@@ -74,5 +114,11 @@ class KernelProperty(OperatorProperty):
         return found | {f"d_{name}": each for name, each in zip(inputs, in_grad)}
 
     def create_operator(self, ctx, in_shapes, in_types):
-        require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        return KernelOperator(self, in_types[0], self.kernel_params(in_shapes))
+        named = [(n, t) for n, t in zip(self.list_arguments(), in_types) if self._is_float(n)]
+        require_float_cpu(self, ctx, *(zip(*named) if named else ((), ())))
+        return KernelOperator(
+            self, self.kernel_dtype(in_types), self.kernel_params(in_shapes), self.work(in_shapes)
+        )
+
+    def _is_float(self, name):
+        return self.floats is None or name in self.floats

@@ -27,6 +27,7 @@ from tests.mutants.checkout import ROOT, Checkout
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 FOLDER = os.path.join(tempfile.gettempdir(), f"cynet-mutants-{os.getuid()}")
 MEMORY = 24 << 30  # of address space: a fault may ask for any amount
+COMPILED = (".pyx", ".cc", ".h")
 MODULES = 3  # that are compiled anew for a fault in a header: its nearest users
 
 
@@ -162,7 +163,8 @@ class Runner:
                 names = [".".join(p.relative_to(ROOT).with_suffix("").parts) for p in modules]
                 if names and not self.checkout.build(names, self.before):
                     return None, None, "does not compile"
-                batches = (selection.for_compiled(modules) if modules
+                users = selection.declarations(ROOT / fault.path) + modules
+                batches = (selection.for_compiled(users) if users
                            else selection.for_headers(fault.path))  # fmt: skip
             else:
                 running = self.lines and lines.tests_of(self.lines, fault.path, fault.lines)
@@ -186,7 +188,7 @@ def main():
     parser.add_argument("--since", default="", help="draw from files changed since this revision")
     parser.add_argument("--seed", type=int, help="repeat a run (default: a new one)")
     parser.add_argument("--python", type=int, default=60, help="faults in .py files (60)")
-    parser.add_argument("--compiled", type=int, default=40, help="faults in .pyx, .h files (40)")
+    parser.add_argument("--compiled", type=int, default=40, help=f"faults in {COMPILED} (40)")
     parser.add_argument("--limit", type=float, default=120, help="seconds of tests a fault (120)")
     parser.add_argument("--through", default="", help="a command put before each run of tests")
     parser.add_argument("--lines", default="", help="a folder that tests/mutants/lines.py wrote")
@@ -195,7 +197,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="only show the faults")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**31)
-    kinds = ("python", (".py",), in_python), ("compiled", (".pyx", ".h"), in_compiled)
+    kinds = ("python", (".py",), in_python), ("compiled", COMPILED, in_compiled)
     faults = []
     for name, suffixes, draw in kinds:
         paths = source_files(suffixes, options.files, options.since)

@@ -58,8 +58,25 @@ def includes():
     return users
 
 
+def kernels_of(path):
+    """Names of the kernels in a .cc file, or in those that include a .h."""
+    text = path.read_text() if path.suffix == ".cc" else ""
+    if path.suffix == ".h":
+        name = f'"{path.relative_to(KERNELS)}"' if KERNELS in path.parents else path.name
+        found = [each.read_text() for each in sorted(KERNELS.rglob("*.cc"))]
+        text = "".join(each for each in found if name in each)
+    return re.findall(r"^CYNET_\w*KERNEL\((\w+)", text, re.M)
+
+
+def declarations(path):
+    """The operators (.py) that name kernels of a .cc, or of those that include a .h."""
+    words = "|".join(kernels_of(path)) or "-"
+    files = sorted((ROOT / "cynet/operator").rglob("*.py"))
+    return [each for each in files if re.search(rf'"({words})"', each.read_text())]
+
+
 def modules_of(path):
-    """The compiled modules that a .pyx or .h is part of, as paths; nearest names first."""
+    """The compiled modules that a .pyx, .cc or .h is part of, as paths; nearest names first."""
     if path.suffix == ".pyx":
         return [path]
     users = includes().get(path, set())
@@ -138,7 +155,8 @@ def for_python(path, line, running=None):
 
 
 def for_compiled(modules):
-    """Batches of arguments of pytest, the likeliest first."""
+    """Batches of arguments of pytest, the likeliest first, of modules and of what declares
+    operators that their kernels compute."""
     operators, ranked = set(), []
     for module in modules:
         text = module.read_text()

@@ -63,9 +63,12 @@ def test_tests_of_the_same_path_come_first():
     first = selection.for_python(ROOT.joinpath("cynet/lr_scheduler.py").relative_to(ROOT), 60)[0]
     assert first[:2] == ["tests/test_doctest.py::test_examples[cynet.lr_scheduler]",
                          "tests/test_lr_scheduler.py"]  # fmt: skip
-    [module] = selection.modules_of(ROOT / "cynet/operator/nn/lrn.pyx")
-    batches = selection.for_compiled([module])
+    lrn = ROOT / "cynet/kernels/normalization/lrn.cc"
+    assert selection.modules_of(lrn) == [ROOT / "cynet/kernels/table.pyx"]
+    batches = selection.for_compiled(selection.declarations(lrn))
     assert batches[0][0] == "tests/operator/test_common.py" and "LRN" in batches[0][-1]
+    shared = selection.declarations(ROOT / "cynet/kernels/reduce/line_reduce.h")
+    assert ROOT / "cynet/operator/nn/layer_norm.py" in shared
     users = selection.modules_of(ROOT / "cynet/kernels/elementwise/dropout_loops.h")
     assert ROOT / "cynet/kernels/elementwise/dropout.pyx" in users[:2]
 

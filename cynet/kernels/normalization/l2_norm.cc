@@ -13,9 +13,10 @@ enum { L2_WIDTH = 64 };  // lines beside each other that are summed together
 #define CYNET_LOOPS "normalization/l2_norm.cc"
 #include "isa/for_each_isa.h"
 
-CYNET_FLOAT_KERNEL(l2_norm, L2Norm, 2)
-CYNET_FLOAT_KERNEL(l2_norm_grad, L2Norm, 3)
+CYNET_KERNEL(l2_norm, L2Norm, 2, CYNET_FLOATS)
+CYNET_KERNEL(l2_norm_grad, L2Norm, 3, CYNET_FLOATS)
 #else
+namespace {
 
 // line(first, width) for all lines: one whose elements are neighbours, or up to L2_WIDTH that lie
 // beside each other, from the place `first` on.
@@ -102,5 +103,6 @@ void l2_norm_grad(const Args& args) {
     }
     combine_lines(dy + at, a, x + at, b, dx + at, p, width, args.add[0]);
   });
+}
 }
 #endif

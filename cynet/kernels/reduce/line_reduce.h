@@ -40,34 +40,6 @@ void columns_at(int level, const T* x, int64_t rows, int64_t cols, int64_t begin
   loops[level](x, rows, cols, begin, end, y);
 }
 
-template <typename T>
-void normalized_at(int level, const T* x, const T* gamma, const T* beta, T* y, int64_t n,
-                   double eps, bool add, double* mean, double* std) {
-  typedef void (*Loop)(const T* x, const T* gamma, const T* beta, T* y, int64_t n, double eps,
-                       bool add, double* mean, double* std);
-  static const Loop loops[] = CYNET_AT_LEVELS(normalized_line<T>);
-  loops[level](x, gamma, beta, y, n, eps, add, mean, std);
-}
-
-template <typename T>
-void normalized_gradient_at(int level, const T* dy, const T* x, const T* gamma, T mean, T std,
-                            T* dx, int64_t n, bool add) {
-  typedef void (*Loop)(const T* dy, const T* x, const T* gamma, T mean, T std, T* dx, int64_t n,
-                       bool add);
-  static const Loop loops[] = CYNET_AT_LEVELS(normalized_gradient<T>);
-  loops[level](dy, x, gamma, mean, std, dx, n, add);
-}
-
-template <typename T>
-void gradient_columns_at(int level, const T* dy, const T* x, const T* mean, const T* std,
-                         int64_t lines, int64_t n, int64_t width, double* products,
-                         double* totals) {
-  typedef void (*Loop)(const T* dy, const T* x, const T* mean, const T* std, int64_t lines,
-                       int64_t n, int64_t width, double* products, double* totals);
-  static const Loop loops[] = CYNET_AT_LEVELS(normalized_gradient_columns<T>);
-  loops[level](dy, x, mean, std, lines, n, width, products, totals);
-}
-
 }  // namespace cynet
 
 #endif

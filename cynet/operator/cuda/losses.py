@@ -141,7 +141,7 @@ def regression_output(prop, shapes, types, device):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     scale = prop.grad_scale / prod(shapes[1][1:])
     forward, backward = Steps(), Steps()
-    forward += each(n, "elementwise", f"unary<cynet::functor::{prop.functor.decode()}, {kind}>",
+    forward += each(n, "elementwise", f"unary<cynet::functor::{prop.forward.name}, {kind}>",
                     IN[0], OUT[0], n, ADD)  # fmt: skip
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     backward += each(n, "loss", f"difference<{kind}>", OUT[0], IN[1], NULL, IN_GRAD[0], n, scale,

@@ -7,23 +7,8 @@ as in training. It gives the visible outputs.
 
 import numpy as np
 
+from ..nn.normalized import along, normalized, scaled
 from ..nn.spatial_window import channels_first, is_last
-
-
-def _along(F, array, axis, ndim):
-    """A vector along one axis."""
-    return array.reshape(tuple(-1 if i == axis else 1 for i in range(ndim)))
-
-
-def _normalized(F, x, axes, eps):
-    centred = F.broadcast_sub(x, F.mean(x, axis=axes, keepdims=True))
-    variance = F.mean(F.square(centred), axis=axes, keepdims=True)
-    return F.broadcast_mul(centred, F.rsqrt(variance + eps))
-
-
-def _scaled(F, x, gamma, beta, axis):
-    x = x if gamma is None else F.broadcast_mul(x, _along(F, gamma, axis, x.ndim))
-    return F.broadcast_add(x, _along(F, beta, axis, x.ndim))
 
 
 def _batch_norm(p, F, x, aux, training):
@@ -32,41 +17,14 @@ def _batch_norm(p, F, x, aux, training):
     gamma = None if p.fix_gamma else gamma
     if training and not p.use_global_stats:
         axes = tuple(i for i in range(data.ndim) if i != axis)
-        return [_scaled(F, _normalized(F, data, axes, p.eps), gamma, beta, axis)]
-    mean, variance = (_along(F, each, axis, data.ndim) for each in aux[:2])
+        return [scaled(F, normalized(F, data, axes, p.eps), gamma, beta, axis)]
+    mean, variance = (along(F, each, axis, data.ndim) for each in aux[:2])
     out = F.broadcast_mul(F.broadcast_sub(data, mean), F.rsqrt(variance + p.eps))
-    return [_scaled(F, out, gamma, beta, axis)]
-
-
-def _layer_norm(p, F, x, aux, training):
-    axis = p.axis % x[0].ndim
-    return [_scaled(F, _normalized(F, x[0], (axis,), p.eps), x[1], x[2], axis)]
-
-
-def _instance_norm(p, F, x, aux, training):
-    axes = tuple(range(2, x[0].ndim))
-    return [_scaled(F, _normalized(F, x[0], axes, p.eps), x[1], x[2], 1)]
-
-
-def _group_norm(p, F, x, aux, training):
-    groups = x[0].reshape((x[0].shape[0], p.num_groups, -1))
-    return [_instance_norm(p, F, [groups, *x[1:]], aux, training)[0].reshape(x[0].shape)]
+    return [scaled(F, out, gamma, beta, axis)]
 
 
 def _batch_norm_relu(p, F, x, aux, training):
     return [F.relu(_batch_norm(p, F, x, aux, training)[0])]
-
-
-def _lrn(p, F, x, aux, training):
-    data, half = x[0], p.nsize // 2
-    squares = F.square(data)
-    total, n = squares, data.shape[1]
-    for step in range(1, min(half, n - 1) + 1):
-        edge = F.zeros_like(F.slice_axis(squares, axis=1, begin=0, end=step))
-        up = F.concat(F.slice_axis(squares, axis=1, begin=step, end=n), edge, dim=1)
-        down = F.concat(edge, F.slice_axis(squares, axis=1, begin=0, end=n - step), dim=1)
-        total = total + up + down
-    return [data * (total * (p.alpha / p.nsize) + p.knorm) ** (-p.beta)]
 
 
 def _leaky_relu(p, F, x, aux, training):
@@ -326,10 +284,6 @@ REWRITTEN = {
     "BatchNorm": _batch_norm,
     "_contrib_BatchNormWithReLU": _batch_norm_relu,
     "_contrib_SyncBatchNorm": _batch_norm,
-    "GroupNorm": _group_norm,
-    "LayerNorm": _layer_norm,
-    "InstanceNorm": _instance_norm,
-    "LRN": _lrn,
     "LeakyReLU": _leaky_relu,
     "softmax_cross_entropy": _softmax_cross_entropy,
     "Pooling": _pooling,

@@ -7,15 +7,16 @@ from math import prod
 
 from ...base.errors import ShapeError
 from .._base import register_operator
-from ..checks.dtypes import require_float_cpu
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
+from ..kernel_property import KernelProperty
 from ..parameters import Bool, Float, Int
-from ..property import OperatorProperty, ResourceRequest, merge_shapes
-from .instance_norm import InstanceNormOperator
+from ..property import merge_shapes
+from .instance_norm import InstanceNormProperty
+from .normalized import normalized, scaled
 
 
-class GroupNormProperty(OperatorProperty):
+class GroupNormProperty(KernelProperty):
     """Normalize each group of channels of each sample, then scale and shift it.
 
     The C channels are cut into `num_groups` groups of neighbours; ``out = (data - mean) / sqrt(var
@@ -28,6 +29,8 @@ class GroupNormProperty(OperatorProperty):
 
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, ...).", "gamma": "Scale (G,).", "beta": "Shift (G,)."}
+    forward = InstanceNormProperty.forward
+    backward = InstanceNormProperty.backward
 
     def list_outputs(self):
         return ["output", "mean", "std"] if self.output_mean_var else ["output"]
@@ -46,22 +49,16 @@ class GroupNormProperty(OperatorProperty):
         lines = [agree(n, s, line) for n, s in zip(("mean", "std"), out_shapes[1:])]
         return [data, *scales], [data, *lines], []
 
-    def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space] if self.output_mean_var else []
-
-    def backward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [out_grad[0], in_data[0], in_data[1]]
-
-    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        return [(out_grad[0], in_grad[0])]
-
-    def create_operator(self, ctx, in_shapes, in_types):
-        require_float_cpu(self, ctx, self.list_arguments(), in_types)
+    def kernel_params(self, in_shapes):
         batch, *size = in_shapes[0]
-        return InstanceNormOperator(batch, self.num_groups, prod(size) // self.num_groups, self.eps)
+        n = prod(size) // self.num_groups
+        return {"batch": batch, "channels": self.num_groups, "n": n, "eps": self.eps}
+
+    def rewritten(self, F, inputs, aux, training):
+        data, gamma, beta = inputs
+        groups = data.reshape((data.shape[0], self.num_groups, -1))
+        out = scaled(F, normalized(F, groups, (2,), self.eps), gamma, beta, 1)
+        return [out.reshape(data.shape)]
 
 
 register_operator("GroupNorm", GroupNormProperty)

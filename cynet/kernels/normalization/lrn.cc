@@ -1,5 +1,86 @@
-// The loops of lrn.h, compiled for each level (levels.h).
+// Local response normalization across channels: y = x norm^-beta, with norm = knorm + alpha / size
+// times the sum of x^2 over `size` channels around.
+#ifndef CYNET_LANES
+#include <cmath>
+#include <type_traits>
 
+#include "common/scalar_math.h"
+#include "kernel.h"
+
+namespace cynet {
+// Memory is (batch, channels, inner), or (batch, inner, channels) with `last`.
+#define LOCAL_RESPONSE(field)                                                              \
+  field(int64_t, batch) field(int64_t, channels) field(int64_t, inner) field(int64_t, size) \
+  field(double, alpha) field(double, beta) field(double, knorm) field(bool, last)
+CYNET_PARAMS(LocalResponse, LOCAL_RESPONSE)
+
+enum { RESPONSE_WIDTH = 256 };  // elements taken together
+
+// Channels [first, last) are those around channel c.
+struct Around {
+  int64_t first, last;
+  CYNET_XINLINE Around(const LocalResponse& s, int64_t c) {
+    const int64_t half = s.size / 2;
+    first = c > half ? c - half : 0;
+    last = c + half + 1 < s.channels ? c + half + 1 : s.channels;
+  }
+};
+
+// Channels around one, as far as there are any.
+CYNET_XINLINE int64_t response_rows(const LocalResponse& s) {
+  const int64_t half = s.size / 2;
+  return 2 * (half < s.channels ? half : s.channels - 1) + 1;
+}
+
+static bool response_by_lines(const LocalResponse& s) { return s.last || s.inner == 1; }
+
+// Lines of channels that are taken together.
+static int64_t response_lines(const LocalResponse& s) {
+  return s.channels < RESPONSE_WIDTH ? RESPONSE_WIDTH / s.channels : 1;
+}
+
+// Elements of workspace that each thread of the gradient needs.
+static int64_t response_room(const LocalResponse& s) {
+  return 2 * (response_by_lines(s) ? response_lines(s) * s.channels
+                                   : response_rows(s) * RESPONSE_WIDTH);
+}
+static int64_t response_space(const Args& args) {
+  return response_room(args.as<LocalResponse>()) * args.threads * element_size(args.in[0]->dtype);
+}
+
+// Pieces of work; the same for any number of threads.
+static int64_t response_parts(const LocalResponse& s) {
+  const int64_t lines = response_lines(s);
+  if (response_by_lines(s)) return (s.batch * s.inner + lines - 1) / lines;
+  return s.batch * ((s.inner + RESPONSE_WIDTH - 1) / RESPONSE_WIDTH);
+}
+
+// body(start, n): n positions whose channels are `inner` apart, or n elements of whole lines.
+template <class Body>
+static void for_responses(const LocalResponse& s, int64_t begin, int64_t end, Body&& body) {
+  const int64_t n = s.batch * s.channels * s.inner;
+  const int64_t step = response_lines(s) * s.channels;
+  const int64_t parts = (s.inner + RESPONSE_WIDTH - 1) / RESPONSE_WIDTH;
+  for (int64_t part = begin; part < end; ++part) {
+    if (response_by_lines(s)) {
+      const int64_t at = part * step;
+      body(at, n - at < step ? n - at : step);
+    } else {
+      const int64_t at = part % parts * RESPONSE_WIDTH, left = s.inner - at;
+      body(part / parts * s.channels * s.inner + at,
+           left < RESPONSE_WIDTH ? left : int64_t{RESPONSE_WIDTH});
+    }
+  }
+}
+}  // namespace cynet
+
+#define CYNET_LOOPS "normalization/lrn.cc"
+#include "isa/for_each_isa.h"
+
+CYNET_KERNEL(local_response, LocalResponse, 1, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(local_response_grad, LocalResponse, 1, response_space, CYNET_FLOATS)
+#else
+namespace {
 // norm^-beta; `usual`: beta is 3/4.
 template <bool usual, typename T>
 CYNET_XINLINE T response_power(T norm, T minus_beta) {
@@ -37,7 +118,7 @@ CYNET_XINLINE void sum_rows(const T* x, int64_t step, int64_t n, T* total) {
 }
 
 template <bool squared, typename T>
-static void sum_around(const T* x, int64_t size, int64_t step, int64_t n, T* total) {
+void sum_around(const T* x, int64_t size, int64_t step, int64_t n, T* total) {
   if (size == 5) return sum_rows<squared, 5>(x, step, n, total);
   if (size == 3) return sum_rows<squared, 3>(x, step, n, total);
   for (int64_t i = 0; i < n; ++i) total[i] = 0;
@@ -52,8 +133,8 @@ static void sum_around(const T* x, int64_t size, int64_t step, int64_t n, T* tot
 
 // The same over the channels around the elements [begin, end) of n; rows of channels.
 template <bool squared, typename T>
-static void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin,
-                             int64_t end, T* total) {
+void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin,
+                      int64_t end, T* total) {
   const int64_t half = s.size / 2, C = s.channels;
   auto term = [=](int64_t i) { return squared ? x[i] * x[i] : x[i]; };
   auto put = [=](int64_t i, T sum) {
@@ -87,7 +168,7 @@ static void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t beg
 
 // y (+)= x norm^-beta
 template <bool usual, typename T>
-static void respond(const LocalResponse& s, const T* x, const T* total, T* y, int64_t n,
+void respond(const LocalResponse& s, const T* x, const T* total, T* y, int64_t n,
                            bool add) {
   const T knorm = static_cast<T>(s.knorm), factor = static_cast<T>(s.alpha / s.size);
   const T minus_beta = static_cast<T>(-s.beta);
@@ -104,7 +185,7 @@ static void respond(const LocalResponse& s, const T* x, const T* total, T* y, in
 
 // power = norm^-beta, ratio = dy x norm^(-beta - 1)
 template <bool usual, typename T>
-static void respond_parts(const LocalResponse& s, const T* dy, const T* x, const T* total,
+void respond_parts(const LocalResponse& s, const T* dy, const T* x, const T* total,
                                  T* power, T* ratio, int64_t n) {
   const T knorm = static_cast<T>(s.knorm), factor = static_cast<T>(s.alpha / s.size);
   const T minus_beta = static_cast<T>(-s.beta);
@@ -118,7 +199,7 @@ static void respond_parts(const LocalResponse& s, const T* dy, const T* x, const
 
 // dx (+)= dy power - 2 alpha beta / size x total
 template <typename T>
-static void respond_gradient(const LocalResponse& s, const T* dy, const T* x,
+void respond_gradient(const LocalResponse& s, const T* dy, const T* x,
                                     const T* power, const T* total, T* dx, int64_t n, bool add) {
   const T factor = static_cast<T>(2 * s.alpha * s.beta / s.size);
   if (add) {
@@ -138,7 +219,7 @@ CYNET_XINLINE void by_power(const LocalResponse& s, F&& f) {
 }
 
 template <typename T>
-static void respond_columns(const LocalResponse& s, const T* x, T* y, int64_t width, bool add) {
+void respond_columns(const LocalResponse& s, const T* x, T* y, int64_t width, bool add) {
   T total[RESPONSE_WIDTH];
   by_power(s, [&](auto usual) {
     for (int64_t c = 0; c < s.channels; ++c) {
@@ -151,7 +232,7 @@ static void respond_columns(const LocalResponse& s, const T* x, T* y, int64_t wi
 
 // n elements, lines of channels
 template <typename T>
-static void respond_lines(const LocalResponse& s, const T* x, T* y, int64_t n, bool add) {
+void respond_lines(const LocalResponse& s, const T* x, T* y, int64_t n, bool add) {
   T total[RESPONSE_WIDTH];
   by_power(s, [&](auto usual) {
     for (int64_t i = 0; i < n; i += RESPONSE_WIDTH) {
@@ -165,7 +246,7 @@ static void respond_lines(const LocalResponse& s, const T* x, T* y, int64_t n, b
 // power and ratio are (response_rows, RESPONSE_WIDTH); channel c is in row c modulo their number.
 // Channels outside are zeros.
 template <typename T>
-static void respond_columns_backward(const LocalResponse& s, const T* dy, const T* x, T* dx,
+void respond_columns_backward(const LocalResponse& s, const T* dy, const T* x, T* dx,
                                      int64_t width, bool add, T* power, T* ratio) {
   T total[RESPONSE_WIDTH];
   const int64_t rows = response_rows(s), half = rows / 2;
@@ -192,7 +273,7 @@ static void respond_columns_backward(const LocalResponse& s, const T* dy, const 
 
 // n elements, lines of channels; power and ratio: (n,)
 template <typename T>
-static void respond_lines_backward(const LocalResponse& s, const T* dy, const T* x, T* dx,
+void respond_lines_backward(const LocalResponse& s, const T* dy, const T* x, T* dx,
                                    int64_t n, bool add, T* power, T* ratio) {
   T total[RESPONSE_WIDTH];
   const int64_t width = RESPONSE_WIDTH;
@@ -209,3 +290,34 @@ static void respond_lines_backward(const LocalResponse& s, const T* dy, const T*
     respond_gradient(s, dy + i, x + i, power + i, total, dx + i, end - i, add);
   }
 }
+
+template <typename T>
+void local_response(const Args& args) {
+  const LocalResponse& s = args.as<LocalResponse>();
+  const T* x = args.input<T>(0);
+  T* y = args.output<T>(0);
+  const auto part = response_by_lines(s) ? respond_lines<T> : respond_columns<T>;
+  parallel_for(args.threads, response_parts(s), [&](int64_t begin, int64_t end) {
+    for_responses(s, begin, end, [&](int64_t at, int64_t n) {
+      part(s, x + at, y + at, n, args.add[0]);
+    });
+  });
+}
+
+template <typename T>
+void local_response_grad(const Args& args) {
+  const LocalResponse& s = args.as<LocalResponse>();
+  const T *dy = args.input<T>(0), *x = args.input<T>(1);
+  T* dx = args.output<T>(0);
+  const auto part = response_by_lines(s) ? respond_lines_backward<T> : respond_columns_backward<T>;
+  const int64_t parts = response_parts(s), room = response_room(s);
+  const int threads = args.threads;
+  parallel_for(threads, threads, [&](int64_t first, int64_t last) {
+    T* const own = static_cast<T*>(args.space) + first * room;
+    for_responses(s, parts * first / threads, parts * last / threads, [&](int64_t at, int64_t n) {
+      part(s, dy + at, x + at, dx + at, n, args.add[0], own, own + room / 2);
+    });
+  });
+}
+}
+#endif

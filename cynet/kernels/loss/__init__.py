@@ -1,0 +1,1 @@
+"""Gradients of losses and of outputs that end a network."""

@@ -1,0 +1,51 @@
+"""SVMOutput: scores forward, the gradient of the hinge loss of their classes backward."""
+
+from math import prod
+
+from ...base.errors import ShapeError
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Float
+from ..property import merge_shapes
+
+
+class SVMOutputProperty(KernelProperty):
+    """Output of a support vector machine: ``out = data``; backward gives a hinge loss's gradient.
+
+    With t = 1 for the class of the label and -1 for the others, the loss of a score x is
+    ``max(0, margin - t * x)``, squared unless `use_linear`, times `regularization_coefficient`. The
+    gradient of out is not looked at.
+    """
+
+    margin = Float(1.0, doc="Margin between a score and the boundary.")
+    regularization_coefficient = Float(1.0, doc="Factor of the loss.")
+    use_linear = Bool(False, doc="Linear loss in place of the squared one.")
+
+    graph = GraphHooks(float32_beside_half=(), loss_labels=(1,))
+    inputs_doc = {"data": "Scores (N, ..., classes).", "label": "Class of each row, (N, ...)."}
+    forward = Kernel("identity", in_place=(("data", "output"),))
+    backward = Kernel(
+        "hinge_grad", ("output", "label"), ("d_data",), in_place=(("output", "d_data"),)
+    )
+    zeros = ("d_label",)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, label = merge_shapes(in_shapes[0], out_shapes[0]), in_shapes[1]
+        if data is not None:
+            if len(data) < 2:
+                raise ShapeError(f"data has shape {data}, expected at least 2 axes")
+            label = agree("label", label, data[:-1])
+        return [data, label], [data], []
+
+    def kernel_params(self, in_shapes):
+        return {
+            "classes": prod(in_shapes[0][1:]),
+            "margin": self.margin,
+            "regularization": self.regularization_coefficient,
+            "linear": self.use_linear,
+        }
+
+
+register_operator("SVMOutput", SVMOutputProperty)

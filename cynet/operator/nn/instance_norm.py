@@ -1,0 +1,68 @@
+"""InstanceNorm: out = (data - mean) / sqrt(var + eps) * gamma + beta.
+
+data and out (N, C, ...), mean and var of each (n, c); gamma and beta (C,).
+"""
+
+from math import prod
+
+from ...base.errors import ShapeError
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Float
+from ..property import merge_shapes
+from .normalized import normalized, scaled
+
+
+class InstanceNormHooks(GraphHooks):
+    """A channels-last form, with relu folded in."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        if any(t != "float32" for t in in_types):
+            return None
+        from .instance_norm_channels_last import ChannelsLastInstanceNorm
+
+        return ChannelsLastInstanceNorm(**prop.params()), [0]
+
+
+class InstanceNormProperty(KernelProperty):
+    """Normalize each channel of each sample over its positions, then scale and shift it.
+
+    ``out = (data - mean) / sqrt(var + eps) * gamma + beta`` with mean and variance over the axes
+    behind the second.
+    """
+
+    eps = Float(1e-3, doc="Added to the variance.", low=0.0)
+
+    graph = InstanceNormHooks(float32_beside_half=())
+    inputs_doc = {"data": "Input (N, C, ...).", "gamma": "Scale (C,).", "beta": "Shift (C,)."}
+    forward = Kernel("instance_norm", ("data", "gamma", "beta"), ("output", "mean?", "std?"))
+    backward = Kernel(
+        "instance_norm_grad",
+        ("d_output", "data", "gamma"),
+        ("d_data", "d_gamma", "d_beta"),
+        in_place=(("d_output", "d_data"),),
+    )
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data = merge_shapes(in_shapes[0], out_shapes[0])
+        channels = merge_shapes(*in_shapes[1:], (0,))
+        if data is not None:
+            if len(data) < 3:
+                raise ShapeError(f"data has shape {data}, expected (N, C, ...), at least 3 axes")
+            channels = agree("gamma or beta", channels, (data[1],))
+            data = (data[0], channels[0], *data[2:])
+        return [data, channels, channels], [data], []
+
+    def kernel_params(self, in_shapes):
+        batch, channels, *size = in_shapes[0]
+        return {"batch": batch, "channels": channels, "n": prod(size), "eps": self.eps}
+
+    def rewritten(self, F, inputs, aux, training):
+        data, gamma, beta = inputs
+        axes = tuple(range(2, data.ndim))
+        return [scaled(F, normalized(F, data, axes, self.eps), gamma, beta, 1)]
+
+
+register_operator("InstanceNorm", InstanceNormProperty)

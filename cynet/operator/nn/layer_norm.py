@@ -1,0 +1,75 @@
+"""LayerNorm: out = (data - mean) / sqrt(var + eps) * gamma + beta along one axis.
+
+data, out (..., C, ...) with C along `axis`; gamma, beta (C,); mean and std are data's shape with 1
+there.
+"""
+
+from math import prod
+
+from ...base.errors import ShapeError
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Float, Int
+from ..property import merge_shapes
+from .normalized import normalized, scaled
+
+
+class LayerNormProperty(KernelProperty):
+    """Normalize along `axis` to mean 0 and variance 1, then scale and shift its entries.
+
+    ``out = (data - mean) / sqrt(var + eps) * gamma + beta``.
+    """
+
+    axis = Int(-1, doc="The axis to normalize along.")
+    eps = Float(1e-5, doc="Added to the variance.", low=0.0)
+    output_mean_var = Bool(False, doc="Also give the mean and sqrt(var + eps) as outputs.")
+
+    graph = GraphHooks(float32_beside_half=())
+    inputs_doc = {"data": "Input.", "gamma": "Scale (C,).", "beta": "Shift (C,)."}
+    forward = Kernel("layer_norm", ("data", "gamma", "beta"), ("output", "mean", "std"))
+    backward = (  # the gradient of data comes last, which may take out_grad's place
+        Kernel("layer_norm_scale_grad", ("d_output", "data", "mean", "std"), ("d_gamma", "d_beta")),
+        Kernel(
+            "layer_norm_grad",
+            ("d_output", "data", "gamma", "mean", "std"),
+            ("d_data",),
+            in_place=(("d_output", "d_data"),),
+        ),
+    )
+
+    def list_outputs(self):
+        return ["output", "mean", "std"]
+
+    def num_visible_outputs(self):
+        return 3 if self.output_mean_var else 1
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data = merge_shapes(in_shapes[0], out_shapes[0])
+        length, line = merge_shapes(*in_shapes[1:], (0,)), merge_shapes(*out_shapes[1:])
+        if data is not None:
+            axis = self.position(data)
+            length = agree("gamma or beta", length, (data[axis],))
+            data = (*data[:axis], length[0], *data[axis + 1 :])
+            line = agree("mean or std", line, (*data[:axis], 1, *data[axis + 1 :]))
+        return [data, length, length], [data, line, line], []
+
+    def position(self, shape):
+        """`axis` counted from the front."""
+        if not -len(shape) <= self.axis < len(shape):
+            raise ShapeError(f"axis {self.axis} is out of range for data of shape {tuple(shape)}")
+        return self.axis % len(shape)
+
+    def kernel_params(self, in_shapes):
+        shape, axis = in_shapes[0], self.position(in_shapes[0])
+        outer, inner = prod(shape[:axis]), prod(shape[axis + 1 :])
+        return {"outer": outer, "n": shape[axis], "inner": inner, "eps": self.eps}
+
+    def rewritten(self, F, inputs, aux, training):
+        data, gamma, beta = inputs
+        axis = self.position(data.shape)
+        return [scaled(F, normalized(F, data, (axis,), self.eps), gamma, beta, axis)]
+
+
+register_operator("LayerNorm", LayerNormProperty)
