@@ -3,6 +3,7 @@ the framework has to know of it. `nn/l2_normalization.py` is an example."""
 
 from typing import NamedTuple
 
+from ..base.errors import ArgumentError
 from ..kernels.table import has_space
 from .checks.dtypes import require_float_cpu
 from .kernel_operator import KernelOperator
@@ -74,7 +75,7 @@ class KernelProperty(OperatorProperty):
 
     def failure(self, place):
         """The exception for what a kernel has found wrong at `place` (``Args.fail``)."""
-        raise NotImplementedError
+        return ArgumentError(f"{self._where()}: element {place} of an input is not valid")
 
     def kernels_of(self, direction):
         """The kernels of 'forward' or 'backward', a tuple."""
