@@ -26,6 +26,7 @@ from .graph import infer
 from . import callback, initializer, io, lr_scheduler, metric, monitor  # floor 6
 from .io import checkpoint
 from . import initializer as init
+from . import distributed
 from . import kvstore
 from . import kvstore as kv
 from . import monitor as mon
@@ -69,6 +70,7 @@ __all__ = [
     "cpu_pinned",
     "current_context",
     "debug_nans",
+    "distributed",
     "engine",
     "errors",
     "executor",

@@ -18,7 +18,7 @@ FLOORS = {
     3: "_ndarray _core operator",
     4: "ndarray symbol attribute name",
     5: "graph _executor executor autograd",
-    6: "random initializer optimizer lr_scheduler metric io recordio image kvstore callback "
+    6: "random initializer optimizer lr_scheduler metric io recordio image distributed kvstore callback "
     "monitor profiler visualization rtc test_utils log misc rnn",
     7: "module model executor_manager gluon tools libinfo util runtime contrib onnx typing "
     "__main__",

@@ -11,6 +11,7 @@ _EXTRA = {
     "grandalf": "viz",
     "graphviz": "viz",
     "matplotlib": "viz",
+    "mpi4py": "mpi",
     "onnx": "onnx",
     "pycuda": "cuda",
     "safetensors": "safetensors",

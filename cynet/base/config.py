@@ -156,6 +156,26 @@ _SETTINGS = {
             "MXNET_BACKWARD_DO_MIRROR).",
         ),
         Setting(
+            "CYNET_DIST_BUCKET_KB",
+            _count,
+            4096,
+            "Most KiB of small arrays that a distributed KVStore joins into one sum over the "
+            "ranks.",
+        ),
+        Setting(
+            "CYNET_DIST_STALL",
+            _count,
+            300,
+            "Seconds that a rank waits for the others without any progress before it gives up with "
+            "an error; longer than what any rank computes or reads between two sums.",
+        ),
+        Setting(
+            "CYNET_LAUNCH_JOB",
+            str,
+            "",
+            "The job of a process that python -m cynet.launch has started (set by it).",
+        ),
+        Setting(
             "CYNET_DATA_DIR",
             str,
             "",

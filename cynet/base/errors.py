@@ -199,6 +199,11 @@ class KernelError(CynetError):
     """A CUDA kernel does not compile, or did what it must not; names the kernel and its line."""
 
 
+class PeerError(CynetError):
+    """Another process of this training has failed, died, ended or does not answer; the message
+    names its rank and host."""
+
+
 class OperatorError(CynetError):
     """A function failed inside the engine, raised where its result is awaited; or a call failed
     with an error that Python has a class of its own for."""

@@ -2,6 +2,7 @@
 
 from .base import KVStoreBase
 from .kvstore import KVStore, create
+from .dist import DistKVStore
 from .kvstore_server import KVStoreServer
 
-__all__ = ["KVStore", "KVStoreBase", "KVStoreServer", "create"]
+__all__ = ["DistKVStore", "KVStore", "KVStoreBase", "KVStoreServer", "create"]

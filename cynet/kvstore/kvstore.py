@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 # Where gradients are summed: on the CPU, or on the device of the first of them.
 _ON_CPU = ("local", "local_update_cpu", "local_allreduce_cpu")
 _ON_DEVICE = ("device", "local_allreduce_device")
+_DIST = ("dist", "dist_sync", "dist_device_sync", "dist_sync_device")  # over several processes
+_INSTEAD = {
+    "async": "ranks that do not wait for one another train to other weights in each run; use"
+    " 'dist_sync', whose sums overlap the computation",
+    "nccl": "'device' sums on the GPUs of this process, 'dist_sync' over several processes",
+    "p3": "'dist_sync' sends what the next forward needs first before the rest",
+    "horovod": "'dist_sync' does the same, mx.contrib.horovod has Horovod's calls",
+    "byteps": "'dist_sync' does the same",
+}
 
 
 @guarded
@@ -324,7 +333,8 @@ def create(name: str = "local") -> KVStore | Any:
     name : str
         ``'local'`` sums what devices push on the CPU, ``'device'`` on the device of the first; also
         MXNet's older ``'local_update_cpu'``, ``'local_allreduce_cpu'`` and
-        ``'local_allreduce_device'``.
+        ``'local_allreduce_device'``. ``'dist_sync'`` (``'dist'``, ``'dist_device_sync'``,
+        ``'dist_sync_device'``) sums over several processes, too: see `DistKVStore`.
 
     Returns
     -------
@@ -348,11 +358,12 @@ def create(name: str = "local") -> KVStore | Any:
         return KVStoreBase.kv_registry[kind]()
     if kind in (*_ON_CPU, *_ON_DEVICE):
         return KVStore(kind)
-    known = ", ".join(map(repr, (*_ON_CPU, *_ON_DEVICE)))
-    if "dist" in kind or kind in ("horovod", "byteps", "p3", "nccl"):
-        raise ArgumentError(
-            f"kvstore {shown(name)} trains in several processes, which is not supported; 'device'"
-            f" trains on all devices of this one, KVStoreBase.register takes a store of your own;"
-            f" kinds: {known}"
-        )
+    known = ", ".join(map(repr, (*_ON_CPU, *_ON_DEVICE, *_DIST)))
+    if kind in _DIST:
+        from .dist import DistKVStore
+
+        return DistKVStore(kind)
+    instead = next((text for name, text in _INSTEAD.items() if name in kind), None)
+    if instead is not None:
+        raise ArgumentError(f"kvstore {shown(name)} is not there: {instead}; kinds: {known}")
     raise ArgumentError(f"kvstore {shown(name)} is not known; kinds: {known}")

@@ -1,0 +1,5 @@
+"""mx.distributed: the processes that train together."""
+
+from .world import World, is_joined, world
+
+__all__ = ["World", "is_joined", "world"]

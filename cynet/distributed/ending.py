@@ -1,0 +1,70 @@
+"""How a rank ends: in step with the others, or, after a failure, once all have told of it."""
+
+import atexit
+import logging
+import os
+import sys
+
+from ..base.errors import told
+from ..engine import get as engine
+
+_state = {"code": None, "hooked": False}
+
+
+def watch(find):
+    """From now on this process ends as a rank does.
+
+    Parameters
+    ----------
+    find : callable
+        Returns the World, or None.
+    """
+    if _state["hooked"]:
+        return
+    _state["hooked"] = True
+    atexit.register(_at_exit, find)
+    inner = sys.excepthook
+
+    def hook(kind, error, trace):
+        inner(kind, error, trace)
+        _flush()
+        fail(find(), error)
+
+    sys.excepthook = hook
+
+
+def fail(world, error):
+    """An exception has ended the program of this rank: its traceback is shown, now the others are
+    told."""
+    if world is not None:
+        world.fail(f"{type(error).__name__}: {told(error)}"[:2000])
+
+
+def set_code(code):
+    """The code that the process is to end with after a failure."""
+    _state["code"] = code
+
+
+def _flush():
+    for each in (sys.stdout, sys.stderr):
+        try:
+            each.flush()
+        except (AttributeError, OSError, ValueError):  # there is none, or it is closed
+            continue
+
+
+def _at_exit(find):
+    world = find()
+    if world is None or world.size == 1 or world.pid != os.getpid():
+        return
+    try:
+        engine().wait_for_all()
+    except Exception as error:  # it is written when the engine stops
+        print(f"cynet: nobody waited for this error: {told(error)}", file=sys.stderr)
+    failure = world._end()
+    if failure is None:
+        return
+    # MPI_Finalize may hang now: it waits for those that are gone
+    logging.shutdown()
+    _flush()
+    os._exit(_state["code"] or 1)

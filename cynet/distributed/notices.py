@@ -1,0 +1,61 @@
+"""Notices: short messages from one rank to another, outside of all collective operations.
+
+They tell of failures, ask whether a rank is still there, and say farewell.
+"""
+
+import json
+
+FAILED, ASK, ANSWER, BYE = 1, 2, 3, 4
+
+
+class Notices:
+    """Sends and collects notices; used by the communication thread alone.
+
+    Parameters
+    ----------
+    library : module
+        mpi4py.MPI.
+    comm : Comm
+        For notices alone.
+    """
+
+    def __init__(self, library, comm):
+        self._library, self._comm = library, comm
+        self._sent = []  # (request, its memory): both live until they are sent
+
+    def tell(self, ranks, kind, content=None):
+        """Send to each of the ranks what JSON can hold; ranks that are gone are passed over."""
+        data = bytearray(json.dumps(content).encode())
+        for rank in ranks:
+            try:
+                self._sent.append((self._comm.Isend(data, rank, kind), data))
+            except self._library.Exception:
+                continue
+
+    def collect(self):
+        """(rank, kind, content) of each notice that is there.
+
+        Raises
+        ------
+        mpi4py.MPI.Exception
+            When a rank has died.
+        """
+        status = self._library.Status()
+        while self._comm.Iprobe(self._library.ANY_SOURCE, self._library.ANY_TAG, status):
+            data = bytearray(status.Get_count())
+            source, kind = status.Get_source(), status.Get_tag()
+            self._comm.Recv(data, source, kind)
+            yield source, kind, json.loads(bytes(data))
+        if self._sent:
+            self._sent = [each for each in self._sent if not self._is_sent(each[0])]
+
+    def _is_sent(self, request):
+        try:
+            return request.Test()
+        except self._library.Exception:
+            return True
+
+    @property
+    def pending(self):
+        """How many are not sent yet."""
+        return len(self._sent)

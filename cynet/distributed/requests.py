@@ -1,0 +1,68 @@
+"""Requests: what a process asks the others to compute together with it."""
+
+import hashlib
+import threading
+from functools import lru_cache
+
+
+class Request:
+    """One collective operation.
+
+    Parameters
+    ----------
+    what : str
+        In words, equal on all ranks: ``"sum of 'w' (3, 4) float32"``. Ranks compare it.
+    priority : int
+        Of those that all ranks are ready for, higher ones begin first.
+    nbytes : int
+        How much it moves, about.
+    start : callable or None
+        ``start(comm)`` begins the operation and returns the library's request; None where it is
+        enough that all ranks have come here.
+    finish : callable, optional
+        What is left to do on this rank afterwards.
+    keep : object
+        Memory that the operation uses.
+    """
+
+    __slots__ = (
+        *("begun", "error", "finish", "keep", "mark", "nbytes", "number", "priority", "start"),
+        *("what", "work", "_done"),
+    )
+
+    def __init__(self, what, priority=0, nbytes=0, start=None, finish=None, keep=None):
+        self.what, self.priority, self.nbytes = what, priority, nbytes
+        self.start, self.finish, self.keep = start, finish, keep
+        self.mark = mark_of(what)
+        self.number = self.work = self.error = self._done = None
+        self.begun = 0.0
+
+    def awaited(self):
+        """Have `wait` wait for it, instead of functions of the engine."""
+        self._done = threading.Event()
+        return self
+
+    def complete(self, error=None):
+        """It is done, or has failed."""
+        self.error = error
+        self.start = self.finish = None
+        if error is None:  # what an operation that is not done may write into stays alive
+            self.keep = None
+        if self.work is not None:
+            self.work.complete(error)
+            self.work = None
+        if self._done is not None:
+            self._done.set()
+
+    def wait(self):
+        """Wait until it is done; raises what it failed with."""
+        self._done.wait()
+        if self.error is not None:
+            raise self.error
+
+
+@lru_cache(4096)
+def mark_of(what):
+    """A number of 62 bits that stands for a text."""
+    digest = hashlib.blake2b(what.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 2

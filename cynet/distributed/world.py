@@ -1,0 +1,194 @@
+"""World: the processes that train together, as one of them sees them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..base import config
+from ..base.errors import ArgumentError, StateError
+from ..base.guard import guarded
+from . import ending
+from .communication import Communication
+from .launched import is_launched
+from .requests import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import NDArray, NumpyArray
+
+_DTYPES = {"float32", "float64", "int64", "int32", "uint8", "int8"}
+
+
+@guarded
+class World:
+    """The processes that train together; `world` gives the one that there is.
+
+    All ranks make the same calls in the same order; a call that the others do not make is an error
+    on all of them. Threads of a process may call at once only what another thread of every rank
+    calls in the same order.
+
+    Attributes
+    ----------
+    rank, size : int
+        The number of this process, and how many there are.
+    local_rank, local_size : int
+        The same among the processes of this machine.
+    hosts : list of str
+        The machine of each rank.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> world = mx.distributed.world()
+    >>> world.rank, world.size
+    (0, 1)
+    """
+
+    def __init__(self, communication: Communication | None) -> None:
+        self._communication = communication
+        self.pid = os.getpid()
+        self.rank, self.size, self.hosts = 0, 1, [socket.gethostname()]
+        if communication is not None:
+            self.rank, self.size = communication.rank, communication.size
+            self.hosts = communication.hosts
+        here = [rank for rank, host in enumerate(self.hosts) if host == self.hosts[self.rank]]
+        self.local_rank, self.local_size = here.index(self.rank), len(here)
+
+    def __repr__(self) -> str:
+        return f"<rank {self.rank} of {self.size} on {self.hosts[self.rank]}>"
+
+    def _talk(self):
+        if self.pid != os.getpid():
+            raise StateError(
+                "this process was forked from a rank and does not take part in communication"
+            )
+        return self._communication
+
+    def hand_in(
+        self, request: Request, reads: Sequence[NDArray] = (), writes: Sequence[NDArray] = ()
+    ) -> None:
+        """Have a request done by the communication thread, when these arrays are free."""
+        self._talk().hand_in(request, reads, writes)
+
+    def check(self) -> None:
+        """Raise what the ranks have failed with, if they have."""
+        if self._communication is not None:
+            self._talk().check()
+
+    def count_step(self) -> None:
+        """A step of training begins: messages name its number."""
+        if self._communication is not None:
+            self._communication.step += 1
+
+    def barrier(self) -> None:
+        """Wait until all ranks have come here."""
+        if self.size > 1:
+            self._talk().hand_in(Request("barrier").awaited()).wait()
+
+    def allreduce(self, values: NumpyArray, what: str = "values") -> NumpyArray:
+        """The sum of an array over all ranks, equal on all of them; waits.
+
+        Parameters
+        ----------
+        values : numpy.ndarray
+            Of the same shape and dtype everywhere.
+        what : str
+            What messages call it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> mx.distributed.world().allreduce(np.ones(3)).tolist()
+        [1.0, 1.0, 1.0]
+        """
+        values = np.ascontiguousarray(values)
+        if values.dtype.name not in _DTYPES:
+            raise ArgumentError(f"allreduce: a dtype of {sorted(_DTYPES)}, got {values.dtype}")
+        if self.size == 1:
+            return values.copy()
+        out = np.empty_like(values)
+        text = f"sum of {what} {values.shape} {values.dtype}"
+        request = Request(
+            text, 1, values.nbytes, lambda comm: comm.Iallreduce(values, out), keep=(values, out)
+        )
+        self._talk().hand_in(request.awaited()).wait()
+        return out
+
+    def gather(self, content: bytes, what: str = "messages") -> list[bytes]:
+        """The bytes of each rank, in the order of ranks; waits."""
+        if self.size == 1:
+            return [bytes(content)]
+        sizes = np.zeros(self.size, np.int64)
+        sizes[self.rank] = len(content)
+        sizes = self.allreduce(sizes, f"sizes of {what}")
+        out = np.empty(int(sizes.sum()), np.uint8)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        mine = np.frombuffer(bytes(content), np.uint8)
+        request = Request(
+            f"{what} of all ranks",
+            1,
+            len(out),
+            lambda comm: comm.Iallgatherv(mine, [out, (sizes, starts[:-1])]),
+            keep=(mine, out),
+        )
+        self._talk().hand_in(request.awaited()).wait()
+        return [out[starts[i] : starts[i + 1]].tobytes() for i in range(self.size)]
+
+    def fail(self, text: str) -> None:
+        """Tell the other ranks that this one has failed; everything that is asked for fails."""
+        if self._communication is not None and self.pid == os.getpid():
+            self._communication.fail_here(text)
+
+    def _end(self):
+        """At exit; the code to end the process with at once, or None."""
+        talk = self._communication
+        if talk is None or self.pid != os.getpid():
+            return None
+        if talk.failure is None:
+            talk.leave()
+        if talk.failure is None:
+            talk.join()
+            return None
+        talk.part()
+        return talk.failure
+
+
+_lock = threading.Lock()
+_world = None
+
+
+def world() -> World:
+    """The processes that train together; the first call joins them, where a launcher has started
+    this process, and else there is this one alone.
+
+    Raises
+    ------
+    CynetError
+        When mpi4py or an MPI library is missing.
+    """
+    global _world
+    with _lock:
+        if _world is None:
+            _world = World(_joined() if is_launched() else None)
+        return _world
+
+
+def is_joined() -> bool:
+    """Whether `world` has been called, by a process that is one of several."""
+    return _world is not None and _world.size > 1
+
+
+def _joined():
+    communication = Communication(config.get("CYNET_DIST_STALL"))
+    communication.start()
+    communication.opened.wait()
+    if communication.failure is not None:
+        raise communication.failure
+    ending.watch(lambda: _world)
+    return communication

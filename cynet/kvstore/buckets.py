@@ -1,0 +1,164 @@
+"""Buckets: arrays of several keys in one piece of memory, which ranks sum or broadcast at once."""
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base import config
+from ..base.compat import optional
+from ..base.errors import ArgumentError, shown
+from ..distributed._work import memory
+from ..distributed.requests import Request
+
+# What a dtype is summed as: halves in float32, since they overflow and lose small gradients.
+_SUMMED_AS = {"float16": "float32", "bfloat16": "float32"}
+_SHARED_AS = {**_SUMMED_AS, "bool": "uint8"}
+_SUMMED = ("float32", "float64", "int64", "int32", "uint8", "int8")
+_DIRECT = 1 << 20  # bytes from which one array is a bucket of its own, and not copied together
+_PARTS = 4  # so many buckets at least, where there are arrays enough: their sums overlap backward
+
+
+def travels_as(verb, dtype):
+    """The dtype in which ranks sum or broadcast arrays of a dtype; both are names."""
+    return (_SUMMED_AS if verb == "sum" else _SHARED_AS).get(dtype, dtype)
+
+
+class Entry:
+    """A key with its place in a bucket."""
+
+    __slots__ = ("bucket", "key", "shape", "view")
+
+    def __init__(self, key, shape, bucket, view):
+        self.key, self.shape, self.bucket, self.view = key, shape, bucket, view
+
+
+class Bucket:
+    """Memory that several arrays are copied into, one behind another.
+
+    Parameters
+    ----------
+    verb : str
+        ``'sum'`` or ``'broadcast'``.
+    rows : list of (key, shape, dtype)
+        Of one dtype as they are summed.
+    priority : int
+    """
+
+    def __init__(self, verb, rows, priority):
+        (self.dtype,) = {travels_as(verb, dtype) for _, _, dtype in rows}
+        if self.dtype not in _SUMMED:
+            key, _, dtype = rows[0]
+            raise ArgumentError(f"kvstore: key {shown(key)} is {dtype}, of which ranks make no {verb}")
+        sizes = [int(np.prod(shape)) for _, shape, _ in rows]
+        self.flat = nd.zeros((sum(sizes),), dtype=self.dtype)
+        self.nbytes = self.flat.size * np.dtype(self.dtype).itemsize
+        self.entries, start = [], 0
+        for (key, shape, _), size in zip(rows, sizes):
+            self.entries.append(Entry(key, shape, self, self.flat._view(shape, start)))
+            start += size
+        self.direct = len(rows) == 1 and self.nbytes >= _DIRECT
+        self.verb, self.priority = verb, priority
+        texts = [f"{shown(key)} {shape} {dtype}" for key, shape, dtype in rows]
+        self.what = f"{verb} of {', '.join(texts)}"
+
+    def request(self, start, keep, finish=None, note=""):
+        """A Request for the bucket."""
+        return Request(self.what + note, self.priority, self.nbytes, start, finish, keep)
+
+
+def bucketed(verb, rows, priority, parts=_PARTS):
+    """The buckets of some arrays, in their order.
+
+    Parameters
+    ----------
+    verb : str
+    rows : list of (key, shape, dtype)
+    priority : int
+        Of the first bucket; each further one has one less.
+    parts : int
+        Aim at so many buckets.
+
+    Returns
+    -------
+    list of Bucket
+    """
+    sizes = [
+        int(np.prod(shape)) * np.dtype(travels_as(verb, dtype)).itemsize
+        for _, shape, dtype in rows
+    ]
+    most = config.get("CYNET_DIST_BUCKET_KB") << 10
+    goal = max(min(most, sum(sizes) // parts), 1 << 14)
+    out, group, nbytes = [], [], 0
+
+    def close():
+        nonlocal group, nbytes
+        if group:
+            out.append(Bucket(verb, group, priority - len(out)))
+        group, nbytes = [], 0
+
+    for row, size in zip(rows, sizes):
+        other = bool(group) and travels_as(verb, group[0][2]) != travels_as(verb, row[2])
+        if other or nbytes + size > goal or size >= _DIRECT:
+            close()
+        group.append(row)
+        nbytes += size
+        if size >= _DIRECT:
+            close()
+    close()
+    return out
+
+
+def sums(bucket, source=None):
+    """The request that sums a bucket over the ranks, in place.
+
+    Parameters
+    ----------
+    source : NDArray, optional
+        What is summed in the bucket's place: with ``source is not bucket.flat`` the sum is written
+        to the bucket and `source` stays.
+    """
+    target = memory(bucket.flat)
+    given = None if source is None else memory(source)
+
+    def start(comm):
+        return comm.Iallreduce(_in_place() if given is None else given, target)
+
+    return bucket.request(start, (target, given))
+
+
+def sums_in_place(bucket, array):
+    """The request that sums an array over the ranks in its own memory."""
+    target = memory(array)
+    return bucket.request(lambda comm: comm.Iallreduce(_in_place(), target), target)
+
+
+def broadcasts(bucket):
+    """The request that gives all ranks the bucket of rank 0."""
+    target = memory(bucket.flat)
+    return bucket.request(lambda comm: comm.Ibcast(target, 0), target)
+
+
+def sums_of_codes(bucket, threshold, size):
+    """The request that sums entries which are `threshold`, its negative or 0: each rank sends two
+    bits an entry, all of them add up in the order of ranks."""
+    target = memory(bucket.flat)
+    n = len(target)
+    nbytes = (n + 7) // 8
+    mine, found = np.empty(2 * nbytes, np.uint8), np.empty((size, 2, nbytes), np.uint8)
+
+    def start(comm):
+        mine[:nbytes] = np.packbits(target > 0)
+        mine[nbytes:] = np.packbits(target < 0)
+        return comm.Iallgather(mine, found)
+
+    def finish():
+        count = np.zeros(n, np.int32)
+        for more, less in found:
+            count += np.unpackbits(more, count=n)
+            count -= np.unpackbits(less, count=n)
+        np.multiply(count, np.float32(threshold), out=target, dtype=target.dtype, casting="same_kind")
+
+    return bucket.request(start, (target, mine, found), finish, f" in 2 bits, {threshold:g}")
+
+
+def _in_place():
+    return optional("mpi4py.MPI", "training in several processes").IN_PLACE

@@ -1,0 +1,253 @@
+"""DistKVStore: values by key, shared by all processes that train together."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from ..base.dtype import NAMES
+from ..base.errors import ArgumentError, shown
+from ..base.guard import guarded
+from ..context import cpu
+from ..distributed import world
+from .buckets import broadcasts, bucketed, sums, sums_in_place, sums_of_codes
+from .compression import compression
+from .kvstore import KVStore
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..ndarray import NDArray
+    from ..typing import Keys, Values
+
+_KEPT = 16  # calls whose buckets are kept: those of training come again in each step
+
+
+@guarded
+class DistKVStore(KVStore):
+    """A KVStore of several processes: what is pushed is summed over all devices of all ranks.
+
+    All ranks make the same calls in the same order, with the same keys, shapes and dtypes.
+    Everything is asynchronous, as in a store of one process. Updates run on every rank, on equal
+    sums, so that weights stay equal.
+
+    Started by ``python -m cynet.launch``, `mpiexec` or `srun`; a process that is started by itself
+    is the one of one.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> kv = mx.kv.create("dist_sync")
+    >>> kv.rank, kv.num_workers
+    (0, 1)
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self._world = world()
+        self._calls = OrderedDict()  # (verb, rows) -> buckets
+
+    @property
+    def rank(self) -> int:
+        """Index of this process among all."""
+        return self._world.rank
+
+    @property
+    def num_workers(self) -> int:
+        """How many processes share the store."""
+        return self._world.size
+
+    @property
+    def local_rank(self) -> int:
+        """Index of this process among those of its machine: the number of its GPU."""
+        return self._world.local_rank
+
+    def init(self, key: Keys, value: NDArray | Sequence[NDArray]) -> None:
+        """Set the first value of one or several new keys: that of rank 0, on all ranks."""
+        pairs = self._pairs("init", key, value)
+        with self._lock:
+            for each, _ in pairs:
+                if each in self._values:
+                    raise ArgumentError(f"kvstore init: key {shown(each)} has a value already")
+            for each, arrays in pairs:
+                self._values[each] = arrays[0].copyto(cpu())
+            self.share({each: [self._values[each]] for each, _ in pairs})
+
+    def push(self, key: Keys, value: Values, priority: int = 0) -> None:
+        """Hand in arrays: the sum of a key's arrays over all devices and ranks replaces its value,
+        or goes to the updater.
+
+        Parameters
+        ----------
+        key : str, int or a list of them
+            The same on all ranks. Keys of one call travel together.
+        value : NDArray, list of NDArray, or a list of such lists
+        priority : int
+            Of sums that all ranks are ready for, those of higher priority come first.
+
+        Raises
+        ------
+        PeerError
+            When another rank has failed.
+        NotFoundError, ShapeError, ArgumentError
+            As in a store of one process.
+        """
+        grouped = {}
+        for each, arrays in self._pairs("push", key, value):
+            grouped.setdefault(each, []).extend(arrays)
+        for each, arrays in grouped.items():
+            self._check("push", each, arrays)
+        with self._lock:
+            self._world.check()
+            found = self._summed(grouped, priority)
+            if self._updater is None:
+                self._values.update(found)
+                return
+            for each, total in found.items():
+                stored = self._values[each]
+                if total.dtype != grouped[each][0].dtype:
+                    total = total.astype(grouped[each][0].dtype)
+                self._updater(each, total.as_in_context(stored.context), stored)
+
+    def sum_up(self, key: Keys, value: Values, priority: int = 0) -> None:
+        """Put the sum of each key's arrays, over all devices and ranks, into these arrays; what the
+        store holds under the keys stays.
+
+        Parameters
+        ----------
+        key, value, priority
+            As for `push`; the keys need no value.
+
+        Examples
+        --------
+        >>> gradient = mx.nd.ones(2)
+        >>> kv.sum_up("w", gradient)
+        >>> gradient.asnumpy().tolist()
+        [1.0, 1.0]
+        """
+        given = dict(self._pairs("sum_up", key, value))
+        with self._lock:
+            self._world.check()
+            if self._compress is None and self._world.size == 1:
+                if all(len(arrays) == 1 for arrays in given.values()):
+                    return
+            buckets = self._buckets("sum", self._rows(given), priority)
+            for bucket in reversed(buckets):
+                arrays = given[bucket.entries[0].key]
+                if self._is_direct(bucket, arrays):
+                    if self._world.size > 1:
+                        self._world.hand_in(sums_in_place(bucket, arrays[0]), (), arrays)
+                    continue
+                self._send(bucket, given)
+                for entry in bucket.entries:
+                    for array in given[entry.key]:
+                        entry.view.copyto(array)
+
+    def share(self, arrays: dict[Any, Sequence[NDArray]]) -> None:
+        """Give the arrays of all devices and ranks the values that the first ones of rank 0 have.
+
+        Parameters
+        ----------
+        arrays : dict of key to list of NDArray
+
+        Examples
+        --------
+        >>> kv.share({"w": [mx.nd.ones(2)]})
+        """
+        with self._lock:
+            self._world.check()
+            for bucket in self._buckets("broadcast", self._rows(arrays), 0, keep=False):
+                for entry in bucket.entries:
+                    arrays[entry.key][0].copyto(entry.view)
+                if self._world.size > 1:
+                    self._world.hand_in(broadcasts(bucket), (), [bucket.flat])
+                for entry in bucket.entries:
+                    for array in arrays[entry.key]:
+                        entry.view.copyto(array)
+
+    def barrier(self) -> None:
+        """Wait until all ranks have come here."""
+        self._world.barrier()
+
+    _barrier = barrier
+
+    def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
+        """Send gradients in two bits an entry; what is cut off is added to the next push.
+
+        The arrays of a rank's devices are summed first.
+
+        Parameters
+        ----------
+        compression_params : dict
+            ``{'type': '2bit', 'threshold': 0.5}``, the same on all ranks.
+        """
+        self._compress = compression(compression_params, self._type)
+
+    # --- inside ----------------------------------------------------------------------------------
+    def _rows(self, arrays):
+        return tuple((k, each[0].shape, NAMES[each[0].dtype_flag]) for k, each in arrays.items())
+
+    def _buckets(self, verb, rows, priority, keep=True):
+        """The buckets of a call; those of a call that has come before are used again."""
+        call = verb, rows, priority
+        found = self._calls.pop(call, None)
+        if found is None:
+            found = bucketed(verb, rows, priority)
+        if keep:
+            self._calls[call] = found
+            if len(self._calls) > _KEPT:
+                self._calls.popitem(last=False)
+        return found
+
+    def _is_direct(self, bucket, arrays):
+        """Whether ranks sum a bucket's one array where it is."""
+        return (
+            bucket.direct
+            and self._compress is None
+            and len(arrays) == 1
+            and arrays[0].context.device_type.startswith("cpu")
+            and NAMES[arrays[0].dtype_flag] == bucket.dtype
+        )
+
+    def _summed(self, given, priority):
+        """{key: sum over all devices and ranks}, in memory of buckets."""
+        found = {}
+        # the last gradients are ready first
+        for bucket in reversed(self._buckets("sum", self._rows(given), priority)):
+            arrays = given[bucket.entries[0].key]
+            if self._is_direct(bucket, arrays) and self._world.size > 1:
+                self._world.hand_in(sums(bucket, arrays[0]), arrays, [bucket.flat])
+            else:
+                self._send(bucket, given)
+            found.update((entry.key, entry.view) for entry in bucket.entries)
+        return {key: found[key] for key in given}
+
+    def _send(self, bucket, given):
+        """Copy arrays into a bucket and have ranks sum it."""
+        for entry in reversed(bucket.entries):
+            arrays = given[entry.key]
+            merged = self._sum(arrays, entry.view)
+            if self._compress is not None:
+                (merged,) = self._compress(entry.key, [merged.astype(bucket.dtype)])
+            if merged is not entry.view:
+                merged.copyto(entry.view)
+        if self._world.size == 1:
+            return
+        if self._compress is None:
+            request = sums(bucket)
+        else:
+            request = sums_of_codes(bucket, self._compress.threshold, self._world.size)
+        self._world.hand_in(request, (), [bucket.flat])
+
+    def _sum(self, arrays, stored):
+        """The sum of the arrays of this rank's devices; halves are added up in float32."""
+        if len(arrays) == 1:
+            return arrays[0]
+        if "device" not in self._type:
+            arrays = [each.as_in_context(cpu()) for each in arrays]
+        context = arrays[0].context
+        merged = arrays[0].astype(stored.dtype)
+        for array in arrays[1:]:
+            merged += array.as_in_context(context).astype(stored.dtype, copy=False)
+        return merged
+
