@@ -21,7 +21,7 @@ FLOORS = {
     6: "random initializer optimizer lr_scheduler metric io recordio image distributed kvstore callback "
     "monitor profiler visualization rtc test_utils log misc rnn",
     7: "module model executor_manager gluon tools libinfo util runtime contrib onnx typing "
-    "__main__",
+    "launch __main__",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 REQUIRED = {"numpy", "tqdm", "scipy_openblas32"}  # what a module other than compat.py may import

@@ -173,7 +173,13 @@ _SETTINGS = {
             "CYNET_LAUNCH_JOB",
             str,
             "",
-            "The job of a process that python -m cynet.launch has started (set by it).",
+            "Folder of the job of a process that python -m cynet.launch has started (set by it).",
+        ),
+        Setting(
+            "CYNET_LAUNCH_ATTEMPT",
+            _count,
+            0,
+            "How often python -m cynet.launch has begun this job before (set by it).",
         ),
         Setting(
             "CYNET_DATA_DIR",

@@ -14,6 +14,7 @@ import numpy as np
 from ..base.compat import optional
 from ..base.errors import CynetError, MismatchError, PeerError, StateError
 from ._work import Work
+from .launched import report
 from .notices import ANSWER, ASK, BYE, FAILED, Notices
 from .rounds import WINDOW, Rounds
 
@@ -334,6 +335,7 @@ class Communication(threading.Thread):
         if told is not None or tell:
             content = {"failed": told, "text": str(error), "dead": sorted(self._dead)}
             self._notices.tell(self._others(), FAILED, content)
+        report(self.rank, self.hosts[self.rank], str(error), self._dead, told is not None)
         self._abandoned += [*self._flying, self._rounds]
         self._flying = []
         waiting = {id(each): each for each in self._ready.values()}

@@ -37,12 +37,17 @@ def fail(world, error):
     """An exception has ended the program of this rank: its traceback is shown, now the others are
     told."""
     if world is not None:
-        world.fail(f"{type(error).__name__}: {told(error)}"[:2000])
+        world.fail(told(error)[:2000])
 
 
 def set_code(code):
     """The code that the process is to end with after a failure."""
     _state["code"] = code
+
+
+def abandon():
+    """MPI has not come up, and a thread waits for it in vain: end at exit without it."""
+    atexit.register(_leave_at_once)
 
 
 def _flush():
@@ -64,6 +69,10 @@ def _at_exit(find):
     failure = world._end()
     if failure is None:
         return
+    _leave_at_once()
+
+
+def _leave_at_once():
     # MPI_Finalize may hang now: it waits for those that are gone
     logging.shutdown()
     _flush()

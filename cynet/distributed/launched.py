@@ -1,7 +1,13 @@
 """Whether this process is one of several that a launcher has started, as its environment says."""
 
+import contextlib
+import json
 import os
+import socket
 import sys
+import time
+
+from ..base import config
 
 # What launchers set in each process: Open MPI (PRRTE), MPICH and Intel MPI (Hydra), srun with PMI
 # or PMIx, PALS. Each tells of a rank; none of them is in the environment of a batch script.
@@ -16,6 +22,56 @@ def is_launched():
     return loaded is not None and loaded.Is_initialized() and loaded.COMM_WORLD.size > 1
 
 
-def is_own_launcher():
-    """Whether ``python -m cynet.launch`` has started it."""
-    return bool(os.environ.get("CYNET_LAUNCH_JOB"))
+def own_rank():
+    """The number of this process, as its launcher says, or None."""
+    return next((int(os.environ[n]) for n in _RANKS if os.environ.get(n, "").isdecimal()), None)
+
+
+def report(rank, host, text, dead=(), is_own=True):
+    """Leave word of a failure for ``python -m cynet.launch``, where it runs on this machine.
+
+    Parameters
+    ----------
+    rank, host : int, str
+        Of this process.
+    text : str
+    dead : iterable of int
+        Ranks that are known to have died.
+    is_own : bool
+        This rank has failed, and not another one.
+    """
+    row = {"rank": rank, "host": host, "text": text, "dead": sorted(dead), "is_own": is_own}
+    _leave(f"{rank}.json", row)
+
+
+def report_early_end(code, how):
+    """The script of this process has ended before it joined the others."""
+    rank = own_rank()
+    row = {"rank": rank, "code": code, "how": how}
+    _leave(f"{rank}.ended", row)
+    if code:
+        report(rank, socket.gethostname(), f"ended before it joined the others: {how}")
+
+
+def ended_early():
+    """[(rank, how)] of the ranks on this machine that will never join."""
+    folder, out = config.get("CYNET_LAUNCH_JOB"), []
+    with contextlib.suppress(OSError):
+        for each in os.scandir(folder or os.devnull):
+            if each.name.endswith(".ended"):
+                with contextlib.suppress(OSError, ValueError), open(each.path) as file:
+                    row = json.load(file)
+                    out.append((row["rank"], row["how"]))
+    return sorted(out)
+
+
+def _leave(name, row):
+    folder = config.get("CYNET_LAUNCH_JOB")
+    if not folder or not os.path.isdir(folder):
+        return
+    row["time"] = time.time()
+    path = os.path.join(folder, name)
+    with contextlib.suppress(OSError):
+        with open(f"{path}.new", "w", encoding="utf-8") as file:
+            json.dump(row, file)
+        os.replace(f"{path}.new", path)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base import config
-from ..base.errors import ArgumentError, StateError
+from ..base.errors import ArgumentError, PeerError, StateError
 from ..base.guard import guarded
 from . import ending
 from .communication import Communication
-from .launched import is_launched
+from .launched import ended_early, is_launched, own_rank, report
 from .requests import Request
 
 if TYPE_CHECKING:
@@ -185,10 +186,25 @@ def is_joined() -> bool:
 
 
 def _joined():
-    communication = Communication(config.get("CYNET_DIST_STALL"))
+    stall = config.get("CYNET_DIST_STALL")
+    communication = Communication(stall)
     communication.start()
-    communication.opened.wait()
+    until = time.monotonic() + stall
+    while not communication.opened.wait(0.5):
+        ended = ended_early()
+        if ended:
+            names = ", ".join(f"rank {rank} ({how})" for rank, how in ended)
+            _never(f"{names} ended before joining the others")
+        if time.monotonic() > until:
+            _never(f"not all ranks have come within {stall} s (CYNET_DIST_STALL)")
     if communication.failure is not None:
         raise communication.failure
     ending.watch(lambda: _world)
     return communication
+
+
+def _never(text):
+    """The ranks do not come together: an error, after which this process cannot use MPI."""
+    report(own_rank(), socket.gethostname(), text, is_own=False)
+    ending.abandon()
+    raise PeerError(f"joining the other ranks: {text}")

@@ -1,0 +1,56 @@
+"""``python -m cynet.launch._rank script.py``: what each process of a job runs.
+
+As ``python script.py``; in addition the others are told when the script fails, and the process ends
+with the script's own code where MPI_Finalize would wait for ranks that are gone.
+"""
+
+import os
+import runpy
+import sys
+
+from ..base.errors import told
+from ..distributed import ending, is_joined
+from ..distributed.launched import report_early_end
+
+
+def main(arguments):
+    """Run a script, or ``-m`` and a module, as the program of this process."""
+    script = arguments[0]
+    try:
+        if script == "-m":
+            sys.argv = arguments[1:]
+            sys.path[0] = os.getcwd()
+            runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.argv = arguments
+            sys.path[0] = os.path.dirname(os.path.abspath(script))
+            runpy.run_path(script, run_name="__main__")
+    except SystemExit as stop:
+        code = stop.code
+        _end(code if isinstance(code, int) else int(code is not None), "sys.exit")
+        raise
+    except BaseException as error:
+        # the program begins below the frames of this file and of runpy
+        trace = error.__traceback__
+        while trace.tb_next is not None and _is_ours(trace.tb_frame.f_code.co_filename):
+            trace = trace.tb_next
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        _end(1, told(error))
+        sys.exit(1)
+    else:
+        _end(0, "its end")
+
+
+def _end(code, how):
+    """The script has ended: whoever waits for this rank in vain is told."""
+    ending.set_code(code)
+    if not is_joined():
+        report_early_end(code, how)
+
+
+def _is_ours(file):
+    return file == __file__ or "runpy" in file
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,145 @@
+"""The command line that starts all processes of a job."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..base.cores import usable_cores
+from ..base.errors import CynetError, MissingFileError, file_error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PASSED = ("CYNET_", "MXNET_", "OMP_", "PYTHON")  # what other machines are to get, too
+
+
+class Job(NamedTuple):
+    """What is to be started.
+
+    Attributes
+    ----------
+    size : int
+        How many processes.
+    command : sequence of str
+        ``["train.py", "--lr", "0.1"]``, with or without ``python`` before it; or any program.
+    hostfile : str or None
+    slurm : bool
+        By `srun` instead of `mpiexec`.
+    env : sequence of (name, value)
+    threads : int or None
+        Of each process; None shares the cores of this machine out.
+    more : str
+        Further arguments of the launcher.
+    """
+
+    size: int
+    command: Sequence[str]
+    hostfile: str | None = None
+    slurm: bool = False
+    env: Sequence[tuple[str, str]] = ()
+    threads: int | None = None
+    more: str = ""
+
+
+def hosts_of(hostfile: str) -> list[str]:
+    """The names in a host file."""
+    try:
+        lines = Path(hostfile).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise file_error(error, "read", hostfile) from None
+    rows = [line.partition("#")[0].split() for line in lines]
+    return [row[0] for row in rows if row]
+
+
+def program(command: Sequence[str]) -> list[str]:
+    """What each process runs: a script of Python under `_rank`, or the program as it is."""
+    first, *others = command
+    is_python = os.path.basename(first).startswith("python") and shutil.which(first) is not None
+    if is_python:
+        python, command = first, others
+        while command and command[0].startswith("-") and command[0] not in ("-m", "-c"):
+            return [first, *others]  # with options of Python's own
+        if not command or command[0] == "-c":
+            return [first, *others]
+    elif first.endswith(".py") or first == "-m":
+        python = sys.executable
+        if first != "-m" and not os.path.isfile(first):
+            raise MissingFileError(2, f"there is no script {first!r}", first)
+    else:
+        return list(command)
+    return [python, "-m", "cynet.launch._rank", *command]
+
+
+@functools.cache
+def find_mpiexec() -> tuple[str, str]:
+    """(path, ``'openmpi'``, ``'openmpi4'`` or ``'mpich'``) of the mpiexec of this environment, or
+    of the site."""
+    beside = os.path.join(os.path.dirname(sys.executable), "mpiexec")
+    found = beside if os.access(beside, os.X_OK) else shutil.which("mpiexec")
+    if found is None:
+        raise CynetError(
+            "there is no mpiexec: pip install 'cynet-mx[mpi]', or load the MPI of this site"
+        )
+    done = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+    text = done.stdout + done.stderr
+    if "Open MPI" in text or "OpenRTE" in text or "prte" in text.lower():
+        return found, "openmpi4" if ") 4." in text else "openmpi"
+    return found, "mpich"
+
+
+def command_line(job: Job) -> list[str]:
+    """The arguments that start a job.
+
+    Examples
+    --------
+    >>> from cynet.launch import Job, command_line
+    >>> command_line(Job(2, ["hostname"], slurm=True, threads=1))[:3]
+    ['srun', '-n', '2']
+    """
+    more = shlex.split(job.more)
+    if job.slurm:
+        return ["srun", "-n", str(job.size), "--kill-on-bad-exit=0", *more, *program(job.command)]
+    path, kind = find_mpiexec()
+    if kind == "mpich":
+        out = [path, "-prepend-rank", "-n", str(job.size)]
+        if job.hostfile:
+            out += ["-f", job.hostfile]
+        out += [part for name, value in _environment(job) for part in ("-genv", name, value)]
+        return [*out, *more, *program(job.command)]
+    out = [path]
+    if kind == "openmpi":  # a death is an error of the others, not the end of all
+        out += ["--with-ft", "ulfm", "--output", "tag"]
+    else:
+        out += ["--tag-output"]
+    # blocking collectives of the component han do not end after a death
+    out += ["--oversubscribe", "--bind-to", "none", "--mca", "coll", "^han"]
+    if job.hostfile:
+        out += ["--hostfile", job.hostfile]
+    if hasattr(os, "getuid") and os.getuid() == 0:
+        out += ["--allow-run-as-root"]
+    out += [part for name, value in _environment(job) for part in ("-x", f"{name}={value}")]
+    return [*out, "-n", str(job.size), *more, *program(job.command)]
+
+
+def _environment(job):
+    """(name, value) of what each process gets beside the environment of this one."""
+    given = dict(job.env)
+    out = {}
+    threads = job.threads
+    if threads is None and not {"OMP_NUM_THREADS", "CYNET_NUM_THREADS"} & {*os.environ, *given}:
+        here = -(-job.size // len(set(hosts_of(job.hostfile)))) if job.hostfile else job.size
+        threads = max(1, usable_cores() // here)
+    if threads is not None:
+        out.update(dict.fromkeys(("OMP_NUM_THREADS", "CYNET_NUM_THREADS"), str(threads)))
+        out["CYNET_CPU_WORKERS"] = str(max(2, threads))
+    if job.hostfile:
+        out.update((k, v) for k, v in os.environ.items() if k.startswith(_PASSED))
+    out.update(given)
+    return list(out.items())

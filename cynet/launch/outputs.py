@@ -1,0 +1,73 @@
+"""What the processes of a job print: with the number of the rank before each line, and in files."""
+
+import os
+import re
+import sys
+import threading
+
+from ..base.errors import file_error
+
+_TAG = re.compile(rb"^\[(?:\d+,)?(\d+)\](?:<std(?:out|err)>)?: ?|^\[(\d+)\] ")
+_NOISE = b"NBC_Progress: an error "  # of Open MPI, a line a death; the ranks say what it means
+
+
+class Outputs:
+    """Passes the lines of a launcher on.
+
+    Parameters
+    ----------
+    prefix : bool
+        Show the number of the rank: ``[1] line``.
+    folder : str or None
+        Where each rank's lines also go, to ``rank-1.log``.
+    """
+
+    def __init__(self, prefix, folder):
+        self._prefix, self._folder = prefix, folder
+        self._files, self._lock = {}, threading.Lock()
+        if folder is not None:
+            try:
+                os.makedirs(folder, exist_ok=True)
+            except OSError as error:
+                raise file_error(error, "make", folder) from None
+
+    def follow(self, pipe, target):
+        """A thread that passes on what comes out of a pipe."""
+        thread = threading.Thread(target=self._pass, args=(pipe, target), daemon=True)
+        thread.start()
+        return thread
+
+    def _pass(self, pipe, target):
+        rank, skips = None, False
+        for line in pipe:
+            found = _TAG.match(line)
+            if found is not None:
+                rank = int(found[1] or found[2])
+                line = line[found.end() :]
+            was_noise, skips = skips, line.startswith(_NOISE)
+            if skips or (was_noise and not line.strip()):
+                continue
+            if rank is not None and self._folder is not None:
+                self._file(rank).write(line)
+            if rank is not None and self._prefix:
+                line = b"[%d] " % rank + line
+            with self._lock:
+                target.buffer.write(line)
+                target.flush()
+
+    def _file(self, rank):
+        with self._lock:
+            if rank not in self._files:
+                path = os.path.join(self._folder, f"rank-{rank}.log")
+                self._files[rank] = open(path, "ab", 0)  # noqa: SIM115
+            return self._files[rank]
+
+    def close(self):
+        """Close the files."""
+        for each in self._files.values():
+            each.close()
+
+
+def say(text):
+    """A line of the launcher's own."""
+    print(f"cynet.launch: {text}", file=sys.stderr, flush=True)

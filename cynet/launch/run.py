@@ -1,0 +1,144 @@
+"""Runs a job: starts it, passes outputs and signals on, ends all when one fails, begins again."""
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from .command import command_line
+from .outputs import Outputs, say
+from .sweep import descendants, end, sweep
+
+_LOOK = 0.1  # seconds between two looks at a job
+
+
+class Running:
+    """A job that runs.
+
+    Parameters
+    ----------
+    job : Job
+    outputs : Outputs
+    grace : float
+        Seconds from the first failure until what is left is killed.
+    attempt : int
+        How often it was begun before.
+    """
+
+    def __init__(self, job, outputs, grace, attempt):
+        self._grace = grace
+        self._folder = tempfile.mkdtemp(prefix="cynet-job-")
+        self._began = time.time()
+        env = {**os.environ, "CYNET_LAUNCH_JOB": self._folder, "CYNET_LAUNCH_ATTEMPT": str(attempt)}
+        env.update(job.env)
+        self._process = subprocess.Popen(
+            command_line(job), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+        )
+        self._threads = [
+            outputs.follow(self._process.stdout, sys.stdout),
+            outputs.follow(self._process.stderr, sys.stderr),
+        ]
+        self.stopped_by = None
+
+    def stop(self, number, _=None):
+        """A signal has come: the job gets it, too."""
+        if self.stopped_by is None:
+            self.stopped_by = number
+            self._stop_at = time.monotonic() + 5
+            with contextlib.suppress(OSError):
+                self._process.send_signal(number)
+
+    def wait(self):
+        """Until all processes have ended; (exit code, [what ranks tell of their failure])."""
+        deadline, below = None, {}
+        while self._process.poll() is None:
+            time.sleep(_LOOK)
+            below.update(descendants(self._process.pid))
+            if deadline is None and self._told():
+                deadline = time.monotonic() + self._grace
+            late = deadline is not None and time.monotonic() > deadline
+            if late or (self.stopped_by is not None and time.monotonic() > self._stop_at):
+                if late:
+                    say(f"ends what is left {self._grace:g} s after the first failure")
+                end(descendants(self._process.pid))
+                end({self._process.pid: None})
+                break
+        code = self._process.wait()
+        end(below, 1.0)  # a process that is stopped outlives its launcher
+        for each in self._threads:
+            each.join(2)
+        told = self._told()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        sweep(self._began)
+        return code, told
+
+    def _told(self):
+        rows = []
+        for each in os.scandir(self._folder):
+            if each.name.endswith(".json"):
+                with contextlib.suppress(OSError, ValueError):
+                    rows.append(json.loads(Path(each.path).read_text(encoding="utf-8")))
+        return sorted(rows, key=lambda row: row["time"])
+
+
+def run(options, job, notes):
+    """Do what a command line asks for; the exit code."""
+    if options.dry_run:
+        print(shlex.join(command_line(job)))
+        return 0
+    for each in notes:
+        say(each)
+    outputs = Outputs(not options.no_prefix, options.log_dir)
+    try:
+        return _attempts(options, job, outputs)
+    finally:
+        outputs.close()
+
+
+def _attempts(options, job, outputs):
+    began = restarts = 0
+    while True:
+        running = Running(job, outputs, options.grace, began)
+        before = {
+            number: signal.signal(number, running.stop) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            code, told = running.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        if running.stopped_by is not None:
+            name = signal.Signals(running.stopped_by).name
+            say(f"{name}: all processes have ended; they were killed, so no script saw it")
+            return 128 + running.stopped_by
+        if code == 0:
+            return 0
+        if code < 0:
+            code = 128 - code
+        say(f"the job has failed with code {code}: {_why(told)}")
+        lost = {rank for row in told for rank in row["dead"]}
+        left = job.size - len(lost)
+        if options.elastic and lost and left >= options.min_workers:
+            say(f"goes on with {left} of {job.size} processes")
+            job = job._replace(size=left)
+        elif restarts < options.restarts:
+            restarts += 1
+        else:
+            return code
+        began += 1
+        say(f"begins again ({began})")
+
+
+def _why(told):
+    """What the ranks tell of a failure: the first one that has failed itself, else the first."""
+    row = next((row for row in told if row["is_own"]), told[0] if told else None)
+    if row is None:
+        return "a process has died before it joined the others, or was killed"
+    return f"rank {row['rank']} ({row['host']}): {row['text']}" if row["is_own"] else row["text"]

@@ -1,0 +1,114 @@
+"""What killed processes leave behind: shared memory and folders of MPI's sessions."""
+
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+import time
+
+_MEMORY = ("sm_segment.", "mpich_shm_", "vader_segment.")
+_FOLDERS = ("prterun.", "prted.", "prte.", "ompi.", "prun.")
+
+
+def sweep(since):
+    """Remove what MPI has left in shared memory and the temporary folder of this machine, of this
+    user and from jobs that began at `since` (of ``time.time``) or later, unless a process uses it.
+
+    Returns
+    -------
+    list of str
+        What was removed.
+    """
+    left = [*_found("/dev/shm", _MEMORY, since), *_found(tempfile.gettempdir(), _FOLDERS, since)]
+    if not left:
+        return []
+    used = _used()
+    out = []
+    for path in left:
+        if any(each.startswith(path) for each in used):
+            continue
+        with contextlib.suppress(OSError):
+            if os.path.isdir(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
+            out.append(path)
+    return out
+
+
+def _found(folder, prefixes, since):
+    with contextlib.suppress(OSError):
+        for each in os.scandir(folder):
+            if not each.name.startswith(prefixes):
+                continue
+            with contextlib.suppress(OSError):
+                status = each.stat(follow_symlinks=False)
+                if status.st_uid == os.getuid() and status.st_mtime >= since - 1:
+                    yield each.path
+
+
+def _used():
+    """The files that living processes of this user have mapped or open, and their folders."""
+    out = set()
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{number}/maps", encoding="utf-8", errors="replace") as file:
+                out.update(line.split(None, 5)[-1].strip() for line in file if "/" in line)
+            for each in os.scandir(f"/proc/{number}/fd"):
+                with contextlib.suppress(OSError):
+                    out.add(os.readlink(each.path))
+    return out
+
+
+def descendants(pid):
+    """{process: when it began} of all below one."""
+    rows = {}
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        row = _status(int(number))
+        if row is not None:
+            rows[int(number)] = row
+    out, more = {}, {pid}
+    while more:
+        more = {child for child, (_, parent, _) in rows.items() if parent in more}
+        out.update((child, rows[child][2]) for child in more)
+    return out
+
+
+def end(processes, seconds=3.0):
+    """End processes: by SIGTERM, and by SIGKILL those that are still there after some seconds.
+
+    Parameters
+    ----------
+    processes : dict of int to str
+        When each began, or None: another one of the same number is left alone.
+    """
+    left = [pid for pid, began in processes.items() if _lives(pid, began)]
+    for number in (signal.SIGTERM, signal.SIGCONT):
+        _send(left, number)
+    until = time.monotonic() + seconds
+    while left and time.monotonic() < until:
+        time.sleep(0.02)
+        left = [pid for pid in left if _lives(pid, processes[pid])]
+    _send(left, signal.SIGKILL)
+
+
+def _send(pids, number):
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            os.kill(pid, number)
+
+
+def _lives(pid, began):
+    row = _status(pid)
+    return row is not None and row[0] != "Z" and began in (None, row[2])
+
+
+def _status(pid):
+    """(state, parent, when it began) of a process, or None."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            row = file.read().rpartition(")")[2].split()
+        return row[0], int(row[1]), row[19]
+    except (OSError, IndexError, ValueError):
+        return None
