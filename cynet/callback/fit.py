@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentError, CynetError, counted, shown
 from ..base.files import file_name, write_atomically
 from ..base.guard import guarded
+from ..distributed import is_first
 from ..io.checkpoint import check_prefix
 from ..metric.base import METRICS
 from ..metric.direction import larger_is_better
@@ -276,7 +277,7 @@ class BestCheckpoint(_Watching):
 
     def epoch_end(self, state: FitState) -> None:
         """Save, if this epoch is the best."""
-        if self._improves(state):
+        if self._improves(state) and is_first():
             state.module.save_checkpoint(self.prefix, 0, self.save_optimizer_states)
 
 
@@ -413,7 +414,8 @@ class HistoryFile(FitCallback):
             content = text.getvalue()
         else:
             content = "".join(f"{json.dumps(row)}\n" for row in self.rows)
-        write_atomically(self.path, content.encode())
+        if is_first():
+            write_atomically(self.path, content.encode())
 
     def state_dict(self) -> dict[str, Any]:
         """The rows so far."""

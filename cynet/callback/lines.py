@@ -3,6 +3,8 @@
 import logging
 import sys
 
+from ..distributed import is_first
+
 
 def shows_info(logger=logging):
     """Whether a line of level INFO comes to light.
@@ -22,8 +24,10 @@ def shows_info(logger=logging):
 def say(text, *values):
     """Log a line at level INFO; where the root logger would drop it, print it on stderr.
 
-    Whoever gives a training a Speedometer wants to see its lines, also without a word on logging.
+    Of several processes that train together, the first one speaks. Whoever gives a training a Speedometer wants to see its lines, also without a word on logging.
     """
+    if not is_first():
+        return
     if shows_info():
         logging.info(text, *values)
     else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.files import file_name
 from ..base.guard import guarded
+from ..distributed import is_first, is_joined, world
 from ..io.checkpoint import check_prefix, save_checkpoint
 from .lines import say
 
@@ -32,7 +33,7 @@ class BatchEndParam(NamedTuple):
 def module_checkpoint(
     mod: Module, prefix: FileName, period: int = 1, save_optimizer_states: bool = False
 ) -> Callable[..., None]:
-    """An epoch-end callback that saves `mod` every `period` epochs.
+    """An epoch-end callback that saves `mod` every `period` epochs; of several ranks, rank 0 does.
 
     ``fit`` looks for the folder before it begins.
 
@@ -49,7 +50,7 @@ def module_checkpoint(
     period = max(1, int(period))
 
     def callback(epoch, sym=None, arg_params=None, aux_params=None):
-        if (epoch + 1) % period == 0:
+        if (epoch + 1) % period == 0 and is_first():
             mod.save_checkpoint(prefix, epoch + 1, save_optimizer_states)
 
     callback.check_before_training = functools.partial(check_prefix, prefix)
@@ -60,7 +61,8 @@ def module_checkpoint(
 def do_checkpoint(
     prefix: FileName, period: int = 1
 ) -> Callable[[int, Symbol, NamedArrays, NamedArrays], None]:
-    """An epoch-end callback that saves symbol and parameters every `period` epochs.
+    """An epoch-end callback that saves symbol and parameters every `period` epochs; of several
+    ranks, rank 0 does.
 
     ``fit`` looks for the folder before it begins.
 
@@ -74,7 +76,7 @@ def do_checkpoint(
     period = max(1, int(period))
 
     def callback(epoch, symbol, arg_params, aux_params):
-        if (epoch + 1) % period == 0:
+        if (epoch + 1) % period == 0 and is_first():
             save_checkpoint(prefix, epoch + 1, symbol, arg_params, aux_params)
 
     callback.check_before_training = functools.partial(check_prefix, prefix)
@@ -109,7 +111,8 @@ class Speedometer:
     Parameters
     ----------
     batch_size : int
-        Examples a batch.
+        Examples a batch; of one rank, where several train together: the line is that of rank 0
+        and tells the speed of all.
     frequent : int
         Batches from line to line.
     auto_reset : bool
@@ -145,7 +148,8 @@ class Speedometer:
             self.tic = time.time()
         elif count % self.frequent == 0:
             passed = time.time() - self.tic
-            speed = self.frequent * self.batch_size / passed if passed > 0 else float("inf")
+            examples = self.frequent * self.batch_size * (world().size if is_joined() else 1)
+            speed = examples / passed if passed > 0 else float("inf")
             self._log(param, count, speed)
             self.tic = time.time()
 
@@ -189,6 +193,8 @@ class ProgressBar:
         self._epoch = None
 
     def __call__(self, param: BatchEndParam) -> None:
+        if not is_first():
+            return
         if self._bar is not None and param.epoch != self._epoch:
             self.close()
         if self._bar is None:

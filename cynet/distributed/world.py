@@ -19,7 +19,7 @@ from .launched import ended_early, is_launched, own_rank, report
 from .requests import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..typing import NDArray, NumpyArray
 
@@ -121,6 +121,22 @@ class World:
         self._talk().hand_in(request.awaited()).wait()
         return out
 
+    def vote(self, yes: bool) -> Callable[[], bool]:
+        """Ask whether all ranks say yes; a function that waits for the answer."""
+        if self.size == 1:
+            return lambda: yes
+        mine, found = np.array([not yes], np.int64), np.empty(1, np.int64)
+        request = Request(
+            "vote", 1 << 20, 8, lambda comm: comm.Iallreduce(mine, found), keep=(mine, found)
+        ).awaited()
+        self._talk().hand_in(request)
+
+        def answer():
+            request.wait()
+            return found[0] == 0
+
+        return answer
+
     def gather(self, content: bytes, what: str = "messages") -> list[bytes]:
         """The bytes of each rank, in the order of ranks; waits."""
         if self.size == 1:
@@ -183,6 +199,11 @@ def world() -> World:
 def is_joined() -> bool:
     """Whether `world` has been called, by a process that is one of several."""
     return _world is not None and _world.size > 1
+
+
+def is_first() -> bool:
+    """Whether this process speaks and writes for all: rank 0, or the only one there is."""
+    return _world is None or _world.rank == 0
 
 
 def _joined():

@@ -100,6 +100,8 @@ class Trainer:
             made = kvs.create(kvstore)  # refuses a kind that does not exist, needed or not
             if compression_params is not None:
                 made.set_gradient_compression(compression_params)
+            if isinstance(made, kvs.DistKVStore):
+                kvstore = made
         elif kvstore is not None and not isinstance(kvstore, kvs.KVStoreBase):
             raise ArgumentTypeError(
                 f"Trainer: kvstore must be a KVStore, a name or None, got {shown(kvstore)}"
@@ -114,6 +116,8 @@ class Trainer:
         self._skips_stale = False  # whether this step passes over gradients of earlier ones
         self._looked_at, self._plain = -1, False  # whether no Parameter has methods of a user
         self._reset_kvstore()
+        if isinstance(kvstore, kvs.DistKVStore):
+            self._share(self._params)
 
     _amp_loss_scaler = None  # set by amp.init_trainer
 
@@ -197,7 +201,8 @@ class Trainer:
                 self._kvstore.set_gradient_compression(self._compression)
             capable = not own or bool(kvstore.is_capable(kvs.KVStoreBase.OPTIMIZER))
             if on_kvstore is None:
-                on_kvstore = capable and self._clip is None
+                ranks = isinstance(kvstore, kvs.DistKVStore)  # no use for a copy of weights there
+                on_kvstore = capable and self._clip is None and not ranks
             on_kvstore = bool(on_kvstore)
             if on_kvstore and not capable:
                 raise ArgumentError(
@@ -219,7 +224,7 @@ class Trainer:
 
     def _init_params(self):
         """Put what became known into the KVStore."""
-        waiting = []
+        waiting, shared = [], {}
         for name, each in zip(self._names, self._params):
             if each not in self._params_to_init:
                 continue
@@ -227,8 +232,22 @@ class Trainer:
                 waiting.append(each)
             elif self._kvstore is not None:
                 arrays = each.list_data()
-                self._kvstore.broadcast(name, arrays[0], arrays)
+                if isinstance(self._kvstore, kvs.DistKVStore) and not self._update_on_kvstore:
+                    shared[name] = arrays
+                else:
+                    self._kvstore.broadcast(name, arrays[0], arrays)
+        if shared:
+            self._kvstore.share(shared)
         self._params_to_init = waiting
+
+    def _share(self, params):
+        """Begin with rank 0's values, before the first gradient is computed from others."""
+        store = self._wished[0]
+        if isinstance(store, kvs.DistKVStore) and store.num_workers > 1:
+            known = {id(p): name for name, p in zip(self._names, self._params)}
+            ready = {known[id(p)]: p.list_data() for p in params if p._data is not None}
+            if ready:
+                store.share(ready)
 
     def _forget_copies_of(self, param):
         """The values of a parameter were set: a KVStore's copies are no longer its own."""
@@ -342,6 +361,7 @@ class Trainer:
         machines, too."""
         if self._kvstore is None and len(self._contexts) < 2:
             return
+        together = {}  # what ranks sum at once
         for i, (name, each) in enumerate(zip(self._names, self._params)):
             if each._grad_req == "null":
                 continue
@@ -357,8 +377,12 @@ class Trainer:
                 self._kvstore.pushpull(name, grads, out=each.list_data(), priority=-i)
             elif self._update_on_kvstore:
                 self._kvstore.push(name, grads, priority=-i)
+            elif isinstance(self._kvstore, kvs.DistKVStore):
+                together[name] = grads
             else:
                 self._kvstore.pushpull(name, grads, grads, priority=-i)
+        if together:
+            self._kvstore.sum_up(list(together), list(together.values()))
 
     def _update(self, ignore_stale_grad=False):
         scaler = self._amp_loss_scaler

@@ -128,6 +128,7 @@ class DistKVStore(KVStore):
         given = dict(self._pairs("sum_up", key, value))
         with self._lock:
             self._world.check()
+            self._world.count_step()
             if self._compress is None and self._world.size == 1:
                 if all(len(arrays) == 1 for arrays in given.values()):
                     return

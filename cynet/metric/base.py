@@ -240,6 +240,15 @@ class EvalMetric:
         finally:
             self.num_inst, self.sum_metric = local
 
+    def _shared(self):
+        """What JSON can hold of all that came since ``reset``, for the other processes."""
+        return self._over_all(lambda: [float(self.num_inst), float(self.sum_metric)])
+
+    def _take_shared(self, rows):
+        """Take what `_shared` gave in each process as the figures of this one."""
+        self.num_inst = self.global_num_inst = sum(row[0] for row in rows)
+        self.sum_metric = self.global_sum_metric = sum(row[1] for row in rows)
+
     def get_name_value(self) -> list[tuple[str, float]]:
         """A list of pairs (name, local value)."""
         return _pairs(*self.get())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -161,6 +162,15 @@ class _Binary(EvalMetric):
         self.sum_metric = self.score(self._local) * self.num_inst
         self.global_sum_metric = self.score(self._global) * self.global_num_inst
 
+    def _shared(self):
+        return [*super()._shared(), self._global.tolist()]
+
+    def _take_shared(self, rows):
+        super()._take_shared(rows)
+        if self.average == "micro":
+            counts = sum(np.array(row[2]) for row in rows)
+            self.sum_metric = self.global_sum_metric = self.score(counts) * self.num_inst
+
     def _count(self, label, pred):
         if len(label) != len(pred):
             raise ShapeError(
@@ -299,6 +309,14 @@ class PCC(EvalMetric):
         self.global_num_inst += 1
         self.sum_metric = self._score(self._local) * self.num_inst
         self.global_sum_metric = self._score(self._global) * self.global_num_inst
+
+    def _shared(self):
+        return [*super()._shared(), self._global.tolist()]
+
+    def _take_shared(self, rows):
+        super()._take_shared(rows)
+        counts = functools.reduce(_grown_sum, [np.array(row[2]) for row in rows])
+        self.sum_metric = self.global_sum_metric = self._score(counts) * self.num_inst
 
     @staticmethod
     def _score(counts):

@@ -24,7 +24,7 @@ from ..engine.trace import Span
 from ..io import DataBatch
 from ..io.checkpoint import read_params, save_params
 from .evaluation import Evaluation
-from .history import History, progress_for, warn_of_nan
+from .history import History, note, progress_for, warn_of_nan
 from .inputs import (
     _check_input_names as _check_input_names,  # subclasses of scripts import these three here
 )
@@ -43,6 +43,7 @@ from .inputs import (
     check_monitor,
 )
 from .interface import DEFAULT_INITIALIZER, Interface
+from .ranks import ranks_of
 from .resume import Resume
 from .turns import Turns
 
@@ -68,6 +69,10 @@ if TYPE_CHECKING:
 
 _CALLBACKS, _EPOCH_END = Span("callbacks", "training"), Span("epoch end", "training")
 _VALIDATION = Span("validation", "training")
+
+_SILENT = logging.getLogger(f"{__name__}.other_ranks")  # of ranks that leave speaking to rank 0
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
 
 # state of a module -> the method that leads to it
 _LEADS_TO = {
@@ -270,9 +275,13 @@ class BaseModule(Evaluation, Interface):
         if resumed is not None:
             resumed.load_params(self)
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
+        ranks = ranks_of(getattr(self, "_kvstore", None), kvstore)
+        logger = self.logger if ranks.is_first else _SILENT
         check_labels = self._label_check(train_data)
         history = History()
-        progress = progress_for(verbose, self.logger, batch_end_callback, num_epoch)
+        progress = progress_for(verbose, logger, batch_end_callback, num_epoch)
+        for line in ranks.told(train_data.provide_data[0][1][0]):
+            note(logger, progress, line)
         if resumed is not None:
             next_epoch, changed = resumed.load(
                 self, train_data, callbacks, history, clip_global_norm
@@ -320,10 +329,11 @@ class BaseModule(Evaluation, Interface):
                         self._judge(eval_metric, data_batch)
                     # backward and update go on while the next batch is made ready
                     next_data_batch = next(data_iter, None)
-                    if next_data_batch is None:
-                        end_of_batch, next_data_batch = True, data_batch
-                    else:
+                    goes_on = ranks.vote(next_data_batch is not None)
+                    if next_data_batch is not None:
                         self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
+                    if not goes_on():
+                        end_of_batch, next_data_batch = True, data_batch
                     if monitor is not None:
                         monitor.toc_print()
                     with _CALLBACKS:
@@ -339,14 +349,15 @@ class BaseModule(Evaluation, Interface):
                             each.batch_end(state)
                     nbatch += 1
                 check_labels = None
-                eval_name_vals = eval_metric.get_global_name_value()
+                eval_name_vals = ranks.figures(eval_metric)
                 for name, value in eval_name_vals:
-                    self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+                    logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
                 seconds = time.time() - tic
-                self.logger.info("Epoch[%d] Time cost=%.3f", epoch, seconds)
+                logger.info("Epoch[%d] Time cost=%.3f", epoch, seconds)
                 history.add(epoch, seconds, eval_name_vals)
 
                 with _EPOCH_END:
+                    ranks.average(self)
                     arg_params, aux_params = self.get_params()
                     self.set_params(arg_params, aux_params)  # devices' auxiliary states may differ
                     for callback in as_list(epoch_end_callback):
@@ -362,7 +373,7 @@ class BaseModule(Evaluation, Interface):
                             epoch=epoch,
                         )
                     for name, value in res:
-                        self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+                        logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
                     history.add_validation(res)
                 if nbatch:
                     warn_of_nan(history)
@@ -376,7 +387,7 @@ class BaseModule(Evaluation, Interface):
                     break
         except StopTraining as stop:
             history.reason = str(stop)
-            self.logger.info("Epoch[%d] training ends: %s", state.epoch, stop)
+            logger.info("Epoch[%d] training ends: %s", state.epoch, stop)
             train_data.reset()
         finally:
             for each in callbacks:
@@ -394,9 +405,7 @@ class BaseModule(Evaluation, Interface):
             lines[0] += f": training goes on with Epoch[{epoch}], up to num_epoch={num_epoch}"
             lines += [f"fit: resume: from here on with {each}" for each in changed]
         for line in lines:
-            self.logger.info("%s", line)
-            if progress is not None:
-                progress.note(line)
+            note(self.logger, progress, line)
 
     def _label_check(self, train_data):
         """A function that refuses a batch whose labels the outputs cannot have, or None."""

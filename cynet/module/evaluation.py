@@ -15,6 +15,7 @@ from ..callback import BatchEndParam
 from ..io import DataBatch
 from .batch_axes import checked_pad
 from .inputs import call_each, check_callbacks, check_iterator
+from .ranks import ranks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,6 +58,7 @@ class Evaluation:
         Returns
         -------
         list of (name, value)
+            Where ranks train together, over the data of all of them: all of them call it.
         """
         self._need("score", "binded", "params_initialized")
         check_iterator("score", "eval_data", eval_data)
@@ -79,7 +81,7 @@ class Evaluation:
         if score_end_callback is not None:
             param = BatchEndParam(epoch, actual_num_batch, eval_metric, locals())
             call_each(score_end_callback, param)
-        return eval_metric.get_global_name_value()
+        return ranks_of(getattr(self, "_kvstore", None)).figures(eval_metric)
 
     def _judge(self, eval_metric, batch):
         """Let a metric see the outputs of a batch, and its labels."""

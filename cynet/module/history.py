@@ -12,6 +12,7 @@ from ..base.errors import warn_user
 from ..base.guard import guarded
 from ..callback.fit import is_nan
 from ..callback.lines import shows_info
+from ..distributed import is_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -151,6 +152,13 @@ class Progress:
         self._epoch_due, self._batch_due = now + _EPOCH_PAUSE, now + _BATCH_PAUSE
 
 
+def note(logger, progress, line):
+    """Log a line, and show it where there is a Progress."""
+    logger.info("%s", line)
+    if progress is not None:
+        progress.note(line)
+
+
 def progress_for(verbose, logger, batch_end_callback, num_epoch):
     """The Progress of a ``fit``, or None.
 
@@ -162,6 +170,8 @@ def progress_for(verbose, logger, batch_end_callback, num_epoch):
     logger, batch_end_callback, num_epoch
         As ``fit`` has them.
     """
+    if not is_first():
+        return None
     if verbose or (verbose is None and not shows_info(logger)):
         return Progress(num_epoch, batches=bool(verbose) or batch_end_callback is None)
     return None

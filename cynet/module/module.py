@@ -13,6 +13,7 @@ from ..context import cpu, read_context
 from ..engine.trace import Span
 from ..io import DataDesc
 from ..io.checkpoint import load_checkpoint, states_of
+from ..kvstore import DistKVStore
 from ..symbol import Symbol
 from ..symbol.node import fixed_arguments, topological_order
 from .base_module import BaseModule
@@ -364,7 +365,7 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
             self._sync_params_from_devices()
         kvstore, update_on_kvstore = _create_kvstore(kvstore, len(self._context), self._arg_params)
         batch_size = self._exec_group.batch_size
-        if kvstore is not None and "dist" in kvstore.type and "_sync" in kvstore.type:
+        if kvstore is not None and "dist" in kvstore.type:
             batch_size *= kvstore.num_workers
         rescale_grad = 1.0 / batch_size
         count = 1 if update_on_kvstore else len(self._context)
@@ -403,6 +404,10 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
                 self._param_names,
                 update_on_kvstore,
             )
+            if isinstance(kvstore, DistKVStore) and self._aux_names:
+                group = self._exec_group
+                pairs = zip(self._aux_names, group.aux_arrays)
+                kvstore.share({n: [self._aux_params[n], *arrays] for n, arrays in pairs})
         if not update_on_kvstore:
             self._updater = opt.get_updater(optimizer)
         self.optimizer_initialized = True

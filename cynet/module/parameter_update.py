@@ -40,13 +40,21 @@ def _create_kvstore(kvstore, num_device, arg_params):
                 update_on_kvstore = largest <= _LARGE
     else:
         raise ArgumentTypeError(f"kvstore must be a KVStore, a name or None, got {shown(kvstore)}")
-    if kv is not None and not isinstance(kv, kvs.KVStore):
+    if isinstance(kv, kvs.DistKVStore):
+        update_on_kvstore = False  # a further copy of the weights would bring nothing
+    elif kv is not None and not isinstance(kv, kvs.KVStore):
         update_on_kvstore = bool(kv.is_capable(kvs.KVStoreBase.OPTIMIZER))
     return kv, kv is not None and update_on_kvstore
 
 
 def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_on_kvstore):
-    """Put the weights into the KVStore; where it updates them, hand them to all devices."""
+    """Put the weights into the KVStore; where it updates them, hand them to all devices. Ranks all
+    begin with those of rank 0."""
+    if isinstance(kvstore, kvs.DistKVStore):
+        kvstore.share(
+            {name: [arg_params[name], *arrays] for name, arrays in zip(param_names, param_arrays)}
+        )
+        return
     for index, (name, arrays) in enumerate(zip(param_names, param_arrays)):
         if not isinstance(kvstore, kvs.KVStore):
             kvstore.broadcast(name, arg_params[name], out=arrays, priority=-index)
@@ -68,6 +76,10 @@ def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
 
 def _update_params(param_arrays, grad_arrays, updater, num_device, kvstore=None, param_names=None):
     """Update each device's weights, after summing gradients through `kvstore` if there is one."""
+    if isinstance(kvstore, kvs.DistKVStore):
+        rows = [(name, g) for name, g in zip(param_names, grad_arrays) if g[0] is not None]
+        kvstore.sum_up([name for name, _ in rows], [grads for _, grads in rows])
+        kvstore = None
     updates = defaultdict(lambda: ([], [], []))
     for index, (weights, grads) in enumerate(zip(param_arrays, grad_arrays)):
         if grads[0] is None:

@@ -366,6 +366,8 @@ class Parameter:
                 fill(init, default_init, self.name, values)
             self._init_impl(values, contexts)
             self._deferred_init = ()  # not before: others ask this whether to wait for the arrays
+            if self._trainer is not None:
+                self._trainer._share([self])
 
     def _init_impl(self, data, ctx_list):
         """Make the array of each context with these values, and its gradient."""

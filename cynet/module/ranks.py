@@ -1,0 +1,102 @@
+"""What ``fit`` and ``score`` do where several processes train together."""
+
+import json
+
+from .. import kvstore as kvs
+from ..distributed import world
+
+
+class Alone:
+    """One process: nothing to agree on."""
+
+    size, is_first = 1, True
+
+    def vote(self, goes_on):
+        """Ask whether all ranks have a further batch; a function that waits for the answer."""
+        return lambda: goes_on
+
+    def figures(self, metric):
+        """(name, value) pairs of a metric over all ranks."""
+        return metric.get_global_name_value()
+
+    def average(self, module):
+        """Make auxiliary states (moving means) their mean over the ranks."""
+
+    def told(self, batch_size):
+        """What is said once, at the start: lines."""
+        return []
+
+
+class Ranks(Alone):
+    """Several processes.
+
+    Parameters
+    ----------
+    store : DistKVStore
+    """
+
+    def __init__(self, store):
+        self._store = store
+        self._world = world()
+        self.size, self.is_first = self._world.size, self._world.rank == 0
+
+    def vote(self, goes_on):
+        return self._world.vote(goes_on)
+
+    def figures(self, metric):
+        """Sums are added up over the ranks; where a metric of the user's keeps something else, the
+        figures are those of rank 0, so that all ranks decide alike."""
+        parts = list(_parts(metric))
+        rows = self._world.gather(json.dumps([each._shared() for each in parts]).encode(), "metrics")
+        rows = [json.loads(each) for each in rows]
+        before = [dict(vars(each)) for each in parts]
+        try:
+            for i, each in enumerate(parts):
+                each._take_shared([row[i] for row in rows])
+            figures = metric.get_global_name_value()
+        finally:
+            for each, attributes in zip(parts, before):
+                vars(each).update(attributes)
+        mine = json.dumps([[name, _number(value)] for name, value in figures]).encode()
+        return [tuple(row) for row in json.loads(self._world.gather(mine, "figures")[0])]
+
+    def average(self, module):
+        args, auxs = module.get_params()
+        floats = {k: each for k, each in auxs.items() if each.dtype.__name__.startswith("float")}
+        if floats:
+            self._store.sum_up(list(floats), list(floats.values()))
+            for each in floats.values():
+                each /= self.size
+            module.set_params(args, {**auxs, **floats})
+
+    def told(self, batch_size):
+        total = batch_size * self.size
+        return [
+            f"fit: {self.size} ranks with batches of {batch_size}: {total} examples a step;"
+            f" gradients are summed over the ranks and divided by {total}, the learning rate is"
+            " taken as it is given"
+        ]
+
+
+def ranks_of(*stores):
+    """Ranks where one of the stores, or of their names, is of several processes; else Alone."""
+    for each in stores:
+        store = each
+        if isinstance(each, str) and each.lower().startswith("dist"):
+            store = kvs.create(each)
+        if isinstance(store, kvs.DistKVStore) and store.num_workers > 1:
+            return Ranks(store)
+    return Alone()
+
+
+def _parts(metric):
+    inner = getattr(metric, "metrics", None)
+    if inner is None:
+        yield metric
+    else:
+        for each in inner:
+            yield from _parts(each)
+
+
+def _number(value):
+    return value if isinstance(value, str) or value is None else float(value)
