@@ -18,8 +18,8 @@ FLOORS = {
     3: "_ndarray _core operator",
     4: "ndarray symbol attribute name",
     5: "graph _executor executor autograd",
-    6: "random initializer optimizer lr_scheduler metric io recordio image distributed kvstore callback "
-    "monitor profiler visualization rtc test_utils log misc rnn",
+    6: "random initializer optimizer lr_scheduler metric io recordio image distributed kvstore "
+    "callback monitor profiler visualization rtc test_utils log misc rnn",
     7: "module model executor_manager gluon tools libinfo util runtime contrib onnx typing "
     "launch __main__",
 }
@@ -159,7 +159,8 @@ MXNET = {
     "operator", "optimizer", "profiler", "random", "recordio", "registry", "rnn", "rtc", "runtime",
     "symbol", "test_utils", "util", "visualization",
 }  # fmt: skip
-FOLDERS = {"_core", "cuda", "graph", "kernels", "storage", "tools"}  # those of cynet's own
+# those of cynet's own
+FOLDERS = {"_core", "cuda", "distributed", "graph", "kernels", "launch", "storage", "tools"}
 
 
 def concepts():

@@ -321,6 +321,11 @@ def getenv(name):
     return os.environ.get(name)
 
 
+def variables():
+    """All environment variables of this process, a dict."""
+    return dict(os.environ)
+
+
 def setenv(name, value):
     """Set any environment variable of this process; None removes it."""
     if value is None:

@@ -24,7 +24,8 @@ def shows_info(logger=logging):
 def say(text, *values):
     """Log a line at level INFO; where the root logger would drop it, print it on stderr.
 
-    Of several processes that train together, the first one speaks. Whoever gives a training a Speedometer wants to see its lines, also without a word on logging.
+    Whoever gives a training a Speedometer wants to see its lines, also without a word on logging.
+    Of several processes that train together the first one speaks.
     """
     if not is_first():
         return

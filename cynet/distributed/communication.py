@@ -9,8 +9,6 @@ import threading
 import time
 from collections import deque
 
-import numpy as np
-
 from ..base.compat import optional
 from ..base.errors import CynetError, MismatchError, PeerError, StateError
 from ._work import Work
@@ -444,8 +442,8 @@ class Communication(threading.Thread):
         other = next((rank for rank, what in enumerate(asked) if what != asked[0]), 0)
         self._fail(
             MismatchError(
-                f"call {number}: {self.called(0)} asks for the {asked[0]}, {self.called(other)} for the"
-                f" {asked[other]}; all ranks must make the same calls, with the same shapes and"
+                f"call {number}: {self.called(0)} asks for the {asked[0]},"
+                f" {self.called(other)} for the {asked[other]}; all ranks must make the same calls, with the same shapes and"
                 " dtypes"
             )
         )

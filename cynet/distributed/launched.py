@@ -16,7 +16,7 @@ _RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MPI_RANKID", "PALS_R
 
 def is_launched():
     """Whether a launcher of MPI has started this process, or its program uses MPI already."""
-    if any(os.environ.get(name) for name in _RANKS):
+    if any(config.variables().get(name) for name in _RANKS):
         return True
     loaded = sys.modules.get("mpi4py.MPI")  # asked of, not imported: that starts MPI
     return loaded is not None and loaded.Is_initialized() and loaded.COMM_WORLD.size > 1
@@ -24,7 +24,8 @@ def is_launched():
 
 def own_rank():
     """The number of this process, as its launcher says, or None."""
-    return next((int(os.environ[n]) for n in _RANKS if os.environ.get(n, "").isdecimal()), None)
+    given = config.variables()
+    return next((int(given[name]) for name in _RANKS if given.get(name, "").isdecimal()), None)
 
 
 def report(rank, host, text, dead=(), is_own=True):

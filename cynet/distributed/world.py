@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..typing import NDArray, NumpyArray
 
+_JOINING = 60  # seconds that ranks have at least to come together
 _DTYPES = {"float32", "float64", "int64", "int32", "uint8", "int8"}
 
 
@@ -210,14 +211,15 @@ def _joined():
     stall = config.get("CYNET_DIST_STALL")
     communication = Communication(stall)
     communication.start()
-    until = time.monotonic() + stall
+    limit = max(stall, _JOINING)
+    until = time.monotonic() + limit
     while not communication.opened.wait(0.5):
         ended = ended_early()
         if ended:
             names = ", ".join(f"rank {rank} ({how})" for rank, how in ended)
             _never(f"{names} ended before joining the others")
         if time.monotonic() > until:
-            _never(f"not all ranks have come within {stall} s (CYNET_DIST_STALL)")
+            _never(f"not all ranks have come within {limit} s (CYNET_DIST_STALL)")
     if communication.failure is not None:
         raise communication.failure
     ending.watch(lambda: _world)

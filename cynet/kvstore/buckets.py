@@ -47,7 +47,9 @@ class Bucket:
         (self.dtype,) = {travels_as(verb, dtype) for _, _, dtype in rows}
         if self.dtype not in _SUMMED:
             key, _, dtype = rows[0]
-            raise ArgumentError(f"kvstore: key {shown(key)} is {dtype}, of which ranks make no {verb}")
+            raise ArgumentError(
+                f"kvstore: key {shown(key)} is {dtype}, of which ranks make no {verb}"
+            )
         sizes = [int(np.prod(shape)) for _, shape, _ in rows]
         self.flat = nd.zeros((sum(sizes),), dtype=self.dtype)
         self.nbytes = self.flat.size * np.dtype(self.dtype).itemsize
@@ -82,8 +84,7 @@ def bucketed(verb, rows, priority, parts=_PARTS):
     list of Bucket
     """
     sizes = [
-        int(np.prod(shape)) * np.dtype(travels_as(verb, dtype)).itemsize
-        for _, shape, dtype in rows
+        int(np.prod(shape)) * np.dtype(travels_as(verb, dtype)).itemsize for _, shape, dtype in rows
     ]
     most = config.get("CYNET_DIST_BUCKET_KB") << 10
     goal = max(min(most, sum(sizes) // parts), 1 << 14)
@@ -155,7 +156,9 @@ def sums_of_codes(bucket, threshold, size):
         for more, less in found:
             count += np.unpackbits(more, count=n)
             count -= np.unpackbits(less, count=n)
-        np.multiply(count, np.float32(threshold), out=target, dtype=target.dtype, casting="same_kind")
+        np.multiply(
+            count, np.float32(threshold), out=target, dtype=target.dtype, casting="same_kind"
+        )
 
     return bucket.request(start, (target, mine, found), finish, f" in 2 bits, {threshold:g}")
 

@@ -129,9 +129,9 @@ class DistKVStore(KVStore):
         with self._lock:
             self._world.check()
             self._world.count_step()
-            if self._compress is None and self._world.size == 1:
-                if all(len(arrays) == 1 for arrays in given.values()):
-                    return
+            alone = self._compress is None and self._world.size == 1
+            if alone and all(len(arrays) == 1 for arrays in given.values()):
+                return
             buckets = self._buckets("sum", self._rows(given), priority)
             for bucket in reversed(buckets):
                 arrays = given[bucket.entries[0].key]
@@ -251,4 +251,3 @@ class DistKVStore(KVStore):
         for array in arrays[1:]:
             merged += array.as_in_context(context).astype(stored.dtype, copy=False)
         return merged
-

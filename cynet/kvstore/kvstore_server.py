@@ -1,4 +1,4 @@
-"""mx.kvstore.kvstore_server: the name of MXNet's server process, which is not there."""
+"""mx.kvstore.kvstore_server: the name of MXNet's server process, which there is none of."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["KVStoreServer"]
 
 
 class KVStoreServer:
-    """Would keep the parameters of several machines; cynet trains on one.
+    """Would keep the parameters of several machines; every rank of cynet keeps them itself.
 
     Parameters
     ----------
@@ -31,6 +31,6 @@ class KVStoreServer:
     def run(self) -> None:
         """Refused: a process of ``DMLC_ROLE=server`` has nothing to do."""
         raise CynetError(
-            "KVStoreServer: cynet has no key-value store over several machines, so there is no"
-            " server to run; train on one machine with mx.kv.create('local') or 'device'"
+            "KVStoreServer: there is no server to run: every process of mx.kv.create('dist_sync')"
+            " keeps the parameters, and python -m cynet.launch starts them"
         )

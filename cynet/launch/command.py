@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..base import config
 from ..base.cores import usable_cores
 from ..base.errors import CynetError, MissingFileError, file_error
 
@@ -130,16 +131,17 @@ def command_line(job: Job) -> list[str]:
 
 def _environment(job):
     """(name, value) of what each process gets beside the environment of this one."""
-    given = dict(job.env)
+    given, here = dict(job.env), config.variables()
     out = {}
     threads = job.threads
-    if threads is None and not {"OMP_NUM_THREADS", "CYNET_NUM_THREADS"} & {*os.environ, *given}:
-        here = -(-job.size // len(set(hosts_of(job.hostfile)))) if job.hostfile else job.size
-        threads = max(1, usable_cores() // here)
+    said = {"OMP_NUM_THREADS", "CYNET_NUM_THREADS"} & {*here, *given}
+    if threads is None and not said:
+        local = -(-job.size // len(set(hosts_of(job.hostfile)))) if job.hostfile else job.size
+        threads = max(1, usable_cores() // local)
     if threads is not None:
         out.update(dict.fromkeys(("OMP_NUM_THREADS", "CYNET_NUM_THREADS"), str(threads)))
         out["CYNET_CPU_WORKERS"] = str(max(2, threads))
     if job.hostfile:
-        out.update((k, v) for k, v in os.environ.items() if k.startswith(_PASSED))
+        out.update((k, v) for k, v in here.items() if k.startswith(_PASSED))
     out.update(given)
     return list(out.items())

@@ -1,4 +1,4 @@
-"""What the command line of ``python -m cynet.launch`` says; MXNet's tools/launch.py had most of it."""
+"""The command line of ``python -m cynet.launch``, with the options of MXNet's tools/launch.py."""
 
 import argparse
 

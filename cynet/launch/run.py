@@ -12,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from ..base import config
 from .command import command_line
 from .outputs import Outputs, say
 from .sweep import descendants, end, sweep
@@ -36,7 +37,8 @@ class Running:
         self._grace = grace
         self._folder = tempfile.mkdtemp(prefix="cynet-job-")
         self._began = time.time()
-        env = {**os.environ, "CYNET_LAUNCH_JOB": self._folder, "CYNET_LAUNCH_ATTEMPT": str(attempt)}
+        env = {**config.variables(), "CYNET_LAUNCH_JOB": self._folder}
+        env["CYNET_LAUNCH_ATTEMPT"] = str(attempt)
         env.update(job.env)
         self._process = subprocess.Popen(
             command_line(job), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
@@ -107,7 +109,8 @@ def _attempts(options, job, outputs):
     while True:
         running = Running(job, outputs, options.grace, began)
         before = {
-            number: signal.signal(number, running.stop) for number in (signal.SIGINT, signal.SIGTERM)
+            number: signal.signal(number, running.stop)
+            for number in (signal.SIGINT, signal.SIGTERM)
         }
         try:
             code, told = running.wait()

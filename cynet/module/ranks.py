@@ -47,7 +47,9 @@ class Ranks(Alone):
         """Sums are added up over the ranks; where a metric of the user's keeps something else, the
         figures are those of rank 0, so that all ranks decide alike."""
         parts = list(_parts(metric))
-        rows = self._world.gather(json.dumps([each._shared() for each in parts]).encode(), "metrics")
+        rows = self._world.gather(
+            json.dumps([each._shared() for each in parts]).encode(), "metrics"
+        )
         rows = [json.loads(each) for each in rows]
         before = [dict(vars(each)) for each in parts]
         try:

@@ -227,11 +227,10 @@ def test_a_push_of_several_keys_with_one_wrong_changes_none():
 @pytest.mark.parametrize(
     "name, match",
     [
-        ("dist_sync", "several processes"),
-        ("dist_async", "several processes"),
-        ("dist_device_sync", "several processes"),
-        ("horovod", "several processes"),
-        ("nccl", "several processes"),
+        ("dist_async", "use 'dist_sync'"),
+        ("dist_device_async", "use 'dist_sync'"),
+        ("horovod", "'dist_sync' does the same"),
+        ("nccl", "'device' sums on the GPUs of this process"),
         ("foo", "not known"),
         ("", "not known"),
     ],

@@ -13,6 +13,15 @@ SETTINGS = {
 }
 
 
+WAYS = ("module", "eager", "hybrid")
+
+
+def rows(size):
+    """(way to train, optimizer) to try with so many ranks: over 2, 3 and 4 all pairs come."""
+    names = list(SETTINGS)
+    return [(way, names[(i + size) % len(names)]) for i, way in enumerate(WAYS)]
+
+
 def data(size):
     """(x, y) of one step of all ranks together: batches of B, one a rank, for STEPS steps."""
     rng = np.random.RandomState(7)
@@ -29,7 +38,9 @@ def part(array, rank, size):
 
 def symbol():
     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=8, name="fc1")
-    net = mx.sym.FullyConnected(mx.sym.Activation(net, act_type="tanh"), num_hidden=CLASSES, name="fc2")
+    net = mx.sym.FullyConnected(
+        mx.sym.Activation(net, act_type="tanh"), num_hidden=CLASSES, name="fc2"
+    )
     return mx.sym.SoftmaxOutput(net, name="softmax")
 
 

@@ -1,0 +1,303 @@
+"""What n ranks do together, check by check; results go to rank-N.json in the folder argv[1]."""
+
+import hashlib
+import json
+import os
+import random
+import sys
+import time
+import traceback
+
+import numpy as np
+import training
+
+import cynet as mx
+from cynet.module.ranks import Ranks
+
+WORLD = mx.distributed.world()
+RANK, SIZE = WORLD.rank, WORLD.size
+TOTAL = SIZE * (SIZE + 1) // 2  # the sum of rank + 1
+ARGUMENTS = sys.argv[1:]
+
+
+def equal(found, wanted):
+    found = found.asnumpy() if hasattr(found, "asnumpy") else found
+    np.testing.assert_array_equal(found, wanted)
+
+
+def store(name="dist_sync"):
+    return mx.kv.create(name)
+
+
+def check_rank_and_size():
+    kv = store()
+    assert (kv.rank, kv.num_workers, kv.local_rank) == (RANK, SIZE, RANK)
+    assert store("dist_device_sync").type == "dist_device_sync"
+    assert WORLD.gather(b"x" * RANK) == [b"x" * i for i in range(SIZE)]
+    equal(WORLD.allreduce(np.arange(3.0) + RANK), np.arange(3.0) * SIZE + SIZE * (SIZE - 1) / 2)
+
+
+def check_init_takes_the_values_of_rank_0():
+    kv = store()
+    for dtype in ("float32", "float16", "float64", "int32", "uint8", "bool"):
+        value = mx.nd.array(np.full((2, 3), RANK + 1), dtype=dtype)
+        kv.init(dtype, value)
+        out = mx.nd.zeros((2, 3), dtype=dtype)
+        kv.pull(dtype, out=out)
+        equal(out, np.ones((2, 3)))
+    out = [mx.nd.zeros(2), mx.nd.zeros(2)]
+    kv.broadcast("b", mx.nd.full(2, RANK + 5), out)
+    equal(out[1], [5, 5])
+
+
+def check_push_and_pull():
+    kv = store("dist")
+    kv.init(["a", "b"], [mx.nd.zeros((2, 2)), mx.nd.zeros(3)])
+    for step in range(3):
+        kv.push("a", mx.nd.full((2, 2), (RANK + 1) * step))
+        kv.push("b", [mx.nd.full(3, RANK + 1), mx.nd.full(3, 10)], priority=5)
+        out = [mx.nd.zeros((2, 2)), mx.nd.zeros(3)]
+        kv.pull(["a", "b"], out=out)
+        equal(out[0], np.full((2, 2), TOTAL * step))
+        equal(out[1], np.full(3, TOTAL + 10 * SIZE))
+    gradient = mx.nd.full(3, RANK + 1)
+    kv.pushpull("b", gradient)
+    equal(gradient, np.full(3, TOTAL))
+    kv.push(["b", "b"], [mx.nd.ones(3), mx.nd.full(3, 2)])  # a key that comes twice
+    kv.pull("b", out=gradient)
+    equal(gradient, np.full(3, 3 * SIZE))
+
+
+def check_a_push_does_not_change_what_is_pushed():
+    kv = store()
+    for size in (5, 1 << 18):
+        kv.init(size, mx.nd.zeros(size))
+        gradient = mx.nd.full(size, RANK + 1)
+        for _ in range(3):
+            kv.push(size, gradient)
+            out = mx.nd.zeros(size)
+            kv.pull(size, out=out)
+            equal(out, np.full(size, TOTAL))
+            equal(gradient, np.full(size, RANK + 1))
+            out[:] = -1  # it is a copy
+            kv.pull(size, out=gradient)
+            equal(gradient, np.full(size, TOTAL))
+            gradient[:] = RANK + 1
+
+
+def check_halves_are_summed_in_float32():
+    kv = store()
+    for dtype in ("float16", "bfloat16"):
+        large = mx.nd.full(4, 2048 if RANK == 0 else 1).astype(dtype)
+        kv.init(dtype, large)
+        devices = [large, mx.nd.full(4, 1).astype(dtype)]
+        kv.pushpull(dtype, devices)
+        wanted = mx.nd.array([2048 + (SIZE - 1) + SIZE]).astype(dtype).asnumpy()[0]
+        assert devices[0].dtype == large.dtype
+        equal(devices[0].astype("float32"), np.full(4, wanted, np.float32))
+
+
+def check_several_devices_and_dtypes_in_one_call():
+    kv = store("dist_device_sync")
+    keys = ["a", "b", "c", "d"]
+    shapes = [(3,), (2, 5), (1 << 18,), ()]
+    dtypes = ["float32", "float64", "float32", "int32"]
+    shapes[3] = (1,)
+    given = [
+        [mx.nd.full(s, RANK + 1, ctx=mx.cpu(i), dtype=d) for i in range(2)]
+        for s, d in zip(shapes, dtypes)
+    ]
+    kv.sum_up(keys, given)
+    for shape, arrays in zip(shapes, given):
+        equal(arrays[0], np.full(shape, 2 * TOTAL))
+        equal(arrays[1], np.full(shape, 2 * TOTAL))
+
+
+def check_updates_in_the_store():
+    kv = store()
+    kv.init("w", mx.nd.full(3, RANK + 1))
+    kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.5, momentum=0.5, rescale_grad=1 / SIZE))
+    weight, momentum = np.ones(3), np.zeros(3)
+    out = mx.nd.zeros(3)
+    for step, rate in enumerate((0.5, 0.5, 0.25, 0.25)):
+        kv.updater.optimizer.set_learning_rate(rate)
+        if step == 3:  # states are those that were saved
+            path = os.path.join(ARGUMENTS[0], f"states-{RANK}")
+            kv.save_optimizer_states(path)
+            kv.set_optimizer(kv.updater.optimizer)
+            kv.load_optimizer_states(path)
+        kv.push("w", mx.nd.full(3, RANK + 1))
+        kv.pull("w", out=out)
+        momentum = 0.5 * momentum - rate * np.full(3, TOTAL / SIZE)
+        weight = weight + momentum
+        np.testing.assert_allclose(out.asnumpy(), weight, rtol=1e-6)
+
+
+def check_two_bits():
+    rng = np.random.RandomState(3)
+    gradients = rng.randn(6, SIZE, 2, 37).astype(np.float32)  # steps, ranks, keys
+    kv = store()
+    kv.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+    kv.init(["a", "b"], [mx.nd.zeros(37), mx.nd.zeros(37)])
+    left = np.zeros((SIZE, 2, 37), np.float32)
+    for step in gradients:
+        left += step
+        sent = np.where(left >= 0.5, 1, np.where(left <= -0.5, -1, 0))
+        left -= sent.astype(np.float32) * np.float32(0.5)
+        arrays = [mx.nd.array(each) for each in step[RANK]]
+        kv.pushpull(["a", "b"], arrays)
+        for array, wanted in zip(arrays, sent.sum(axis=0)):
+            equal(array, wanted.astype(np.float32) * np.float32(0.5))
+
+
+def check_sums_are_byte_equal():
+    random.seed(RANK)
+    kv = store()
+    digests = []
+    for size in (7, 1000, 70000, 1 << 20):
+        values = np.random.RandomState(100 + RANK).randn(size).astype(np.float32)
+        for _ in range(3):
+            time.sleep(random.random() / 200)
+            array = mx.nd.array(values)
+            kv.sum_up("v", array)
+            digests.append(hashlib.sha256(array.asnumpy().tobytes()).hexdigest())
+        assert len(set(digests[-3:])) == 1
+    everywhere = WORLD.gather("".join(digests).encode())
+    assert len(set(everywhere)) == 1
+
+
+def check_calls_become_ready_in_another_order_on_each_rank():
+    kv = store()
+    slow = mx.nd.zeros((300, 300))
+    arrays = []
+    for i in range(2 * SIZE):
+        array = mx.nd.full(4, i + RANK)
+        for _ in range(6 * ((i + RANK) % SIZE)):  # so much later is it there
+            slow = mx.nd.dot(slow, slow)
+        arrays.append(array + slow[0, :4])
+        kv.sum_up(i, arrays[i], priority=i % 3)
+    for i, array in enumerate(arrays):
+        equal(array, np.full(4, SIZE * i + SIZE * (SIZE - 1) / 2))
+
+
+def training_checks():
+    """Weights after 50 steps of batches of b by n ranks, and by one process of n * b; each way to
+    train with each optimizer for some n (`training.rows`)."""
+    x, y = training.data(SIZE)
+    mine = training.part(x, RANK, SIZE), training.part(y, RANK, SIZE)
+    several = training.B * SIZE
+
+    def weights(way, optimizer, kvstore, rows, batch, seed, **options):
+        if way == "module":
+            return training.module_weights(kvstore, *rows, batch, optimizer, seed)
+        hybrid = way == "hybrid"
+        return training.gluon_weights(
+            kvstore, *rows, batch, optimizer, hybrid, several, seed, **options
+        )
+
+    def trained(way, optimizer, **options):
+        found = [
+            weights(way, optimizer, "dist_sync", mine, training.B, 1 + RANK, **options)
+            for _ in range(2)
+        ]
+        digests = [digest(each) for each in found]
+        assert WORLD.gather(digests[0]) == [digests[1]] * SIZE
+        if RANK == 0:
+            wanted = weights(way, optimizer, None, (x, y), several, 1)
+            assert training.differ(found[0], wanted) < 1e-5
+            first = weights(way, optimizer, None, (x[:several], y[:several]), several, 1)
+            assert training.differ(found[0], first) > 1e-2  # there was something to learn
+
+    for way, optimizer in training.rows(SIZE):
+        yield f"{way}_{optimizer}", lambda w=way, o=optimizer: trained(w, o)
+    yield "update_in_store", lambda: trained("hybrid", "sgd", update_on_kvstore=True)
+
+
+def digest(weights):
+    text = b"".join(weights[name].tobytes() for name in sorted(weights))
+    return hashlib.sha256(text).hexdigest().encode()
+
+
+def check_uneven_batches_end_the_epoch_together():
+    rows = 4 * (3 + RANK)
+    module = mx.mod.Module(training.symbol())
+    seen = []
+    module.fit(
+        mx.io.NDArrayIter(np.ones((rows, training.FEATURES), np.float32), np.zeros(rows), 4),
+        num_epoch=2,
+        kvstore="dist_sync",
+        batch_end_callback=lambda param: seen.append(param.nbatch),
+        verbose=False,
+    )
+    assert seen == [0, 1, 2] * 2
+
+
+def check_figures_are_those_of_all_ranks():
+    labels = np.resize([0, 1, 1, 0, 1, 0, 0, 1], 4 * SIZE)
+    rng = np.random.RandomState(5)
+    scores = rng.rand(4 * SIZE, 2).astype(np.float32)
+
+    def figures(part):
+        out = [mx.metric.create(name) for name in ("acc", "ce", "f1", "mcc", "pcc")]
+        out += [mx.metric.F1(average="micro"), mx.metric.Perplexity(None)]
+        for metric in out:
+            for i in part:
+                rows = slice(4 * i, 4 * i + 4)
+                metric.update([mx.nd.array(labels[rows])], [mx.nd.array(scores[rows])])
+        return mx.metric.CompositeEvalMetric(out)
+
+    wanted = figures(range(SIZE)).get_global_name_value()
+    mine = figures([RANK])
+    before = mine.get_global_name_value()
+    found = Ranks(store()).figures(mine)
+    assert [name for name, _ in found] == [name for name, _ in wanted]
+    np.testing.assert_allclose([v for _, v in found], [v for _, v in wanted], rtol=1e-6)
+    assert str(mine.get_global_name_value()) == str(before)
+
+
+def check_score_is_that_of_all_data():
+    x, y = training.data(SIZE)
+    module = mx.mod.Module(training.symbol())
+    rows = slice(40 * RANK, 40 * RANK + 40 - 4 * RANK)
+    mine = mx.io.NDArrayIter(x[rows], y[rows], 4)
+    module.bind(mine.provide_data, mine.provide_label)
+    module.init_params(arg_params=training.first_values(1))
+    module.init_optimizer(kvstore="dist_sync")
+    (found,) = module.score(mine, "acc")
+    taken = np.concatenate([np.arange(40 * r, 40 * r + 40 - 4 * r) for r in range(SIZE)])
+    alone = mx.mod.Module(training.symbol())
+    everything = mx.io.NDArrayIter(x[taken], y[taken], 4)
+    alone.bind(everything.provide_data, everything.provide_label)
+    alone.init_params(arg_params=training.first_values(1))
+    (wanted,) = alone.score(everything, "acc")
+    assert abs(found[1] - wanted[1]) < 1e-7
+
+
+def check_waiting_takes_a_tenth_of_a_core():
+    WORLD.barrier()
+    begin, used = time.perf_counter(), time.process_time()
+    if RANK == 0:
+        time.sleep(0.8)
+    WORLD.barrier()
+    if RANK:
+        share = (time.process_time() - used) / (time.perf_counter() - begin)
+        assert share <= 0.1, share
+
+
+def main():
+    out = {}
+    named = [(n.removeprefix("check_"), f) for n, f in globals().items() if n.startswith("check_")]
+    for name, check in [*named, *training_checks()]:
+        try:
+            out[name] = ["passed", check()]
+        except mx.errors.PeerError:
+            raise
+        except Exception:
+            out[name] = ["failed", traceback.format_exc()]
+        WORLD.barrier()
+    with open(os.path.join(ARGUMENTS[0], f"rank-{RANK}.json"), "w") as file:
+        json.dump(out, file)
+
+
+if __name__ == "__main__":
+    main()

