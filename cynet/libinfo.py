@@ -27,7 +27,7 @@ _LATER = {
 }
 _LATER["viz"] = "visualization"
 _LATER["img"] = "image"
-for _each in ("autograd", "io", "onnx", "tensorboard", "text"):
+for _each in ("autograd", "horovod", "io", "onnx", "tensorboard", "text"):
     _LATER[f"contrib.{_each}"] = f"contrib.{_each}"
 _LATER["compile"] = "gluon.block:compile"
 for _each in ("is_np_shape", "np_shape", "set_np_shape", "use_np_shape"):

@@ -442,9 +442,9 @@ class Communication(threading.Thread):
         other = next((rank for rank, what in enumerate(asked) if what != asked[0]), 0)
         self._fail(
             MismatchError(
-                f"call {number}: {self.called(0)} asks for the {asked[0]},"
-                f" {self.called(other)} for the {asked[other]}; all ranks must make the same calls, with the same shapes and"
-                " dtypes"
+                f"call {number}: {self.called(0)} asks for the {asked[0]}, {self.called(other)}"
+                f" for the {asked[other]}; all ranks must make the same calls, with the same shapes"
+                " and dtypes"
             )
         )
 

@@ -132,10 +132,10 @@ def sums_in_place(bucket, array):
     return bucket.request(lambda comm: comm.Iallreduce(_in_place(), target), target)
 
 
-def broadcasts(bucket):
-    """The request that gives all ranks the bucket of rank 0."""
-    target = memory(bucket.flat)
-    return bucket.request(lambda comm: comm.Ibcast(target, 0), target)
+def broadcasts(bucket, root):
+    """The request that gives all ranks the bucket of one of them."""
+    target, note = memory(bucket.flat), f" from rank {root}" if root else ""
+    return bucket.request(lambda comm: comm.Ibcast(target, root), target, note=note)
 
 
 def sums_of_codes(bucket, threshold, size):

@@ -120,7 +120,7 @@ class DistKVStore(KVStore):
 
         Examples
         --------
-        >>> gradient = mx.nd.ones(2)
+        >>> kv, gradient = mx.kv.create("dist_sync"), mx.nd.ones(2)
         >>> kv.sum_up("w", gradient)
         >>> gradient.asnumpy().tolist()
         [1.0, 1.0]
@@ -144,16 +144,18 @@ class DistKVStore(KVStore):
                     for array in given[entry.key]:
                         entry.view.copyto(array)
 
-    def share(self, arrays: dict[Any, Sequence[NDArray]]) -> None:
-        """Give the arrays of all devices and ranks the values that the first ones of rank 0 have.
+    def share(self, arrays: dict[Any, Sequence[NDArray]], root: int = 0) -> None:
+        """Give the arrays of all devices and ranks the values that the first ones of one rank have.
 
         Parameters
         ----------
         arrays : dict of key to list of NDArray
+        root : int
+            The rank.
 
         Examples
         --------
-        >>> kv.share({"w": [mx.nd.ones(2)]})
+        >>> mx.kv.create("dist_sync").share({"w": [mx.nd.ones(2)]})
         """
         with self._lock:
             self._world.check()
@@ -161,7 +163,7 @@ class DistKVStore(KVStore):
                 for entry in bucket.entries:
                     arrays[entry.key][0].copyto(entry.view)
                 if self._world.size > 1:
-                    self._world.hand_in(broadcasts(bucket), (), [bucket.flat])
+                    self._world.hand_in(broadcasts(bucket, root), (), [bucket.flat])
                 for entry in bucket.entries:
                     for array in arrays[entry.key]:
                         entry.view.copyto(array)

@@ -154,6 +154,7 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
         self._param_index = {name: i for i, name in enumerate(self._param_names)}
         self._optimizer = self._kvstore = self._update_on_kvstore = self._updater = None
         self._preload_opt_states = None
+        self._is_summed = False  # whether ranks have summed the gradients of the last backward
         self._reset_bind()
 
     def _reset_bind(self):
@@ -469,6 +470,7 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
                 turns.take(self._detach)
             self._fit_shapes(data_batch)
             self._exec_group.load(data_batch)
+            self._is_summed = False
             self._exec_group.step()
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
@@ -507,6 +509,7 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
         self._need("backward", "binded", "params_initialized")
         with self._turns.lock:
             self._turns.check("backward")
+            self._is_summed = False
             self._exec_group.backward(out_grads)
 
     def update(self) -> None:
@@ -515,7 +518,11 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
         self._params_dirty = True
         with _UPDATE:
             group = self._exec_group
-            if self._kvstore is None and len(self._context) == 1:
+            kvstore = self._kvstore
+            if isinstance(kvstore, DistKVStore):
+                self._sum_over_ranks()
+                kvstore, self._is_summed = None, False
+            if kvstore is None and len(self._context) == 1:
                 self._updater(*self._updates)
             elif self._update_on_kvstore:
                 _update_params_on_kvstore(
@@ -527,7 +534,7 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
                     self._grad_arrays,
                     self._updater,
                     len(self._context),
-                    self._kvstore,
+                    kvstore,
                     self._param_names,
                 )
 

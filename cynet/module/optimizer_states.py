@@ -8,6 +8,7 @@ from ..base.errors import ArgumentError, CynetError, shown
 from ..base.files import write_atomically
 from ..base.guard import guarded
 from ..io.checkpoint import save_checkpoint
+from ..kvstore import DistKVStore
 from ..optimizer.clipping import clip_global_norm
 from ..optimizer.settings import check_real
 
@@ -58,5 +59,18 @@ class OptimizerStates:
                 "clip_gradients: on several devices the gradients are summed up by update, so"
                 " their norm is not known before"
             )
+        if isinstance(self._kvstore, DistKVStore):  # the norm is that of the sum over the ranks
+            self._sum_over_ranks()
         scale = self._optimizer.rescale_grad
         return clip_global_norm(self._updates[1], max_norm / scale, False) * scale
+
+    def _sum_over_ranks(self):
+        """Make the gradients of the last backward their sum over the ranks, once."""
+        if not self._is_summed:
+            rows = [
+                (name, grads)
+                for name, grads in zip(self._param_names, self._grad_arrays)
+                if grads[0] is not None
+            ]
+            self._kvstore.sum_up([name for name, _ in rows], [grads for _, grads in rows])
+            self._is_summed = True

@@ -76,10 +76,6 @@ def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
 
 def _update_params(param_arrays, grad_arrays, updater, num_device, kvstore=None, param_names=None):
     """Update each device's weights, after summing gradients through `kvstore` if there is one."""
-    if isinstance(kvstore, kvs.DistKVStore):
-        rows = [(name, g) for name, g in zip(param_names, grad_arrays) if g[0] is not None]
-        kvstore.sum_up([name for name, _ in rows], [grads for _, grads in rows])
-        kvstore = None
     updates = defaultdict(lambda: ([], [], []))
     for index, (weights, grads) in enumerate(zip(param_arrays, grad_arrays)):
         if grads[0] is None:

@@ -7,6 +7,7 @@ from .record import RecordFileDataset
 from .sampler import (
     BatchSampler,
     FilterSampler,
+    PartSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
@@ -19,6 +20,7 @@ __all__ = [
     "DataLoader",
     "Dataset",
     "FilterSampler",
+    "PartSampler",
     "RandomSampler",
     "RecordFileDataset",
     "Sampler",

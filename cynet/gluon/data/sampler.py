@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...base.errors import ArgumentError, UndefinedError, shown
 from ...base.guard import guarded
+from ...distributed import world
+from ...io.rows_iter import check_part
 from .seeding import permutation
 
 if TYPE_CHECKING:
@@ -60,6 +64,56 @@ class RandomSampler(Sampler):
 
     def __iter__(self) -> Iterator[int]:
         return iter(permutation(self._length).tolist())
+
+    def __len__(self) -> int:
+        return self._length
+
+
+@guarded
+class PartSampler(Sampler):
+    """Indices below `length` that are one rank's: each has another part, all as many.
+
+    Parameters
+    ----------
+    length : int
+        Of the whole data; what is left when it is shared out evenly is passed over, with `shuffle`
+        other samples in each epoch.
+    num_parts, part_index : int, optional
+        How many parts, and which one; by default one for each rank.
+    shuffle : bool
+        An order that all parts share, drawn anew each time.
+    seed : int
+        It decides the orders, with the number of the epoch.
+
+    Examples
+    --------
+    >>> list(PartSampler(7, num_parts=3, part_index=1, shuffle=False))
+    [2, 3]
+    """
+
+    def __init__(
+        self,
+        length: int,
+        num_parts: int | None = None,
+        part_index: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+    ) -> None:
+        parts = world().size if num_parts is None else num_parts
+        index = world().rank if part_index is None else part_index
+        check_part(index, parts, "PartSampler")
+        if length < parts:
+            raise ArgumentError(f"PartSampler: {length} samples are too few for {parts} parts")
+        self._total, self._length, self._start = length, length // parts, index * (length // parts)
+        self._shuffle, self._seed, self._epoch = shuffle, seed, 0
+
+    def __iter__(self) -> Iterator[int]:
+        if self._shuffle:
+            order = np.random.RandomState((self._seed, self._epoch)).permutation(self._total)
+            self._epoch += 1
+        else:
+            order = np.arange(self._total)
+        return iter(order[self._start : self._start + self._length].tolist())
 
     def __len__(self) -> int:
         return self._length

@@ -7,11 +7,13 @@ import random
 import sys
 import time
 import traceback
+import warnings
 
 import numpy as np
 import training
 
 import cynet as mx
+import cynet.contrib.horovod as hvd
 from cynet.module.ranks import Ranks
 
 WORLD = mx.distributed.world()
@@ -216,6 +218,77 @@ def training_checks():
 def digest(weights):
     text = b"".join(weights[name].tobytes() for name in sorted(weights))
     return hashlib.sha256(text).hexdigest().encode()
+
+
+def check_clipped_by_the_norm_of_all_ranks_gradients():
+    x, y = training.data(SIZE)
+    mine = training.part(x, RANK, SIZE), training.part(y, RANK, SIZE)
+    norm = {"clip_global_norm": 0.2}
+    found = training.module_weights("dist_sync", *mine, training.B, "sgd", **norm)
+    if RANK == 0:
+        wanted = training.module_weights(None, x, y, training.B * SIZE, "sgd", **norm)
+        free = training.module_weights(None, x, y, training.B * SIZE, "sgd")
+        assert training.differ(found, wanted) < 1e-5 < training.differ(wanted, free)
+
+
+def check_parts_of_data():
+    sampler = mx.gluon.data.PartSampler(4 * SIZE + 1, seed=3)
+    assert len(sampler) == 4
+    for _ in range(2):
+        parts = [json.loads(each) for each in WORLD.gather(json.dumps(list(sampler)).encode())]
+        assert len({i for part in parts for i in part}) == 4 * SIZE
+
+
+def check_horovod_calls():
+    hvd.init()
+    assert (hvd.rank(), hvd.size(), hvd.local_rank()) == (RANK, SIZE, RANK)
+    mine = mx.nd.full((2, 2), RANK + 1)
+    equal(hvd.allreduce(mine), np.full((2, 2), TOTAL / SIZE))
+    equal(hvd.allreduce(mine, average=False, name="w"), np.full((2, 2), TOTAL))
+    equal(mine, np.full((2, 2), RANK + 1))
+    gathered = hvd.allgather(mx.nd.full((RANK + 1, 2), RANK))
+    equal(gathered, np.repeat(np.arange(SIZE), np.arange(SIZE) + 1)[:, None] * np.ones(2))
+    equal(hvd.broadcast(mine, SIZE - 1), np.full((2, 2), SIZE))
+    params = {"a": mx.nd.full(2, RANK), "b": mx.nd.full(3, RANK)}
+    hvd.broadcast_parameters(params, root_rank=1)
+    equal(params["b"], np.ones(3))
+
+
+def check_horovod_trains():
+    x, y = training.data(SIZE)
+    x_mine, y_mine = training.part(x, RANK, SIZE), training.part(y, RANK, SIZE)
+    optimizer = mx.optimizer.create(
+        "adam", rescale_grad=1 / training.B, **training.SETTINGS["adam"]
+    )
+    module = mx.mod.Module(training.symbol())
+    data = mx.io.NDArrayIter(x_mine, y_mine, training.B)
+    module.bind(data.provide_data, data.provide_label)
+    module.init_params(arg_params=training.first_values(RANK))
+    args, auxs = module.get_params()
+    hvd.broadcast_parameters(args, root_rank=0)
+    module.set_params(args, auxs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # rescale_grad is not that of a batch
+        module.fit(
+            data, num_epoch=1, kvstore=None, optimizer=hvd.DistributedOptimizer(optimizer),
+            verbose=False,
+        )  # fmt: skip
+    args, _ = module.get_params()
+    if RANK == 0:
+        wanted = training.module_weights(None, x, y, training.B * SIZE, "adam", 0)
+        assert training.differ({n: a.asnumpy() for n, a in args.items()}, wanted) < 1e-5
+    net = mx.gluon.nn.Dense(2)
+    net.initialize(mx.init.Normal(RANK + 1))
+    hvd.broadcast_parameters(net.collect_params())
+    trainer = hvd.DistributedTrainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    with mx.autograd.record():
+        loss = (net(mx.nd.full((1, 3), RANK + 1)) * mx.nd.array([1, 2])).sum()
+    first = net.weight.data().asnumpy()
+    assert len(set(WORLD.gather(first.tobytes()))) == 1
+    loss.backward()
+    trainer.step(1)
+    gradient = np.outer([1, 2], np.full(3, TOTAL / SIZE))
+    np.testing.assert_allclose(net.weight.data().asnumpy(), first - 0.5 * gradient, rtol=1e-5)
 
 
 def check_uneven_batches_end_the_epoch_together():

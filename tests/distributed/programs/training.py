@@ -51,7 +51,7 @@ def first_values(seed):
     return {n: mx.nd.array(rng.randn(*shape) * 0.3) for n, shape in shapes.items()}
 
 
-def module_weights(kvstore, x, y, batch, optimizer, seed=1):
+def module_weights(kvstore, x, y, batch, optimizer, seed=1, **options):
     module = mx.mod.Module(symbol())
     module.fit(
         mx.io.NDArrayIter(x, y, batch),
@@ -61,6 +61,7 @@ def module_weights(kvstore, x, y, batch, optimizer, seed=1):
         optimizer_params=SETTINGS[optimizer],
         arg_params=first_values(seed),
         verbose=False,
+        **options,
     )
     args, _ = module.get_params()
     return {name: array.asnumpy() for name, array in args.items()}
