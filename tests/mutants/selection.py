@@ -145,9 +145,10 @@ def for_python(path, line, running=None):
     words = {n for n in names | callers(path, names) if not n.startswith("_")} - COMMON
     ranked = _ranked(path, words)
     if running:
-        ranked = [name for name in ranked if name in running]
-        ranked += sorted(name for name in running if name not in ranked and name in texts())
-        return _batches(ranked)
+        # those of its own path first: the lines may have been others when they were noted
+        first, rest = ranked[:2], [name for name in ranked[2:] if name in running]
+        rest += sorted(name for name in running if name not in ranked and name in texts())
+        return [first, *_batches(rest)]
     doctest = f"tests/test_doctest.py::test_examples[{_doctest(path)}]"
     if path.name == "backend.py" and "cuda" in path.parts:
         return _batches(ranked)

@@ -97,6 +97,14 @@ def test_plot():
 
 
 @pytest.mark.usefixtures("recorded")
+def test_what_follows_a_hidden_input_is_drawn():
+    weight, start = mx.sym.Variable("w"), mx.sym.Variable("start") * 2
+    net = mx.sym.RNN(mx.sym.Variable("data"), weight, start, mode="gru", state_size=2, num_layers=1)
+    pairs = [edge[1] for edge in mx.viz.plot_network(net).edges]
+    assert "w" not in pairs and "data" in pairs and len(pairs) == 3
+
+
+@pytest.mark.usefixtures("recorded")
 def test_plot_with_weights():
     labels = [v[0] for v in mx.viz.plot_network(network(), hide_weights=False).nodes.values()]
     assert "conv_weight" in labels

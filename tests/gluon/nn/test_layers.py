@@ -1,11 +1,16 @@
 """Layers: values of MXNet 1.9.1 with weights of one, eager and hybridized."""
 
+import json
+
 import numpy as np
 import pytest
 
 import cynet as mx
 from cynet import autograd, gluon, nd
 from cynet.gluon import nn
+from tests.fixtures import make_layer_nodes
+
+NODES = json.loads(make_layer_nodes.FILE.read_text())
 
 
 @pytest.fixture(params=["eager", "hybrid"])
@@ -333,3 +338,10 @@ def test_gradients_that_are_added(layer, shape, rng):
         np.testing.assert_allclose((grad * way).sum(), slope, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(found["add"][name], 2 * grad, rtol=1e-10, atol=1e-12)
         assert np.abs(grad).max() > 0
+
+
+@pytest.mark.parametrize("made", NODES)
+def test_nodes_as_in_mxnet(made):
+    """What a layer or a loss is traced to: operators, attributes, their order."""
+    found = make_layer_nodes.nodes(mx, made)
+    assert found == NODES[made]
