@@ -9,7 +9,7 @@ from libc.string cimport memset
 
 from .._resource cimport get_space, kTempSpace
 from .._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp, kWriteTo
-from ..kernels.parallel cimport threads_for
+from ..kernels.parallel cimport threads_awake, threads_for
 from ..kernels.table cimport Args, Blob, Failure, Kernel, MAX_TENSORS, find_kernel
 from ._base cimport Operator, OpContext
 
@@ -64,7 +64,7 @@ cdef class KernelCall:
         cdef Args args
         cdef Failure failure
         cdef const TBlob* tensor
-        cdef int64_t largest = 0, nbytes
+        cdef int64_t largest = 0, work, nbytes
         cdef int i, request
         cdef bint any_wanted = False
         memset(&args, 0, sizeof(Args))  # what it does not name is absent
@@ -88,7 +88,10 @@ cdef class KernelCall:
                 largest = max(largest, tensor.size)
         args.params = self.kernel.params
         args.training = ctx.is_train
-        args.threads = threads_for((largest if self.work < 0 else self.work) * self.kernel.cost)
+        work = (largest if self.work < 0 else self.work) * self.kernel.cost
+        args.threads = threads_for(work)
+        if args.threads == 1:
+            args.threads = threads_awake(work)
         args.failure = &failure
         if self.kernel.space != NULL:
             nbytes = self.kernel.space(args)
@@ -136,7 +139,7 @@ cdef class KernelOperator(Operator):
     cdef KernelCall forward_call
     cdef KernelCall backward_call  # None: there is no gradient
     cdef int n_zeros
-    cdef int zeros[8]  # inputs whose gradients are zeros
+    cdef Tensor zeros[8]  # gradients that are zeros
 
     def __init__(self, prop, dtype, params, work=None):
         n_in, n_out = len(prop.list_arguments()), len(prop.list_outputs())
@@ -158,7 +161,7 @@ cdef class KernelOperator(Operator):
                                 f"{', '.join(sorted(taken))}; got {', '.join(params)}")
         self.n_zeros = len(prop.zeros)
         for i, name in enumerate(prop.zeros):
-            self.zeros[i] = places[name][1]
+            self.zeros[i] = _place(name, places)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -171,12 +174,11 @@ cdef class KernelOperator(Operator):
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         cdef const TBlob* tensors[<int>ABSENT]
-        cdef TBlob* gradient
-        cdef int i
+        cdef int i, k
         for i in range(self.n_zeros):
-            gradient = &in_grad[self.zeros[i]]
-            if req[self.zeros[i]] != kNullOp and req[self.zeros[i]] != kAddTo:
-                memset(gradient.data, 0, gradient.size * dtype_size(gradient.dtype))
+            k = self.zeros[i].index
+            if self.zeros[i].source != ABSENT and req[k] != kNullOp and req[k] != kAddTo:
+                memset(in_grad[k].data, 0, in_grad[k].size * dtype_size(in_grad[k].dtype))
         if self.backward_call is None:
             return 0
         tensors[<int>IN_DATA], tensors[<int>OUT_DATA] = in_data, out_data

@@ -1,4 +1,7 @@
-// Gradients of the losses that regression outputs and support vector machines stand for.
+// Gradients of operators that end a network: of the losses that regression outputs, support vector
+// machines and softmax outputs stand for, and constants.
+#include <cstring>
+
 #include "kernel.h"
 
 namespace cynet {
@@ -7,25 +10,38 @@ CYNET_PARAMS(Difference, DIFFERENCE)
 #define HINGE(field) \
   field(int64_t, classes) field(double, margin) field(double, regularization) field(bool, linear)
 CYNET_PARAMS(Hinge, HINGE)
+// Classes along the middle axis of (outer, n, inner). `normalization`: 0 by inner alone, 1 by the
+// number of labels, 2 by those that are not ignore_label. `smooth`: the part of 1 that all other
+// classes share.
+#define SOFTMAX_LOSS(field)                                                                 \
+  field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(bool, probabilities)  \
+  field(bool, use_ignore) field(int, ignore_label) field(int, normalization)                \
+  field(double, scale) field(double, smooth)
+CYNET_PARAMS(SoftmaxLoss, SOFTMAX_LOSS)
+// `valid`: divided by the number of elements above the threshold.
+#define CONSTANT(field) field(double, scale) field(bool, valid) field(double, threshold)
+CYNET_PARAMS(Constant, CONSTANT)
 
+// What value(i) reads is at i of `to`, or in other memory.
 template <typename T, class F>
-static void put_each(T* to, int64_t begin, int64_t end, bool add, F&& value) {
+static inline void put_each(T* to, int64_t begin, int64_t end, bool add, F&& value) {
   if (add) {
+    CYNET_IVDEP
     for (int64_t i = begin; i < end; ++i) to[i] += value(i);
   } else {
+    CYNET_IVDEP
     for (int64_t i = begin; i < end; ++i) to[i] = value(i);
   }
 }
 
 // dx (+)= scale (y - label), or scale sign(y - label), times dy if there is one
 template <typename T>
-static void difference(const Args& args) {
-  const Difference& p = args.as<Difference>();
-  const T *y = args.input<T>(0), *label = args.input<T>(1), *dy = args.input<T>(2), scale = p.scale;
+static void put_difference(const Args& args, T scale, bool absolute) {
+  const T *y = args.input<T>(0), *label = args.input<T>(1), *dy = args.input<T>(2);
   T* dx = args.output<T>(0);
   const bool add = args.add[0];
-  parallel_for(args.threads, args.out[0]->size, [=, &p](int64_t begin, int64_t end) {
-    if (p.absolute)
+  parallel_for(args.threads, args.out[0]->size, [=](int64_t begin, int64_t end) {
+    if (absolute)
       put_each(dx, begin, end, add, [=](int64_t i) {
         return scale * T((y[i] > label[i]) - (y[i] < label[i]));
       });
@@ -36,31 +52,175 @@ static void difference(const Args& args) {
   });
 }
 
-// Of the hinge loss of rows of scores y: first as of a row of wrong classes, then the right one. dx
-// may be y.
+template <typename T>
+static void difference(const Args& args) {
+  const Difference& p = args.as<Difference>();
+  put_difference<T>(args, T(p.scale), p.absolute);
+}
+
+// Of a row of scores y, first as of wrong classes, then the right one. dx may be y.
+template <bool linear, typename T>
+static void hinge_row(const T* y, T label, T* dx, int64_t n, T margin, T scale, bool add) {
+  const auto slope = [=](T room) {  // of the loss of a class whose margin lacks `room`
+    return room > 0 ? (linear ? scale : scale * (2 * room)) : T(0);
+  };
+  const bool has_label = 0 <= label && label < n && label == T(int64_t(label));
+  const int64_t right = has_label ? int64_t(label) : 0;
+  const T score = y[right], before = dx[right];
+  put_each(dx, 0, n, add, [=](int64_t k) { return slope(margin + y[k]); });
+  if (!has_label) return;
+  const T value = -slope(margin - score);
+  dx[right] = add ? before + value : value;
+}
+
 template <typename T>
 static void hinge_grad(const Args& args) {
   const Hinge& p = args.as<Hinge>();
   const int64_t n = p.classes;
-  const T margin = p.margin, scale = p.regularization;
-  const auto slope = [=, &p](T room) {  // of the loss of a class whose margin lacks `room`
-    return room > 0 ? (p.linear ? scale : scale * (2 * room)) : T(0);
-  };
+  const auto row = p.linear ? hinge_row<true, T> : hinge_row<false, T>;
   parallel_for(args.threads, args.out[0]->size / n, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const T *y = args.input<T>(0) + row * n, label = args.input<T>(1)[row];
-      T* dx = args.output<T>(0) + row * n;
-      const bool has_label = 0 <= label && label < n && label == T(int64_t(label));
-      const int64_t right = has_label ? int64_t(label) : 0;
-      const T score = y[right], before = dx[right];
-      put_each(dx, 0, n, args.add[0], [=](int64_t k) { return slope(margin + y[k]); });
-      if (!has_label) continue;
-      const T value = -slope(margin - score);
-      dx[right] = args.add[0] ? before + value : value;
+    for (int64_t i = begin; i < end; ++i)
+      row(args.input<T>(0) + i * n, args.input<T>(1)[i], args.output<T>(0) + i * n, n, T(p.margin),
+          T(p.regularization), args.add[0]);
+  });
+}
+
+// The label truncated to an integer; -1 for what fits none.
+template <typename T>
+static int64_t class_of(T label) {
+  return -2147483648.0 < label && label < 2147483648.0 ? int64_t(label) : -1;
+}
+
+enum { LOSS_WIDTH = 256, LOSS_PART = 4096 };  // lines, and elements, that are taken together
+
+// What the class of the label is to be, and every other one.
+template <typename T>
+struct Targets {
+  T hit, miss;
+  explicit Targets(const SoftmaxLoss& p)
+      : hit(T(1 - p.smooth)), miss(p.n > 1 ? T(p.smooth / (p.n - 1)) : T(0)) {}
+};
+
+template <typename T>
+static void loss_line(const SoftmaxLoss& p, const T* y, int64_t label, const T* dy, T* dx, T scale,
+                      bool add) {
+  const Targets<T> t(p);
+  const bool ignored = p.use_ignore && label == p.ignore_label;
+  for (int64_t i = 0, at = 0; i < p.n; ++i, at += p.inner) {
+    T value = ignored ? T(0) : scale * (y[at] - (i == label ? t.hit : t.miss));
+    if (dy) value *= dy[at];
+    dx[at] = add ? dx[at] + value : value;
+  }
+}
+
+// Up to LOSS_WIDTH lines one behind the other, as if no label hit, and then what the labels hit. dx
+// may be y.
+template <typename T>
+static void loss_rows(const SoftmaxLoss& p, const T* y, const T* label, T* dx, T scale,
+                      int64_t rows) {
+  const Targets<T> t(p);
+  T values[LOSS_WIDTH];
+  int64_t places[LOSS_WIDTH];
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t marked = class_of(label[row]);
+    places[row] = 0 <= marked && marked < p.n ? row * p.n + marked : -1;
+    if (places[row] >= 0) values[row] = scale * (y[places[row]] - t.hit);
+  }
+  const T miss = t.miss;
+  if (dx == y) {  // compilers see that no element is read after another one is written
+    for (int64_t i = 0; i < rows * p.n; ++i) dx[i] = scale * (dx[i] - miss);
+  } else {
+    for (int64_t i = 0; i < rows * p.n; ++i) dx[i] = scale * (y[i] - miss);
+  }
+  for (int64_t row = 0; row < rows; ++row) {
+    if (places[row] >= 0) dx[places[row]] = values[row];
+    if (p.use_ignore && class_of(label[row]) == p.ignore_label)
+      memset(dx + row * p.n, 0, p.n * sizeof(T));
+  }
+}
+
+// `width` lines beside each other, by class: what lies together in memory at a time.
+template <typename T>
+static void loss_lines(const SoftmaxLoss& p, const T* y, const T* label, const T* dy, T* dx,
+                       T scale, int64_t width, bool add) {
+  const Targets<T> t(p);
+  T value[LOSS_WIDTH];
+  int32_t marked[LOSS_WIDTH];
+  for (int64_t j = 0; j < width; ++j) marked[j] = int32_t(class_of(label[j]));
+  for (int64_t i = 0, at = 0; i < p.n; ++i, at += p.inner) {
+    for (int64_t j = 0; j < width; ++j)
+      value[j] = scale * (y[at + j] - (marked[j] == int32_t(i) ? t.hit : t.miss));
+    if (dy)
+      for (int64_t j = 0; j < width; ++j) value[j] *= dy[at + j];
+    if (p.use_ignore)  // zero, whatever y and dy are
+      for (int64_t j = 0; j < width; ++j)
+        if (marked[j] == p.ignore_label) value[j] = 0;
+    put_each(dx + at, 0, width, add, [&](int64_t j) { return value[j]; });
+  }
+}
+
+// dx (+)= scale / normalization (y - onehot(label)) (dy); a label outside [0, n) marks no class.
+// Labels that are probabilities are taken as they are.
+template <typename T>
+static void softmax_output_grad(const Args& args) {
+  const SoftmaxLoss& p = args.as<SoftmaxLoss>();
+  if (p.probabilities) return put_difference<T>(args, T(p.scale), false);
+  const T *y = args.input<T>(0), *label = args.input<T>(1), *dy = args.input<T>(2);
+  T* dx = args.output<T>(0);
+  const bool add = args.add[0];
+  const int64_t labels = args.in[1]->size, lines = p.outer * p.inner;
+  int64_t valid = labels;
+  if (p.normalization == 2) {
+    for (int64_t i = 0; i < labels; ++i) valid -= class_of(label[i]) == p.ignore_label;
+    if (valid < 1) valid = 1;
+  } else if (p.normalization == 0) {
+    valid = p.inner;
+  }
+  const T scale = T(p.scale / valid);
+  if (p.inner > 1 && p.n <= INT32_MAX) {
+    const int64_t parts = (p.inner + LOSS_WIDTH - 1) / LOSS_WIDTH;
+    return parallel_for(args.threads, p.outer * parts, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) {
+        const int64_t first = part % parts * LOSS_WIDTH, left = p.inner - first;
+        const int64_t start = part / parts * p.n * p.inner + first;
+        loss_lines(p, y + start, label + part / parts * p.inner + first, dy ? dy + start : dy,
+                   dx + start, scale, left < LOSS_WIDTH ? left : int64_t(LOSS_WIDTH), add);
+      }
+    });
+  }
+  if (p.inner == 1 && !dy && !add) {
+    const int64_t few = LOSS_PART / (p.n > 1 ? p.n : 1);
+    const int64_t rows = few < 1 ? 1 : few < LOSS_WIDTH ? few : int64_t(LOSS_WIDTH);
+    return parallel_for(args.threads, (lines + rows - 1) / rows, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin * rows; row < end * rows && row < lines; row += rows)
+        loss_rows(p, y + row * p.n, label + row, dx + row * p.n, scale,
+                  lines - row < rows ? lines - row : rows);
+    });
+  }
+  parallel_for(args.threads, lines, [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      const int64_t start = line / p.inner * p.n * p.inner + line % p.inner;
+      loss_line(p, y + start, class_of(label[line]), dy ? dy + start : dy, dx + start, scale, add);
     }
+  });
+}
+
+template <typename T>
+static void constant_grad(const Args& args) {
+  const Constant& p = args.as<Constant>();
+  const int64_t n = args.out[0]->size;
+  const T *x = args.input<T>(0), threshold = T(p.threshold);
+  int64_t above = 0;
+  if (p.valid)
+    for (int64_t i = 0; i < n; ++i) above += x[i] > threshold;
+  const T value = T(p.scale / (above > 0 ? above : 1));
+  parallel_for(args.threads, n, [&](int64_t begin, int64_t end) {
+    put_each(args.output<T>(0), begin, end, args.add[0], [=](int64_t) { return value; });
   });
 }
 }  // namespace cynet
 
 CYNET_PLAIN_KERNEL(difference, Difference, 1, CYNET_FLOATS)
 CYNET_PLAIN_KERNEL(hinge_grad, Hinge, 2, CYNET_FLOATS)
+CYNET_PLAIN_KERNEL(softmax_output_grad, SoftmaxLoss, 2, CYNET_FLOATS)
+CYNET_PLAIN_KERNEL(constant_grad, Constant, 1, CYNET_FLOATS)

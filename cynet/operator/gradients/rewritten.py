@@ -54,11 +54,6 @@ def _leaky_relu(p, F, x, aux, training):
     return None  # rrelu in training has drawn its slopes
 
 
-def _softmax_cross_entropy(p, F, x, aux, training):
-    chosen = F.pick(F.log_softmax(x[0], axis=-1), x[1], axis=-1)
-    return [-F.sum(chosen).reshape((1,))]
-
-
 def _windows(p, size):
     """Row-major places of the elements of each window, `prod(size)` for those beside the data."""
     flat, inside = 0, True
@@ -285,7 +280,6 @@ REWRITTEN = {
     "_contrib_BatchNormWithReLU": _batch_norm_relu,
     "_contrib_SyncBatchNorm": _batch_norm,
     "LeakyReLU": _leaky_relu,
-    "softmax_cross_entropy": _softmax_cross_entropy,
     "Pooling": _pooling,
     "Pooling_v1": _pooling_v1,
     "sort": _sort,

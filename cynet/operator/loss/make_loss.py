@@ -1,0 +1,71 @@
+"""BlockGrad, make_loss, MakeLoss: out is data; the gradient is a constant, whatever follows."""
+
+from math import prod
+
+from .._base import register_operator
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Enum, Float
+
+
+class BlockGradProperty(KernelProperty):
+    """The input as it is; no gradient flows back through it."""
+
+    inputs_doc = {"data": "Input of any shape."}
+    differentiable = False
+    graph = GraphHooks(view=True)
+    forward = Kernel("identity", in_place=(("data", "output"),))
+    zeros = ("d_data",)
+    floats = ()
+
+
+class PlainLossProperty(KernelProperty):
+    """Makes data a loss: out is data, and its gradient is 1 everywhere."""
+
+    inputs_doc = {"data": "Input of any shape."}
+    graph = GraphHooks(float32_beside_half=())
+    forward = Kernel("identity", writes=("loss",), in_place=(("data", "loss"),))
+    backward = Kernel("constant_grad", (), ("d_data",))
+
+    def list_outputs(self):
+        return ["loss"]
+
+    def kernel_params(self, in_shapes):
+        return {"scale": 1.0, "valid": False, "threshold": 0.0}
+
+
+class MakeLossProperty(KernelProperty):
+    """Makes data a loss: out is data, and its gradient is `grad_scale`, normalized.
+
+    With ``normalization='batch'`` the gradient is divided, as in MXNet, by the number of rows: the
+    lengths of all axes but the last (of a vector by nothing). With ``'valid'`` it is divided by the
+    number of elements above `valid_thresh` (at least 1).
+    """
+
+    grad_scale = Float(1.0, doc="The gradient, before normalization.")
+    valid_thresh = Float(0.0, doc="Elements above it count as valid.")
+    normalization = Enum(("null", "batch", "valid"), "null", doc="What the gradient is divided by.")
+
+    graph = GraphHooks(float32_beside_half=())
+
+    inputs_doc = {"data": "Input of any shape."}
+    forward = Kernel("identity", in_place=(("data", "output"),))
+
+    @property
+    def backward(self):
+        return Kernel(
+            "constant_grad", ("data",) if self.normalization == "valid" else (), ("d_data",)
+        )
+
+    def kernel_params(self, in_shapes):
+        divisor = prod(in_shapes[0][:-1]) if self.normalization == "batch" else 1
+        return {
+            "scale": self.grad_scale / divisor,
+            "valid": self.normalization == "valid",
+            "threshold": self.valid_thresh,
+        }
+
+
+register_operator("BlockGrad", BlockGradProperty, aliases=("stop_gradient",))
+register_operator("make_loss", PlainLossProperty)
+register_operator("MakeLoss", MakeLossProperty)

@@ -1,0 +1,42 @@
+"""softmax_cross_entropy: out (1,) = - sum_n log softmax(data[n])[label[n]], data (N, C)."""
+
+from ...base.errors import ShapeError
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..nn.softmax import softmax_params
+
+
+class SoftmaxCrossEntropyProperty(KernelProperty):
+    """Sum of the cross-entropies of softmax(data) with the labels' classes.
+
+    ``out = - sum_n log(softmax(data[n])[label[n]])``, of shape (1,). A label outside the classes
+    counts as the nearest of them.
+    """
+
+    graph = GraphHooks(float32_beside_half=())
+    inputs_doc = {"data": "Scores (N, C).", "label": "Class of each row, (N,)."}
+    forward = Kernel("cross_entropy", ("data", "label"))
+    backward = Kernel("cross_entropy_grad", ("data", "label", "d_output"), ("d_data",))
+    zeros = ("d_label",)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, label = in_shapes
+        if data is not None:
+            if len(data) != 2:
+                raise ShapeError(f"data has shape {tuple(data)}, expected (N, C)")
+            label = agree("label", label, data[:1])
+            data = (label[0], data[1])
+        return [data, label], [agree("output", out_shapes[0], (1,))], []
+
+    def kernel_params(self, in_shapes):
+        return softmax_params(*in_shapes[0], 1)
+
+    def rewritten(self, F, inputs, aux, training):
+        data, label = inputs
+        chosen = F.pick(F.log_softmax(data, axis=-1), label, axis=-1)
+        return [-F.sum(chosen).reshape((1,))]
+
+
+register_operator("softmax_cross_entropy", SoftmaxCrossEntropyProperty)

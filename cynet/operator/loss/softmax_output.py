@@ -1,0 +1,122 @@
+"""SoftmaxOutput: softmax forward, gradient of cross-entropy backward; out has data's shape."""
+
+from math import prod
+
+from ...base.errors import ShapeError
+from .._base import register_operator
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..nn.softmax import softmax_params, softmax_work
+from ..parameters import Bool, Enum, Float
+from ..property import merge_shapes
+
+_NORMALIZATION = {"null": 0, "batch": 1, "valid": 2}
+
+
+class SoftmaxOutputProperty(KernelProperty):
+    """Softmax whose gradient is that of the cross-entropy with `label`.
+
+    Forward gives ``out = softmax(data)``, over all axes but the first; along axis 1 with
+    `multi_output` and along the last with `preserve_shape`. Backward does not look at the gradient
+    of `out` (unless `out_grad`): ``grad = grad_scale * (out - onehot(label))``, divided by what
+    `normalization` says and, with `multi_output`, without normalization, by the number of
+    positions. A label of data's own shape is taken as probabilities, and ``grad = grad_scale * (out
+    - label)``.
+    """
+
+    grad_scale = Float(1.0, doc="Factor of the gradient.")
+    ignore_label = Float(
+        -1.0,
+        low=-(1 << 31),
+        high=(1 << 31) - 1,
+        doc="Rows with this label get no gradient, with use_ignore.",
+    )
+    multi_output = Bool(
+        False, doc="Softmax along axis 1, a label for each position of the other axes."
+    )
+    use_ignore = Bool(False, doc="Whether ignore_label is looked at.")
+    preserve_shape = Bool(False, doc="Softmax along the last axis.")
+    normalization = Enum(
+        tuple(_NORMALIZATION),
+        "null",
+        doc="Divide the gradient by the number of labels ('batch'), of those that "
+        "are not ignore_label, regardless of use_ignore ('valid'), or not "
+        "('null').",
+    )
+    out_grad = Bool(False, doc="Multiply the gradient by that of out, elementwise.")
+    smooth_alpha = Float(
+        0.0,
+        low=0.0,
+        high=1.0,
+        doc="Part of the target that the other classes share; not with multi_output.",
+    )
+
+    graph = GraphHooks(float32_beside_half=(), loss_labels=(1,))
+    inputs_doc = {
+        "data": "Scores.",
+        "label": "Class of each row: data's shape without the class axis; or probabilities in "
+        "data's shape.",
+    }
+    forward = Kernel("softmax", in_place=(("data", "output"),))
+    zeros = ("d_label",)
+
+    @property
+    def backward(self):
+        read = ("output", "label", *(("d_output",) if self.out_grad else ()))
+        return Kernel("softmax_output_grad", read, ("d_data",), in_place=(("output", "d_data"),))
+
+    def ignored_class(self):
+        """`ignore_label` as labels are read, truncated; what no label is where it fits none."""
+        fits = -(2.0**31) < self.ignore_label < 2.0**31
+        return int(self.ignore_label) if fits else -(2**31)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        label = in_shapes[1]
+        data = merge_shapes(in_shapes[0], out_shapes[0])
+        if data is None:
+            return [None, label], [None], []
+        if len(data) < 2:
+            raise ShapeError(f"data has shape {data}, expected at least 2 axes")
+        if self.multi_output:
+            rest = data[2:]
+            flat = (data[0], prod(rest))
+            allowed = [flat, (data[0], *rest), (data[0], 1, *rest), data]
+        else:
+            flat = data[:-1]
+            allowed = [flat, data]
+        if label is None:
+            label = flat
+        else:
+            for shape in allowed:
+                if len(shape) == len(label) and not any(
+                    a and b and a != b for a, b in zip(shape, label)
+                ):
+                    label = merge_shapes(shape, label)
+                    break
+            else:
+                expected = " or ".join(str(shape) for shape in dict.fromkeys(allowed))
+                raise ShapeError(f"label has shape {tuple(label)}, expected {expected}")
+        return [data, label], [data], []
+
+    def kernel_params(self, in_shapes):
+        data, label = (tuple(shape) for shape in in_shapes)
+        if self.multi_output:
+            sizes = data[0], data[1], prod(data[2:])
+        elif self.preserve_shape:
+            sizes = prod(data[:-1]), data[-1], 1
+        else:
+            sizes = data[0], prod(data[1:]), 1
+        return softmax_params(*sizes) | {
+            "probabilities": label == data,
+            "use_ignore": self.use_ignore,
+            "ignore_label": self.ignored_class(),
+            "normalization": _NORMALIZATION[self.normalization],
+            "scale": self.grad_scale,
+            "smooth": 0.0 if self.multi_output else self.smooth_alpha,
+        }
+
+    def work(self, in_shapes):
+        return softmax_work(in_shapes[0], self.kernel_params(in_shapes))
+
+
+register_operator("SoftmaxOutput", SoftmaxOutputProperty, aliases=("Softmax",))
