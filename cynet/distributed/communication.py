@@ -14,6 +14,7 @@ from ..base.errors import CynetError, MismatchError, PeerError, StateError
 from ._work import Work
 from .launched import report
 from .notices import ANSWER, ASK, BYE, FAILED, Notices
+from .requests import brief, differing
 from .rounds import WINDOW, Rounds
 
 _WAKE = -(1 << 62)  # on the pipe: nothing but a reason to look
@@ -25,7 +26,7 @@ _FLYING = 2  # operations that move data at once
 _AT_ONCE = 4 << 20  # bytes that one round begins to move
 _ANSWERS = 2.0  # seconds for ranks to say that they are there
 _FAREWELL = 3.0  # seconds for ranks to come to their end after a failure
-_TEXT = 512  # bytes of a description that ranks exchange
+_TEXT = 2048  # bytes of a description that ranks exchange
 
 
 class Communication(threading.Thread):
@@ -187,6 +188,7 @@ class Communication(threading.Thread):
         now = time.monotonic()
         if moved:
             self._moved, self._sleep = now, _SHORTEST
+            self._asked, self._answers = 0.0, {}
         if not self._waits or self.failure is not None:
             self._moved, self._sleep = now, _SHORTEST
             seconds = _LISTEN if self.failure is not None or self._leaving else _IDLE
@@ -221,7 +223,7 @@ class Communication(threading.Thread):
             else:
                 request = self._requests.pop(-1 - number)
                 request.work = None
-                text = f"what came before the {request.what} has failed"
+                text = f"what came before the {brief(request.what)} has failed"
                 self._fail(PeerError(f"this rank failed: {text}"), told=text)
         return True
 
@@ -310,7 +312,9 @@ class Communication(threading.Thread):
     def _waiting(self):
         """What this rank does, for messages."""
         first = min(self._requests.values(), key=lambda each: each.number, default=None)
-        doing = "it waited for nothing" if first is None else f"it waited for the {first.what}"
+        doing = (
+            "it waited for nothing" if first is None else f"it waited for the {brief(first.what)}"
+        )
         return f"{self.called(self.rank)} was in step {self.step}, {doing}"
 
     def _fail(self, error, told=None, tell=False):
@@ -346,17 +350,17 @@ class Communication(threading.Thread):
     def _lost(self, error):
         """MPI says that something is wrong: most often, that a rank has died."""
         until = time.monotonic() + 0.5
-        while time.monotonic() < until:
+        while time.monotonic() < until and self.failure is None:
             self._find_dead()
             if self._dead:
                 break
+            with contextlib.suppress(self._mpi.Exception):
+                self._listen()  # somebody else may know more
             time.sleep(0.01)
         with contextlib.suppress(Exception):
             self._comms[2].Ack_failed()
         if self._dead:
-            names = ", ".join(map(self.called, sorted(self._dead)))
-            verb = "has" if len(self._dead) == 1 else "have"
-            failure = PeerError(f"{names} {verb} died: killed, crashed, or its machine is gone")
+            failure = self._death()
         else:
             failure = PeerError(f"the communication failed: {error}")
         if self.failure is None:
@@ -364,6 +368,11 @@ class Communication(threading.Thread):
             for each in self._comms[:2]:
                 with contextlib.suppress(Exception):
                     each.Revoke()
+
+    def _death(self):
+        names = ", ".join(map(self.called, sorted(self._dead)))
+        verb = "has" if len(self._dead) == 1 else "have"
+        return PeerError(f"{names} {verb} died: killed, crashed, or its machine is gone")
 
     def _find_dead(self):
         try:
@@ -387,10 +396,12 @@ class Communication(threading.Thread):
             else:
                 self._dead |= set(content["dead"])
                 if content["failed"] is not None:
-                    text = f"{self.called(rank)} failed: {content['failed']}"
+                    error = PeerError(f"{self.called(rank)} failed: {content['failed']}")
+                elif content["dead"]:
+                    error = self._death()
                 else:
-                    text = f"{self.called(rank)} tells: {content['text']}"
-                self._fail(PeerError(text))
+                    error = PeerError(f"{self.called(rank)} tells: {content['text']}")
+                self._fail(error)
 
     def _ask(self, now):
         """Nothing has moved for too long: find out why, and give up."""
@@ -440,11 +451,11 @@ class Communication(threading.Thread):
         mine = self._ready[number].what
         asked = self._exchange(mine, time.monotonic() + self._stall)
         other = next((rank for rank, what in enumerate(asked) if what != asked[0]), 0)
+        first, second = differing(asked[0], asked[other])
         self._fail(
             MismatchError(
-                f"call {number}: {self.called(0)} asks for the {asked[0]}, {self.called(other)}"
-                f" for the {asked[other]}; all ranks must make the same calls, with the same shapes"
-                " and dtypes"
+                f"call {number}: {self.called(0)} asks for the {first}, {self.called(other)} for"
+                f" the {second}; all ranks must make the same calls, with the same shapes and dtypes"
             )
         )
 

@@ -66,3 +66,34 @@ def mark_of(what):
     """A number of 62 bits that stands for a text."""
     digest = hashlib.blake2b(what.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 2
+
+
+def brief(what, most=100):
+    """The beginning of a text of a request.
+
+    >>> brief("sum of 'a' (1,) float32, 'b' (2,) float32, 'c' (3,) float32", 30)
+    "sum of 'a' (1,) float32 and 2 more"
+    """
+    parts = what.split(", '")
+    if len(what) <= most or len(parts) == 1:
+        return what if len(what) <= 2 * most else f"{what[:most]}..."
+    return f"{parts[0]} and {len(parts) - 1} more"
+
+
+def differing(one, other):
+    """Two texts of requests, brief, and such that one sees where they differ.
+
+    >>> differing("sum of 'a' (1,) int8, 'b' (2,) int8", "sum of 'a' (1,) int8, 'b' (3,) int8")
+    ("sum of ..., 'b' (2,) int8", "sum of ..., 'b' (3,) int8")
+    """
+    parts, others = one.split(", '"), other.split(", '")
+    same = next(
+        (i for i, (a, b) in enumerate(zip(parts, others)) if a != b), min(len(parts), len(others))
+    )
+    if same == 0:
+        return brief(one), brief(other)
+    verb = one.partition(" '")[0]
+    return tuple(
+        f"{verb} ..., '{texts[same]}" if same < len(texts) else f"{verb} {len(texts)} arrays"
+        for texts in (parts, others)
+    )

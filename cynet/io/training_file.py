@@ -1,5 +1,6 @@
 """One file from which training goes on: arrays, what JSON can hold, and all random states."""
 
+import io
 import json
 import random
 
@@ -34,20 +35,26 @@ def write_training(path, form, meta, arrays, who):
     who : str
         The public function, for messages.
     """
+    write_atomically(path, sealed(_chunks({"form": form, "sealed": True, **meta}, arrays, who)))
+
+
+def training_bytes(meta, arrays, who):
+    """What `write_training` would write, without a form and a checksum: a part of another file."""
+    return b"".join(_chunks(meta, arrays, who))
+
+
+def _chunks(meta, arrays, who):
     version, internal, gauss = random.getstate()
-    meta = {
-        "form": form,
-        "sealed": True,
+    states = {
         "random": mx_random.get_state(),
         "numpy": numpy_state(),
         "python": [version, list(internal), gauss],
-        **meta,
     }
     try:
-        text = json.dumps(meta)
+        text = json.dumps({**states, **meta})
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(f"{who}: this must be what JSON can hold: {error}") from None
-    write_atomically(path, sealed(chunks_of({_META: as_array(text.encode()), **arrays})))
+    return chunks_of({_META: as_array(text.encode()), **arrays})
 
 
 def read_training(path, form):
@@ -72,6 +79,16 @@ def read_training(path, form):
     if found != form:
         raise FormatError(f"{path}: its form is {shown(found)}, {form!r} is known")
     return meta, arrays
+
+
+def read_part(array, path):
+    """(meta, arrays) of what `training_bytes` gave, an NDArray of bytes."""
+    content = array.asnumpy().tobytes()
+    arrays = load_from(io.BytesIO(content), path, 0, len(content))
+    try:
+        return json.loads(arrays.pop(_META).asnumpy().tobytes()), arrays
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"{path}: the part of a rank is damaged: {error}") from None
 
 
 def restore_random(meta):

@@ -18,6 +18,7 @@ from .outputs import Outputs, say
 from .sweep import descendants, end, sweep
 
 _LOOK = 0.1  # seconds between two looks at a job
+_STOP = 5.0  # seconds that a job has after a signal
 
 
 class Running:
@@ -31,9 +32,11 @@ class Running:
         Seconds from the first failure until what is left is killed.
     attempt : int
         How often it was begun before.
+    signals : list of int
+        Those that have come, to which others may be added at any time.
     """
 
-    def __init__(self, job, outputs, grace, attempt):
+    def __init__(self, job, outputs, grace, attempt, signals):
         self._grace = grace
         self._folder = tempfile.mkdtemp(prefix="cynet-job-")
         self._began = time.time()
@@ -47,27 +50,23 @@ class Running:
             outputs.follow(self._process.stdout, sys.stdout),
             outputs.follow(self._process.stderr, sys.stderr),
         ]
-        self.stopped_by = None
-
-    def stop(self, number, _=None):
-        """A signal has come: the job gets it, too."""
-        if self.stopped_by is None:
-            self.stopped_by = number
-            self._stop_at = time.monotonic() + 5
-            with contextlib.suppress(OSError):
-                self._process.send_signal(number)
+        self._signals = signals
 
     def wait(self):
         """Until all processes have ended; (exit code, [what ranks tell of their failure])."""
-        deadline, below = None, {}
+        deadline, below, passed = None, {}, 0
         while self._process.poll() is None:
             time.sleep(_LOOK)
             below.update(descendants(self._process.pid))
-            if deadline is None and self._told():
+            if len(self._signals) > passed:  # the job gets it, too
+                passed = len(self._signals)
+                with contextlib.suppress(OSError):
+                    self._process.send_signal(self._signals[-1])
+                deadline = time.monotonic() + _STOP
+            elif deadline is None and self._told():
                 deadline = time.monotonic() + self._grace
-            late = deadline is not None and time.monotonic() > deadline
-            if late or (self.stopped_by is not None and time.monotonic() > self._stop_at):
-                if late:
+            if deadline is not None and time.monotonic() > deadline:
+                if not passed:
                     say(f"ends what is left {self._grace:g} s after the first failure")
                 end(descendants(self._process.pid))
                 end({self._process.pid: None})
@@ -105,22 +104,27 @@ def run(options, job, notes):
 
 
 def _attempts(options, job, outputs):
+    signals = []
+    before = {
+        number: signal.signal(number, lambda number, _: signals.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        return _begun(options, job, outputs, signals)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _begun(options, job, outputs, signals):
     began = restarts = 0
     while True:
-        running = Running(job, outputs, options.grace, began)
-        before = {
-            number: signal.signal(number, running.stop)
-            for number in (signal.SIGINT, signal.SIGTERM)
-        }
-        try:
-            code, told = running.wait()
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-        if running.stopped_by is not None:
-            name = signal.Signals(running.stopped_by).name
+        running = Running(job, outputs, options.grace, began, signals)
+        code, told = running.wait()
+        if signals:
+            name = signal.Signals(signals[0]).name
             say(f"{name}: all processes have ended; they were killed, so no script saw it")
-            return 128 + running.stopped_by
+            return 128 + signals[0]
         if code == 0:
             return 0
         if code < 0:

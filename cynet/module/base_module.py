@@ -271,11 +271,11 @@ class BaseModule(Evaluation, Interface):
             allow_missing=allow_missing,
             force_init=force_init,
         )
-        resumed = None if resume is None else Resume(resume)
+        ranks = ranks_of(getattr(self, "_kvstore", None), kvstore)
+        resumed = None if resume is None else Resume(resume, ranks)
         if resumed is not None:
             resumed.load_params(self)
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
-        ranks = ranks_of(getattr(self, "_kvstore", None), kvstore)
         logger = self.logger if ranks.is_first else _SILENT
         check_labels = self._label_check(train_data)
         history = History()

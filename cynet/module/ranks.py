@@ -9,7 +9,7 @@ from ..distributed import world
 class Alone:
     """One process: nothing to agree on."""
 
-    size, is_first = 1, True
+    size, rank, is_first = 1, 0, True
 
     def vote(self, goes_on):
         """Ask whether all ranks have a further batch; a function that waits for the answer."""
@@ -38,10 +38,15 @@ class Ranks(Alone):
     def __init__(self, store):
         self._store = store
         self._world = world()
-        self.size, self.is_first = self._world.size, self._world.rank == 0
+        self.size, self.rank = self._world.size, self._world.rank
+        self.is_first = self.rank == 0
 
     def vote(self, goes_on):
         return self._world.vote(goes_on)
+
+    def gather(self, content):
+        """The bytes of each rank."""
+        return self._world.gather(content, "what fit(resume=...) keeps")
 
     def figures(self, metric):
         """Sums are added up over the ranks; where a metric of the user's keeps something else, the

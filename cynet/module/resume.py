@@ -1,19 +1,28 @@
 """``fit(..., resume="prefix")``: after each epoch all that training depends on, in one file."""
 
 import os
+import tempfile
 
 import numpy as np
 
 from .. import ndarray as nd
 from ..base.errors import CynetError, FormatError, shown
-from ..base.files import file_name
+from ..base.files import file_name, read_file
 from ..io.checkpoint import check_prefix
-from ..io.training_file import as_array, read_training, restore_random, write_training
+from ..io.training_file import (
+    as_array,
+    read_part,
+    read_training,
+    restore_random,
+    training_bytes,
+    write_training,
+)
 from ..optimizer.state_file import unpack
 from .asked import asked_of, reconcile
 
 _FORM = "cynet fit 1"
-_OPTIMIZER, _ARG, _AUX, _DATA = "optimizer", "arg:", "aux:", "data:"
+_OPTIMIZER, _ARG, _AUX, _DATA, _RANK = "optimizer", "arg:", "aux:", "data:", "rank:"
+_WHO = "fit(resume=...)"
 
 
 class Resume:
@@ -23,23 +32,36 @@ class Resume:
     ----------
     prefix : str
         The file is ``PREFIX.training``.
+    ranks : Alone or Ranks
+        Of several ranks the first one writes the file and reads it; what only one of them has, its
+        random numbers and where its data are, is a part of it for each.
     """
 
-    def __init__(self, prefix):
+    def __init__(self, prefix, ranks):
         prefix = file_name(prefix, "fit: resume, the beginning of a file name")
         check_prefix(prefix)
         self.path = f"{prefix}.training"
+        self._ranks = ranks
         self._read = None  # what the file says
         self._asked = None  # of the optimizer and fit; see asked.py
 
     def save(self, epoch, module, train_data, callbacks, history):
         """Write what `epoch`, which has ended, leaves."""
-        updater = module._updater_of_states("fit(resume=...)")
+        updater = module._updater_of_states(_WHO)
         arg_params, aux_params = module.get_params()
         data = train_data.state_dict() if hasattr(train_data, "state_dict") else None
+        own_meta = None if data is None else {k: v for k, v in data.items() if not _is_array(v)}
+        own = {f"{_DATA}{k}": nd.array(v, dtype=v.dtype) for k, v in (data or {}).items()
+               if _is_array(v)}  # fmt: skip
+        parts = {}
+        if self._ranks.size > 1:
+            part = b"" if self._ranks.is_first else training_bytes({"data": own_meta}, own, _WHO)
+            parts = dict(enumerate(self._ranks.gather(part)))
+            if not self._ranks.is_first:
+                return
         meta = {
             "epoch": epoch,
-            "data": None if data is None else {k: v for k, v in data.items() if not _is_array(v)},
+            "data": own_meta,
             "callbacks": [
                 [type(each).__name__, each.state_dict()]
                 for each in callbacks
@@ -48,28 +70,43 @@ class Resume:
             "history": [history.epochs, history.times, list(history.metrics.items())],
             "reason": history.reason,
             "asked": self._asked,
+            "ranks": self._ranks.size,
         }
         arrays = {_OPTIMIZER: as_array(b"".join(updater.chunks(dump_optimizer=True)))}
         for prefix, given in ((_ARG, arg_params), (_AUX, aux_params)):
             arrays.update({f"{prefix}{name}": array for name, array in given.items()})
-        for name, values in (data or {}).items():
-            if _is_array(values):
-                arrays[f"{_DATA}{name}"] = nd.array(values, dtype=values.dtype)
-        write_training(self.path, _FORM, meta, arrays, "fit(resume=...)")
+        arrays.update(own)
+        arrays.update((f"{_RANK}{rank}", as_array(part)) for rank, part in parts.items() if rank)
+        write_training(self.path, _FORM, meta, arrays, _WHO)
 
     def load_params(self, module):
         """Give the module the parameters of the file, if there is one.
 
         This comes before its optimizer is made: a KVStore takes the weights from there.
         """
-        if os.path.exists(self.path):
-            self._read = read_training(self.path, _FORM)
+        self._read = self._found()
+        if self._read is not None:
             try:
                 module.set_params(_part(self._read[1], _ARG), _part(self._read[1], _AUX))
             except CynetError as error:
                 raise FormatError(
                     f"fit: resume: {self.path} is of another network: {error}"
                 ) from None
+
+    def _found(self):
+        """What the file says, on all ranks what it says on the first one; None: there is none."""
+        is_there = self._ranks.is_first and os.path.exists(self.path)
+        if self._ranks.size == 1:
+            return read_training(self.path, _FORM) if is_there else None
+        content = self._ranks.gather(read_file(self.path) if is_there else b"")[0]
+        if not content:
+            return None
+        if self._ranks.is_first:
+            return read_training(self.path, _FORM)
+        with tempfile.NamedTemporaryFile(prefix="cynet-") as copy:
+            copy.write(content)
+            copy.flush()
+            return read_training(copy.name, _FORM)
 
     def load(self, module, train_data, callbacks, history, clip_global_norm):
         """Go on where the file was written.
@@ -81,7 +118,7 @@ class Resume:
         list of str
             What goes on otherwise than it was begun, because it is asked for now.
         """
-        updater = module._updater_of_states("fit(resume=...)")
+        updater = module._updater_of_states(_WHO)
         wanted = updater.optimizer
         self._asked = asked_of(wanted, clip_global_norm)
         if self._read is None:
@@ -92,7 +129,11 @@ class Resume:
         states, optimizer = unpack(arrays[_OPTIMIZER].asnumpy().tobytes())
         if optimizer is None:
             raise FormatError(f"{self.path}: its '{_OPTIMIZER}' has states alone")
-        old = meta.get("asked")
+        old, written = meta.get("asked"), meta.get("ranks", 1)
+        if written != self._ranks.size:  # gradients are divided by the examples of all ranks
+            optimizer.rescale_grad = wanted.rescale_grad
+            if old is not None:
+                old["settings"]["rescale_grad"] = self._asked["settings"].get("rescale_grad")
         changed = reconcile(self.path, old, optimizer, self._asked, wanted)
         if old is not None and not changed:
             self._asked = old
@@ -109,6 +150,15 @@ class Resume:
             each.load_state_dict(state)
         epochs, times, metrics = meta["history"]
         history.epochs, history.times, history.metrics = epochs, times, dict(metrics)
+        history.reason = meta["reason"]
+        if written != self._ranks.size:  # the data are shared out otherwise
+            changed.append(f"{self._ranks.size} ranks instead of {written}: data begin anew")
+            if self._ranks.is_first:
+                restore_random(meta)
+            return meta["epoch"] + 1, changed
+        if not self._ranks.is_first:
+            own, arrays = read_part(arrays[f"{_RANK}{self._ranks.rank}"], self.path)
+            meta = {**meta, **own}
         if meta["data"] is not None:
             if not hasattr(train_data, "load_state_dict"):
                 raise FormatError(
@@ -117,7 +167,6 @@ class Resume:
                 )
             data = {name: each.asnumpy() for name, each in _part(arrays, _DATA).items()}
             train_data.load_state_dict({**meta["data"], **data})
-        history.reason = meta["reason"]
         restore_random(meta)
         return meta["epoch"] + 1, changed
 

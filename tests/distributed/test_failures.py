@@ -24,6 +24,9 @@ WAYS = {
     "another key": r"MismatchError: .*sum of 'w' \(3,\) float32, rank 1 .*'v' \(3,\) float32",
     "never comes": r"rank 1 \(\S+\): ended before it joined the others: sys.exit",
 }
+LONG = ("fails in the engine", "has no data", "another shape", "another key")  # of `make stress`
+if not os.environ.get("CYNET_STRESS_KILLS"):
+    WAYS = {how: text for how, text in WAYS.items() if how not in LONG}
 CODES = {"exits": (1, 5), "never comes": (1, 3)}
 
 

@@ -1,0 +1,111 @@
+"""Scripts written for MXNet and Horovod, under `cynet.launch`, plain mpiexec, and alone."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cynet.launch.command import find_mpiexec
+from cynet.launch.sweep import descendants
+from tests import scripts
+from tests.distributed.ranks import finish, need_mpi, start
+
+need_mpi()
+FOLDER = Path(__file__).parent / "scripts"
+ARGUMENTS = {"module": ["--kv-store", "dist_sync"], "gluon": [], "horovod": []}
+ALL = bool(os.environ.get("CYNET_STRESS_KILLS"))  # every script in every way: `make stress`
+SIZE = 3 if ALL else 2
+
+
+def accuracies(text):
+    """{(rank, size): accuracy} of what ranks have printed."""
+    rows = re.findall(r"rank (\d) of (\d): accuracy ([\d.]+)", text)
+    return {(int(rank), int(size)): float(value) for rank, size, value in rows}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_alone(name):
+    done = scripts.run(FOLDER / f"{name}_script.py", *ARGUMENTS[name])
+    found = accuracies(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert [*found] == [(0, 1)] and found[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_under_the_launcher(name, tmp_path):
+    more = ["--model-prefix", tmp_path / "m"] if name == "module" else []
+    launch = ["--log-dir", str(tmp_path / "logs")]
+    script = FOLDER / f"{name}_script.py"
+    code, out, err = finish(start(2, script, *ARGUMENTS[name], *more, launch=launch))
+    assert code == 0, out + err
+    found = accuracies(out)
+    assert [*sorted(found)] == [(0, 2), (1, 2)] and min(found.values()) > 0.9
+    assert found[0, 2] == found[1, 2]
+    assert all(re.match(r"\[[01]\] ", line) for line in out.splitlines())
+    log = (tmp_path / "logs" / "rank-1.log").read_text()
+    assert accuracies(log) == {(1, 2): found[1, 2]}
+    if name == "module":  # rank 0 speaks and writes
+        assert "Node[0] Epoch[0] Batch [0-4]\tSpeed:" in err and "Node[1] Epoch" not in err
+        names = sorted(path.name for path in tmp_path.glob("m*"))
+        assert names == ["m-0001.params", "m-0002.params", "m-0003.params", "m-symbol.json"]
+        assert err.count("2 ranks with batches of 8: 16 examples a step") == 1
+
+
+@pytest.mark.parametrize("name", ARGUMENTS if ALL else ["gluon"])
+def test_under_plain_mpiexec(name):
+    path, kind = find_mpiexec()
+    more = ["--oversubscribe", "--bind-to", "none"] if kind != "mpich" else []
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    script = [sys.executable, str(FOLDER / f"{name}_script.py"), *ARGUMENTS[name]]
+    done = subprocess.run(
+        [path, *more, "-n", "2", *script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **root, "PYTHONPATH": str(scripts.ROOT), "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(accuracies(done.stdout)) == 2
+
+
+def test_ctrl_c_ends_all_ranks():
+    process = start(2, FOLDER / "gluon_script.py", launch=["--env", "CYNET_NUM_THREADS:1"])
+    until = time.monotonic() + 60
+    while not descendants(process.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    code, _, err = finish(process, 30)
+    assert code == 128 + signal.SIGINT and "SIGINT: all processes have ended" in err
+    assert time.monotonic() - began < 15
+
+
+@pytest.mark.parametrize("how", ["--restarts", "--elastic"] if ALL else ["--restarts"])
+def test_begins_again_after_a_death(how, tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    for each in whole, broken:
+        each.mkdir()
+    launch = ["--restarts", "1"] if how == "--restarts" else ["--elastic"]
+    code, out, err = finish(start(SIZE, "resumes.py", broken, 1, 3, launch=launch))
+    assert code == 0, out + err
+    assert "rank 1 (" in err and "has died" in err and "begins again (1)" in err
+    assert "has 3 epochs: training goes on with Epoch[3]" in err
+    _, size, epochs, accuracy, digest = re.search("weights.*", out)[0].split()
+    assert int(epochs) == 6 and float(accuracy) > 0.9
+    if how == "--elastic":
+        assert size == str(SIZE - 1) and f"goes on with {SIZE - 1} of {SIZE} processes" in err
+        assert f"{SIZE - 1} ranks instead of {SIZE}: data begin anew" in err
+        return
+    code, out, err = finish(start(SIZE, "resumes.py", whole, -1, 0))
+    assert re.search("weights.*", out)[0].split() == [
+        "weights",
+        str(SIZE),
+        epochs,
+        accuracy,
+        digest,
+    ]
