@@ -455,7 +455,7 @@ class Communication(threading.Thread):
         self._fail(
             MismatchError(
                 f"call {number}: {self.called(0)} asks for the {first}, {self.called(other)} for"
-                f" the {second}; all ranks must make the same calls, with the same shapes and dtypes"
+                f" the {second}; all ranks must make the same calls, of the same shapes and dtypes"
             )
         )
 
