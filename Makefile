@@ -18,7 +18,7 @@ ifneq ($(shell command -v ccache),)
   endif
 endif
 
-.PHONY: help train test test-gpu stress fuzz packages mutants build lint bench bench-peers check-cuda asan tsan wheel smoke clean
+.PHONY: help train test test-gpu stress fuzz packages mutants build docs lint bench bench-peers check-cuda asan tsan wheel smoke clean
 
 help:  ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,11 @@ mutants: $(VENV)/.dev  ## plant small faults, tell those that no test notices (F
 	$(PY) -m tests.mutants.run $(FILES) $(if $(SINCE),--since $(SINCE)) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 build: $(VENV)/.dev  ## compile in place what has changed
+
+docs: $(VENV)/.dev  ## the site, into build/docs/html; a warning is an error
+	$(PY) -c 'import furo, myst_parser, numpydoc, sphinx_copybutton' 2>/dev/null || $(INSTALL) '.[docs]'
+	$(PY) -m sphinx -W --keep-going -q -b html docs build/docs/html
+	@echo "open build/docs/html/index.html"
 
 lint: export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 lint: $(VENV)/.dev  ## ruff and cython-lint

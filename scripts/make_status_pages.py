@@ -220,7 +220,7 @@ def operators_page():
     every = [r for each in rows.values() for r in each]
     there, dense, same = share(every)
     out = [
-        "# Operators\n",
+        "# Operators of MXNet 1.9.1\n",
         "Every public name of MXNet 1.9.1's `mx.nd` and `mx.sym`, and what it is here: *same*,",
         "*differs* (how), or *not provided* (why). `scripts/make_status_pages.py` compares names,",
         "parameters and defaults with the list that MXNet gave; values are compared by the tests",
@@ -282,7 +282,7 @@ def api_page():
         sections.append((module, rows))
     there, dense, same = share(every)
     out = [
-        "# Status of the API\n",
+        "# Status of the API of MXNet 1.9.1\n",
         "Every public name of MXNet 1.9.1 (functions, classes, methods; operators stand in",
         "[operators.md](operators.md)), and what it is here. `scripts/make_status_pages.py` makes",
         "this page. A method stands behind its class (`Module·fit`).\n",
