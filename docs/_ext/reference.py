@@ -6,7 +6,6 @@ They are .rst files in docs/reference/made and docs/operators/made, which git do
 import importlib
 import inspect
 import re
-import shutil
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -141,7 +140,7 @@ def operators():
               "image.": cynet.nd.image, "random.": cynet.nd.random}  # fmt: skip
     for space, module in spaces.items():
         for name in dir(module):
-            value = getattr(module, name)
+            value = getattr(module, name)  # what it lists, operators under every name
             if name.startswith("_") or not inspect.isfunction(value):
                 continue
             plain = space.replace(".", "_")
@@ -164,13 +163,12 @@ def family_page(family, what, names):
     return text + "".join(f".. autofunction:: {path}\n\n" for _, path in sorted(names.items()))
 
 
-def listing(title, lead, rows, folder):
-    """An index page: a table and the pages of the toctree."""
-    text = heading(title, "=") + lead + "\n\n.. list-table::\n   :widths: 30 60 10\n\n"
+def listing(rows):
+    """A table of pages, for an index page to include."""
+    text = ".. list-table::\n   :widths: 30 60 10\n\n"
     for page, label, what, count in rows:
-        text += f"   * - :doc:`{label} <{folder}/{page}>`\n     - {what}\n     - {count}\n"
-    text += "\n.. toctree::\n   :hidden:\n\n"
-    return text + "".join(f"   {label} <{folder}/{page}>\n" for page, label, _, _ in rows)
+        text += f"   * - :doc:`{label} <made/{page}>`\n     - {what}\n     - {count}\n"
+    return text
 
 
 def write(path, text):
@@ -187,15 +185,13 @@ def generate(app=None):
         text, count = module_page(short, what, homes)
         made[DOCS / "reference" / "made" / f"{page}.rst"] = text
         rows.append((page, f"mx.{short}", what, count))
-    lead = "Every public name, from its docstring. ``import cynet as mx`` stands before all of it."
-    made[DOCS / "reference" / "made" / "index.rst"] = listing("Reference", lead, rows, ".")
+    made[DOCS / "reference" / "made" / "table.inc"] = listing(rows)
     rows = []
     for family, names in operators().items():
         text = family_page(family, FAMILIES[family], names)
         made[DOCS / "operators" / "made" / f"{family}.rst"] = text
         rows.append((family, family, FAMILIES[family], len(names)))
-    lead = "Every operator: what it computes, shapes, parameters. Made from the registry."
-    made[DOCS / "operators" / "made" / "index.rst"] = listing("Operators", lead, rows, ".")
+    made[DOCS / "operators" / "made" / "table.inc"] = listing(rows)
     for folder in ("reference", "operators"):
         for old in (DOCS / folder / "made").glob("*.rst"):
             if old not in made:
@@ -220,8 +216,8 @@ def to_rst(app, what, name, obj, options, lines):
     if not name.startswith("cynet.nd."):
         return
     end = lines.index("Parameters") if "Parameters" in lines else len(lines)
-    lead = [joined(part) for part in "\n".join(lines[:end]).split("\n\n")]
-    lines[:end] = "\n\n".join(lead).split("\n")
+    lead = [joined(part) for part in "\n".join(lines[:end]).strip().split("\n\n")]
+    lines[:end] = [*"\n\n".join(lead).split("\n"), ""]
     parts = re.split(r"(``.*?``)", "\n".join(lines), flags=re.S)
     parts[::2] = [re.sub(r"(?<![\n*])\*(?! : )", r"\\*", part) for part in parts[::2]]
     lines[:] = "".join(parts).split("\n")
@@ -231,8 +227,3 @@ def setup(app):
     app.connect("builder-inited", generate)
     app.connect("autodoc-process-docstring", to_rst, priority=100)  # before numpydoc
     return {"parallel_read_safe": True}
-
-
-if __name__ == "__main__":
-    shutil.rmtree(DOCS / "reference" / "made", ignore_errors=True)
-    generate()
