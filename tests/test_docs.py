@@ -114,13 +114,13 @@ def test_every_setting_is_documented():
 # Modules of mx that are no part of the reference: what others are made of.
 HIDDEN = {"base", "binding", "checkpoint", "executor_manager", "libinfo", "storage"}
 
-# Pages whose blocks are programs; those of adding_an_operator.md, which edit the sources, have a
-# test of their own, and those of other pages of docs/architecture are parts of files.
+# Pages whose blocks are programs. Those of adding_an_operator.md, which edit the sources, have a
+# test of their own; those of distributed.md and of pages of docs/architecture are parts of files.
 PROGRAMS = [
     str(page.relative_to(ROOT))
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     if blocks(page, "python")
-    and page.name != "adding_an_operator.md"
+    and page.name not in ("adding_an_operator.md", "distributed.md")
     and ("architecture" not in page.parts or page.name in ("performance.md", "where.md"))
 ]
 

@@ -41,6 +41,7 @@ MODULES = {
     "callback": "callbacks of fit",
     "monitor": "values inside of a network; debug_nans",
     "kv": "key-value stores",
+    "distributed": "several processes: ranks and what they share",
     "rnn": "cells and buckets of the symbolic API",
     "random": "random numbers",
     "context": "devices",
