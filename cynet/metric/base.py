@@ -23,7 +23,34 @@ METRICS = Registry("metric", ignore_case=True)
 
 @guarded
 def register(klass: Class, name: str | None = None) -> Class:
-    """Make `klass`, a subclass of EvalMetric, known to :func:`create` (by its lower-case name)."""
+    """Make `klass`, a subclass of EvalMetric, known to :func:`create` (by its lower-case name).
+
+    Parameters
+    ----------
+    klass : type
+        A subclass of EvalMetric.
+    name : str, optional
+        Another name than the class's in lower case.
+
+    Returns
+    -------
+    type
+        `klass`, so that it can be a decorator.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `klass` is not a subclass of EvalMetric.
+
+    Examples
+    --------
+    >>> @register
+    ... class Nothing(EvalMetric):
+    ...     def update(self, labels, preds):
+    ...         pass
+    >>> create("nothing", name="nothing").get()
+    ('nothing', nan)
+    """
     if not (isinstance(klass, type) and issubclass(klass, EvalMetric)):
         raise ArgumentTypeError(f"register takes a subclass of EvalMetric, got {shown(klass)}")
     METRICS.register(name or klass.__name__, klass, override=True)
@@ -32,7 +59,28 @@ def register(klass: Class, name: str | None = None) -> Class:
 
 @guarded
 def alias(*names: str) -> Callable[[Class], Class]:
-    """A decorator that registers a metric under further names."""
+    """A decorator that registers a metric under further names.
+
+    Parameters
+    ----------
+    *names : str
+        Further names of the class that is decorated.
+
+    Returns
+    -------
+    callable
+        A decorator of subclasses of EvalMetric.
+
+    Examples
+    --------
+    >>> @register
+    ... @alias("zilch")
+    ... class Nil(EvalMetric):
+    ...     def update(self, labels, preds):
+    ...         pass
+    >>> type(create("zilch", name="nil")).__name__
+    'Nil'
+    """
 
     def wrap(klass):
         for name in names:
@@ -54,6 +102,15 @@ def create(metric: MetricLike, *args: Any, **kwargs: Any) -> EvalMetric:
         ``{`` or ``[`` the same as JSON.
     *args, **kwargs
         For the class that is named.
+
+    Returns
+    -------
+    EvalMetric
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        No metric has this name, or `metric` cannot be one.
 
     Examples
     --------
@@ -99,6 +156,31 @@ def check_label_shapes(
     """Refuse labels and predictions that differ in number (or, with `shape`, in shape).
 
     With `wrap`, a single array becomes a list of one, and the two lists are returned.
+
+    Parameters
+    ----------
+    labels, preds : list or NDArray
+        What belongs together.
+    wrap : bool
+        Put single arrays into lists.
+    shape : bool
+        Compare shapes instead of numbers of arrays.
+
+    Returns
+    -------
+    labels, preds
+        As they were given, or in lists.
+
+    Raises
+    ------
+    ArgumentError
+        They do not fit together.
+
+    Examples
+    --------
+    >>> labels, preds = check_label_shapes(np.zeros(2), np.ones(2), wrap=True)
+    >>> len(labels), len(preds)
+    (1, 1)
     """
     if shape:
         found = labels.shape, preds.shape
@@ -138,9 +220,9 @@ class EvalMetric:
     Parameters
     ----------
     name : str
-        Shown in logs.
+        What the figure is called.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` picks; None takes all.
+        Which outputs and labels ``update_dict`` takes; by default all.
 
     Examples
     --------
@@ -172,7 +254,13 @@ class EvalMetric:
         return f"EvalMetric: {dict(self.get_name_value())}"
 
     def get_config(self) -> dict[str, Any]:
-        """What :func:`create` needs to make this metric again."""
+        """What :func:`create` needs to make this metric again.
+
+        Returns
+        -------
+        dict
+            Settings of which ``create(**config)`` makes the metric again.
+        """
         return {
             **self._kwargs,
             "metric": type(self).__name__,
@@ -182,24 +270,52 @@ class EvalMetric:
         }
 
     def update_dict(self, label: dict[str, NDArray], pred: dict[str, NDArray]) -> None:
-        """Update from dicts name -> array; `output_names` and `label_names` choose among them."""
+        """Update from dicts name -> array; `output_names` and `label_names` choose among them.
+
+        Parameters
+        ----------
+        label, pred : dict of str to NDArray
+            Labels and outputs by name; `label_names` and `output_names` choose among them.
+        """
         self.update(
             _pick(label, self.label_names, "label"), _pick(pred, self.output_names, "output")
         )
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Take in one batch: lists of labels and of predictions of the same length."""
+        """Take in one batch: lists of labels and of predictions of the same length.
+
+        Parameters
+        ----------
+        labels, preds : list of NDArray or numpy.ndarray
+            The labels of a batch, and the outputs for it.
+        """
         raise UndefinedError(f"{type(self).__name__} defines no update")
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Forget everything.
+
+        Examples
+        --------
+        >>> metric = create("acc")
+        >>> metric.update([np.array([0])], [np.array([[0.9, 0.1]])])
+        >>> metric.reset()
+        >>> metric.get()
+        ('accuracy', nan)
+        """
         self.num_inst = 0
         self.sum_metric = 0.0
         self.global_num_inst = 0
         self.global_sum_metric = 0.0
 
     def reset_local(self) -> None:
-        """Forget what came since the last ``reset_local``; the global mean goes on."""
+        """Forget what came since the last ``reset_local``; the global mean goes on.
+
+        Examples
+        --------
+        ``get`` begins anew, ``get_global`` goes on; see `get_name_value`.
+
+        >>> create("acc").reset_local()
+        """
         self.num_inst = 0
         self.sum_metric = 0.0
 
@@ -215,7 +331,13 @@ class EvalMetric:
         return total / count
 
     def get(self) -> tuple[Any, Any]:
-        """``(name, value)`` of the local mean; nan before any update."""
+        """``(name, value)`` of the local mean; nan before any update.
+
+        Returns
+        -------
+        name, value : str and float
+            nan if nothing was counted; lists where there are several figures.
+        """
         if self.num_inst == 0:
             return self.name, math.nan
         return self.name, self._value(self.sum_metric, self.num_inst)
@@ -225,6 +347,11 @@ class EvalMetric:
 
         The `get` that a subclass defines counts: it is called with the global sums in place of the
         local ones.
+
+        Returns
+        -------
+        name, value : str and float
+            As of `get`, since ``reset``.
         """
         return self._over_all(self.get)
 
@@ -250,11 +377,39 @@ class EvalMetric:
         self.sum_metric = self.global_sum_metric = sum(row[1] for row in rows)
 
     def get_name_value(self) -> list[tuple[str, float]]:
-        """A list of pairs (name, local value)."""
+        """A list of pairs (name, local value).
+
+        Returns
+        -------
+        list of (str, float)
+
+        Examples
+        --------
+        >>> metric = create("acc")
+        >>> metric.update([np.array([0, 1])], [np.array([[0.9, 0.1], [0.8, 0.2]])])
+        >>> metric.get_name_value()
+        [('accuracy', 0.5)]
+        >>> metric.reset_local()
+        >>> metric.get_name_value(), metric.get_global_name_value(), metric.get_global()
+        ([('accuracy', nan)], [('accuracy', 0.5)], ('accuracy', 0.5))
+        >>> metric.reset()
+        >>> metric.get_global_name_value()
+        [('accuracy', nan)]
+        """
         return _pairs(*self.get())
 
     def get_global_name_value(self) -> list[tuple[str, float]]:
-        """A list of pairs (name, global value); of a metric without global mean, the local ones."""
+        """A list of pairs (name, global value); of a metric without global mean, the local ones.
+
+        Returns
+        -------
+        list of (str, float)
+
+        Examples
+        --------
+        >>> create("acc").get_global_name_value()
+        [('accuracy', nan)]
+        """
         if _overrides(type(self), "get_name_value", "get_global"):
             return self._over_all(self.get_name_value)
         return _pairs(*self.get_global())
@@ -294,8 +449,12 @@ class CompositeEvalMetric(EvalMetric):
 
     Parameters
     ----------
-    metrics : list
-        Anything :func:`create` takes.
+    metrics : list of str or EvalMetric, optional
+        Those that are there from the beginning.
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
 
     Examples
     --------
@@ -315,11 +474,44 @@ class CompositeEvalMetric(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def add(self, metric: MetricLike) -> None:
-        """Append a metric, or what :func:`create` makes one from."""
+        """Append a metric, or what :func:`create` makes one from.
+
+        Parameters
+        ----------
+        metric : str or EvalMetric
+            One more.
+
+        Examples
+        --------
+        >>> both = CompositeEvalMetric(["acc"])
+        >>> both.add("ce")
+        >>> both.get_metric(1).name
+        'cross-entropy'
+        """
         self.metrics.append(create(metric))
 
     def get_metric(self, index: int) -> EvalMetric:
-        """The metric at `index`."""
+        """The metric at `index`.
+
+        Parameters
+        ----------
+        index : int
+            Place in the order in which they were added.
+
+        Returns
+        -------
+        EvalMetric
+
+        Raises
+        ------
+        ValueError
+            There is none at this place.
+
+        Examples
+        --------
+        >>> CompositeEvalMetric(["acc", "ce"]).get_metric(0).name
+        'accuracy'
+        """
         try:
             return self.metrics[index]
         except IndexError:

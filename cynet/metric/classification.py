@@ -26,6 +26,10 @@ class Accuracy(EvalMetric):
     ----------
     axis : int
         Axis of the classes in predictions; predictions of the label's shape are classes already.
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
 
     Examples
     --------
@@ -79,6 +83,10 @@ class TopKAccuracy(EvalMetric):
     ----------
     top_k : int
         More than 1; the metric's name gets ``_{top_k}`` appended.
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
 
     Examples
     --------
@@ -197,6 +205,10 @@ class F1(_Binary):
     ----------
     average : str
         ``'macro'``: mean of the updates' scores; ``'micro'``: the score over all examples.
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
 
     Examples
     --------
@@ -229,6 +241,10 @@ class MCC(_Binary):
     ----------
     average : str
         ``'macro'``: mean of the updates' scores; ``'micro'``: the score over all examples.
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
 
     Examples
     --------
@@ -264,6 +280,13 @@ class MCC(_Binary):
 @guarded
 class PCC(EvalMetric):
     """Pearson correlation of labels and predicted classes, any number of classes.
+
+    Parameters
+    ----------
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
 
     Examples
     --------

@@ -27,6 +27,8 @@ class CustomMetric(EvalMetric):
         The function's name by default (``custom(<lambda>)`` for a lambda).
     allow_extra_outputs : bool
         Let there be more predictions than labels; the surplus is not looked at.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
 
     Examples
     --------

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 class Loss(EvalMetric):
     """The mean of all entries of the outputs; labels play no part.
 
+    Parameters
+    ----------
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
+
     Examples
     --------
     >>> import numpy as np
@@ -43,7 +50,15 @@ class Loss(EvalMetric):
 @register
 @guarded
 class Torch(Loss):
-    """:class:`Loss` under the name that outputs of Torch criteria have."""
+    """:class:`Loss` under the name that outputs of Torch criteria have.
+
+    Parameters
+    ----------
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
+    """
 
     def __init__(
         self,
@@ -57,7 +72,15 @@ class Torch(Loss):
 @register
 @guarded
 class Caffe(Loss):
-    """:class:`Loss` under the name that outputs of Caffe criteria have."""
+    """:class:`Loss` under the name that outputs of Caffe criteria have.
+
+    Parameters
+    ----------
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
+    """
 
     def __init__(
         self,

@@ -51,6 +51,10 @@ class CrossEntropy(EvalMetric):
     ----------
     eps : float
         Keeps the logarithm finite.
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
 
     Examples
     --------
@@ -89,6 +93,10 @@ class NegativeLogLikelihood(CrossEntropy):
     ----------
     eps : float
         Keeps the logarithm finite.
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
     """
 
     def __init__(
@@ -112,6 +120,10 @@ class Perplexity(EvalMetric):
         Labels that do not count, such as padding.
     axis : int
         Axis of the classes in predictions.
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
 
     Examples
     --------

@@ -50,6 +50,13 @@ class _Error(EvalMetric):
 class MAE(_Error):
     """The mean absolute error.
 
+    Parameters
+    ----------
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
+
     Examples
     --------
     >>> mae = MAE()
@@ -72,6 +79,13 @@ class MAE(_Error):
 class MSE(_Error):
     """The mean squared error.
 
+    Parameters
+    ----------
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
+
     Examples
     --------
     >>> mse = MSE()
@@ -93,6 +107,13 @@ class MSE(_Error):
 @guarded
 class RMSE(_Error):
     """The mean over batches of the root of the batch's mean squared error.
+
+    Parameters
+    ----------
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
 
     Examples
     --------
@@ -124,6 +145,10 @@ class PearsonCorrelation(EvalMetric):
     ----------
     average : str
         ``'macro'``: mean of the batches' correlations; ``'micro'``: correlation over all entries.
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
 
     Examples
     --------

@@ -21,8 +21,7 @@ from ..base.legacy import _as_list as _as_list  # scripts import it from here
 from ..callback import BatchEndParam, FitState, StopTraining
 from ..callback.fit import columns_of, end_epoch
 from ..engine.trace import Span
-from ..io import DataBatch
-from ..io.checkpoint import read_params, save_params
+from .defaults import Defaults
 from .evaluation import Evaluation
 from .history import History, note, progress_for, warn_of_nan
 from .inputs import (
@@ -42,7 +41,7 @@ from .inputs import (
     check_iterator,
     check_monitor,
 )
-from .interface import DEFAULT_INITIALIZER, Interface
+from .interface import DEFAULT_INITIALIZER
 from .ranks import ranks_of
 from .resume import Resume
 from .turns import Turns
@@ -64,7 +63,6 @@ if TYPE_CHECKING:
         NamedArrays,
         Optimizer,
         OptimizerParams,
-        Symbol,
     )
 
 _CALLBACKS, _EPOCH_END = Span("callbacks", "training"), Span("epoch end", "training")
@@ -83,7 +81,7 @@ _LEADS_TO = {
 
 
 @guarded(but=PER_BATCH)
-class BaseModule(Evaluation, Interface):
+class BaseModule(Evaluation, Defaults):
     """A computation that can be trained.
 
     A module goes through these states, one after another:
@@ -104,6 +102,44 @@ class BaseModule(Evaluation, Interface):
     ----------
     logger : module or logging.Logger
         Where ``fit`` logs.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> import numpy as np
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> data = mx.io.NDArrayIter(np.ones((8, 3)), np.zeros(8), batch_size=4)
+
+    What ``fit`` does, step by step:
+
+    >>> module.bind(data.provide_data, data.provide_label, inputs_need_grad=True)
+    >>> module.init_params(mx.init.One())
+    >>> module.init_optimizer(optimizer="sgd")
+    >>> metric = mx.metric.create("acc")
+    >>> for batch in data:
+    ...     module.forward(batch, is_train=True)
+    ...     module.backward()
+    ...     norm = module.clip_gradients(1.0)
+    ...     module.update()
+    ...     module.update_metric(metric, batch.label)
+    >>> module.data_names, module.output_names, module.symbol
+    (['data'], ['softmax_output'], <Symbol softmax>)
+    >>> [each.shape for each in module.data_shapes + module.label_shapes], module.output_shapes
+    ([(4, 3), (4,)], [('softmax_output', (4, 2))])
+    >>> module.get_outputs()[0].shape, module.get_input_grads()[0].shape
+    ((4, 2), (4, 3))
+
+    And what comes after it:
+
+    >>> module.score(data, "acc")
+    [('accuracy', 1.0)]
+    >>> module.predict(data).shape
+    (8, 2)
+    >>> [outputs[0].shape for outputs, number, batch in module.iter_predict(data)]
+    [(4, 2), (4, 2)]
+    >>> arg_params, aux_params = module.get_params()
+    >>> module.set_params(arg_params, aux_params)
     """
 
     def __init__(self, logger: Logger = logging) -> None:
@@ -184,19 +220,25 @@ class BaseModule(Evaluation, Interface):
         Parameters
         ----------
         train_data : DataIter
+            Batches of the shapes that ``provide_data`` and ``provide_label`` say.
         eval_data : DataIter, optional
             Scored after each epoch.
         eval_metric : str, list or EvalMetric
+            What is shown of each epoch: ``"acc"``, ``["acc", "ce"]``, a metric of your own.
         epoch_end_callback : callable or list of callable
             ``callback(epoch, symbol, arg_params, aux_params)``.
         batch_end_callback : callable or list of callable
             ``callback(BatchEndParam)``.
         kvstore : str or KVStore
+            What sums gradients over several devices or processes; one device needs none.
         optimizer : str or Optimizer
+            ``"sgd"``, ``"adam"``, ...: the classes of ``mx.optimizer``.
         optimizer_params : dict or pairs
+            Settings of an optimizer by name: ``{"learning_rate": 0.1, "momentum": 0.9}``.
         eval_end_callback, eval_batch_end_callback : callable or list of callable
             Like `batch_end_callback`, for the evaluation.
         initializer : Initializer or str
+            Gives parameters their first values, unless `arg_params` has them.
         arg_params, aux_params : dict of str to NDArray, optional
             Values to start from.
         allow_missing : bool
@@ -208,6 +250,7 @@ class BaseModule(Evaluation, Interface):
         validation_metric : optional
             Metric for `eval_data`; `eval_metric` by default.
         monitor : Monitor, optional
+            Looks at values inside of the network.
         sparse_row_id_fn : optional
             Handed to ``prepare``.
         verbose : bool, optional
@@ -230,6 +273,28 @@ class BaseModule(Evaluation, Interface):
         -------
         History
             Figures and seconds of each epoch.
+
+        Raises
+        ------
+        ArgumentError
+            `num_epoch` is not given, or a parameter has a value that cannot be.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> import numpy as np
+        >>> points = np.random.default_rng(0).normal(size=(100, 2))
+        >>> labels = points.sum(axis=1) > 0
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2)
+        >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+        >>> history = module.fit(
+        ...     mx.io.NDArrayIter(points, labels, batch_size=10),
+        ...     num_epoch=5,
+        ...     optimizer_params={"learning_rate": 0.5},
+        ...     verbose=False,
+        ... )
+        >>> history.epochs, history.metrics["Train-accuracy"][-1] > 0.9
+        ([0, 1, 2, 3, 4], True)
         """
         if num_epoch is None:
             raise ArgumentError("fit: say how long to train with num_epoch")
@@ -413,35 +478,6 @@ class BaseModule(Evaluation, Interface):
     def _begin_epoch(self, epoch, train_data):
         """``fit`` begins an epoch: for modules that look at all data first."""
 
-    def forward_backward(self, data_batch: DataBatch | Any) -> None:
-        """Forward in training mode, then backward."""
-        self.forward(data_batch, is_train=True)
-        self.backward()
-
-    def train_step(self, data_batch: DataBatch | Any) -> None:
-        """``forward_backward``, then ``update``: what ``fit`` does with each batch.
-
-        Nobody looks at gradients between the two, so a module may compute all of it in one go.
-        """
-        self.forward_backward(data_batch)
-        self.update()
-
-    def clip_gradients(self, max_norm: float) -> Any:
-        """Between ``backward`` and ``update``: scale the gradients of all weights so that the norm
-        of all together, each times the optimizer's ``rescale_grad``, is at most `max_norm`.
-
-        Returns
-        -------
-        NDArray
-            (1,), the norm before.
-
-        Raises
-        ------
-        CynetError
-            On several devices, whose gradients are summed up by ``update``.
-        """
-        raise self._undefined("clip_gradients")
-
     def _updater_of_states(self, purpose):
         """What holds the optimizer and its states."""
         raise UndefinedError(f"{purpose}: {type(self).__name__} has no optimizer states of its own")
@@ -451,57 +487,6 @@ class BaseModule(Evaluation, Interface):
         return all(
             getattr(getattr(self, name), "__func__", None) is getattr(base, name) for name in names
         )
-
-    # --- parameters ---
-
-    def set_params(
-        self,
-        arg_params: NamedArrays,
-        aux_params: NamedArrays,
-        allow_missing: bool = False,
-        force_init: bool = True,
-        allow_extra: bool = False,
-    ) -> None:
-        """Give parameters values; names that are missing or too many are refused unless allowed."""
-        self.init_params(
-            initializer=None,
-            arg_params=arg_params,
-            aux_params=aux_params,
-            allow_missing=allow_missing,
-            force_init=force_init,
-            allow_extra=allow_extra,
-        )
-
-    def save_params(self, fname: FileName) -> None:
-        """Write the parameters to a ``.params`` file."""
-        save_params(fname, *self.get_params())
-
-    def load_params(self, fname: FileName) -> None:
-        """Take parameters from a ``.params`` file."""
-        self.set_params(*read_params(fname))
-
-    # --- what a subclass may leave as it is ---
-
-    @property
-    def symbol(self) -> Symbol:
-        """The Symbol, or None."""
-        return self._symbol
-
-    def prepare(
-        self, data_batch: DataBatch | Any, sparse_row_id_fn: Callable[..., Any] | None = None
-    ) -> None:
-        """Get ready for a batch that comes soon."""
-
-    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """Values of state inputs; none by default."""
-        self._need("get_states", "binded", "params_initialized")
-        return []
-
-    def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
-        """Fill state inputs; refused where there are none."""
-        self._need("set_states", "binded", "params_initialized")
-        if states or value:
-            raise ArgumentError("set_states: this module has no states")
 
 
 def _same(settings, others):

@@ -43,7 +43,9 @@ class Evaluation:
         Parameters
         ----------
         eval_data : DataIter
+            What to judge by.
         eval_metric : str, list or EvalMetric
+            ``"acc"``, ``["acc", "ce"]`` or a metric of ``mx.metric``.
         num_batch : int, optional
             Stop after so many batches.
         batch_end_callback, score_end_callback : callable or list of callable
@@ -131,7 +133,24 @@ class Evaluation:
         reset: bool = True,
         sparse_row_id_fn: Callable[..., Any] | None = None,
     ) -> Iterator[tuple[list[NDArray], int, DataBatch]]:
-        """Iterate over (outputs, number of the batch, batch); outputs are valid for that turn."""
+        """Iterate over (outputs, number of the batch, batch); outputs are valid for that turn.
+
+        Parameters
+        ----------
+        eval_data : DataIter
+            What to predict.
+        num_batch : int, optional
+            Stop after so many batches.
+        reset : bool
+            Start `eval_data` over first.
+        sparse_row_id_fn : callable, optional
+            Accepted for MXNet's sake.
+
+        Returns
+        -------
+        iterator of (list of NDArray, int, DataBatch)
+            Outputs without the rows that fill up a batch, the batch's number, the batch.
+        """
         self._need("iter_predict", "binded", "params_initialized")
         check_iterator("iter_predict", "eval_data", eval_data)
         for nbatch, batch in enumerate(self._batches(eval_data, num_batch, reset)):
@@ -169,6 +188,11 @@ class Evaluation:
         Returns
         -------
         NDArray, list of NDArray, or list of lists
+
+        Raises
+        ------
+        CynetError
+            The module is not bound, or its parameters have no values.
         """
         self._need("predict", "binded", "params_initialized")
         if isinstance(eval_data, (nd.NDArray, np.ndarray)):

@@ -73,7 +73,23 @@ class Interface:
         shared_module: BaseModule | None = None,
         grad_req: GradReq = "write",
     ) -> None:
-        """Fix input shapes and take memory."""
+        """Fix input shapes and take memory.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes : list of (str, tuple) or DataDesc
+            Names and shapes of a batch's arrays, as ``provide_data`` of an iterator says them.
+        for_training : bool
+            Make room for gradients.
+        inputs_need_grad : bool
+            Gradients of the inputs, too.
+        force_rebind : bool
+            Bind anew even if that has been done.
+        shared_module : BaseModule, optional
+            Take parameters, and memory, of this module.
+        grad_req : str, list or dict
+            ``'write'``, ``'add'`` or ``'null'``, for all parameters or by name.
+        """
         raise self._undefined("bind")
 
     def init_params(
@@ -85,11 +101,31 @@ class Interface:
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give parameters their first values."""
+        """Give parameters their first values.
+
+        Parameters
+        ----------
+        initializer : Initializer or str, optional
+            Gives values where `arg_params` has none.
+        arg_params, aux_params : dict of str to NDArray, optional
+            Values to start from.
+        allow_missing : bool
+            Let the initializer fill what `arg_params` lacks.
+        force_init : bool
+            Give new values even if there are some.
+        allow_extra : bool
+            Pass over names that the module has not.
+        """
         raise self._undefined("init_params")
 
     def get_params(self) -> tuple[NamedArrays, NamedArrays]:
-        """(arg_params, aux_params): dicts of arrays on the CPU."""
+        """(arg_params, aux_params): dicts of arrays on the CPU.
+
+        Returns
+        -------
+        arg_params, aux_params : dict of str to NDArray
+            Copies, by name.
+        """
         raise self._undefined("get_params")
 
     def init_optimizer(
@@ -99,15 +135,41 @@ class Interface:
         optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Choose how ``update`` changes parameters."""
+        """Choose how ``update`` changes parameters.
+
+        Parameters
+        ----------
+        kvstore : str or KVStore
+            What sums gradients over several devices.
+        optimizer : str or Optimizer
+            ``"sgd"``, ``"adam"``, ... or an object.
+        optimizer_params : dict or pairs
+            Settings of an optimizer by name.
+        force_init : bool
+            Begin with a new optimizer even if there is one.
+        """
         raise self._undefined("init_optimizer")
 
     def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
-        """Compute the outputs of a batch."""
+        """Compute the outputs of a batch.
+
+        Parameters
+        ----------
+        data_batch : DataBatch
+            The batch: arrays of the shapes that were bound.
+        is_train : bool, optional
+            Training mode; by default as bound.
+        """
         raise self._undefined("forward")
 
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
-        """Compute the gradients of the last forward."""
+        """Compute the gradients of the last forward.
+
+        Parameters
+        ----------
+        out_grads : NDArray or list of NDArray, optional
+            Gradients of the outputs; losses need none.
+        """
         raise self._undefined("backward")
 
     def update(self) -> None:
@@ -115,19 +177,71 @@ class Interface:
         raise self._undefined("update")
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last forward."""
+        """Outputs of the last forward.
+
+        Parameters
+        ----------
+        merge_multi_context : bool
+            Join what several devices computed; else a list for each output.
+
+        Returns
+        -------
+        list of NDArray
+            One for each output, the first axis is that of examples.
+        """
         raise self._undefined("get_outputs")
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the data inputs."""
+        """Gradients of the data inputs.
+
+        Parameters
+        ----------
+        merge_multi_context : bool
+            Join what several devices computed; else a list for each input.
+
+        Returns
+        -------
+        list of NDArray
+            One for each data input.
+        """
         raise self._undefined("get_input_grads")
 
     def update_metric(
         self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Give labels and the last outputs to a metric."""
+        """Give labels and the last outputs to a metric.
+
+        Parameters
+        ----------
+        eval_metric : EvalMetric
+            Counts the batch.
+        labels : list of NDArray
+            The batch's labels.
+        pre_sliced : bool
+            Labels are a list for each device.
+        """
         raise self._undefined("update_metric")
 
     def install_monitor(self, mon: Monitor) -> None:
-        """Let a Monitor watch the computation."""
+        """Let a Monitor watch the computation.
+
+        Parameters
+        ----------
+        mon : Monitor
+            Sees values from the next batch on.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="fc")
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (1, 2))], for_training=False)
+        >>> module.init_params(mx.init.One())
+        >>> monitor = mx.mon.Monitor(1, stat_func=lambda x: x.sum(), pattern="fc_output")
+        >>> module.install_monitor(monitor)
+        >>> monitor.tic()
+        >>> module.forward(mx.io.DataBatch([mx.nd.ones((1, 2))]))
+        >>> [(name, value.strip()) for _, name, value in monitor.toc()]
+        [('fc_output', '2.0')]
+        """
         raise self._undefined("install_monitor")

@@ -27,7 +27,32 @@ class OptimizerStates:
         save_optimizer_states: bool = False,
         remove_amp_cast: bool = True,
     ) -> None:
-        """Write symbol and parameters, and if asked for ``prefix-0001.states``."""
+        """Write symbol and parameters, and if asked for ``prefix-0001.states``.
+
+        Parameters
+        ----------
+        prefix : str
+            Beginning of the names of files: ``PREFIX-symbol.json``, ``PREFIX-0001.params``.
+        epoch : int
+            The number in the names.
+        save_optimizer_states : bool
+            Also write ``PREFIX-0001.states``.
+        remove_amp_cast : bool
+            Leave out of the symbol what mixed precision inserted.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import cynet as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="fc")
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (1, 2))], for_training=False)
+        >>> module.init_params()
+        >>> folder = tempfile.mkdtemp()
+        >>> module.save_checkpoint(os.path.join(folder, "net"), 3)
+        >>> sorted(os.listdir(folder))
+        ['net-0003.params', 'net-symbol.json']
+        """
         self._need("save_checkpoint", "params_initialized")
         updater = self._updater_of_states("save_checkpoint") if save_optimizer_states else None
         save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast, updater)
@@ -42,11 +67,22 @@ class OptimizerStates:
 
         The count of updates is not among them, as in MXNet: Adam and its kin go on exactly where
         ``init_optimizer`` is given it as ``begin_num_update``. ``fit(resume=...)`` keeps it.
+
+        Parameters
+        ----------
+        fname : str
+            The file, usually ``PREFIX-0001.states``.
         """
         write_atomically(fname, self._updater_of_states("save_optimizer_states").chunks())
 
     def load_optimizer_states(self, fname: FileName) -> None:
-        """Read what ``save_optimizer_states`` wrote."""
+        """Read what ``save_optimizer_states`` wrote.
+
+        Parameters
+        ----------
+        fname : str
+            A file that `save_optimizer_states` wrote.
+        """
         self._updater_of_states("load_optimizer_states").load(fname)
 
     def clip_gradients(self, max_norm: float) -> NDArray:

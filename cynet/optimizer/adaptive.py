@@ -36,6 +36,18 @@ class Adam(FusedOptimizer):
         Accepted for MXNet's sake; matters for sparse gradients only.
     **kwargs
         See :class:`Optimizer`.
+    learning_rate : float
+        Size of a step; a schedule, `lr_scheduler`, takes its place.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.Adam(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.8999999761581421, 2.0999999046325684]
     """
 
     kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "lazy_update": FLAG}
@@ -79,6 +91,18 @@ class AdamW(Optimizer):
         Whether the means of the first steps are scaled up.
     **kwargs
         See :class:`Optimizer`.
+    learning_rate : float
+        Size of a step; a schedule, `lr_scheduler`, takes its place.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.AdamW(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.8999999761581421, 2.0999999046325684]
     """
 
     kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "correct_bias": FLAG}
@@ -125,6 +149,18 @@ class Adamax(FusedOptimizer):
     beta1, beta2 : float
     **kwargs
         See :class:`Optimizer`.
+    learning_rate : float
+        Size of a step; a schedule, `lr_scheduler`, takes its place.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.Adamax(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.8999999761581421, 2.0999999046325684]
     """
 
     kept = {"beta1": _DECAY, "beta2": _DECAY}
@@ -157,6 +193,18 @@ class Nadam(FusedOptimizer):
     schedule_decay : float
     **kwargs
         See :class:`Optimizer`.
+    learning_rate : float
+        Size of a step; a schedule, `lr_scheduler`, takes its place.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.Nadam(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.8939999938011169, 2.1059999465942383]
     """
 
     kept = {
@@ -212,6 +260,16 @@ class FTML(FusedOptimizer):
     beta1, beta2, epsilon : float
     **kwargs
         See :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.FTML(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.8999999761581421, 2.0999999046325684]
     """
 
     kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number()}
@@ -239,6 +297,16 @@ class AdaGrad(FusedOptimizer):
     eps : float
     **kwargs
         See :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.AdaGrad(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.8999999761581421, 2.0999999046325684]
     """
 
     kept = {"float_stable_eps": number()}
@@ -266,6 +334,16 @@ class AdaDelta(FusedOptimizer):
     epsilon : float
     **kwargs
         See :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.AdaDelta()
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.9900000095367432, 2.009999990463257]
     """
 
     kept = {"rho": number(), "epsilon": number()}
@@ -300,6 +378,18 @@ class RMSProp(FusedOptimizer):
         Weights are clipped to ``[-clip_weights, clip_weights]`` after each step.
     **kwargs
         See :class:`Optimizer`.
+    learning_rate : float
+        Size of a step; a schedule, `lr_scheduler`, takes its place.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.RMSProp(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.6840000152587891, 2.315999984741211]
     """
 
     kept = {
@@ -352,6 +442,18 @@ class Ftrl(FusedOptimizer):
     beta : float
     **kwargs
         See :class:`Optimizer`.
+    learning_rate : float
+        Size of a step; a schedule, `lr_scheduler`, takes its place.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.Ftrl(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.29899999499320984, 0.6990000009536743]
     """
 
     kept = {"lamda1": number(), "beta": number()}

@@ -29,7 +29,36 @@ STEPS = frozenset((
 
 @guarded
 def register(klass: Class) -> Class:
-    """Make `klass`, a subclass of Optimizer, known to :func:`create`; usable as a decorator."""
+    """Make `klass`, a subclass of Optimizer, known to :func:`create`; usable as a decorator.
+
+    Parameters
+    ----------
+    klass : type
+        A subclass of Optimizer.
+
+    Returns
+    -------
+    type
+        `klass`, so that it can be a decorator.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `klass` is not a subclass of Optimizer.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> @mx.optimizer.register
+    ... class Halve(mx.optimizer.Optimizer):
+    ...     def create_state(self, index, weight):
+    ...         return None
+    ...
+    ...     def update(self, index, weight, grad, state):
+    ...         weight[:] = weight / 2
+    >>> type(mx.optimizer.create("halve")).__name__
+    'Halve'
+    """
     if not (isinstance(klass, type) and issubclass(klass, Optimizer)):
         raise ArgumentTypeError(f"register takes a subclass of Optimizer, got {shown(klass)}")
     return OPTIMIZERS.register(klass.__name__, klass, override=True)
@@ -45,6 +74,15 @@ def create(name: str, **kwargs: Any) -> Optimizer:
         ``'sgd'``, ``'adam'``, ...; capitals do not matter.
     **kwargs
         For the class.
+
+    Returns
+    -------
+    Optimizer
+
+    Raises
+    ------
+    ArgumentError
+        No optimizer has this name.
 
     Examples
     --------
@@ -172,14 +210,52 @@ class Optimizer:
     register = staticmethod(register)
 
     def create_state(self, index: Any, weight: NDArray) -> State:
-        """What the optimizer remembers of one weight; None by default."""
+        """What the optimizer remembers of one weight; None by default.
+
+        Parameters
+        ----------
+        index : int or str
+            Which weight it is: its number, or its name.
+        weight : NDArray
+            The weight.
+
+        Returns
+        -------
+        None, NDArray, or nested tuple of NDArray
+            What the optimizer remembers of this weight.
+        """
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        """Change `weight` and `state` in place by one step along `grad`."""
+        """Change `weight` and `state` in place by one step along `grad`.
+
+        Parameters
+        ----------
+        index : int or str
+            Which weight it is: its number, or its name.
+        weight : NDArray
+            The weight.
+        grad : NDArray
+            Its gradient, of the same shape.
+        state : None, NDArray or tuple
+            What `create_state` gave; it is changed in place.
+        """
         raise UndefinedError(f"{type(self).__name__} defines no update")
 
     def create_state_multi_precision(self, index: Any, weight: NDArray) -> State:
-        """The state, with a float32 copy of a narrow weight before it if ``multi_precision``."""
+        """The state, with a float32 copy of a narrow weight before it if ``multi_precision``.
+
+        Parameters
+        ----------
+        index : int or str
+            Which weight it is: its number, or its name.
+        weight : NDArray
+            The weight.
+
+        Returns
+        -------
+        None, NDArray, or nested tuple of NDArray
+            For a weight of 16 bits under ``multi_precision``, its float32 copy, too.
+        """
         if is_narrow(weight.dtype):
             if self.multi_precision:
                 master = weight.astype("float32")
@@ -193,7 +269,19 @@ class Optimizer:
     def update_multi_precision(
         self, index: Any, weight: NDArray, grad: NDArray, state: State
     ) -> None:
-        """``update``, through the float32 copy where there is one."""
+        """``update``, through the float32 copy where there is one.
+
+        Parameters
+        ----------
+        index : int or str
+            Which weight it is: its number, or its name.
+        weight : NDArray
+            The weight.
+        grad : NDArray
+            Its gradient.
+        state : None, NDArray or tuple
+            What `create_state_multi_precision` gave.
+        """
         if not isinstance(index, (list, tuple)):
             self._update_one(index, weight, grad, state)
         elif self._takes_lists and not self.multi_precision:
@@ -251,13 +339,41 @@ class Optimizer:
 
     @property
     def learning_rate(self) -> float:
-        """The rate now, before any multiplier."""
+        """The rate now, before any multiplier.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> sgd = mx.optimizer.SGD(learning_rate=0.1)
+        >>> sgd.set_learning_rate(0.01)
+        >>> sgd.learning_rate
+        0.01
+        """
         if self.lr_scheduler is not None:
             return self.lr_scheduler(self.num_update)
         return self.lr
 
     def set_learning_rate(self, lr: float) -> None:
-        """Change the rate; refused where a scheduler decides it."""
+        """Change the rate; refused where a scheduler decides it.
+
+        Parameters
+        ----------
+        lr : float
+            The new rate.
+
+        Raises
+        ------
+        MXNetError
+            There is a schedule, which says the rate.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> sgd = mx.optimizer.SGD()
+        >>> sgd.set_learning_rate(0.5)
+        >>> sgd.learning_rate
+        0.5
+        """
         if self.lr_scheduler is not None:
             text = f"set_learning_rate({shown(lr)}): lr_scheduler decides the rate; change that"
             raise dress(UserWarning(text), text)  # MXNet's is a UserWarning
@@ -265,11 +381,35 @@ class Optimizer:
         self.lr = lr
 
     def set_lr_mult(self, args_lr_mult: dict[Any, float]) -> None:
-        """Set factors of the learning rate by name or index, over those of the symbol."""
+        """Set factors of the learning rate by name or index, over those of the symbol.
+
+        Parameters
+        ----------
+        args_lr_mult : dict of str or int to float
+            Factors of the learning rate, by the weight's name or number.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> sgd = mx.optimizer.SGD(param_idx2name={0: "fc_weight"})
+        >>> sgd.set_lr_mult({"fc_weight": 0.1})
+        """
         self.lr_mult = {**self._symbol_mult("__lr_mult__"), **_factors("lr", args_lr_mult)}
 
     def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
-        """Set factors of the weight decay by name or index, over those of the symbol."""
+        """Set factors of the weight decay by name or index, over those of the symbol.
+
+        Parameters
+        ----------
+        args_wd_mult : dict of str or int to float
+            Factors of the weight decay, by the weight's name or number.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> sgd = mx.optimizer.SGD(wd=0.01, param_idx2name={0: "fc_weight"})
+        >>> sgd.set_wd_mult({"fc_weight": 0.0})
+        """
         spared = {name: 0.0 for name in self.idx2name.values() if not name.endswith(self._decayed)}
         given = _factors("wd", args_wd_mult)
         self.wd_mult = {**spared, **self._symbol_mult("__wd_mult__"), **given}

@@ -53,6 +53,18 @@ class LAMB(Optimizer):
         Whether the means of the first steps are scaled up.
     **kwargs
         See :class:`Optimizer`.
+    learning_rate : float
+        Size of a step; a schedule, `lr_scheduler`, takes its place.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.LAMB(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.8420000076293945, 2.1579999923706055]
     """
 
     kept = {
@@ -128,6 +140,16 @@ class LARS(Optimizer):
         When the learning rate changes, scale the momentum by the same factor for one step.
     **kwargs
         See :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.LARS(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [1.0, 2.0]
     """
 
     kept = {
@@ -216,6 +238,16 @@ class LBSGD(Optimizer):
         Accepted for MXNet's sake.
     **kwargs
         See :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.LBSGD(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.949999988079071, 2.049999952316284]
     """
 
     kept = {

@@ -30,6 +30,16 @@ class SGD(FusedOptimizer):
         Accepted for MXNet's sake; matters for sparse gradients only.
     **kwargs
         See :class:`Optimizer`; the default learning rate is 0.01.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.SGD(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.949999988079071, 2.049999952316284]
     """
 
     kept = {"momentum": number(), "lazy_update": FLAG}
@@ -67,6 +77,16 @@ class NAG(FusedOptimizer):
     momentum : float
     **kwargs
         See :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.NAG(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.949999988079071, 2.049999952316284]
     """
 
     kept = {"momentum": number()}
@@ -100,6 +120,18 @@ class Signum(FusedOptimizer):
         Weight decay of Loshchilov and Hutter, apart from the gradient; with a momentum only.
     **kwargs
         See :class:`Optimizer`.
+    learning_rate : float
+        Size of a step; a schedule, `lr_scheduler`, takes its place.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.Signum(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.8999999761581421, 2.0999999046325684]
     """
 
     kept = {"momentum": number(), "wd_lh": number()}
@@ -157,6 +189,16 @@ class DCASGD(Optimizer):
         How much of the delay is made up for.
     **kwargs
         See :class:`Optimizer`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.DCASGD(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.949999988079071, 2.049999952316284]
     """
 
     kept = {"momentum": number(), "lamda": number()}

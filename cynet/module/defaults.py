@@ -1,0 +1,204 @@
+"""What a module may leave as BaseModule has it: one step, parameters and their files, states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import ArgumentError
+from ..base.guard import PER_BATCH, guarded
+from ..io.checkpoint import read_params, save_params
+from .interface import Interface
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..typing import DataBatch, FileName, NamedArrays, Symbol
+
+
+@guarded(but=PER_BATCH)
+class Defaults(Interface):
+    """The part of BaseModule that a subclass may leave as it is."""
+
+    def forward_backward(self, data_batch: DataBatch | Any) -> None:
+        """Forward in training mode, then backward.
+
+        Parameters
+        ----------
+        data_batch : DataBatch
+            The batch: arrays of the shapes that were bound.
+
+        Examples
+        --------
+        ``module.forward_backward(batch)``, then ``module.update()``.
+
+        >>> import cynet as mx
+        >>> net = mx.sym.MakeLoss(mx.sym.Variable("data") * mx.sym.Variable("w_weight", shape=(1,)))
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> module.init_params(mx.init.One())
+        >>> module.init_optimizer(optimizer_params={"learning_rate": 0.1})
+        >>> module.forward_backward(mx.io.DataBatch([mx.nd.array([3])]))
+        >>> module.update()
+        >>> round(module.get_params()[0]["w_weight"].asscalar().item(), 4)
+        0.7
+        """
+        self.forward(data_batch, is_train=True)
+        self.backward()
+
+    def train_step(self, data_batch: DataBatch | Any) -> None:
+        """``forward_backward``, then ``update``: what ``fit`` does with each batch.
+
+        Nobody looks at gradients between the two, so a module may compute all of it in one go.
+
+        Parameters
+        ----------
+        data_batch : DataBatch
+            The batch: arrays of the shapes that were bound.
+        """
+        self.forward_backward(data_batch)
+        self.update()
+
+    def clip_gradients(self, max_norm: float) -> Any:
+        """Between ``backward`` and ``update``: scale the gradients of all weights so that the norm
+        of all together, each times the optimizer's ``rescale_grad``, is at most `max_norm`.
+
+        Parameters
+        ----------
+        max_norm : float
+            The largest norm that is left as it is.
+
+        Returns
+        -------
+        NDArray
+            (1,), the norm before.
+
+        Raises
+        ------
+        CynetError
+            On several devices, whose gradients are summed up by ``update``.
+        """
+        raise self._undefined("clip_gradients")
+
+    def set_params(
+        self,
+        arg_params: NamedArrays,
+        aux_params: NamedArrays,
+        allow_missing: bool = False,
+        force_init: bool = True,
+        allow_extra: bool = False,
+    ) -> None:
+        """Give parameters values; names that are missing or too many are refused unless allowed.
+
+        Parameters
+        ----------
+        arg_params, aux_params : dict of str to NDArray
+            Values of parameters and of auxiliary states, by name.
+        allow_missing : bool
+            Leave parameters that are not given as they are.
+        force_init : bool
+            Overwrite parameters that have values.
+        allow_extra : bool
+            Pass over names that the module has not.
+        """
+        self.init_params(
+            initializer=None,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+            allow_extra=allow_extra,
+        )
+
+    def save_params(self, fname: FileName) -> None:
+        """Write the parameters to a ``.params`` file.
+
+        Parameters
+        ----------
+        fname : str
+            Ends in ``.params``, ``.npz`` or ``.safetensors``, which decides the format.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import cynet as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="fc")
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (1, 2))], for_training=False)
+        >>> module.init_params()
+        >>> path = os.path.join(tempfile.mkdtemp(), "net.params")
+        >>> module.save_params(path)
+        >>> sorted(mx.nd.load(path))
+        ['arg:fc_bias', 'arg:fc_weight']
+        """
+        save_params(fname, *self.get_params())
+
+    def load_params(self, fname: FileName) -> None:
+        """Take parameters from a ``.params`` file.
+
+        Parameters
+        ----------
+        fname : str
+            A file that `save_params` or ``save_checkpoint`` wrote.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import cynet as mx
+        >>> path = os.path.join(tempfile.mkdtemp(), "net.params")
+        >>> mx.nd.save(path, {"arg:w": mx.nd.array([5])})
+        >>> net = mx.sym.Variable("data") * mx.sym.Variable("w", shape=(1,))
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (1,))], for_training=False)
+        >>> module.load_params(path)
+        >>> module.predict(mx.nd.array([2])).asscalar().item()
+        10.0
+        """
+        self.set_params(*read_params(fname))
+
+    @property
+    def symbol(self) -> Symbol:
+        """The Symbol, or None."""
+        return self._symbol
+
+    def prepare(
+        self, data_batch: DataBatch | Any, sparse_row_id_fn: Callable[..., Any] | None = None
+    ) -> None:
+        """Get ready for a batch that comes soon.
+
+        Parameters
+        ----------
+        data_batch : DataBatch
+            The batch that comes next.
+        sparse_row_id_fn : callable, optional
+            Accepted for MXNet's sake.
+        """
+
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+        """Values of state inputs; none by default.
+
+        Parameters
+        ----------
+        merge_multi_context : bool
+            Join what several devices hold.
+
+        Returns
+        -------
+        list of NDArray
+            One for each of ``state_names``.
+        """
+        self._need("get_states", "binded", "params_initialized")
+        return []
+
+    def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
+        """Fill state inputs; refused where there are none.
+
+        Parameters
+        ----------
+        states : list of NDArray, optional
+            A value for each of ``state_names``.
+        value : number, optional
+            One value for all of them instead.
+        """
+        self._need("set_states", "binded", "params_initialized")
+        if states or value:
+            raise ArgumentError("set_states: this module has no states")

@@ -1,0 +1,168 @@
+"""Docstrings of what is exported say enough: how many lack a part, by package, and no more than that.
+
+An item is an exported function or class, or a public method or property that an exported class
+defines itself. What is asked of it:
+
+``summary``: a first line that is a sentence. ``parameters``: every parameter of the signature has
+a line ``name : type``. ``returns``: a section, unless its annotation says that it returns None.
+``raises``: a section, if its body raises. ``example``: an example that runs, its own or one of its
+class that uses it. ``make test`` runs the examples (tests/test_doctest.py).
+"""
+
+import ast
+import importlib
+import inspect
+import re
+import textwrap
+
+import pytest
+
+PARTS = ("summary", "parameters", "returns", "raises", "example")
+# How many items of a package lack each of PARTS. A number may only fall: lower it here then.
+LACKING = {}
+# What a body may raise without a section: ends of loops, methods that a subclass defines.
+SILENT = {"NotImplementedError", "StopIteration", "AttributeError", "self._undefined"}
+FACES = ("cynet.ndarray", "cynet.symbol")  # operators: their docstrings come from declarations
+
+
+def exported(package):
+    """(name, value) of what a package offers that is its own."""
+    module = importlib.import_module(f"cynet.{package}")
+    names = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
+    for name in names:
+        value = getattr(module, name)
+        home = getattr(value, "__module__", "") or ""
+        if callable(value) and not inspect.ismodule(value) and not name.startswith("_"):
+            if home.startswith("cynet") and home not in FACES:
+                yield name, value
+
+
+def members(owner, classes):
+    """(name, member) of an exported class: what it defines, or gets from a class not exported.
+
+    One that overrides what an exported base has is documented there.
+    """
+    bases = [each for each in owner.__mro__[1:] if each in classes]
+    for name in dir(owner):
+        homes = [each for each in owner.__mro__ if name in vars(each)]
+        if name.startswith("_") or any(hasattr(each, name) for each in bases):
+            continue
+        member = vars(homes[0])[name]
+        if isinstance(member, (staticmethod, classmethod)):
+            member = member.__func__
+        ours = homes[0].__module__.startswith("cynet")
+        # Names of other packages are properties of a class of their own, which only refuse.
+        if ours and (hasattr(member, "__code__") or type(member) is property):
+            if not re.match(r"``mx\.(nd|sym)\.", inspect.getdoc(member) or ""):  # an operator's
+                yield name, member
+
+
+def items():
+    """{package: [(path, value, class or None)]}, each item where it is met first."""
+    offered = {package: list(exported(package)) for package in LACKING}
+    classes = {v for each in offered.values() for _, v in each if inspect.isclass(v)}
+    found, seen = {}, set()
+    for package, names in offered.items():
+        found[package] = []
+        for name, value in names:
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            found[package].append((name, value, None))
+            if inspect.isclass(value):
+                for each, member in members(value, classes):
+                    found[package].append((f"{name}.{each}", member, value))
+    return found
+
+
+def needed(value):
+    """Names of the parameters of a signature that a docstring must have."""
+    try:
+        found = inspect.signature(value).parameters
+    except (TypeError, ValueError):
+        return []
+    return [name for name in found if name not in ("self", "cls")]
+
+
+def returns(value):
+    """Whether a function gives something back, as far as its annotation says."""
+    try:
+        annotation = inspect.signature(value).return_annotation
+    except (TypeError, ValueError):
+        return False
+    return annotation not in (None, "None", inspect.Signature.empty, "NoReturn")
+
+
+def raises(value):
+    """Whether the body of a Python function raises what its caller should know."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(value)))
+    except (OSError, TypeError, SyntaxError):
+        return False
+    raised = [n.exc for n in ast.walk(tree) if isinstance(n, ast.Raise) and n.exc is not None]
+    names = {ast.unparse(exc).partition("(")[0] for exc in raised}
+    return bool(names - SILENT)
+
+
+def section(text, title):
+    """The lines of a section of a docstring."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", text, re.M | re.S)
+    return found[1].splitlines() if found else []
+
+
+def described(text):
+    """The names to which the sections of parameters give a type or a meaning."""
+    found = set()
+    for title in ("Parameters", "Other Parameters", "Attributes"):
+        lines = section(text, title)
+        for line, after in zip(lines, [*lines[1:], ""]):
+            names, colon, _ = line.partition(" : ")
+            if line[:1].strip() and (colon or after.startswith("    ")):
+                found |= {name.strip().lstrip("*") for name in names.split(",")}
+    return found
+
+
+def lacks(path, value, owner):
+    """The parts that the docstring of an item does not have."""
+    if inspect.isclass(value) and issubclass(value, BaseException):
+        return set() if value.__doc__ else {"summary"}
+    text = inspect.getdoc(value) or ""
+    prop = isinstance(value, property)
+    found = set()
+    if not re.match(r"\S[^\n]*(\n\S[^\n]*){0,2}(\n\n|\Z)", text):
+        found.add("summary")
+    if not prop and set(needed(value)) - described(text) - {"args", "kwargs"}:
+        found.add("parameters")
+    if not (prop or inspect.isclass(value)) and returns(value) and not re.search(
+        r"^(Returns|Yields)\n", text, re.M
+    ):
+        found.add("returns")
+    body = vars(value).get("__init__") if inspect.isclass(value) else value
+    if not prop and body is not None and raises(body) and not re.search(r"^Raises\n", text, re.M):
+        found.add("raises")
+    name = path.rpartition(".")[2]
+    whole = inspect.getdoc(owner) or "" if owner is not None else ""
+    used = re.search(rf"^>>>.*\.{name}\b|^\.\.\. .*\.{name}\b", whole, re.M)
+    if ">>>" not in text and not used:
+        found.add("example")
+    return found
+
+
+@pytest.fixture(scope="module")
+def lacking():
+    """{package: {part: the items that lack it}}."""
+    found = {}
+    for package, each in items().items():
+        found[package] = {part: [] for part in PARTS}
+        for path, value, owner in each:
+            for part in lacks(path, value, owner):
+                found[package][part].append(path)
+    return found
+
+
+@pytest.mark.parametrize("package", LACKING)
+def test_docstrings_lack_no_more_than_before(lacking, package):
+    counts = tuple(len(lacking[package][part]) for part in PARTS)
+    worse = [part for part, now, held in zip(PARTS, counts, LACKING[package]) if now > held]
+    assert not worse, {part: lacking[package][part] for part in worse}
+    assert counts == LACKING[package], f"better than that: hold it, {counts}"
