@@ -37,6 +37,11 @@ class LRScheduler:
     warmup_mode : str
         ``'linear'``: rises evenly; ``'constant'``: stays at `warmup_begin_lr`.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> warm = LRScheduler(base_lr=1.0, warmup_steps=4)
@@ -74,7 +79,22 @@ class LRScheduler:
         self.warmup_mode = warmup_mode
 
     def get_warmup_lr(self, num_update: int) -> float:
-        """The rate at `num_update`, which must lie within the warm-up."""
+        """The rate at `num_update`, which must lie within the warm-up.
+
+        Parameters
+        ----------
+        num_update : int
+            How many updates there were.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
+        """
         if not 0 <= num_update < self.warmup_steps:
             raise ArgumentError(
                 f"num_update {num_update} is not within a warm-up of {self.warmup_steps} steps"
@@ -105,6 +125,11 @@ class FactorScheduler(LRScheduler):
         The rate falls no lower than this.
     base_lr, warmup_steps, warmup_begin_lr, warmup_mode
         See :class:`LRScheduler`.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
 
     Examples
     --------
@@ -174,6 +199,13 @@ class MultiFactorScheduler(LRScheduler):
         At most 1.
     base_lr, warmup_steps, warmup_begin_lr, warmup_mode
         See :class:`LRScheduler`.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+    ArgumentTypeError
+        A value has another type; the message names it.
 
     Examples
     --------

@@ -101,6 +101,11 @@ class FeedForward:
     begin_epoch : int
     **kwargs
         For the optimizer.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
     """
 
     def __init__(
@@ -316,7 +321,13 @@ class FeedForward:
         return_data: bool = False,
         reset: bool = True,
     ) -> Any:
-        """Outputs as NumPy arrays (one, or a list); with `return_data` also data and labels."""
+        """Outputs as NumPy arrays (one, or a list); with `return_data` also data and labels.
+
+        Parameters
+        ----------
+        num_batch : int, optional
+            Stop after so many batches.
+        """
         data = self._iterator(X, None, False)
         if reset:
             data.reset()
@@ -343,7 +354,17 @@ class FeedForward:
         batch_end_callback: BatchEndCallback | None = None,
         reset: bool = True,
     ) -> float:
-        """The metric's (first) figure over `X`."""
+        """The metric's (first) figure over `X`.
+
+        Parameters
+        ----------
+        num_batch : int, optional
+            Stop after so many batches.
+
+        Returns
+        -------
+        float
+        """
         data = self._iterator(X, None, False)
         figures = self._predictor(data).score(
             data, eval_metric, num_batch, batch_end_callback, reset=reset
@@ -353,7 +374,22 @@ class FeedForward:
     def save(
         self, prefix: FileName, epoch: int | None = None, remove_amp_cast: bool = True
     ) -> None:
-        """Write a checkpoint; `epoch` is `num_epoch` by default."""
+        """Write a checkpoint; `epoch` is `num_epoch` by default.
+
+        Parameters
+        ----------
+        prefix : str, optional
+            Beginning of the names of parameters; by default one with a number.
+        epoch : int
+            Number of the epoch, in the names of files.
+        remove_amp_cast : bool
+            Leave out what mixed precision inserted.
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
+        """
         epoch = self.num_epoch if epoch is None else epoch
         if epoch is None:
             raise ArgumentError("FeedForward.save: epoch is missing")
@@ -373,7 +409,17 @@ class FeedForward:
         ctx: ContextLike | Sequence[ContextLike] | None = None,
         **kwargs: Any,
     ) -> FeedForward:
-        """A model from a checkpoint."""
+        """A model from a checkpoint.
+
+        Parameters
+        ----------
+        prefix : str, optional
+            Beginning of the names of parameters; by default one with a number.
+        epoch : int
+            Number of the epoch, in the names of files.
+        ctx : Context or list of Context, optional
+            The device; the current one by default.
+        """
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
         return FeedForward(
             symbol,
@@ -405,7 +451,15 @@ class FeedForward:
         eval_batch_end_callback: BatchEndCallback | None = None,
         **kwargs: Any,
     ) -> FeedForward:
-        """A model made and trained in one call; see ``FeedForward`` and ``fit``."""
+        """A model made and trained in one call; see ``FeedForward`` and ``fit``.
+
+        Parameters
+        ----------
+        ctx : Context or list of Context, optional
+            The device; the current one by default.
+        eval_data : DataIter
+            The data.
+        """
         model = FeedForward(
             symbol,
             ctx=ctx,

@@ -80,6 +80,10 @@ def get_state() -> dict[str, Any]:
     """Where all random numbers are: of every device, and of shuffles of data; a dict of ints and
     lists, which JSON can hold.
 
+    Returns
+    -------
+    dict
+
     Examples
     --------
     >>> import cynet as mx
@@ -95,6 +99,11 @@ def get_state() -> dict[str, Any]:
 @guarded
 def set_state(state: dict[str, Any]) -> None:
     """Go on where `get_state` was called.
+
+    Parameters
+    ----------
+    state : dict
+        What ``state_dict`` gave.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Docstrings of what is exported say enough: how many lack a part, by package, and no more than that.
+"""Docstrings of what is exported say enough: how many items lack a part, by package, and no more.
 
 An item is an exported function or class, or a public method or property that an exported class
 defines itself. What is asked of it:
@@ -19,7 +19,50 @@ import pytest
 
 PARTS = ("summary", "parameters", "returns", "raises", "example")
 # How many items of a package lack each of PARTS. A number may only fall: lower it here then.
-LACKING = {}
+LACKING = {
+    "gluon": (0, 19, 16, 15, 65),
+    "gluon.nn": (0, 1, 0, 0, 0),
+    "gluon.rnn": (0, 0, 8, 4, 16),
+    "gluon.loss": (0, 0, 0, 1, 0),
+    "gluon.data": (0, 3, 0, 5, 11),
+    "gluon.data.batchify": (0, 3, 1, 0, 2),
+    "gluon.data.vision": (0, 0, 0, 1, 6),
+    "gluon.data.vision.transforms": (0, 0, 0, 0, 16),
+    "gluon.utils": (0, 4, 0, 0, 3),
+    "gluon.model_zoo.vision": (0, 1, 39, 2, 41),
+    "gluon.contrib.nn": (0, 0, 0, 0, 0),
+    "gluon.contrib.rnn": (0, 6, 0, 1, 0),
+    "gluon.contrib.cnn": (0, 2, 0, 0, 0),
+    "gluon.contrib.estimator": (0, 1, 4, 0, 24),
+    "module": (0, 4, 2, 2, 17),
+    "model": (0, 4, 4, 1, 11),
+    "metric": (0, 7, 1, 1, 12),
+    "io": (0, 1, 8, 0, 45),
+    "image": (0, 22, 11, 2, 53),
+    "optimizer": (0, 8, 0, 1, 18),
+    "lr_scheduler": (0, 2, 0, 0, 3),
+    "initializer": (0, 8, 5, 6, 17),
+    "callback": (0, 0, 3, 0, 23),
+    "autograd": (0, 3, 6, 3, 9),
+    "symbol": (0, 18, 10, 0, 34),
+    "ndarray": (0, 32, 16, 23, 59),
+    "executor": (3, 4, 1, 6, 18),
+    "kvstore": (0, 8, 1, 0, 16),
+    "recordio": (0, 0, 2, 0, 8),
+    "profiler": (0, 13, 5, 0, 29),
+    "monitor": (0, 2, 1, 0, 2),
+    "visualization": (0, 3, 1, 0, 4),
+    "rnn": (0, 6, 6, 0, 25),
+    "random": (0, 9, 0, 0, 7),
+    "context": (0, 6, 7, 2, 10),
+    "engine": (0, 8, 1, 0, 15),
+    "operator": (0, 73, 28, 16, 107),
+    "operator.custom.simple": (0, 12, 9, 8, 13),
+    "rtc": (0, 2, 0, 0, 3),
+    "onnx": (0, 0, 2, 1, 4),
+    "contrib.amp": (0, 9, 9, 1, 13),
+    "test_utils": (0, 41, 52, 21, 74),
+}
 # What a body may raise without a section: ends of loops, methods that a subclass defines.
 SILENT = {"NotImplementedError", "StopIteration", "AttributeError", "self._undefined"}
 FACES = ("cynet.ndarray", "cynet.symbol")  # operators: their docstrings come from declarations
@@ -32,9 +75,9 @@ def exported(package):
     for name in names:
         value = getattr(module, name)
         home = getattr(value, "__module__", "") or ""
-        if callable(value) and not inspect.ismodule(value) and not name.startswith("_"):
-            if home.startswith("cynet") and home not in FACES:
-                yield name, value
+        ours = home.startswith("cynet") and home not in FACES
+        if ours and callable(value) and not name.startswith("_"):
+            yield name, value
 
 
 def members(owner, classes):
@@ -50,11 +93,13 @@ def members(owner, classes):
         member = vars(homes[0])[name]
         if isinstance(member, (staticmethod, classmethod)):
             member = member.__func__
-        ours = homes[0].__module__.startswith("cynet")
+        if not homes[0].__module__.startswith("cynet"):
+            continue
         # Names of other packages are properties of a class of their own, which only refuse.
-        if ours and (hasattr(member, "__code__") or type(member) is property):
-            if not re.match(r"``mx\.(nd|sym)\.", inspect.getdoc(member) or ""):  # an operator's
-                yield name, member
+        known = hasattr(member, "__code__") or type(member) is property
+        operator = re.match(r"``mx\.(nd|sym)\.", inspect.getdoc(member) or "")
+        if known and not operator:
+            yield name, member
 
 
 def items():

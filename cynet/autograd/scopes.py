@@ -11,22 +11,47 @@ _RECORDS, _TRAINS = 1, 2
 
 
 def is_recording() -> bool:
-    """Whether this thread records what is computed."""
+    """Whether this thread records what is computed.
+
+    Returns
+    -------
+    bool
+    """
     return bool(get_state() & _RECORDS)
 
 
 def is_training() -> bool:
-    """Whether operators of this thread behave as in training (Dropout, BatchNorm)."""
+    """Whether operators of this thread behave as in training (Dropout, BatchNorm).
+
+    Returns
+    -------
+    bool
+    """
     return bool(get_state() & _TRAINS)
 
 
 def set_recording(is_recording: bool) -> bool:
-    """Start or stop recording in this thread; returns whether it recorded before."""
+    """Start or stop recording in this thread; returns whether it recorded before.
+
+    Parameters
+    ----------
+    is_recording : bool
+        Whether operators are recorded from now on.
+
+    Returns
+    -------
+    bool
+    """
     return _set(_RECORDS, "set_recording", is_recording)
 
 
 def set_training(train_mode: bool) -> bool:
-    """Set whether operators of this thread behave as in training; returns what was set before."""
+    """Set whether operators of this thread behave as in training; returns what was set before.
+
+    Returns
+    -------
+    bool
+    """
     return _set(_TRAINS, "set_training", train_mode)
 
 

@@ -216,6 +216,11 @@ def jacobian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
         Gives an NDArray of the output's shape followed by the input's, or a list of them where
         `argnums` is a tuple.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx

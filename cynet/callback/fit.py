@@ -75,6 +75,15 @@ class FitState:
         ``'accuracy'``, which is the validation's where there is one. What ``eval_metric`` takes for
         it, ``'acc'``, does as well.
 
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Returns
+        -------
+        float
+
         Raises
         ------
         ArgumentError
@@ -84,7 +93,13 @@ class FitState:
         return columns[_column(name, columns)][-1]
 
     def check_figure(self, name: str) -> None:
-        """Refuse the name of a figure that this training will not have."""
+        """Refuse the name of a figure that this training will not have.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        """
         if self.columns is not None:
             _column(name, self.columns)
 
@@ -151,23 +166,58 @@ class FitCallback:
     """
 
     def begin(self, state: FitState) -> None:
-        """Before the first epoch."""
+        """Before the first epoch.
+
+        Parameters
+        ----------
+        state : FitState
+            Where ``fit`` is.
+        """
 
     def batch_end(self, state: FitState) -> None:
-        """After each batch."""
+        """After each batch.
+
+        Parameters
+        ----------
+        state : FitState
+            Where ``fit`` is.
+        """
 
     def epoch_end(self, state: FitState) -> None:
-        """After each epoch and its validation."""
+        """After each epoch and its validation.
+
+        Parameters
+        ----------
+        state : FitState
+            Where ``fit`` is.
+        """
 
     def end(self, state: FitState) -> None:
-        """After the last epoch, or when an error ends training."""
+        """After the last epoch, or when an error ends training.
+
+        Parameters
+        ----------
+        state : FitState
+            Where ``fit`` is.
+        """
 
     def state_dict(self) -> dict[str, Any]:
-        """What ``fit(resume=...)`` keeps of it, as JSON can hold it."""
+        """What ``fit(resume=...)`` keeps of it, as JSON can hold it.
+
+        Returns
+        -------
+        dict
+        """
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take `state_dict` back."""
+        """Take `state_dict` back.
+
+        Parameters
+        ----------
+        state : dict
+            What ``state_dict`` gave.
+        """
 
 
 class _Watching(FitCallback):
@@ -297,6 +347,11 @@ class ReduceOnPlateau(_Watching):
         The learning rate falls no further.
     min_delta, mode
         See `EarlyStopping`.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
     """
 
     def __init__(
@@ -341,6 +396,11 @@ class StopOnNaN(FitCallback):
     ----------
     period : int
         Batches from look to look; each look waits for the batch. 0: after each epoch alone.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
 
     Examples
     --------
@@ -390,6 +450,11 @@ class HistoryFile(FitCallback):
     path : str
         Ends in ``.csv``, ``.jsonl`` or ``.json``. Training that resumes adds rows, others begin
         anew.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
     """
 
     def __init__(self, path: FileName) -> None:

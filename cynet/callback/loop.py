@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 
 class BatchEndParam(NamedTuple):
-    """What a batch-end callback gets."""
+    """What a batch-end callback gets.
+
+    Parameters
+    ----------
+    epoch : int
+        Number of the epoch, in the names of files.
+    """
 
     epoch: int
     nbatch: int
@@ -117,6 +123,13 @@ class Speedometer:
         Batches from line to line.
     auto_reset : bool
         Show the metric since the last line; else since the epoch began.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+    ArgumentTypeError
+        A value has another type; the message names it.
 
     Examples
     --------

@@ -36,6 +36,11 @@ def checkpoint(block: Block) -> Block:
     Block
         The same one.
 
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
+
     Examples
     --------
     >>> import cynet as mx

@@ -73,6 +73,11 @@ def load_training(
 ) -> Any:
     """Go on where `save_training` was called: parameters, optimizer, random numbers, batches.
 
+    Parameters
+    ----------
+    path : str
+        The file, or its beginning.
+
     Returns
     -------
     extra

@@ -61,6 +61,13 @@ class Trainer:
     clip_global_norm : float, optional
         Most that the norm of all gradients together may be, after the division by the batch size.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+    ArgumentTypeError
+        A value has another type; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
@@ -272,7 +279,13 @@ class Trainer:
         return self._optimizer
 
     def set_learning_rate(self, lr: float) -> None:
-        """Change the rate; refused where a scheduler decides it."""
+        """Change the rate; refused where a scheduler decides it.
+
+        Parameters
+        ----------
+        lr : float
+            The new learning rate.
+        """
         self._optimizer.set_learning_rate(lr)
 
     def step(
@@ -322,7 +335,15 @@ class Trainer:
         self._allreduce_grads()
 
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
-        """Update all weights by gradients that `allreduce_grads` has summed."""
+        """Update all weights by gradients that `allreduce_grads` has summed.
+
+        Parameters
+        ----------
+        batch_size : int
+            Examples in a batch.
+        ignore_stale_grad : bool
+            Pass over parameters whose gradient no backward has written since the last step.
+        """
         check_flag("Trainer.update", "ignore_stale_grad", ignore_stale_grad)
         self._prepare()
         if self._kvstore is not None and self._update_on_kvstore:
@@ -452,6 +473,11 @@ class Trainer:
 
         Names are structural (``0.weight``) where the parameters come from ``collect_params()``, so
         that no prefix matters.
+
+        Parameters
+        ----------
+        fname : str
+            The file.
         """
         self._prepare()
         if self._update_on_kvstore and self._own_store:
@@ -470,6 +496,11 @@ class Trainer:
 
     def load_states(self, fname: FileName) -> None:
         """Read what `save_states` wrote.
+
+        Parameters
+        ----------
+        fname : str
+            The file.
 
         Raises
         ------

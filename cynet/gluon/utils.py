@@ -52,6 +52,15 @@ def split_data(
     even_split : bool
         Refuse parts of several sizes; else the first ones have one more.
 
+    Returns
+    -------
+    list of NDArray
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
@@ -99,6 +108,10 @@ def split_and_load(
     even_split : bool
         See :func:`split_data`.
 
+    Returns
+    -------
+    list of NDArray
+
     Examples
     --------
     >>> import cynet as mx
@@ -119,6 +132,15 @@ def split_and_load(
 def check_sha1(filename: FileName, sha1_hash: str) -> bool:
     """Whether a file has this SHA-1, or one that begins so.
 
+    Parameters
+    ----------
+    filename : str
+        The file.
+
+    Returns
+    -------
+    bool
+
     Examples
     --------
     >>> import os, tempfile
@@ -138,7 +160,13 @@ def check_sha1(filename: FileName, sha1_hash: str) -> bool:
 
 @guarded
 def replace_file(src: FileName, dst: FileName) -> None:
-    """Put a file in the place of another, at once."""
+    """Put a file in the place of another, at once.
+
+    Parameters
+    ----------
+    src : NDArray
+        An image (height, width, channels).
+    """
     os.replace(file_name(src), file_name(dst))
 
 
@@ -166,6 +194,10 @@ def download(
         How often it is tried again.
     verify_ssl : bool
         False takes any certificate, with a warning.
+
+    Returns
+    -------
+    str
 
     Raises
     ------

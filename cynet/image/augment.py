@@ -137,7 +137,15 @@ class RandomOrderAug(SequentialAug):
 # --- sizes ----------------------------------------------------------------------------------------
 @guarded
 class ResizeAug(Augmenter):
-    """The shorter side `size`: see :func:`resize_short`."""
+    """The shorter side `size`: see :func:`resize_short`.
+
+    Parameters
+    ----------
+    size : int
+        Length of the shorter side.
+    interp : int
+        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+    """
 
     def __init__(self, size: int, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
@@ -151,7 +159,15 @@ class ResizeAug(Augmenter):
 
 @guarded
 class ForceResizeAug(Augmenter):
-    """Another size (width, height), whatever the ratio of sides."""
+    """Another size (width, height), whatever the ratio of sides.
+
+    Parameters
+    ----------
+    size : tuple of int
+        Width and height.
+    interp : int
+        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+    """
 
     def __init__(self, size: Sequence[int], interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
@@ -164,7 +180,15 @@ class ForceResizeAug(Augmenter):
 
 @guarded
 class RandomCropAug(Augmenter):
-    """A crop anywhere: see :func:`random_crop`."""
+    """A crop anywhere: see :func:`random_crop`.
+
+    Parameters
+    ----------
+    size : tuple of int
+        Width and height.
+    interp : int
+        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+    """
 
     def __init__(self, size: Sequence[int], interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
@@ -176,7 +200,15 @@ class RandomCropAug(Augmenter):
 
 @guarded
 class RandomSizedCropAug(Augmenter):
-    """A crop of random area and ratio of sides: see :func:`random_size_crop`."""
+    """A crop of random area and ratio of sides: see :func:`random_size_crop`.
+
+    Parameters
+    ----------
+    size : tuple of int
+        Width and height.
+    interp : int
+        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+    """
 
     def __init__(
         self,
@@ -198,7 +230,15 @@ class RandomSizedCropAug(Augmenter):
 
 @guarded
 class CenterCropAug(Augmenter):
-    """The crop in the middle: see :func:`center_crop`."""
+    """The crop in the middle: see :func:`center_crop`.
+
+    Parameters
+    ----------
+    size : tuple of int
+        Width and height.
+    interp : int
+        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+    """
 
     def __init__(self, size: Sequence[int], interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
@@ -223,7 +263,13 @@ class HorizontalFlipAug(Augmenter):
 # --- colors ---------------------------------------------------------------------------------------
 @guarded
 class BrightnessJitterAug(Augmenter):
-    """Pixels times a number from 1 - `brightness` to 1 + `brightness`."""
+    """Pixels times a number from 1 - `brightness` to 1 + `brightness`.
+
+    Parameters
+    ----------
+    brightness : float
+        Most that it changes, as a part.
+    """
 
     def __init__(self, brightness: float) -> None:
         super().__init__(brightness=brightness)
@@ -236,7 +282,13 @@ class BrightnessJitterAug(Augmenter):
 
 @guarded
 class ContrastJitterAug(Augmenter):
-    """Pixels moved to or from the image's mean grey, by a part of up to `contrast`."""
+    """Pixels moved to or from the image's mean grey, by a part of up to `contrast`.
+
+    Parameters
+    ----------
+    contrast : float
+        Most that it changes, as a part.
+    """
 
     def __init__(self, contrast: float) -> None:
         super().__init__(contrast=contrast)
@@ -252,7 +304,13 @@ class ContrastJitterAug(Augmenter):
 
 @guarded
 class SaturationJitterAug(Augmenter):
-    """Pixels moved to or from their grey, by a part of up to `saturation`."""
+    """Pixels moved to or from their grey, by a part of up to `saturation`.
+
+    Parameters
+    ----------
+    saturation : float
+        Most that it changes, as a part.
+    """
 
     def __init__(self, saturation: float) -> None:
         super().__init__(saturation=saturation)
@@ -267,7 +325,13 @@ class SaturationJitterAug(Augmenter):
 
 @guarded
 class HueJitterAug(Augmenter):
-    """Colors turned by up to `hue` of half a circle."""
+    """Colors turned by up to `hue` of half a circle.
+
+    Parameters
+    ----------
+    hue : float
+        Most that it changes, as a part of the circle.
+    """
 
     def __init__(self, hue: float) -> None:
         super().__init__(hue=hue)
@@ -287,7 +351,17 @@ class HueJitterAug(Augmenter):
 
 @guarded
 class ColorJitterAug(RandomOrderAug):
-    """Brightness, contrast and saturation in random order; those that are 0 are left out."""
+    """Brightness, contrast and saturation in random order; those that are 0 are left out.
+
+    Parameters
+    ----------
+    brightness : float
+        Most that it changes, as a part.
+    contrast : float
+        Most that it changes, as a part.
+    saturation : float
+        Most that it changes, as a part.
+    """
 
     def __init__(self, brightness: float, contrast: float, saturation: float) -> None:
         ts: list[Augmenter] = []
@@ -445,6 +519,11 @@ def CreateAugmenter(
         Probability of an image without colors.
     inter_method : int
         See :func:`imresize`.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
 
     Examples
     --------

@@ -77,6 +77,11 @@ class DetBorrowAug(DetAugmenter):
     Parameters
     ----------
     augmenter : Augmenter
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
     """
 
     def __init__(self, augmenter: Any) -> None:
@@ -102,6 +107,11 @@ class DetRandomSelectAug(DetAugmenter):
     aug_list : list of DetAugmenter
     skip_prob : float
         Probability of none.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
     """
 
     def __init__(self, aug_list: Any, skip_prob: float = 0) -> None:
@@ -340,6 +350,11 @@ def CreateMultiRandCropAugmenter(
 
     A parameter is one value for all of them, or a list with one for each.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> len(CreateMultiRandCropAugmenter(min_object_covered=[0.1, 0.5, 0.9]).aug_list)
@@ -389,12 +404,19 @@ def CreateDetAugmenter(
         Probability of a crop (:class:`DetRandomCropAug`), of a border (:class:`DetRandomPadAug`).
     area_range : (float, float)
         The first of crops, the second of borders; crops are at most the image.
-    rand_gray, rand_mirror, mean, std, brightness, contrast, saturation, pca_noise, hue,
+    brightness : float
+        Most that it changes, as a part.
     inter_method
         See :func:`CreateAugmenter`.
     min_object_covered, aspect_ratio_range, min_eject_coverage, max_attempts
         See :class:`DetRandomCropAug`; lists: see :func:`CreateMultiRandCropAugmenter`.
     pad_val : tuple of float
+    contrast : float
+        Most that it changes, as a part.
+    saturation : float
+        Most that it changes, as a part.
+    hue : float
+        Most that it changes, as a part of the circle.
     """
     _, height, width = checked_shape(data_shape)
     ts: list[DetAugmenter] = []

@@ -35,7 +35,8 @@ class ImageDetIter(ImageIter):
 
     Parameters
     ----------
-    batch_size, data_shape, path_imgrec, path_imglist, path_root, path_imgidx, shuffle, part_index,
+    batch_size : int
+        Examples in a batch.
     num_parts, imglist, last_batch_handle, skip_damaged
         See :class:`ImageIter`.
     aug_list : list of DetAugmenter, optional
@@ -156,7 +157,13 @@ class ImageDetIter(ImageIter):
         return data, label
 
     def check_label_shape(self, label_shape: Sequence[int]) -> None:
-        """Refuse a label shape that boxes do not fit in."""
+        """Refuse a label shape that boxes do not fit in.
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
+        """
         if len(label_shape) != 2:
             raise ArgumentError(f"label_shape is (most boxes, numbers), got {shown(label_shape)}")
         most, width = self.label_shape
@@ -199,6 +206,11 @@ class ImageDetIter(ImageIter):
         -------
         ImageDetIter
             `it`.
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
         """
         if self.label_shape[1] != it.label_shape[1]:
             raise ArgumentError(f"boxes of widths {self.label_shape[1]} and {it.label_shape[1]}")

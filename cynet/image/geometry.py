@@ -159,7 +159,19 @@ def imdecode(
 def imread(
     filename: FileName, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None
 ) -> NDArray:
-    """An image from a file; parameters and result as of :func:`imdecode`."""
+    """An image from a file; parameters and result as of :func:`imdecode`.
+
+    Parameters
+    ----------
+    filename : str
+        The file.
+    out : NDArray, optional
+        Where the result is written.
+
+    Returns
+    -------
+    NDArray
+    """
     name = file_name(filename)
     return made(decoded_rgb(read_file(name), flag, to_rgb, shown(name)), out)
 
@@ -176,6 +188,12 @@ def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None 
     interp : int
         0 nearest, 1 bilinear, 2 bicubic, 3 by area, 4 Lanczos; 9 bicubic to enlarge, by area to
         shrink, else bilinear; 10 any of 0 to 4.
+    out : NDArray, optional
+        Where the result is written.
+
+    Returns
+    -------
+    NDArray
 
     Examples
     --------
@@ -213,6 +231,17 @@ def copyMakeBorder(
         Of all channels, with `type` 0.
     values : tuple of float
         Of each channel; one number is that of the first.
+    out : NDArray, optional
+        Where the result is written.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
     """
     if type not in range(5):
         raise ArgumentError(f"type is 0 to 4, got {shown(type)}")
@@ -228,6 +257,15 @@ def copyMakeBorder(
 @guarded
 def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
     """(width, height) of a crop that fits into an image, with the ratio of its sides.
+
+    Parameters
+    ----------
+    size : tuple of int
+        Width and height.
+
+    Returns
+    -------
+    tuple of int
 
     Examples
     --------
@@ -245,7 +283,21 @@ def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
 @guarded
 def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     """An image whose shorter side is `size`, with the ratio of its sides; `interp` as of
-    :func:`imresize`."""
+    :func:`imresize`.
+
+    Parameters
+    ----------
+    src : NDArray
+        An image (height, width, channels).
+    size : int
+        Length of the shorter side.
+    interp : int
+        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+
+    Returns
+    -------
+    NDArray
+    """
     array = pixels(src)
     height, width = short_size(*array.shape[:2], size)
     return made(resized(array, width, height, chosen(interp, (*array.shape[:2], height, width))))
@@ -262,7 +314,21 @@ def fixed_crop(
     interp: int = 2,
 ) -> NDArray:
     """The part of an image that begins at (x0, y0), `w` wide and `h` high, in the size (width,
-    height) that is given."""
+    height) that is given.
+
+    Parameters
+    ----------
+    src : NDArray
+        An image (height, width, channels).
+    size : tuple of int
+        Width and height.
+    interp : int
+        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+
+    Returns
+    -------
+    NDArray
+    """
     return made(crop(pixels(src), x0, y0, w, h, size, interp))
 
 
@@ -272,6 +338,15 @@ def random_crop(
 ) -> tuple[NDArray, tuple[int, int, int, int]]:
     """A crop of size (width, height) anywhere; of a smaller image the largest one of that ratio,
     enlarged.
+
+    Parameters
+    ----------
+    src : NDArray
+        An image (height, width, channels).
+    size : tuple of int
+        Width and height.
+    interp : int
+        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
 
     Returns
     -------
@@ -287,7 +362,17 @@ def random_crop(
 def center_crop(
     src: NDArray, size: Sequence[int], interp: int = 2
 ) -> tuple[NDArray, tuple[int, int, int, int]]:
-    """The crop of size (width, height) in the middle; else as :func:`random_crop`."""
+    """The crop of size (width, height) in the middle; else as :func:`random_crop`.
+
+    Parameters
+    ----------
+    src : NDArray
+        An image (height, width, channels).
+    size : tuple of int
+        Width and height.
+    interp : int
+        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+    """
     array = pixels(src)
     box = center_box(array, size)
     return made(crop(array, *box, size, interp)), box
@@ -325,6 +410,11 @@ def random_size_crop(
 @guarded
 def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
     """``(src - mean) / std``; either may be None.
+
+    Parameters
+    ----------
+    src : NDArray
+        An image (height, width, channels).
 
     Examples
     --------

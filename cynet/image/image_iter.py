@@ -221,7 +221,12 @@ class ImageIter(DataIter):
 
     def state_dict(self) -> dict[str, Any]:
         """Where it is: what `load_state_dict` takes. Augmenters draw from Python's ``random`` and
-        from ``numpy.random``, whose states are theirs."""
+        from ``numpy.random``, whose states are theirs.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "seq": np.array(self.seq, np.int64),
             "left": np.array(self._left, np.int64),
@@ -230,6 +235,11 @@ class ImageIter(DataIter):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was called, with the same images.
+
+        Parameters
+        ----------
+        state : dict
+            What ``state_dict`` gave.
 
         Raises
         ------
@@ -359,29 +369,66 @@ class ImageIter(DataIter):
 
     # --- what subclasses may change ---------------------------------------------------------------
     def check_data_shape(self, data_shape: Sequence[int]) -> None:
-        """Refuse a `data_shape` that is not (3, height, width)."""
+        """Refuse a `data_shape` that is not (3, height, width).
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
+        """
         if checked_shape(data_shape)[0] != 3:
             raise ArgumentError(f"ImageIter gives 3 channels, data_shape is {shown(data_shape)}")
 
     def check_valid_image(self, data: Sequence[NDArray]) -> None:
-        """Refuse an image without axes."""
+        """Refuse an image without axes.
+
+        Raises
+        ------
+        FormatError
+            The file is damaged, or of another kind.
+        """
         if len(data[0].shape) == 0:
             raise FormatError("an image without pixels")
 
     def imdecode(self, s: bytes) -> NDArray:
-        """An image (H, W, 3) from its bytes."""
+        """An image (H, W, 3) from its bytes.
+
+        Returns
+        -------
+        NDArray
+        """
         return imdecode(s)
 
     def read_image(self, fname: FileName) -> bytes:
-        """The bytes of a file below ``path_root``."""
+        """The bytes of a file below ``path_root``.
+
+        Parameters
+        ----------
+        fname : str
+            The file.
+
+        Returns
+        -------
+        bytes
+        """
         return read_file(FileSource([(None, fname)], self.path_root).path(0))
 
     def augmentation_transform(self, data: NDArray) -> NDArray:
-        """An image after all augmenters."""
+        """An image after all augmenters.
+
+        Returns
+        -------
+        NDArray
+        """
         for each in self.auglist:
             data = each(data)
         return data
 
     def postprocess_data(self, datum: NDArray) -> NDArray:
-        """An image (H, W, C) as (C, H, W)."""
+        """An image (H, W, C) as (C, H, W).
+
+        Returns
+        -------
+        NDArray
+        """
         return nd.transpose(datum, axes=(2, 0, 1))

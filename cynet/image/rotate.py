@@ -56,6 +56,19 @@ def imrotate(
     zoom_out : bool
         Shrink until all of the image is seen.
 
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+    ArgumentTypeError
+        A value has another type; the message names it.
+    ShapeError
+        Shapes do not fit; the message has them.
+
     Examples
     --------
     >>> import cynet as mx
@@ -115,6 +128,10 @@ def random_rotate(
     src : NDArray of float32
     angle_limits : (float, float)
         In degrees.
+
+    Returns
+    -------
+    NDArray
     """
     low, high = check_angle_limits(angle_limits)
     if src.ndim == 3:

@@ -55,6 +55,15 @@ class NDArrayIter(DataIter):
     layout : str
         Layout of the data, for ``provide_data``.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+    ArgumentTypeError
+        A value has another type; the message names it.
+    ShapeError
+        Shapes do not fit; the message has them.
+
     Examples
     --------
     >>> it = NDArrayIter(np.arange(6).reshape(3, 2), np.arange(3), batch_size=2)
@@ -155,7 +164,12 @@ class NDArrayIter(DataIter):
         self._shuffle()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where it is: an int and arrays of ints, which `load_state_dict` takes."""
+        """Where it is: an int and arrays of ints, which `load_state_dict` takes.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "idx": self.idx,
             "order": self._order,
@@ -165,6 +179,11 @@ class NDArrayIter(DataIter):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was called, with the same data.
+
+        Parameters
+        ----------
+        state : dict
+            What ``state_dict`` gave.
 
         Raises
         ------

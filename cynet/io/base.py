@@ -58,14 +58,29 @@ class DataDesc(NamedTuple("DataDesc", [("name", str), ("shape", tuple[int, ...])
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
-        """The position of ``N`` in `layout`; 0 for None, -1 when there is none."""
+        """The position of ``N`` in `layout`; 0 for None, -1 when there is none.
+
+        Parameters
+        ----------
+        layout : str
+            Letters of the axes: ``'NCHW'``.
+
+        Returns
+        -------
+        int
+        """
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
     def get_list(
         shapes: Iterable[tuple[str, Shape]], types: Iterable[tuple[str, DTypeLike]] | None
     ) -> list[DataDesc]:
-        """Descriptions from pairs (name, shape) and, unless None, pairs (name, dtype)."""
+        """Descriptions from pairs (name, shape) and, unless None, pairs (name, dtype).
+
+        Returns
+        -------
+        list of DataDesc
+        """
         if types is None:
             return [DataDesc(name, shape) for name, shape in shapes]
         dtypes = dict(types)
@@ -89,6 +104,11 @@ class DataBatch:
         Which symbol of a BucketingModule the batch is for.
     provide_data, provide_label : list of DataDesc, optional
         Names and shapes, when they differ from the iterator's.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
     """
 
     def __init__(
@@ -164,7 +184,12 @@ class DataIter:
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
 
     def iter_next(self) -> bool:
-        """Move to the next batch; False when there is none."""
+        """Move to the next batch; False when there is none.
+
+        Returns
+        -------
+        bool
+        """
         return False
 
     def getdata(self) -> Any:

@@ -298,7 +298,15 @@ def read_params(path: FileName) -> tuple[NamedArrays, NamedArrays]:
 
 
 def load_params(prefix: FileName, epoch: int) -> tuple[NamedArrays, NamedArrays]:
-    """The pair (arg_params, aux_params) of ``prefix-0001.params`` (for epoch 1)."""
+    """The pair (arg_params, aux_params) of ``prefix-0001.params`` (for epoch 1).
+
+    Parameters
+    ----------
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    epoch : int
+        Number of the epoch, in the names of files.
+    """
     path = _paths(prefix, epoch)[0]
     if not os.path.exists(path):
         numbers = [str(int(number)) for number in _numbers(checked_prefix(prefix))]

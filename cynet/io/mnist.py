@@ -111,6 +111,13 @@ class MNISTIter(RowsIter):
         float32 or None.
     prefetch_buffer, ctx
         Taken, and not needed: the files are read once.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+    ShapeError
+        Shapes do not fit; the message has them.
     """
 
     def __init__(

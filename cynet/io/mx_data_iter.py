@@ -22,6 +22,11 @@ class MXDataIter(DataIter):
     Parameters
     ----------
     batch_size : int
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
     """
 
     def __init__(self, batch_size: int = 0) -> None:

@@ -99,6 +99,11 @@ class RowsIter(MXDataIter):
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Go on where `state_dict` was called, with the same data.
 
+        Parameters
+        ----------
+        state : dict
+            What ``state_dict`` gave.
+
         Raises
         ------
         FormatError

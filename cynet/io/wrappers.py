@@ -134,7 +134,13 @@ class ResizeIter(_Wrapper):
         return lambda: {"cur": self.cur, **_around([self.data_iter.state_dict()])}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` says."""
+        """Go on where `state_dict` says.
+
+        Parameters
+        ----------
+        state : dict
+            What ``state_dict`` gave.
+        """
         _resumable([self.data_iter], "ResizeIter")
         _check_around(state, "ResizeIter", 1, own=("cur",))
         cur = place(state, "cur", "ResizeIter", 0, self.size)
@@ -209,6 +215,11 @@ class PrefetchingIter(_Wrapper):
         They must give the same number of batches.
     rename_data, rename_label : list of dict, optional
         For each iterator, old name -> new name of its data and labels.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
     """
 
     def __init__(
@@ -279,7 +290,13 @@ class PrefetchingIter(_Wrapper):
         return lambda: _around(self._states)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` says."""
+        """Go on where `state_dict` says.
+
+        Parameters
+        ----------
+        state : dict
+            What ``state_dict`` gave.
+        """
         _resumable(self.iters, "PrefetchingIter")
         _check_around(state, "PrefetchingIter", len(self.iters))
         before = self._states

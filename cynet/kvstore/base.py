@@ -42,7 +42,18 @@ class KVStoreBase:
 
     @staticmethod
     def register(klass: type[KVStoreBase]) -> type[KVStoreBase]:
-        """Let `create` make this class by its name in small letters; a later one replaces it."""
+        """Let `create` make this class by its name in small letters; a later one replaces it.
+
+        Parameters
+        ----------
+        klass : type
+            The class.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A value has another type; the message names it.
+        """
         if not isinstance(klass, type):
             raise ArgumentTypeError(f"KVStoreBase.register takes a class, got {shown(klass)}")
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
@@ -52,13 +63,25 @@ class KVStoreBase:
         return UndefinedError(f"{type(self).__name__} defines no {name}")
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
-        """Give `out` of every worker and device the first worker's `value`."""
+        """Give `out` of every worker and device the first worker's `value`.
+
+        Parameters
+        ----------
+        out : NDArray, optional
+            Where the result is written.
+        """
         raise self._undefined("broadcast")
 
     def pushpull(
         self, key: Keys, value: Values, out: Values | None = None, priority: int = 0
     ) -> None:
-        """Put the sum of `value` over workers and devices into `out`, or into `value`."""
+        """Put the sum of `value` over workers and devices into `out`, or into `value`.
+
+        Parameters
+        ----------
+        out : NDArray, optional
+            Where the result is written.
+        """
         raise self._undefined("pushpull")
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
@@ -66,15 +89,32 @@ class KVStoreBase:
         raise self._undefined("set_optimizer")
 
     def is_capable(self, capability: str) -> bool:
-        """Whether it can do ``'optimizer'``."""
+        """Whether it can do ``'optimizer'``.
+
+        Returns
+        -------
+        bool
+        """
         raise self._undefined("is_capable")
 
     def save_optimizer_states(self, fname: FileName, dump_optimizer: bool = False) -> None:
-        """Write the states of its optimizer."""
+        """Write the states of its optimizer.
+
+        Parameters
+        ----------
+        fname : str
+            The file.
+        """
         raise self._undefined("save_optimizer_states")
 
     def load_optimizer_states(self, fname: FileName) -> None:
-        """Read what `save_optimizer_states` wrote."""
+        """Read what `save_optimizer_states` wrote.
+
+        Parameters
+        ----------
+        fname : str
+            The file.
+        """
         raise self._undefined("load_optimizer_states")
 
     @property

@@ -180,7 +180,18 @@ class KVStore(KVStoreBase):
     def row_sparse_pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Any = None
     ) -> None:
-        """Refused: every value is dense."""
+        """Refused: every value is dense.
+
+        Parameters
+        ----------
+        out : NDArray, optional
+            Where the result is written.
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
+        """
         raise ArgumentError("kvstore row_sparse_pull: values are dense; use pull")
 
     # --- updates ---------------------------------------------------------------------------------
@@ -191,6 +202,11 @@ class KVStore(KVStoreBase):
         ----------
         updater : callable
             Gets the key as it was given, the sum of what was pushed, and the store's own array.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A value has another type; the message names it.
         """
         if not callable(updater):
             raise ArgumentTypeError(

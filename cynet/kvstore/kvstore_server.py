@@ -29,7 +29,13 @@ class KVStoreServer:
         self.kvstore = kvstore
 
     def run(self) -> None:
-        """Refused: a process of ``DMLC_ROLE=server`` has nothing to do."""
+        """Refused: a process of ``DMLC_ROLE=server`` has nothing to do.
+
+        Raises
+        ------
+        CynetError
+            It cannot be done; the message says why.
+        """
         raise CynetError(
             "KVStoreServer: there is no server to run: every process of mx.kv.create('dist_sync')"
             " keeps the parameters, and python -m cynet.launch starts them"

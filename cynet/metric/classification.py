@@ -88,6 +88,11 @@ class TopKAccuracy(EvalMetric):
     output_names, label_names : list of str, optional
         Which outputs and labels ``update_dict`` takes; by default all.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> top = TopKAccuracy(top_k=2)

@@ -30,6 +30,11 @@ class CustomMetric(EvalMetric):
     output_names, label_names : list of str, optional
         Which outputs and labels ``update_dict`` takes; by default all.
 
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
+
     Examples
     --------
     >>> worst = CustomMetric(lambda label, pred: abs(label - pred).max(), name="worst")
@@ -82,6 +87,16 @@ def np(
     numpy_feval: Callable[..., Any], name: str | None = None, allow_extra_outputs: bool = False
 ) -> CustomMetric:
     """A :class:`CustomMetric` from a function on NumPy arrays; usable as a decorator.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
 
     Examples
     --------

@@ -56,6 +56,13 @@ class BucketingModule(BaseModule):
         The key of the largest bucket, whose memory the others use.
     logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params
         For each :class:`Module`.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+    ArgumentTypeError
+        A value has another type; the message names it.
     """
 
     def __init__(
@@ -205,7 +212,15 @@ class BucketingModule(BaseModule):
     def switch_bucket(
         self, bucket_key: Any, data_shapes: DataShapes, label_shapes: DataShapes | None = None
     ) -> None:
-        """Use the module of `bucket_key`, binding it if it is new."""
+        """Use the module of `bucket_key`, binding it if it is new.
+
+        Parameters
+        ----------
+        data_shapes : list of (str, tuple) or DataDesc
+            Names and shapes of the inputs.
+        label_shapes : list of (str, tuple) or DataDesc, optional
+            Names and shapes of the labels.
+        """
         self._need("switch_bucket", "binded")
         module = self._module_of(bucket_key)
         if module is None:
@@ -442,6 +457,15 @@ class BucketingModule(BaseModule):
         array in ``prefix.buckets`` (where they are ints, or tuples of as many ints) and
         ``prefix-0001.params``; ``prefix-symbol.json``, the symbol of the default bucket, and if
         asked for ``prefix-0001.states`` are as for a :class:`Module`.
+
+        Parameters
+        ----------
+        prefix : str, optional
+            Beginning of the names of parameters; by default one with a number.
+        epoch : int
+            Number of the epoch, in the names of files.
+        remove_amp_cast : bool
+            Leave out what mixed precision inserted.
         """
         self._need("save_checkpoint", "params_initialized")
         updater = None
@@ -480,6 +504,10 @@ class BucketingModule(BaseModule):
             refused.
         **kwargs
             For ``BucketingModule``.
+
+        Returns
+        -------
+        BucketingModule
         """
         prefix = checked_prefix(prefix)
         symbols = load_buckets(prefix)
@@ -513,6 +541,10 @@ class BucketingModule(BaseModule):
         arg_params, aux_params : dict of str to NDArray, optional
         **kwargs
             For ``BucketingModule``.
+
+        Returns
+        -------
+        BucketingModule
 
         Raises
         ------

@@ -198,6 +198,11 @@ class Defaults(Interface):
             A value for each of ``state_names``.
         value : number, optional
             One value for all of them instead.
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
         """
         self._need("set_states", "binded", "params_initialized")
         if states or value:

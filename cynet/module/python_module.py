@@ -170,6 +170,11 @@ class PythonLossModule(PythonModule):
     logger : module or logging.Logger
     grad_func : callable
         ``grad_func(scores, labels)`` returns the gradient as NDArray or NumPy array.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
     """
 
     def __init__(

@@ -70,6 +70,11 @@ class SequentialModule(BaseModule):
             The module gets the labels.
         auto_wiring : bool
             Outputs of the module before go to its data inputs by position, whatever their names.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A value has another type; the message names it.
         """
         unknown = set(kwargs) - {self.META_TAKE_LABELS, self.META_AUTO_WIRING}
         if unknown:

@@ -41,6 +41,11 @@ class Monitor:
         ``fc1_weight_grad``. (Those that operators give to their inputs, ``fc1_backward_output1``,
         are collected from executors in any case.)
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
@@ -78,7 +83,13 @@ class Monitor:
         self.monitor_all = monitor_all
 
     def stat_helper(self, name: str, array: NDArray) -> None:
-        """What executors call with each value."""
+        """What executors call with each value.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        """
         if self.activated and self.re_pattern.match(name):
             self.queue.append((self.step, name, self.stat_func(array)))
 
@@ -87,6 +98,11 @@ class Monitor:
 
         Of a Block the outputs of each Block go by its name: ``net_dense0_output``. Hybridized ones
         run apart then, those inside of them are not seen.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A value has another type; the message names it.
         """
         if hasattr(exe, "register_forward_hook"):
             if exe not in self.blocks:

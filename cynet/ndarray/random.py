@@ -118,6 +118,21 @@ def normal(
     """Normally distributed numbers of mean `loc` and standard deviation `scale`.
 
     The parameters, which may be arrays, the output and the errors are those of `uniform`.
+
+    Parameters
+    ----------
+    loc : float or NDArray
+        Mean.
+    dtype : str or numpy.dtype
+        Type of the elements.
+    ctx : Context or list of Context, optional
+        The device; the current one by default.
+    out : NDArray, optional
+        Where the result is written.
+
+    Returns
+    -------
+    NDArray
     """
     if ctx is None and out is None and type(loc) in _PLAIN and type(scale) in _PLAIN:
         return _normal(loc=loc, scale=scale, shape=1 if shape is None else shape, dtype=dtype)
@@ -133,6 +148,21 @@ def randn(
     out: NDArray | None = None,
 ) -> NDArray:
     """Normally distributed numbers; the sizes are given one by one.
+
+    Parameters
+    ----------
+    loc : float or NDArray
+        Mean.
+    dtype : str or numpy.dtype
+        Type of the elements.
+    ctx : Context or list of Context, optional
+        The device; the current one by default.
+    out : NDArray, optional
+        Where the result is written.
+
+    Returns
+    -------
+    NDArray
 
     Examples
     --------
@@ -150,7 +180,26 @@ def exponential(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Exponentially distributed numbers of mean `scale`; the rest as for `uniform`."""
+    """Exponentially distributed numbers of mean `scale`; the rest as for `uniform`.
+
+    Parameters
+    ----------
+    dtype : str or numpy.dtype
+        Type of the elements.
+    ctx : Context or list of Context, optional
+        The device; the current one by default.
+    out : NDArray, optional
+        Where the result is written.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+    """
     if not isinstance(scale, NDArray):
         number = real_number(scale)
         if number is None or number == 0:
@@ -167,7 +216,21 @@ def gamma(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Gamma distributed numbers of shape `alpha` and scale `beta`; the rest as for `uniform`."""
+    """Gamma distributed numbers of shape `alpha` and scale `beta`; the rest as for `uniform`.
+
+    Parameters
+    ----------
+    dtype : str or numpy.dtype
+        Type of the elements.
+    ctx : Context or list of Context, optional
+        The device; the current one by default.
+    out : NDArray, optional
+        Where the result is written.
+
+    Returns
+    -------
+    NDArray
+    """
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
 
@@ -178,7 +241,21 @@ def poisson(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Poisson distributed counts (in a float type) of mean `lam`; the rest as for `uniform`."""
+    """Poisson distributed counts (in a float type) of mean `lam`; the rest as for `uniform`.
+
+    Parameters
+    ----------
+    dtype : str or numpy.dtype
+        Type of the elements.
+    ctx : Context or list of Context, optional
+        The device; the current one by default.
+    out : NDArray, optional
+        Where the result is written.
+
+    Returns
+    -------
+    NDArray
+    """
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
@@ -193,6 +270,19 @@ def negative_binomial(
     """Counts (in a float type) of successes before the k-th failure, where p is that of a failure.
 
     The output and the errors are those of `uniform`.
+
+    Parameters
+    ----------
+    dtype : str or numpy.dtype
+        Type of the elements.
+    ctx : Context or list of Context, optional
+        The device; the current one by default.
+    out : NDArray, optional
+        Where the result is written.
+
+    Returns
+    -------
+    NDArray
     """
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
@@ -208,6 +298,19 @@ def generalized_negative_binomial(
     """Negative binomial counts (in a float type) of mean `mu` and dispersion `alpha`.
 
     The output and the errors are those of `uniform`.
+
+    Parameters
+    ----------
+    dtype : str or numpy.dtype
+        Type of the elements.
+    ctx : Context or list of Context, optional
+        The device; the current one by default.
+    out : NDArray, optional
+        Where the result is written.
+
+    Returns
+    -------
+    NDArray
     """
     return _draw(
         "generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out
@@ -223,6 +326,28 @@ def randint(
     out: NDArray | None = None,
 ) -> NDArray:
     """Integers from [low, high), each equally likely, as ``'int32'`` (the default) or ``'int64'``.
+
+    Parameters
+    ----------
+    low : int
+        Smallest value.
+    high : int
+        One more than the largest value.
+    dtype : str or numpy.dtype
+        Type of the elements.
+    ctx : Context or list of Context, optional
+        The device; the current one by default.
+    out : NDArray, optional
+        Where the result is written.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
 
     Examples
     --------
@@ -255,6 +380,8 @@ def multinomial(
         `data`.
     dtype : str
         Type of the indices.
+    out : NDArray, optional
+        Where the result is written.
 
     Returns
     -------
@@ -273,6 +400,15 @@ def multinomial(
 
 def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
     """The rows of `data` (its first axis) in random order.
+
+    Parameters
+    ----------
+    out : NDArray, optional
+        Where the result is written.
+
+    Returns
+    -------
+    NDArray
 
     Examples
     --------

@@ -135,6 +135,11 @@ class Optimizer:
         How many weights of one dtype a subclass's ``update_multi_precision`` gets in one call, as
         tuples and a list of states; 0 gives it one weight, no tuples. What cynet computes itself
         is the same in any case.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
     """
 
     kept = {  # in files; a subclass adds its own
@@ -325,6 +330,15 @@ class Optimizer:
 
         >>> create("sgd").has_own("update", "_get_lr")
         False
+
+        Parameters
+        ----------
+        *names : str
+            Names of methods.
+
+        Returns
+        -------
+        bool
         """
         return not (self._of_user.isdisjoint(names) and self._on_object.isdisjoint(names))
 

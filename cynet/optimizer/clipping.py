@@ -33,6 +33,11 @@ def clip_global_norm(
     numpy.float32 or NDArray
         The norm before.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx

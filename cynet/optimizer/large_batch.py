@@ -239,6 +239,11 @@ class LBSGD(Optimizer):
     **kwargs
         See :class:`Optimizer`.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx

@@ -60,7 +60,15 @@ class Updater:
         self.optimizer.update_all(index, weight, grad, states)
 
     def joined(self, index, grad, weight):
-        """``optimizer.joined_update`` of several weights: what a call would push."""
+        """``optimizer.joined_update`` of several weights: what a call would push.
+
+        Parameters
+        ----------
+        grad : NDArray
+            Its gradient.
+        weight : NDArray
+            The weight.
+        """
         return self.optimizer.joined_update(index, weight, grad, self._states_of(index, weight))
 
     def _states_of(self, index, weight):
@@ -95,13 +103,24 @@ class Updater:
         )
 
     def sync_state_context(self, state, context):
-        """The state with its arrays on `context`."""
+        """The state with its arrays on `context`.
+
+        Parameters
+        ----------
+        state : dict
+            What ``state_dict`` gave.
+        """
         if isinstance(state, (tuple, list)):
             return type(state)(self.sync_state_context(each, context) for each in state)
         return None if state is None else state.as_in_context(context)
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """All states as bytes, with `dump_optimizer` the optimizer's settings and counts too."""
+        """All states as bytes, with `dump_optimizer` the optimizer's settings and counts too.
+
+        Returns
+        -------
+        bytes
+        """
         return b"".join(self._chunks(dump_optimizer))
 
     def chunks(self, dump_optimizer=False, pair=None):
@@ -133,6 +152,11 @@ class Updater:
 
     def load(self, fname):
         """Take over the states in a file that has what ``get_states`` gives.
+
+        Parameters
+        ----------
+        fname : str
+            The file.
 
         Raises
         ------
@@ -166,5 +190,10 @@ def _words(state):
 
 @guarded
 def get_updater(optimizer: Optimizer) -> Updater:
-    """An :class:`Updater` of the optimizer."""
+    """An :class:`Updater` of the optimizer.
+
+    Returns
+    -------
+    Updater
+    """
     return Updater(optimizer)

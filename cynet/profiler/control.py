@@ -67,6 +67,13 @@ def set_config(**kwargs: Any) -> None:
     max_events : int
         How many events a thread keeps for the trace, 65,536 by default; `dumps` counts all.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+    ArgumentTypeError
+        A value has another type; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
@@ -122,6 +129,16 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
 
     To run again after a finished `dump` forgets what was recorded before.
 
+    Parameters
+    ----------
+    state : dict
+        What ``state_dict`` gave.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
@@ -175,7 +192,12 @@ def stop() -> None:
 
 
 def is_running() -> bool:
-    """Whether anything is recorded now."""
+    """Whether anything is recorded now.
+
+    Returns
+    -------
+    bool
+    """
     return trace.is_running()
 
 
@@ -237,6 +259,11 @@ def dumps(
     Returns
     -------
     str
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
     """
     if format not in ("table", "json"):
         raise ArgumentError(
@@ -252,7 +279,18 @@ def dumps(
 # --- old names ------------------------------------------------------------------------------------
 @guarded
 def profiler_set_config(mode: str = "symbolic", filename: FileName = "profile.json") -> None:
-    """Deprecated: ``set_config(profile_symbolic=True, ...)``; `mode` may be ``'all'``."""
+    """Deprecated: ``set_config(profile_symbolic=True, ...)``; `mode` may be ``'all'``.
+
+    Parameters
+    ----------
+    filename : str
+        The file.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+    """
     warn_user("profiler_set_config is deprecated for set_config", DeprecationWarning)
     modes = ("all", "symbolic", "imperative", "memory", "api")
     if mode not in modes:
@@ -264,7 +302,13 @@ def profiler_set_config(mode: str = "symbolic", filename: FileName = "profile.js
 
 @guarded
 def profiler_set_state(state: str = "stop") -> None:
-    """Deprecated: `set_state`."""
+    """Deprecated: `set_state`.
+
+    Parameters
+    ----------
+    state : dict
+        What ``state_dict`` gave.
+    """
     warn_user("profiler_set_state is deprecated for set_state", DeprecationWarning)
     set_state(state)
 

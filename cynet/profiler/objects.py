@@ -32,6 +32,11 @@ def _category(what, domain):
 class Domain:
     """What tasks, frames, counters and markers belong to: their category in the trace.
 
+    Parameters
+    ----------
+    name : str
+        Its name.
+
     Examples
     --------
     >>> import cynet as mx
@@ -48,19 +53,43 @@ class Domain:
         return self.name
 
     def new_task(self, name: str) -> Task:
-        """A Task of this domain."""
+        """A Task of this domain.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        """
         return Task(self, name)
 
     def new_frame(self, name: str) -> Frame:
-        """A Frame of this domain."""
+        """A Frame of this domain.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        """
         return Frame(self, name)
 
     def new_counter(self, name: str, value: int | None = None) -> Counter:
-        """A Counter of this domain."""
+        """A Counter of this domain.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        """
         return Counter(self, name, value)
 
     def new_marker(self, name: str) -> Marker:
-        """A Marker of this domain."""
+        """A Marker of this domain.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        """
         return Marker(self, name)
 
 
@@ -103,7 +132,13 @@ class _Lasting:
 
 @guarded
 class Task(_Lasting):
-    """Work that may overlap others: `start`, `stop`, or ``with task:``."""
+    """Work that may overlap others: `start`, `stop`, or ``with task:``.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    """
 
     def __init__(self, domain: Domain, name: str) -> None:
         super().__init__(_name("Task", name), _category("Task", domain), "along")
@@ -111,7 +146,13 @@ class Task(_Lasting):
 
 @guarded
 class Frame(_Lasting):
-    """A pass through something that repeats, as of a batch."""
+    """A pass through something that repeats, as of a batch.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    """
 
     def __init__(self, domain: Domain, name: str) -> None:
         category = f"{_category('Frame', domain)},frame"
@@ -120,7 +161,13 @@ class Frame(_Lasting):
 
 @guarded
 class Event(_Lasting):
-    """A part of what one thread does, within the parts around it."""
+    """A part of what one thread does, within the parts around it.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(_name("Event", name), "event", "lasts")
@@ -179,7 +226,13 @@ class Counter:
 
 @guarded
 class Marker:
-    """A moment."""
+    """A moment.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    """
 
     def __init__(self, domain: Domain, name: str) -> None:
         self.name, self._domain = _name("Marker", name), _category("Marker", domain)
@@ -192,6 +245,11 @@ class Marker:
         scope : str
             How far its line goes in the picture: ``'process'``, ``'thread'``, ``'global'``;
             ``'task'`` and ``'marker'`` are the thread's.
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
         """
         scopes = {"task": "thread", "marker": "thread"}
         scope = scopes.get(scope, scope)
@@ -208,6 +266,11 @@ class Marker:
 @guarded
 def scope(name: str = "<unk>:") -> Event:
     """An Event for ``with``: what this thread does inside, as a part of its own.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
 
     Examples
     --------

@@ -216,6 +216,11 @@ class MXRecordIO:
         ----------
         buf : bytes
             At most 512 MB.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A value has another type; the message names it.
         """
         self._check_flag("w")
         self._check_pid()
@@ -341,20 +346,40 @@ class MXIndexedRecordIO(MXRecordIO):
         index.put()
 
     def seek(self, idx: Any) -> None:
-        """Go to the record with this key; ``read`` gives it then."""
+        """Go to the record with this key; ``read`` gives it then.
+
+        Parameters
+        ----------
+        idx : int
+            The record's key.
+        """
         self._check_flag("r")
         self._check_pid(allow_reset=True)
         with self._lock:
             self._at = self._offset(idx)
 
     def tell(self) -> int:
-        """The offset at which the next record is written."""
+        """The offset at which the next record is written.
+
+        Returns
+        -------
+        int
+        """
         self._check_flag("w")
         self._check_pid()
         return self._at
 
     def read_idx(self, idx: Any) -> bytes:
         """The record with this key; the next one is that behind it. Threads may call it at once.
+
+        Parameters
+        ----------
+        idx : int
+            The record's key.
+
+        Returns
+        -------
+        bytes
 
         Raises
         ------
@@ -377,7 +402,20 @@ class MXIndexedRecordIO(MXRecordIO):
         return record
 
     def write_idx(self, idx: Any, buf: bytes) -> None:
-        """Append a record with this key."""
+        """Append a record with this key.
+
+        Parameters
+        ----------
+        idx : int
+            The record's key.
+        buf : bytes
+            What is written.
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
+        """
         self._check_flag("w")
         self._check_pid()
         key = self.key_type(idx)

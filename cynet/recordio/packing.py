@@ -46,6 +46,17 @@ def pack(header: IRHeader | Sequence[Any], s: bytes) -> bytes:
         A label that is no number (list, tuple, array) is written as float32.
     s : bytes
 
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+    ArgumentTypeError
+        A value has another type; the message names it.
+
     Examples
     --------
     >>> unpack(pack(IRHeader(0, [1.0, 2.0], 7, 0), b"image"))[1]
@@ -131,6 +142,10 @@ def pack_img(
         Of JPEG, 1 to 100; of PNG how much is tried, 0 to 9.
     img_fmt : str
         ``'.jpg'`` or ``'.png'``.
+
+    Returns
+    -------
+    bytes
     """
     from ..image.codec import encoded
 

@@ -70,7 +70,17 @@ class RNNParams:
         self._params = {}
 
     def get(self, name: str, **kwargs: Any) -> Symbol:
-        """The variable ``prefix + name``; `kwargs` are for ``mx.sym.Variable``."""
+        """The variable ``prefix + name``; `kwargs` are for ``mx.sym.Variable``.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Returns
+        -------
+        Symbol
+        """
         name = self._prefix + name
         if name not in self._params:
             self._params[name] = symbol.Variable(name, **kwargs)
@@ -140,6 +150,15 @@ class BaseRNNCell:
             ``func(name=..., shape=..., ...)`` makes one: ``mx.sym.zeros``, ``mx.sym.Variable``.
         **kwargs
             For `func`.
+
+        Returns
+        -------
+        list of Symbol
+
+        Raises
+        ------
+        CynetError
+            It cannot be done; the message says why.
         """
         if self._modified:
             raise CynetError(

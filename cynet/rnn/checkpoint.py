@@ -34,7 +34,24 @@ def rnn_unroll(
     input_prefix: str = "",
     layout: str = "NTC",
 ) -> tuple[Any, list[Any]]:
-    """``cell.unroll``; without inputs, of variables ``t0_data``, ``t1_data``, ..."""
+    """``cell.unroll``; without inputs, of variables ``t0_data``, ``t1_data``, ...
+
+    Parameters
+    ----------
+    cell : BaseRNNCell
+        One more.
+    length : int
+        Number of steps.
+    layout : str
+        Letters of the axes: ``'NCHW'``.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+    ArgumentTypeError
+        A value has another type; the message names it.
+    """
     if not isinstance(cell, BaseRNNCell):
         raise ArgumentTypeError(f"rnn_unroll: cell must be a cell of mx.rnn, got {shown(cell)}")
     length = to_index("rnn_unroll: length", length)
@@ -73,7 +90,15 @@ def load_rnn_checkpoint(
     cells: BaseRNNCell | Sequence[BaseRNNCell], prefix: FileName, epoch: int
 ) -> tuple[Symbol, NamedArrays, NamedArrays]:
     """What `save_rnn_checkpoint` wrote, with weights packed for `cells`: (symbol, arg_params,
-    aux_params)."""
+    aux_params).
+
+    Parameters
+    ----------
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    epoch : int
+        Number of the epoch, in the names of files.
+    """
     symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
     for cell in _as_cells(cells):
         arg_params = cell.pack_weights(arg_params)
@@ -84,7 +109,13 @@ def load_rnn_checkpoint(
 def do_rnn_checkpoint(
     cells: BaseRNNCell | Sequence[BaseRNNCell], prefix: FileName, period: int = 1
 ) -> Callable[..., None]:
-    """An epoch-end callback that calls `save_rnn_checkpoint` every `period` epochs."""
+    """An epoch-end callback that calls `save_rnn_checkpoint` every `period` epochs.
+
+    Parameters
+    ----------
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    """
     prefix = file_name(prefix, "do_rnn_checkpoint: the beginning of file names")
     period = max(1, int(period))
 

@@ -38,6 +38,11 @@ class BaseConvRNNCell(BaseRNNCell):
     prefix : str
     params : RNNParams, optional
     conv_layout : str
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
     """
 
     def __init__(
@@ -161,6 +166,23 @@ class ConvRNNCell(_Cell):
     """``h' = activation(W * x + b + R * h + d)``, with convolutions; see `BaseConvRNNCell`.
 
     Shi et al., https://arxiv.org/abs/1506.04214.
+
+    Parameters
+    ----------
+    i2h_weight_initializer : Initializer or str, optional
+        Of the weights of inputs.
+    h2h_weight_initializer : Initializer or str, optional
+        Of the weights of states.
+    i2h_bias_initializer : Initializer or str
+        Of the biases of inputs.
+    h2h_bias_initializer : Initializer or str
+        Of the biases of states.
+    activation : str, optional
+        Name of an activation; none by default.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
     """
 
     _PREFIX = "ConvRNN_"
@@ -180,6 +202,23 @@ class ConvRNNCell(_Cell):
 @guarded(but=("__call__",))
 class ConvLSTMCell(_Cell):
     """An LSTM with convolutions; gates in the order i, f, c, o; see `BaseConvRNNCell`.
+
+    Parameters
+    ----------
+    i2h_weight_initializer : Initializer or str, optional
+        Of the weights of inputs.
+    h2h_weight_initializer : Initializer or str, optional
+        Of the weights of states.
+    i2h_bias_initializer : Initializer or str
+        Of the biases of inputs.
+    h2h_bias_initializer : Initializer or str
+        Of the biases of states.
+    activation : str, optional
+        Name of an activation; none by default.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
 
     Examples
     --------
@@ -215,7 +254,25 @@ class ConvLSTMCell(_Cell):
 
 @guarded(but=("__call__",))
 class ConvGRUCell(_Cell):
-    """A GRU with convolutions; gates in the order r, z, o; see `BaseConvRNNCell`."""
+    """A GRU with convolutions; gates in the order r, z, o; see `BaseConvRNNCell`.
+
+    Parameters
+    ----------
+    i2h_weight_initializer : Initializer or str, optional
+        Of the weights of inputs.
+    h2h_weight_initializer : Initializer or str, optional
+        Of the weights of states.
+    i2h_bias_initializer : Initializer or str
+        Of the biases of inputs.
+    h2h_bias_initializer : Initializer or str
+        Of the biases of states.
+    activation : str, optional
+        Name of an activation; none by default.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+    """
 
     _PREFIX = "ConvGRU_"
 

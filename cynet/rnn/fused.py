@@ -41,6 +41,11 @@ class FusedRNNCell(BaseRNNCell):
         The mode and ``_`` by default.
     params : RNNParams, optional
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx

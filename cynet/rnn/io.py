@@ -29,7 +29,7 @@ def encode_sentences(
     start_label: int = 0,
     unknown_token: Any = None,
 ) -> tuple[list[list[int]], dict[Any, int]]:
-    """Words as numbers.
+    r"""Words as numbers.
 
     Parameters
     ----------
@@ -50,10 +50,15 @@ def encode_sentences(
     (list of list of int, dict of str to int)
         The sentences, and the vocabulary.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> encode_sentences([["a", "b"], ["b", "c"]], start_label=1)
-    ([[1, 2], [2, 3]], {'\\n': -1, 'a': 1, 'b': 2, 'c': 3})
+    ([[1, 2], [2, 3]], {'\n': -1, 'a': 1, 'b': 2, 'c': 3})
     """
     number = start_label
     grows = vocab is None
@@ -100,6 +105,11 @@ class BucketSentenceIter(DataIter):
     dtype : numpy dtype
     layout : str
         ``'NT'`` or ``'TN'``.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
 
     Examples
     --------
@@ -183,12 +193,22 @@ class BucketSentenceIter(DataIter):
             np.random.shuffle(rows)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where it is: an int and arrays, which `load_state_dict` takes."""
+        """Where it is: an int and arrays, which `load_state_dict` takes.
+
+        Returns
+        -------
+        dict
+        """
         rows = {f"data{i}": each.copy() for i, each in enumerate(self.data)}  # `reset` shuffles
         return {"idx": np.array(self.idx), "position": self.curr_idx, **rows}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was called, with the same sentences.
+
+        Parameters
+        ----------
+        state : dict
+            What ``state_dict`` gave.
 
         Raises
         ------

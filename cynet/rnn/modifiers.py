@@ -27,6 +27,11 @@ class DropoutCell(BaseRNNCell):
         The share that becomes 0.
     prefix : str
     params : RNNParams, optional
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
     """
 
     def __init__(
@@ -71,6 +76,11 @@ class ModifierCell(BaseRNNCell):
     Parameters
     ----------
     base_cell : BaseRNNCell
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
     """
 
     def __init__(self, base_cell: BaseRNNCell) -> None:
@@ -138,6 +148,11 @@ class ZoneoutCell(ModifierCell):
         A single cell.
     zoneout_outputs, zoneout_states : float
         The shares that stay.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
     """
 
     def __init__(

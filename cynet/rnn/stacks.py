@@ -85,7 +85,13 @@ class SequentialRNNCell(_Stack):
         super().__init__([], params)
 
     def add(self, cell: BaseRNNCell) -> None:
-        """Put a cell on top."""
+        """Put a cell on top.
+
+        Parameters
+        ----------
+        cell : BaseRNNCell
+            One more.
+        """
         self._take(cell)
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:

@@ -22,6 +22,17 @@ def histogram(
     """How many numbers lie in each of some intervals, see ``mx.nd.histogram``.
 
     A number of intervals needs a `range`: a graph does not know the values.
+
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+    ArgumentTypeError
+        A value has another type; the message names it.
     """
     if isinstance(bins, Symbol):
         if range is not None:

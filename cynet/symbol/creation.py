@@ -39,6 +39,10 @@ def zeros(
         float32 when not given.
     name : str, optional
 
+    Returns
+    -------
+    Symbol
+
     Examples
     --------
     >>> zeros((2, 3)).infer_shape()[1]
@@ -51,7 +55,19 @@ def zeros(
 def ones(
     shape: ShapeLike, dtype: DTypeLike | None = None, name: str | None = None, **kwargs: Any
 ) -> Symbol:
-    """A symbol of ones; parameters as of `zeros`."""
+    """A symbol of ones; parameters as of `zeros`.
+
+    Parameters
+    ----------
+    dtype : str or numpy.dtype
+        Type of the elements.
+    name : str
+        Its name.
+
+    Returns
+    -------
+    Symbol
+    """
     return _call("_ones", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
 
 
@@ -63,7 +79,19 @@ def full(
     name: str | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """A symbol filled with the number `val`; parameters else as of `zeros`."""
+    """A symbol filled with the number `val`; parameters else as of `zeros`.
+
+    Parameters
+    ----------
+    dtype : str or numpy.dtype
+        Type of the elements.
+    name : str
+        Its name.
+
+    Returns
+    -------
+    Symbol
+    """
     return _call("_full", shape=shape, dtype=_dtype(dtype), value=float(val), name=name, **kwargs)
 
 
@@ -89,6 +117,10 @@ def arange(
     name : str, optional
     dtype : optional
         float32 when not given.
+
+    Returns
+    -------
+    Symbol
     """
     return _call(
         "_arange",
@@ -112,7 +144,19 @@ def linspace(
     dtype: DTypeLike | None = None,
 ) -> Symbol:
     """`num` evenly spaced numbers from `start` to `stop`, which is the last one unless `endpoint`
-    is False."""
+    is False.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    dtype : str or numpy.dtype
+        Type of the elements.
+
+    Returns
+    -------
+    Symbol
+    """
     return _call(
         "_linspace",
         start=start,
@@ -133,7 +177,19 @@ def eye(
     name: str | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """A matrix of N x M (N x N without `M`) with ones on the `k`-th diagonal."""
+    """A matrix of N x M (N x N without `M`) with ones on the `k`-th diagonal.
+
+    Parameters
+    ----------
+    dtype : str or numpy.dtype
+        Type of the elements.
+    name : str
+        Its name.
+
+    Returns
+    -------
+    Symbol
+    """
     return _call("_eye", N=N, M=M, k=k, dtype=_dtype(dtype), name=name, **kwargs)
 
 

@@ -101,11 +101,23 @@ class OperatorMethods:
         return function_of("cast", get_operator("Cast"))(self, *args, **kwargs)
 
     def expand_dims(self, axis, inplace=False, **kwargs):
-        """See ``mx.sym.expand_dims``; `inplace` says nothing of a graph."""
+        """See ``mx.sym.expand_dims``; `inplace` says nothing of a graph.
+
+        Parameters
+        ----------
+        axis : int
+            The axis.
+        """
         return function_of("expand_dims", get_operator("expand_dims"))(self, axis=axis, **kwargs)
 
     def squeeze(self, axis=None, inplace=False, **kwargs):
-        """See ``mx.sym.squeeze``; `inplace` says nothing of a graph."""
+        """See ``mx.sym.squeeze``; `inplace` says nothing of a graph.
+
+        Parameters
+        ----------
+        axis : int
+            The axis.
+        """
         if axis is not None:
             kwargs["axis"] = axis
         return function_of("squeeze", get_operator("squeeze"))(self, **kwargs)
@@ -115,7 +127,13 @@ class OperatorMethods:
         return function_of("flatten", get_operator("flatten"))(self, **kwargs)
 
     def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
-        """See ``mx.sym.split_v2``."""
+        """See ``mx.sym.split_v2``.
+
+        Parameters
+        ----------
+        axis : int
+            The axis.
+        """
         from .creation import split_v2
 
         return split_v2(self, indices_or_sections, axis, squeeze_axis)

@@ -109,7 +109,17 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         return out
 
     def stand_in(self, name: str, row: bool) -> Symbol:
-        """A variable that stands for this output, or for a row of it, in the body of a loop."""
+        """A variable that stands for this output, or for a row of it, in the body of a loop.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Returns
+        -------
+        Symbol
+        """
         attrs = {stored_key(k): v for k, v in AttrScope.current.get(None).items()}
         return Symbol([(Node(None, name, attrs), 0)])
 
@@ -177,6 +187,10 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     def get_internals(self) -> Symbol:
         """All visible outputs of all nodes, as a group.
 
+        Returns
+        -------
+        Symbol
+
         Examples
         --------
         >>> import cynet as mx
@@ -201,19 +215,39 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     # --- names ---
     def list_arguments(self) -> list[str]:
         """Names of the arguments: the variables that are no auxiliary states, in depth-first
-        order."""
+        order.
+
+        Returns
+        -------
+        list of str
+        """
         return [node.name for node in variable_nodes(self.entries)[0]]
 
     def list_auxiliary_states(self) -> list[str]:
-        """Names of the auxiliary states: variables that operators update by themselves."""
+        """Names of the auxiliary states: variables that operators update by themselves.
+
+        Returns
+        -------
+        list of str
+        """
         return [node.name for node in variable_nodes(self.entries)[1]]
 
     def list_inputs(self) -> list[str]:
-        """Names of all variables."""
+        """Names of all variables.
+
+        Returns
+        -------
+        list of str
+        """
         return [node.name for node in variable_nodes(self.entries)[2]]
 
     def list_outputs(self) -> list[str]:
-        """Names of the outputs, e.g. ``fc1_output``."""
+        """Names of the outputs, e.g. ``fc1_output``.
+
+        Returns
+        -------
+        list of str
+        """
         return [node.output_name(i) for node, i in self.entries]
 
     def __repr__(self) -> str:
@@ -239,7 +273,13 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         return with_spoken_keys({**node.params, **node.attrs}).get(key)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
-        """Attributes and parameters of the (first) output node: dict of str to str."""
+        """Attributes and parameters of the (first) output node: dict of str to str.
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
+        """
         if recursive:
             raise ArgumentError("list_attr has no recursive=True any more; call attr_dict()")
         node = self.entries[0][0]
@@ -274,11 +314,27 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         ----------
         remove_amp_cast : bool
             Leave out ``amp_cast`` and ``amp_multicast``, which ``mx.contrib.amp`` puts in.
+
+        Returns
+        -------
+        str
         """
         return to_json(without_amp_casts(self.entries) if remove_amp_cast else self.entries)
 
     def save(self, fname: FileName, remove_amp_cast: bool = True) -> None:
         """Write `tojson` to the file `fname`; the file is there whole or not at all.
+
+        Parameters
+        ----------
+        fname : str
+            The file.
+        remove_amp_cast : bool
+            Leave out what mixed precision inserted.
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
 
         Examples
         --------
@@ -299,7 +355,12 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         write_atomically(fname, data)
 
     def debug_str(self) -> str:
-        """The graph in words."""
+        """The graph in words.
+
+        Returns
+        -------
+        str
+        """
         return debug_text(self.entries)
 
     # --- execution ---
@@ -435,6 +496,10 @@ def refuse_storage_type(where, stype):
 def load_json(json_str: str) -> Symbol:
     """The Symbol that a JSON text describes.
 
+    Returns
+    -------
+    Symbol
+
     Raises
     ------
     FormatError
@@ -447,6 +512,15 @@ def load_json(json_str: str) -> Symbol:
 
 def load(fname: FileName) -> Symbol:
     """The Symbol in the file `fname`, of any MXNet 1.x dialect.
+
+    Parameters
+    ----------
+    fname : str
+        The file.
+
+    Returns
+    -------
+    Symbol
 
     Raises
     ------

@@ -118,6 +118,15 @@ def Group(symbols: Iterable[Symbol], create_fn: type[Symbol] = Symbol) -> Symbol
     create_fn : subclass of Symbol
         The class of the result.
 
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
+
     Examples
     --------
     >>> Group([Variable("a"), Variable("b")]).list_outputs()

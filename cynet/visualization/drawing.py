@@ -50,11 +50,23 @@ class Drawing:
     # --- what is in it ----------------------------------------------------------------------------
     def node(self, name: str, label: str | None = None, **attrs: str) -> None:
         """Add a box; of graphviz's attributes label, shape, width, height, fillcolor and fontcolor
-        count."""
+        count.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        """
         self._nodes[name] = {**attrs, "label": name if label is None else label}
 
     def edge(self, tail: str, head: str, label: str = "", **attrs: str) -> None:
-        """Add an arrow; ``dir="back"`` points at its tail."""
+        """Add an arrow; ``dir="back"`` points at its tail.
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
+        """
         for each in (tail, head):
             if each not in self._nodes:
                 raise ArgumentError(f"Drawing.edge: there is no node {shown(each)}")
@@ -70,7 +82,12 @@ class Drawing:
 
     # --- where it goes ----------------------------------------------------------------------------
     def svg(self) -> str:
-        """The picture as SVG."""
+        """The picture as SVG.
+
+        Returns
+        -------
+        str
+        """
         boxes, lines = self._layout()
         parts = [_line(points, attrs) for points, attrs in lines]
         parts += [_box(*boxes[name], attrs) for name, attrs in self._nodes.items()]
@@ -147,7 +164,17 @@ class Drawing:
         return str(picture)
 
     def view(self, filename: FileName | None = None, directory: FileName | None = None) -> str:
-        """`render`, and show it."""
+        """`render`, and show it.
+
+        Parameters
+        ----------
+        filename : str
+            The file.
+
+        Returns
+        -------
+        str
+        """
         return self.render(filename, directory, view=True)
 
     # --- layout -----------------------------------------------------------------------------------

@@ -47,6 +47,11 @@ class Block:
     params : ParameterDict, optional
         Whose parameters it shares, by name.
 
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
@@ -136,14 +141,36 @@ class Block:
         yield from blocks_within(self, Block)
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Make `block` a child, under `name` or its running number."""
+        """Make `block` a child, under `name` or its running number.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A value has another type; the message names it.
+        """
         if not isinstance(block, Block):
             raise ArgumentTypeError(f"a child must be a Block, got {shown(block)}")
         self._children[str(len(self._children)) if name is None else name] = block
         changed()
 
     def apply(self, fn: Callable[[Block], Any]) -> Block:
-        """Call `fn` with every child and this Block, children first; returns this Block."""
+        """Call `fn` with every child and this Block, children first; returns this Block.
+
+        Parameters
+        ----------
+        fn : callable
+            Takes a sample, or a Block.
+
+        Returns
+        -------
+        Block
+            This one.
+        """
         for _, each in self._named_children():
             each.apply(fn)
         fn(self)
@@ -217,11 +244,27 @@ class Block:
         return files.set_frozen(self, select, True)
 
     def unfreeze(self, select: str = "") -> list[str]:
-        """Undo `freeze`; the names that matched and were frozen."""
+        """Undo `freeze`; the names that matched and were frozen.
+
+        Parameters
+        ----------
+        select : str
+            Regular expression of names, structural or whole; all by default.
+
+        Returns
+        -------
+        list of str
+        """
         return files.set_frozen(self, select, False)
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Change the dtype of all parameters."""
+        """Change the dtype of all parameters.
+
+        Parameters
+        ----------
+        dtype : str or numpy.dtype
+            Type of the elements.
+        """
         for _, each in self._named_children():
             each.cast(dtype)
         for each in self._params.values():
@@ -278,7 +321,13 @@ class Block:
         )
 
     def save_params(self, filename: FileName) -> None:
-        """Deprecated, `save_parameters`: under names without the prefix."""
+        """Deprecated, `save_parameters`: under names without the prefix.
+
+        Parameters
+        ----------
+        filename : str
+            The file.
+        """
         warn_user("save_params is deprecated for save_parameters", DeprecationWarning)
         self.collect_params().save(filename, strip_prefix=self.prefix)
 
@@ -289,28 +338,74 @@ class Block:
         allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> None:
-        """Deprecated, `load_parameters`."""
+        """Deprecated, `load_parameters`.
+
+        Parameters
+        ----------
+        filename : str
+            The file.
+        ctx : Context or list of Context, optional
+            The device; the current one by default.
+        allow_missing : bool
+            Pass over what is not given.
+        ignore_extra : bool
+            Pass over names that are not there.
+        """
         warn_user("load_params is deprecated for load_parameters", DeprecationWarning)
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
     def save(self, prefix: str) -> None:
-        """Write ``prefix-model.json``, the structure, and ``prefix-model.params``."""
+        """Write ``prefix-model.json``, the structure, and ``prefix-model.params``.
+
+        Parameters
+        ----------
+        prefix : str, optional
+            Beginning of the names of parameters; by default one with a number.
+        """
         files.save_model(self, prefix)
 
     def load(self, prefix: str) -> None:
-        """Read what `save` wrote into a Block of the same structure."""
+        """Read what `save` wrote into a Block of the same structure.
+
+        Parameters
+        ----------
+        prefix : str, optional
+            Beginning of the names of parameters; by default one with a number.
+        """
         files.load_model(self, prefix)
 
     # --- hooks ------------------------------------------------------------------------------------
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Call ``hook(block, inputs, output)`` after each `forward`; what it returns is ignored."""
+        """Call ``hook(block, inputs, output)`` after each `forward`; what it returns is ignored.
+
+        Parameters
+        ----------
+        hook : callable
+            What is called.
+
+        Returns
+        -------
+        HookHandle
+            Its ``detach`` takes the hook away.
+        """
         handle = HookHandle()
         handle.attach(self._forward_hooks, hook)
         changed()
         return handle
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Call ``hook(block, inputs)`` before each `forward`."""
+        """Call ``hook(block, inputs)`` before each `forward`.
+
+        Parameters
+        ----------
+        hook : callable
+            What is called.
+
+        Returns
+        -------
+        HookHandle
+            Its ``detach`` takes the hook away.
+        """
         handle = HookHandle()
         handle.attach(self._forward_pre_hooks, hook)
         changed()

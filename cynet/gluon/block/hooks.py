@@ -34,7 +34,13 @@ class HookHandle:
         self._number = None
 
     def attach(self, hooks_dict: dict[int, Any], hook: Any) -> None:
-        """Put `hook` among `hooks_dict`."""
+        """Put `hook` among `hooks_dict`.
+
+        Parameters
+        ----------
+        hook : callable
+            What is called.
+        """
         require_callable(hook)
         self._hooks = weakref.ref(hooks_dict)
         self._number = next(_numbers)

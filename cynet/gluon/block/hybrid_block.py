@@ -148,7 +148,13 @@ class HybridBlock(Block):
         )
 
     def optimize_for(self, x: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> None:
-        """Refused: there are no other backends."""
+        """Refused: there are no other backends.
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
+        """
         raise ArgumentError("optimize_for: a backend is needed, and there is none to choose")
 
     def cast(self, dtype: DTypeLike) -> None:
@@ -187,6 +193,15 @@ class HybridBlock(Block):
         """Write the graph to ``path-symbol.json`` and parameters to ``path-0000.params``.
 
         ``SymbolBlock.imports``, ``Module.load`` and MXNet read them.
+
+        Parameters
+        ----------
+        path : str
+            The file, or its beginning.
+        epoch : int
+            Number of the epoch, in the names of files.
+        remove_amp_cast : bool
+            Leave out what mixed precision inserted.
 
         Raises
         ------

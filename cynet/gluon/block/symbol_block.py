@@ -42,6 +42,11 @@ class SymbolBlock(HybridBlock):
     params : ParameterDict, optional
         Where the parameters are; new ones are made by default.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
@@ -130,7 +135,13 @@ class SymbolBlock(HybridBlock):
         return f"SymbolBlock(\n{names} : {counts}\n)"
 
     def reset_ctx(self, ctx: Contexts) -> None:
-        """Move the parameters to other contexts."""
+        """Move the parameters to other contexts.
+
+        Parameters
+        ----------
+        ctx : Context or list of Context, optional
+            The device; the current one by default.
+        """
         self.collect_params().reset_ctx(ctx)
 
     def cast(self, dtype: DTypeLike) -> None:

@@ -22,7 +22,13 @@ _NUMBERS = (bool, int, float, np.generic)
 
 @guarded
 def host_array(values):
-    """An NDArray of a NumPy array's dtype over its memory, or of a copy where that cannot be."""
+    """An NDArray of a NumPy array's dtype over its memory, or of a copy where that cannot be.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
+    """
     if values.dtype.kind not in "biuf":
         raise ArgumentTypeError(f"no NDArray has dtype {values.dtype}")
     if values.size and values.flags.writeable and values.flags.c_contiguous and values.base is None:
@@ -230,6 +236,11 @@ class Group:
     ----------
     fn : callable, or a list of all
     *args : callable
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
 
     Examples
     --------

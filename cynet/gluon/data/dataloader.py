@@ -227,7 +227,12 @@ class DataLoader:
     # --- resuming ---------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
         """Where the loader is, as numbers and lists that JSON can hold: the epoch, how many of its
-        batches were given, the random state that it began with and the present one."""
+        batches were given, the random state that it began with and the present one.
+
+        Returns
+        -------
+        dict
+        """
         now = _random_state(self)
         if self._resume is not None:
             where = {name: self._resume[name] for name in ("epoch", "batch", "begin")}
@@ -243,6 +248,16 @@ class DataLoader:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` says: the next ``iter`` gives the epoch's other batches. What
         draws the order of samples (NumPy's global state, the count of shuffles) is put back, too.
+
+        Parameters
+        ----------
+        state : dict
+            What ``state_dict`` gave.
+
+        Raises
+        ------
+        FormatError
+            The file is damaged, or of another kind.
         """
         if not isinstance(state, dict) or not _KEYS <= state.keys() <= {*_KEYS, "samples"}:
             raise FormatError(f"this is no state of a DataLoader: {shown(state)}")

@@ -50,13 +50,33 @@ class Dataset:
             yield self[index]
 
     def filter(self, fn: Callable[[Any], bool]) -> Dataset:
-        """The samples of which ``fn(sample)`` is true; all are looked at now."""
+        """The samples of which ``fn(sample)`` is true; all are looked at now.
+
+        Parameters
+        ----------
+        fn : callable
+            Takes a sample, or a Block.
+
+        Returns
+        -------
+        Dataset
+        """
         from .sampler import FilterSampler
 
         return _Sampled(self, FilterSampler(fn, self))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
-        """One of several consecutive parts; the first ones have one sample more."""
+        """One of several consecutive parts; the first ones have one sample more.
+
+        Parameters
+        ----------
+        num_shards : int
+            Number of parts.
+
+        Returns
+        -------
+        Dataset
+        """
         if not 0 <= index < num_shards:
             raise MismatchError(
                 f"shard: there are {num_shards} parts, and none has index {shown(index)}"
@@ -66,14 +86,39 @@ class Dataset:
         return _Sampled(self, range(start, start + each + (index < more)))
 
     def take(self, count: int | None) -> Dataset:
-        """The first `count` samples, or all of fewer."""
+        """The first `count` samples, or all of fewer.
+
+        Parameters
+        ----------
+        count : int or None
+            Number of samples; None takes all.
+
+        Returns
+        -------
+        Dataset
+        """
         if count is not None and count < 0:
             raise MismatchError(f"take: count must be 0 or more, got {count}")
         length = len(self)
         return _Sampled(self, range(length if count is None else min(count, length)))
 
     def sample(self, sampler: Sampler) -> Dataset:
-        """The samples that a Sampler chooses now, in its order."""
+        """The samples that a Sampler chooses now, in its order.
+
+        Parameters
+        ----------
+        sampler : Sampler
+            Gives the indices.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        ArgumentTypeError
+            A value has another type; the message names it.
+        """
         if not isinstance(sampler, Sampler):
             raise ArgumentTypeError(f"sample takes a Sampler, got {shown(sampler)}")
         return _Sampled(self, sampler)
@@ -86,12 +131,28 @@ class Dataset:
         fn : callable
         lazy : bool
             Call it whenever a sample is asked for; False calls it once for all now.
+
+        Returns
+        -------
+        Dataset
         """
         out = _LazyTransformDataset(self, fn)
         return out if lazy else SimpleDataset(list(out))
 
     def transform_first(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
-        """``fn`` of the first field of each sample; others stay."""
+        """``fn`` of the first field of each sample; others stay.
+
+        Parameters
+        ----------
+        fn : callable
+            Takes a sample, or a Block.
+        lazy : bool
+            Compute when a sample is asked for; else at once.
+
+        Returns
+        -------
+        Dataset
+        """
         return self.transform(_First(fn), lazy)
 
 

@@ -30,6 +30,11 @@ class Sampler:
 class SequentialSampler(Sampler):
     """Indices from `start` on, in order.
 
+    Parameters
+    ----------
+    length : int
+        Number of indices.
+
     Examples
     --------
     >>> list(SequentialSampler(3, 5))
@@ -52,6 +57,11 @@ class RandomSampler(Sampler):
     """Indices below `length`, each once, in an order that is drawn anew each time.
 
     ``mx.random.seed`` decides it, or ``numpy.random.seed`` where that was not called.
+
+    Parameters
+    ----------
+    length : int
+        Number of indices.
 
     Examples
     --------
@@ -84,6 +94,11 @@ class PartSampler(Sampler):
         An order that all parts share, drawn anew each time.
     seed : int
         It decides the orders, with the number of the epoch.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
 
     Examples
     --------
@@ -123,6 +138,11 @@ class PartSampler(Sampler):
 class FilterSampler(Sampler):
     """Indices of the samples of which ``fn(sample)`` is true, looked at once.
 
+    Parameters
+    ----------
+    fn : callable
+        Takes a sample, or a Block.
+
     Examples
     --------
     >>> list(FilterSampler(lambda x: x > 1, [0, 1, 2, 3]))
@@ -150,6 +170,11 @@ class BatchSampler(Sampler):
     last_batch : str
         What becomes of fewer at the end: ``'keep'`` them, ``'discard'`` them, or ``'rollover'``:
         the next epoch begins with them.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
 
     Examples
     --------

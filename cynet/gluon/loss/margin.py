@@ -77,6 +77,11 @@ class LogisticLoss(Loss):
     label_format : str
         ``'signed'``, labels -1 and 1, or ``'binary'``, 0 and 1.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx

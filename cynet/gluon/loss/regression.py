@@ -76,6 +76,11 @@ class HuberLoss(Loss):
     weight : float, optional
     batch_axis : int
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx

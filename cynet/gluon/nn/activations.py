@@ -24,6 +24,11 @@ class Activation(HybridBlock):
     activation : str
         ``'relu'``, ``'sigmoid'``, ``'tanh'``, ``'softrelu'`` or ``'softsign'``.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
@@ -56,6 +61,11 @@ class LeakyReLU(HybridBlock):
     ----------
     alpha : float
         At least 0.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
 
     Examples
     --------
@@ -140,6 +150,13 @@ class ELU(HybridBlock):
 class SELU(HybridBlock):
     """The scaled ELU of self-normalizing networks.
 
+    Parameters
+    ----------
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+
     Examples
     --------
     >>> import cynet as mx
@@ -155,6 +172,13 @@ class SELU(HybridBlock):
 @guarded(but=("hybrid_forward",))
 class GELU(HybridBlock):
     """``x * Phi(x)``, where Phi is the normal distribution function.
+
+    Parameters
+    ----------
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
 
     Examples
     --------

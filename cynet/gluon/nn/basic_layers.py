@@ -129,6 +129,11 @@ class Dropout(HybridBlock):
     axes : tuple of int
         Axes along which one decision holds.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
@@ -217,6 +222,13 @@ class Embedding(HybridBlock):
 class Flatten(HybridBlock):
     """Joins all axes but the first.
 
+    Parameters
+    ----------
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+
     Examples
     --------
     >>> import cynet as mx
@@ -240,6 +252,13 @@ class Lambda(Block):
     ----------
     function : str or callable
         The name of a function of ``mx.nd``, or ``f(x, ...)``.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
 
     Examples
     --------
@@ -276,6 +295,13 @@ class HybridLambda(HybridBlock):
     ----------
     function : str or callable
         The name of a function of ``mx.nd`` and ``mx.sym``, or ``f(F, x, ...)``.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
 
     Examples
     --------

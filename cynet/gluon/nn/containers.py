@@ -19,7 +19,13 @@ class _Members(Block):
     """What both containers do with their members."""
 
     def add(self, *blocks: Block) -> None:
-        """Put Blocks behind the last one."""
+        """Put Blocks behind the last one.
+
+        Parameters
+        ----------
+        blocks : Block
+            One more, or several.
+        """
         for each in blocks:
             self.register_child(each)
 

@@ -137,6 +137,11 @@ class BatchNorm(_Norm):
 class BatchNormReLU(BatchNorm):
     """BatchNorm with a rectifier behind it; see :class:`BatchNorm`.
 
+    Parameters
+    ----------
+    axis : int
+        The axis of the channels.
+
     Examples
     --------
     >>> import cynet as mx
@@ -166,6 +171,10 @@ class LayerNorm(_Norm):
     beta_initializer, gamma_initializer : Initializer or str
     in_channels : int
         Length of the axis; 0 leaves it to the first forward pass.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
 
     Examples
     --------
@@ -213,6 +222,10 @@ class GroupNorm(_Norm):
     center, scale : bool
         Whether beta is added, and gamma multiplied, both of shape (num_groups,).
     beta_initializer, gamma_initializer : Initializer or str
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
 
     Examples
     --------

@@ -477,6 +477,11 @@ class ReflectionPad2D(HybridBlock):
     padding : int or tuple of int
         Width of the border; or 8 numbers, before and behind each of the four axes.
 
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
+
     Examples
     --------
     >>> import cynet as mx

@@ -35,6 +35,11 @@ class ParameterDict:
     shared : ParameterDict, optional
         Where `get` looks before it makes a parameter.
 
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
+
     Examples
     --------
     >>> params = ParameterDict("net_")
@@ -108,6 +113,10 @@ class ParameterDict:
             For :class:`Parameter`. Of a parameter that is there they are compared with what it
             has; unknown dimensions of its shape are filled in.
 
+        Returns
+        -------
+        Parameter
+
         Raises
         ------
         MismatchError
@@ -138,7 +147,17 @@ class ParameterDict:
         return found
 
     def get_constant(self, name: str, value: ArrayLike | None = None) -> Constant:
-        """The Constant ``prefix + name``, made of `value` if there is none."""
+        """The Constant ``prefix + name``, made of `value` if there is none.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Returns
+        -------
+        Constant
+        """
         name = self._prefix + name
         found = self._find(name)
         if found is None:
@@ -196,7 +215,17 @@ class ParameterDict:
         verbose: bool = False,
         force_reinit: bool = False,
     ) -> None:
-        """Initialize all: those with an initializer of their own by that, others by `init`."""
+        """Initialize all: those with an initializer of their own by that, others by `init`.
+
+        Parameters
+        ----------
+        ctx : Context or list of Context, optional
+            The device; the current one by default.
+        verbose : bool
+            Log what is done.
+        force_reinit : bool
+            Give new values even if there are some.
+        """
         if verbose:
             init = initializer.create(init)
             init.set_verbosity(verbose=verbose)
@@ -209,25 +238,53 @@ class ParameterDict:
             each.zero_grad()
 
     def reset_ctx(self, ctx: Contexts) -> None:
-        """Move all to other contexts."""
+        """Move all to other contexts.
+
+        Parameters
+        ----------
+        ctx : Context or list of Context, optional
+            The device; the current one by default.
+        """
         for each in self.values():
             each.reset_ctx(ctx)
 
     def list_ctx(self) -> list[Context]:
-        """Every context that a parameter is on."""
+        """Every context that a parameter is on.
+
+        Returns
+        -------
+        list of Context
+        """
         found = {}
         for each in self.values():
             found.update(dict.fromkeys(each.list_ctx()))
         return list(found)
 
     def setattr(self, name: str, value: Any) -> None:
-        """Set an attribute of all: ``net.collect_params().setattr('grad_req', 'null')``."""
+        """Set an attribute of all: ``net.collect_params().setattr('grad_req', 'null')``.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        """
         for each in self.values():
             setattr(each, name, value)
 
     # --- files ------------------------------------------------------------------------------------
     def save(self, filename: FileName, strip_prefix: str = "") -> None:
-        """Write all to a ``.params`` file, under their names without `strip_prefix`."""
+        """Write all to a ``.params`` file, under their names without `strip_prefix`.
+
+        Parameters
+        ----------
+        filename : str
+            The file.
+
+        Raises
+        ------
+        ArgumentError
+            A value is not one of those allowed; the message names it.
+        """
         arrays = {}
         for name, each in self.items():
             if not name.startswith(strip_prefix):
@@ -297,6 +354,17 @@ class ParameterDict:
         """Fill the parameters from a dict of arrays by name; see `load`.
 
         `filename` says in errors where the dict is from.
+
+        Parameters
+        ----------
+        ctx : Context or list of Context, optional
+            The device; the current one by default.
+        allow_missing : bool
+            Pass over what is not given.
+        ignore_extra : bool
+            Pass over names that are not there.
+        filename : str
+            The file.
         """
         source = "" if filename is None else f" in file: {filename}"
         param_dict = {_bare(restore_prefix, name): each for name, each in param_dict.items()}

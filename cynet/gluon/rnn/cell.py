@@ -100,7 +100,13 @@ class RecurrentCell(Block):
                 each.reset()
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape and ``__layout__`` of each state."""
+        """Shape and ``__layout__`` of each state.
+
+        Parameters
+        ----------
+        batch_size : int
+            Examples in a batch.
+        """
         raise UndefinedError(f"{type(self).__name__} defines no state_info")
 
     def begin_state(
@@ -209,6 +215,13 @@ class RecurrentCell(Block):
 @guarded(but=("__call__", "forward", "hybrid_forward"))
 class HybridRecurrentCell(RecurrentCell, HybridBlock):
     """A RecurrentCell that can be hybridized; a subclass defines ``hybrid_forward``.
+
+    Parameters
+    ----------
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
 
     Examples
     --------

@@ -116,7 +116,13 @@ class _RNNLayer(HybridBlock):
             )
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape, ``__layout__`` and dtype of each state."""
+        """Shape, ``__layout__`` and dtype of each state.
+
+        Parameters
+        ----------
+        batch_size : int
+            Examples in a batch.
+        """
         sizes = [self._out_size, self._hidden_size][: 2 if self._mode == "lstm" else 1]
         info = {"__layout__": "LNC", "dtype": self._dtype}
         rows = self._num_layers * self._dir
@@ -275,6 +281,11 @@ class RNN(_RNNLayer):
         Each call needs `sequence_length`, the length of each sequence: outputs behind its end are
         0, and the backward direction begins there. A call that has lengths uses them in any case.
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
@@ -353,6 +364,11 @@ class LSTM(_RNNLayer):
     use_sequence_length : bool
         Each call needs `sequence_length`, the length of each sequence: outputs behind its end are
         0, and the backward direction begins there. A call that has lengths uses them in any case.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
 
     Examples
     --------

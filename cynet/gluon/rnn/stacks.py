@@ -20,7 +20,13 @@ class _Stack(RecurrentCell):
     """What both kinds of stacks do."""
 
     def add(self, cell: RecurrentCell) -> None:
-        """Put a cell on top."""
+        """Put a cell on top.
+
+        Parameters
+        ----------
+        cell : RecurrentCell
+            One more.
+        """
         self.register_child(cell)
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
@@ -97,6 +103,13 @@ class _Stack(RecurrentCell):
 class SequentialRNNCell(_Stack):
     """Cells one above the other.
 
+    Parameters
+    ----------
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+
     Examples
     --------
     >>> import cynet as mx
@@ -110,7 +123,15 @@ class SequentialRNNCell(_Stack):
 
 @guarded(but=("__call__", "forward"))
 class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
-    """Hybrid cells one above the other; see :class:`SequentialRNNCell`."""
+    """Hybrid cells one above the other; see :class:`SequentialRNNCell`.
+
+    Parameters
+    ----------
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+    """
 
     _takes_symbols = True
 

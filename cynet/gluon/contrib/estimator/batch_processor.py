@@ -44,7 +44,13 @@ class BatchProcessor:
         return data, label, pred, loss
 
     def evaluate_batch(self, estimator: Estimator, val_batch: Any, batch_axis: int = 0) -> Any:
-        """Forward of one batch, by the estimator's `val_net` and `val_loss`."""
+        """Forward of one batch, by the estimator's `val_net` and `val_loss`.
+
+        Parameters
+        ----------
+        estimator : Estimator
+            Whose training it is.
+        """
         data, label = self._get_data_and_label(val_batch, estimator.context, batch_axis)
         pred = [estimator.val_net(each) for each in data]
         loss = [estimator.val_loss(each, wanted) for each, wanted in zip(pred, label)]

@@ -51,6 +51,11 @@ class Estimator:
         Other ones for validation.
     batch_processor : BatchProcessor, optional
 
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
     Examples
     --------
     >>> import cynet as mx

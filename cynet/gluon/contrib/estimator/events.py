@@ -23,28 +23,52 @@ class TrainBegin(EventHandler):
     """Called once, before the first epoch."""
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Training begins."""
+        """Training begins.
+
+        Parameters
+        ----------
+        estimator : Estimator
+            Whose training it is.
+        """
 
 
 class TrainEnd(EventHandler):
     """Called once, after the last epoch."""
 
     def train_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Training has ended."""
+        """Training has ended.
+
+        Parameters
+        ----------
+        estimator : Estimator
+            Whose training it is.
+        """
 
 
 class EpochBegin(EventHandler):
     """Called before the first batch of each epoch."""
 
     def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """An epoch begins."""
+        """An epoch begins.
+
+        Parameters
+        ----------
+        estimator : Estimator
+            Whose training it is.
+        """
 
 
 class EpochEnd(EventHandler):
     """Called after the last batch of each epoch."""
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> bool | None:
-        """An epoch has ended; True ends training."""
+        """An epoch has ended; True ends training.
+
+        Parameters
+        ----------
+        estimator : Estimator
+            Whose training it is.
+        """
         return False
 
 
@@ -52,7 +76,13 @@ class BatchBegin(EventHandler):
     """Called before each batch, with the keyword `batch`."""
 
     def batch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """A batch begins."""
+        """A batch begins.
+
+        Parameters
+        ----------
+        estimator : Estimator
+            Whose training it is.
+        """
 
 
 class BatchEnd(EventHandler):
@@ -60,7 +90,13 @@ class BatchEnd(EventHandler):
     three are lists with an array for each context."""
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> bool | None:
-        """A batch has ended; True ends this epoch."""
+        """A batch has ended; True ends this epoch.
+
+        Parameters
+        ----------
+        estimator : Estimator
+            Whose training it is.
+        """
         return False
 
 

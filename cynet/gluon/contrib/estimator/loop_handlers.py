@@ -94,6 +94,11 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
     priority : int
     event_handlers : list of EventHandler, optional
         Of the validation.
+
+    Raises
+    ------
+    ArgumentTypeError
+        A value has another type; the message names it.
     """
 
     def __init__(

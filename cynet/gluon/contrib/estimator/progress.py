@@ -26,6 +26,11 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     metrics : EvalMetric or list of EvalMetric, optional
     priority : float
         The last one by default, when metrics are up to date.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
     """
 
     def __init__(

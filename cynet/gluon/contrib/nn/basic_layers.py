@@ -104,6 +104,13 @@ def _beside(F, blocks, x):
 class Identity(HybridBlock):
     """Gives its input back: a way past the others in a HybridConcurrent.
 
+    Parameters
+    ----------
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+
     Examples
     --------
     >>> import cynet as mx
@@ -129,6 +136,11 @@ class SyncBatchNorm(BatchNorm):
         See :class:`~cynet.gluon.nn.BatchNorm`.
     beta_initializer, gamma_initializer : Initializer or str
     running_mean_initializer, running_variance_initializer : Initializer or str
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
 
     Examples
     --------

@@ -263,6 +263,20 @@ class Conv1DLSTMCell(_ConvLSTMCell):
     ----------
     input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
         See :class:`Conv1DRNNCell`, as for the others.
+    i2h_weight_initializer : Initializer or str, optional
+        Of the weights of inputs.
+    h2h_weight_initializer : Initializer or str, optional
+        Of the weights of states.
+    i2h_bias_initializer : Initializer or str
+        Of the biases of inputs.
+    h2h_bias_initializer : Initializer or str
+        Of the biases of states.
+    activation : str, optional
+        Name of an activation; none by default.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
 
     Examples
     --------
@@ -285,6 +299,20 @@ class Conv1DGRUCell(_ConvGRUCell):
     ----------
     input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
         See :class:`Conv1DRNNCell`, as for the others.
+    i2h_weight_initializer : Initializer or str, optional
+        Of the weights of inputs.
+    h2h_weight_initializer : Initializer or str, optional
+        Of the weights of states.
+    i2h_bias_initializer : Initializer or str
+        Of the biases of inputs.
+    h2h_bias_initializer : Initializer or str
+        Of the biases of states.
+    activation : str, optional
+        Name of an activation; none by default.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
 
     Examples
     --------
@@ -342,6 +370,20 @@ class Conv2DLSTMCell(_ConvLSTMCell):
     ----------
     input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
         See :class:`Conv2DRNNCell`, as for the others.
+    i2h_weight_initializer : Initializer or str, optional
+        Of the weights of inputs.
+    h2h_weight_initializer : Initializer or str, optional
+        Of the weights of states.
+    i2h_bias_initializer : Initializer or str
+        Of the biases of inputs.
+    h2h_bias_initializer : Initializer or str
+        Of the biases of states.
+    activation : str, optional
+        Name of an activation; none by default.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
 
     Examples
     --------
@@ -364,6 +406,20 @@ class Conv2DGRUCell(_ConvGRUCell):
     ----------
     input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
         See :class:`Conv2DRNNCell`, as for the others.
+    i2h_weight_initializer : Initializer or str, optional
+        Of the weights of inputs.
+    h2h_weight_initializer : Initializer or str, optional
+        Of the weights of states.
+    i2h_bias_initializer : Initializer or str
+        Of the biases of inputs.
+    h2h_bias_initializer : Initializer or str
+        Of the biases of states.
+    activation : str, optional
+        Name of an activation; none by default.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
 
     Examples
     --------
@@ -421,6 +477,20 @@ class Conv3DLSTMCell(_ConvLSTMCell):
     ----------
     input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
         See :class:`Conv3DRNNCell`, as for the others.
+    i2h_weight_initializer : Initializer or str, optional
+        Of the weights of inputs.
+    h2h_weight_initializer : Initializer or str, optional
+        Of the weights of states.
+    i2h_bias_initializer : Initializer or str
+        Of the biases of inputs.
+    h2h_bias_initializer : Initializer or str
+        Of the biases of states.
+    activation : str, optional
+        Name of an activation; none by default.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
 
     Examples
     --------
@@ -443,6 +513,20 @@ class Conv3DGRUCell(_ConvGRUCell):
     ----------
     input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
         See :class:`Conv3DRNNCell`, as for the others.
+    i2h_weight_initializer : Initializer or str, optional
+        Of the weights of inputs.
+    h2h_weight_initializer : Initializer or str, optional
+        Of the weights of states.
+    i2h_bias_initializer : Initializer or str
+        Of the biases of inputs.
+    h2h_bias_initializer : Initializer or str
+        Of the biases of states.
+    activation : str, optional
+        Name of an activation; none by default.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
 
     Examples
     --------

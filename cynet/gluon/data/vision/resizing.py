@@ -240,6 +240,11 @@ class RandomRotation(Block):
     zoom_in, zoom_out : bool
     rotate_with_proba : float
         Probability of being turned at all.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
     """
 
     def __init__(

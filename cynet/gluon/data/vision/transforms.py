@@ -113,6 +113,13 @@ class Cast(HybridBlock):
 class ToTensor(HybridBlock):
     """Images (H, W, C) or (N, H, W, C) of uint8 as (C, H, W) or (N, C, H, W) from 0 to 1.
 
+    Parameters
+    ----------
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+
     Examples
     --------
     >>> import cynet as mx
@@ -150,7 +157,15 @@ class Normalize(HybridBlock):
 @guarded(but=("hybrid_forward",))
 class RandomFlipLeftRight(HybridBlock):
     """Mirrors an image (H, W, C) left to right every second time; in a batch each image on its
-    own."""
+    own.
+
+    Parameters
+    ----------
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+    """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The image, or its mirror image."""
@@ -160,7 +175,15 @@ class RandomFlipLeftRight(HybridBlock):
 @guarded(but=("hybrid_forward",))
 class RandomFlipTopBottom(HybridBlock):
     """Mirrors an image (H, W, C) top to bottom every second time; in a batch each image on its
-    own."""
+    own.
+
+    Parameters
+    ----------
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+    """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The image, or its mirror image."""
@@ -209,7 +232,13 @@ class _RandomColor(HybridBlock):
 
 
 class RandomBrightness(_RandomColor):
-    """Makes an image brighter or darker."""
+    """Makes an image brighter or darker.
+
+    Parameters
+    ----------
+    brightness : float
+        Most that it changes, as a part.
+    """
 
     _operator = "random_brightness"
 
@@ -218,7 +247,13 @@ class RandomBrightness(_RandomColor):
 
 
 class RandomContrast(_RandomColor):
-    """Changes the contrast of an image."""
+    """Changes the contrast of an image.
+
+    Parameters
+    ----------
+    contrast : float
+        Most that it changes, as a part.
+    """
 
     _operator = "random_contrast"
 
@@ -227,7 +262,13 @@ class RandomContrast(_RandomColor):
 
 
 class RandomSaturation(_RandomColor):
-    """Changes the saturation of an image."""
+    """Changes the saturation of an image.
+
+    Parameters
+    ----------
+    saturation : float
+        Most that it changes, as a part.
+    """
 
     _operator = "random_saturation"
 
@@ -236,7 +277,13 @@ class RandomSaturation(_RandomColor):
 
 
 class RandomHue(_RandomColor):
-    """Turns the hue of an image, by a part of the circle."""
+    """Turns the hue of an image, by a part of the circle.
+
+    Parameters
+    ----------
+    hue : float
+        Most that it changes, as a part of the circle.
+    """
 
     _operator = "random_hue"
 
