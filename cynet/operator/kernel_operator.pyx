@@ -96,8 +96,9 @@ cdef class KernelCall:
         if self.kernel.space != NULL:
             nbytes = self.kernel.space(args)
             for i in range(ctx.n_requested):
-                if ctx.requested[i].type == kTempSpace:
+                if nbytes and ctx.requested[i].type == kTempSpace:
                     args.space = get_space(&ctx.requested[i], nbytes)
+                    break
         self.kernel.run(args)
         if failure.place() >= 0:
             with gil:

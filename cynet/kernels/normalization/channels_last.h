@@ -1,12 +1,10 @@
 // Loops over channels-last float tensors: x[row * channels + c], row over (n, *size).
 //
-// Batch normalization (with a residual and relu folded in) and pooling over 2-d windows. Each
-// function picks the loops of a level (levels.h).
+// Batch normalization, with a residual and relu folded in.
 #ifndef CYNET_CHANNELS_LAST_H
 #define CYNET_CHANNELS_LAST_H
 
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -16,9 +14,7 @@
 #include "isa/levels.h"
 #include "parallel.h"
 
-#ifdef CYNET_X86_LEVELS
-#include <immintrin.h>
-#endif
+#include "isa/simd_levels.h"
 
 namespace cynet {
 
@@ -37,12 +33,6 @@ struct NormGradient {
   float *dx, *dresidual, *dgamma, *dbeta;
   bool add_x, add_residual, add_gamma, add_beta;
   bool constant;                 // mean and variance were given
-};
-
-struct PoolWindow {
-  int64_t batch, channels, in_size[2], out_size[2], kernel[2], stride[2], pad[2], pad_after[2];
-  int type;       // 0 max, 1 average, 2 sum
-  int count_pad;  // averages divide by the window as far as the padded input goes
 };
 
 constexpr int64_t kRowsABlock = 64;   // summed in float
@@ -65,49 +55,7 @@ static inline size_t norm_space(const NormShape* s) {
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "isa/simd.h"
-#include "isa/for_each_isa.h"
 #define CYNET_LOOPS "normalization/channels_last_loops.h"
 #include "isa/for_each_isa.h"
-
-#define CYNET_PICK(function) \
-  static decltype(&baseline::function) const levels[] = CYNET_AT_LEVELS(function)
-
-namespace cynet {
-
-inline void norm_statistics(int level, const NormShape* s, const float* x, int threads,
-                            double* space) {
-  CYNET_PICK(norm_statistics);
-  levels[level](s, x, threads, space);
-}
-
-inline void norm_apply(int level, const NormShape* s, const float* x, const float* scale,
-                       const float* shift, const float* residual, float* y, bool add,
-                       int threads) {
-  CYNET_PICK(norm_apply);
-  levels[level](s, x, scale, shift, residual, y, add, threads);
-}
-
-inline void norm_backward(int level, const NormShape* s, const NormGradient* g, int threads,
-                          double* space) {
-  CYNET_PICK(norm_backward);
-  levels[level](s, g, threads, space);
-}
-
-inline void window_pool(int level, const PoolWindow* s, const float* x, float* y, bool add,
-                        int threads) {
-  CYNET_PICK(window_pool);
-  levels[level](s, x, y, add, threads);
-}
-
-inline void window_unpool(int level, const PoolWindow* s, const float* dy, const float* x,
-                          float* dx, bool add, int threads) {
-  CYNET_PICK(window_unpool);
-  levels[level](s, dy, x, dx, add, threads);
-}
-
-#undef CYNET_PICK
-
-}  // namespace cynet
 
 #endif

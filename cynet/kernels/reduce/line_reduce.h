@@ -6,12 +6,8 @@
 
 #include "elementwise/elementwise.h"
 
-#ifdef CYNET_X86_LEVELS
-#include <immintrin.h>
-#endif
+#include "isa/simd_levels.h"
 
-#define CYNET_LOOPS "isa/simd.h"
-#include "isa/for_each_isa.h"
 #define CYNET_LOOPS "reduce/line_reduce_loops.h"
 #include "isa/for_each_isa.h"
 

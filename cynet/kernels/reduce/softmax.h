@@ -2,15 +2,10 @@
 #ifndef CYNET_SOFTMAX_H
 #define CYNET_SOFTMAX_H
 
-#include "elementwise/elementwise.h"
 #include "common/scalar_math.h"
+#include "elementwise/elementwise.h"
+#include "isa/simd_levels.h"
 
-#ifdef CYNET_X86_LEVELS
-#include <immintrin.h>
-#endif
-
-#define CYNET_LOOPS "isa/simd.h"
-#include "isa/for_each_isa.h"
 #define CYNET_LOOPS "reduce/softmax_loops.h"
 #include "isa/for_each_isa.h"
 

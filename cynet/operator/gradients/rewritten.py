@@ -7,24 +7,7 @@ as in training. It gives the visible outputs.
 
 import numpy as np
 
-from ..nn.normalized import along, normalized, scaled
 from ..nn.spatial_window import channels_first, is_last
-
-
-def _batch_norm(p, F, x, aux, training):
-    data, gamma, beta = x
-    axis = p.axis % data.ndim
-    gamma = None if p.fix_gamma else gamma
-    if training and not p.use_global_stats:
-        axes = tuple(i for i in range(data.ndim) if i != axis)
-        return [scaled(F, normalized(F, data, axes, p.eps), gamma, beta, axis)]
-    mean, variance = (along(F, each, axis, data.ndim) for each in aux[:2])
-    out = F.broadcast_mul(F.broadcast_sub(data, mean), F.rsqrt(variance + p.eps))
-    return [scaled(F, out, gamma, beta, axis)]
-
-
-def _batch_norm_relu(p, F, x, aux, training):
-    return [F.relu(_batch_norm(p, F, x, aux, training)[0])]
 
 
 def _leaky_relu(p, F, x, aux, training):
@@ -276,9 +259,6 @@ REWRITTEN = {
         for name, log in _DENSITIES.items()
     },
     "_random_pdf_dirichlet": _dirichlet,
-    "BatchNorm": _batch_norm,
-    "_contrib_BatchNormWithReLU": _batch_norm_relu,
-    "_contrib_SyncBatchNorm": _batch_norm,
     "LeakyReLU": _leaky_relu,
     "Pooling": _pooling,
     "Pooling_v1": _pooling_v1,

@@ -12,6 +12,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
 from ..property import merge_shapes
+from .fused_activation import TakesReluHooks
 from .normalized import normalized, scaled
 
 
@@ -21,8 +22,6 @@ class InstanceNormHooks(GraphHooks):
     def channels_last(self, prop, in_shapes, in_types):
         if any(t != "float32" for t in in_types):
             return None
-        from .instance_norm_channels_last import ChannelsLastInstanceNorm
-
         return ChannelsLastInstanceNorm(**prop.params()), [0]
 
 
@@ -63,6 +62,24 @@ class InstanceNormProperty(KernelProperty):
         data, gamma, beta = inputs
         axes = tuple(range(2, data.ndim))
         return [scaled(F, normalized(F, data, axes, self.eps), gamma, beta, 1)]
+
+
+class ChannelsLastInstanceNorm(InstanceNormProperty):
+    """InstanceNorm on channels-last data; `relu` is switched on by the fuse pass."""
+
+    op_name = "InstanceNorm"
+    graph = TakesReluHooks()
+    relu = False
+    forward = Kernel("instance_norm_last", ("data", "gamma", "beta"))
+
+    @property
+    def backward(self):
+        read = ("d_output", "data", "gamma", *(("beta",) if self.relu else ()))
+        writes = ("d_data", "d_gamma", "d_beta")
+        return Kernel("instance_norm_last_grad", read, writes, in_place=(("d_output", "d_data"),))
+
+    def kernel_params(self, in_shapes):
+        return super().kernel_params(in_shapes) | {"relu": self.relu}
 
 
 register_operator("InstanceNorm", InstanceNormProperty)

@@ -1,29 +1,31 @@
-# cython: wraparound=True
 """Pooling: the maximum, mean, sum or norm of every window; data (N, C, *size), out (N, C, *size').
 
 size' = (size + 2 pad - kernel) / stride + 1, rounded down ('valid') or up ('full'); ceil(size /
 stride) for 'same', which pads by itself. With a layout such as NHWC channels are the last axis.
 """
 
-from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.pooling.pooling cimport (
-    PoolShape, kAvgPool, kLpPool, kMaxPool, kSumPool, pool_backward, pool_forward
-)
-from .._base cimport Operator, OpContext
+from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..checks.dtypes import require_float_cpu
-from ..graph_hooks import GraphHooks
-from ..parameters import Bool, Enum, Int, Shape
-from ..property import OperatorProperty, ResourceRequest
 from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Enum, Int, Shape
+from ..property import ResourceRequest
 from .laid_out import LaidOut, copier
 from .spatial_window import (
-    LAYOUTS, channels_first, check_rank, check_window, is_last, laid_out, pad3, window_room
+    LAYOUTS,
+    channels_first,
+    check_rank,
+    check_window,
+    is_last,
+    laid_out,
+    pad3,
+    window_room,
 )
 
-_TYPES = {"max": kMaxPool, "avg": kAvgPool, "sum": kSumPool, "lp": kLpPool}
+_TYPES = ("max", "avg", "sum", "lp")
 
 
 class PoolingHooks(GraphHooks):
@@ -31,20 +33,15 @@ class PoolingHooks(GraphHooks):
 
     def takes_maxima(self, prop):
         # other conventions know windows without an element, whose maximum is no element's
-        return prop.pool_type == "max" and (
-            prop.global_pool or prop.pooling_convention == "valid")
+        return prop.pool_type == "max" and (prop.global_pool or prop.pooling_convention == "valid")
 
     def channels_last(self, prop, in_shapes, in_types):
-        from .pooling_channels_last import ChannelsLastPooling
-
-        if is_last(prop.layout) or in_types[0] != "float32":
-            return None
-        if not ChannelsLastPooling.suits(prop, in_shapes[0]):
+        if is_last(prop.layout) or in_types[0] != "float32" or prop.pool_type == "lp":
             return None
         return ChannelsLastPooling(**prop.params()), [0]
 
 
-class PoolingProperty(OperatorProperty):
+class PoolingProperty(KernelProperty):
     """Reduce every window over the spatial axes of (N, C, *size) to one number, by `pool_type`.
 
     ``size' = floor((size + 2 * pad - kernel) / stride) + 1`` with ``pooling_convention='valid'``,
@@ -54,11 +51,12 @@ class PoolingProperty(OperatorProperty):
     """
 
     kernel = Shape((), doc="Size of the window: (w,), (h, w) or (d, h, w).")
-    pool_type = Enum(tuple(_TYPES), "max", doc="How a window is reduced.")
+    pool_type = Enum(_TYPES, "max", doc="How a window is reduced.")
     global_pool = Bool(False, doc="One window over everything; kernel, stride and pad are unused.")
     cudnn_off = Bool(False, doc="On a GPU by cynet's own kernels, not by cuDNN.")
-    pooling_convention = Enum(("valid", "full", "same"), "valid",
-                              doc="How the output size is rounded.")
+    pooling_convention = Enum(
+        ("valid", "full", "same"), "valid", doc="How the output size is rounded."
+    )
     stride = Shape((), doc="Step of the window; all 1 by default.")
     pad = Shape((), doc="Padding at both ends, smaller than the kernel; all 0 by default.")
     p_value = Int(None, doc="The p of 'lp': 1, 2 or 3.", low=1, high=3)
@@ -67,6 +65,15 @@ class PoolingProperty(OperatorProperty):
 
     graph = PoolingHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, *size)."}
+    forward = Kernel("pool")
+    last = False  # whether data are channels-last float32
+
+    @property
+    def backward(self):
+        if self.pool_type in ("avg", "sum"):
+            return Kernel("pool_grad", ("d_output",), ("d_data",))
+        roots = self.pool_type == "lp" and self.p_value > 1
+        return Kernel("pool_grad", ("d_output", "data", "output")[: 2 + roots], ("d_data",))
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -76,12 +83,18 @@ class PoolingProperty(OperatorProperty):
         if self.global_pool:
             return
         n = len(self.kernel)  # further numbers of stride and pad are not read, as in MXNet
-        self.window = check_window(where, self.kernel, self.layout,
-                                   stride=(self.stride[:n], 1, 1), pad=(self.pad[:n], 0, 0))
+        self.window = check_window(
+            where,
+            self.kernel,
+            self.layout,
+            stride=(self.stride[:n], 1, 1),
+            pad=(self.pad[:n], 0, 0),
+        )
         pad = self.window[1]
         if self.pooling_convention == "same" and any(pad):
             raise ArgumentError(
-                f"{where}: pooling_convention 'same' pads by itself; pad {pad} must be 0")
+                f"{where}: pooling_convention 'same' pads by itself; pad {pad} must be 0"
+            )
         if any(p >= k for p, k in zip(pad, self.kernel)):
             raise ArgumentError(f"{where}: pad {pad} must be smaller than kernel {self.kernel}")
 
@@ -92,19 +105,25 @@ class PoolingProperty(OperatorProperty):
             return [None], [None], []
         if self.global_pool:
             if not 3 <= len(known) <= 5:
-                raise ShapeError(f"data has shape {tuple(known)}, expected (N, C, *size) with "
-                                 "1 to 3 spatial axes")
+                raise ShapeError(
+                    f"data has shape {tuple(known)}, expected (N, C, *size) with "
+                    "1 to 3 spatial axes"
+                )
             if self.layout is not None and len(known) != len(self.layout):
-                raise ShapeError(f"data has shape {tuple(known)}, expected {len(self.layout)} axes "
-                                 f"({self.layout})")
+                raise ShapeError(
+                    f"data has shape {tuple(known)}, expected {len(self.layout)} axes "
+                    f"({self.layout})"
+                )
             sizes = [1] * (len(known) - 2)
         else:
             check_rank("data", data, self.kernel, self.layout)
             check_rank("output", out, self.kernel, self.layout)
             sizes = [0] * len(self.kernel)
             if data is not None:
-                sizes = [self.geometry(axis, size)[0] for axis, size in
-                         enumerate(channels_first(data, self.layout)[2:])]
+                sizes = [
+                    self.geometry(axis, size)[0]
+                    for axis, size in enumerate(channels_first(data, self.layout)[2:])
+                ]
         if data is None:
             data = (0,) * len(known)
         ends = channels_first(data, self.layout)[:2]
@@ -129,77 +148,50 @@ class PoolingProperty(OperatorProperty):
             return -(-room // stride) + 1, kernel, stride, pad, pad
         return room // stride + 1, kernel, stride, pad, pad
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        if self.pool_type in ("avg", "sum"):
-            return [out_grad[0]]
-        if self.pool_type == "max" or self.p_value == 1:
-            return [out_grad[0], in_data[0]]
-        return [out_grad[0], in_data[0], out_data[0]]
+    def kernel_params(self, in_shapes):
+        data = channels_first(in_shapes[0], self.layout)
+        axes = [self.geometry(axis, size) for axis, size in enumerate(data[2:])]
+        axes = zip(*pad3(axes, (1, 1, 1, 0, 0)))
+        sizes = dict(zip(("out_size", "kernel", "stride", "pad", "pad_after"), axes))
+        return sizes | {
+            "type": _TYPES.index(self.pool_type),
+            "p": self.p_value or 1,
+            "count_pad": self.count_include_pad is not False,
+            "last": self.last,
+            "batch": data[0],
+            "channels": data[1],
+            "in_size": pad3(data[2:], 1),
+        }
+
+    def work(self, in_shapes):
+        params = self.kernel_params(in_shapes)
+        sizes = params["batch"], params["channels"], *params["out_size"], *params["kernel"]
+        return prod(sizes)
 
     def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space] * (2 if is_last(self.layout) else 0)
+        return [ResourceRequest.temp_space] * (1 + is_last(self.layout))
 
     def backward_resource(self, in_shapes):
         return self.forward_resource(in_shapes)
 
     def create_operator(self, ctx, in_shapes, in_types):
-        require_float_cpu(self, ctx, self.list_arguments(), in_types)
         if not is_last(self.layout):
-            return PoolingOperator(self, in_shapes[0])
-        from .pooling_channels_last import ChannelsLastPooling
+            return super().create_operator(ctx, in_shapes, in_types)
+        if in_types[0] == "float32" and self.pool_type != "lp":
+            return KernelProperty.create_operator(self.changed(last=True), ctx, in_shapes, in_types)
+        (out,) = self.output_shapes(in_shapes)
+        return LaidOut(
+            super().create_operator(ctx, in_shapes, in_types),
+            copier(in_shapes[0], in_types[0]),
+            None,
+            copier(out, in_types[0]),
+        )
 
-        data = channels_first(in_shapes[0], self.layout)
-        if in_types[0] == "float32" and ChannelsLastPooling.suits(self, data):
-            return ChannelsLastPooling.operator(self, data)
-        out, = self.output_shapes(in_shapes)
-        return LaidOut(PoolingOperator(self, data), copier(in_shapes[0], in_types[0]), None,
-                       copier(out, in_types[0]))
 
+class ChannelsLastPooling(PoolingProperty):
+    """Pooling on channels-last data."""
 
-cdef class PoolingOperator(Operator):
-    """One loop over windows, for any machine."""
-
-    cdef PoolShape shape
-
-    def __init__(self, prop, data):
-        cdef int i
-        cdef PoolShape* s = &self.shape
-        s.type = _TYPES[prop.pool_type]
-        s.p = prop.p_value or 1
-        s.count_pad = prop.count_include_pad is not False
-        s.planes = data[0] * data[1]
-        axes = [prop.geometry(axis, size) for axis, size in enumerate(data[2:])]
-        for i, size, axis in zip(range(3), pad3(data[2:], 1), pad3(axes, (1, 1, 1, 0, 0))):
-            s.in_size[i] = size
-            s.out_size[i], s.kernel[i], s.stride[i], s.pad[i], s.pad_after[i] = axis
-
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        if req[0] == kNullOp:
-            return 0
-        if in_data[0].dtype == kFloat32:
-            pool_forward(&self.shape, <const float*>in_data[0].data, <float*>out_data[0].data,
-                         req[0] == kAddTo)
-        else:
-            pool_forward(&self.shape, <const double*>in_data[0].data, <double*>out_data[0].data,
-                         req[0] == kAddTo)
-        return 0
-
-    cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
-                      const TBlob* out_data, const int* req, TBlob* in_grad,
-                      TBlob* aux_states) except -1 nogil:
-        if req[0] == kNullOp:
-            return 0
-        if out_grad[0].dtype == kFloat32:
-            pool_backward(&self.shape, <const float*>out_grad[0].data,
-                          <const float*>in_data[0].data,
-                          <const float*>out_data[0].data, <float*>in_grad[0].data, req[0] == kAddTo)
-        else:
-            pool_backward(&self.shape, <const double*>out_grad[0].data,
-                          <const double*>in_data[0].data,
-                          <const double*>out_data[0].data, <double*>in_grad[0].data,
-                          req[0] == kAddTo)
-        return 0
+    op_name, last = "Pooling", True
 
 
 register_operator("Pooling", PoolingProperty)

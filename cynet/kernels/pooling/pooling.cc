@@ -1,0 +1,293 @@
+// Pooling over windows of up to three spatial axes: planes by whole rows, or window by window, and
+// channels-last floats.
+#ifndef CYNET_LANES
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "isa/simd_levels.h"
+#include "kernel.h"
+
+namespace cynet {
+// Planes of in_size give planes of out_size; fewer than three axes: the first ones have size 1.
+// `p`: of POOL_LP. `count_pad`: averages divide by the window as far as the padded input goes. What
+// pad_after says, only they notice. `last`: memory is (batch, *size, channels), of floats.
+#define POOL_SHAPE(field)                                                                   \
+  field(int, type) field(int, p) field(bool, count_pad) field(bool, last)                   \
+  field(int64_t, batch) field(int64_t, channels) field(Int64s<3>, in_size)                  \
+  field(Int64s<3>, out_size) field(Int64s<3>, kernel) field(Int64s<3>, stride)              \
+  field(Int64s<3>, pad) field(Int64s<3>, pad_after)
+CYNET_PARAMS(PoolShape, POOL_SHAPE)
+
+enum { POOL_MAX, POOL_AVG, POOL_SUM, POOL_LP };
+enum { POOL_LINE = 2048, POOL_OUT = 1024, POOL_KERNEL = 512 };
+enum { POOL_HALF = POOL_LINE / 2 + 64 };
+
+// [begin, end) of the window of output `at` along an axis, inside the input; returns its extent as
+// an average counts it
+CYNET_XINLINE int64_t pool_window(const PoolShape& s, int axis, int64_t at, int64_t* begin,
+                                  int64_t* end) {
+  int64_t from = at * s.stride[axis] - s.pad[axis], to = from + s.kernel[axis];
+  const int64_t most = s.in_size[axis] + s.pad_after[axis];
+  int64_t counted = (to < most ? to : most) - from;
+  from = from < 0 ? 0 : from;
+  to = to > s.in_size[axis] ? s.in_size[axis] : to;
+  *begin = from;
+  *end = to;
+  if (!s.count_pad) counted = to - from;
+  return counted > 0 ? counted : 0;
+}
+
+// Whether the only window is the plane.
+static inline bool pools_whole(const PoolShape& s) {
+  for (int i = 0; i < 3; ++i)
+    if (s.out_size[i] != 1 || s.kernel[i] != s.in_size[i] || s.pad[i] || s.pad_after[i])
+      return false;
+  return true;
+}
+
+// A 2-d window over planes.
+struct PoolWindow {
+  int64_t batch, channels, in_size[2], out_size[2], kernel[2], stride[2], pad[2], pad_after[2];
+  int type, count_pad;
+};
+}  // namespace cynet
+
+#define CYNET_LOOPS "pooling/pooling_loops.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "pooling/pooling_back_loops.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "pooling/channels_last_loops.h"
+#include "isa/for_each_isa.h"
+
+namespace cynet {
+
+// Whether rows are folded: no power means, lines of a bounded length, and every window has an
+// element.
+static bool folds_rows(const PoolShape& s) {
+  if (s.type == POOL_LP || s.kernel[2] > POOL_KERNEL || s.stride[2] > POOL_KERNEL) return false;
+  for (int i = 0; i < 3; ++i) {
+    const int64_t last = (s.out_size[i] - 1) * s.stride[i] - s.pad[i];
+    if (s.pad[i] >= s.kernel[i] || last >= s.in_size[i]) return false;
+  }
+  return true;
+}
+
+// Whether `pool_rows` does it.
+static bool pools_by_rows(const PoolShape& s) {
+  return folds_rows(s) || (s.type != POOL_LP && pools_whole(s));
+}
+
+// Whether rows do it backward: places in a plane go into 32 bits, too.
+static bool spreads_by_rows(const PoolShape& s) {
+  return folds_rows(s) && s.in_size[0] * s.in_size[1] * s.in_size[2] < (int64_t{1} << 30);
+}
+
+// Whether each element of the input lies in exactly one window.
+static bool pools_tile(const PoolShape& s) {
+  for (int i = 0; i < 3; ++i)
+    if (s.stride[i] != s.kernel[i] || s.pad[i] || s.out_size[i] * s.kernel[i] != s.in_size[i])
+      return false;
+  return true;
+}
+
+static int64_t elements(const Int64s<3>& size) { return size[0] * size[1] * size[2]; }
+
+// --- window by window, for any machine ----------------------------------------------------------
+struct WindowAt {
+  int64_t begin[3], end[3], counted;
+};
+
+// body(window, i) for each output.
+template <class Body>
+static void each_window(const PoolShape& s, Body&& body) {
+  WindowAt a;
+  int64_t i = 0;
+  for (int64_t d = 0; d < s.out_size[0]; ++d) {
+    const int64_t deep = pool_window(s, 0, d, &a.begin[0], &a.end[0]);
+    for (int64_t h = 0; h < s.out_size[1]; ++h) {
+      const int64_t high = deep * pool_window(s, 1, h, &a.begin[1], &a.end[1]);
+      for (int64_t w = 0; w < s.out_size[2]; ++w, ++i) {
+        a.counted = high * pool_window(s, 2, w, &a.begin[2], &a.end[2]);
+        body(a, i);
+      }
+    }
+  }
+}
+
+// body(place) for each element of a window, until one says true.
+template <class Body>
+static inline void each_element(const PoolShape& s, const WindowAt& a, Body&& body) {
+  for (int64_t d = a.begin[0]; d < a.end[0]; ++d)
+    for (int64_t h = a.begin[1]; h < a.end[1]; ++h) {
+      const int64_t row = (d * s.in_size[1] + h) * s.in_size[2];
+      for (int64_t at = row + a.begin[2]; at < row + a.end[2]; ++at)
+        if (body(at)) return;
+    }
+}
+
+// The first maximum in the window, or a NaN; `where` is its place, -1 in an empty window.
+template <typename T>
+static T largest_of(const PoolShape& s, const WindowAt& a, const T* x, int64_t* where) {
+  T best = std::numeric_limits<T>::lowest();
+  *where = -1;
+  each_element(s, a, [&](int64_t at) {
+    const T value = x[at];
+    if (value > best || value != value || *where < 0) {
+      if (best != best) return true;
+      best = value;
+      *where = at;
+    }
+    return false;
+  });
+  return best;
+}
+
+template <typename T>
+static T total_of(const PoolShape& s, const WindowAt& a, const T* x) {
+  const int p = s.type == POOL_LP ? s.p : 1;
+  T total = 0;
+  each_element(s, a, [&](int64_t at) {
+    total += p == 1 ? x[at] : p == 2 ? x[at] * x[at] : x[at] * x[at] * x[at];
+    return false;
+  });
+  if (p == 2) return std::sqrt(total);
+  if (p == 3) return std::cbrt(total);
+  if (s.type == POOL_AVG) return a.counted > 0 ? total / a.counted : T(0);
+  return total;
+}
+
+template <typename T>
+static void plane_forward(const PoolShape& s, const T* x, T* y, bool add) {
+  int64_t where;
+  each_window(s, [&](const WindowAt& a, int64_t i) {
+    const T value = s.type == POOL_MAX ? largest_of(s, a, x, &where) : total_of(s, a, x);
+    y[i] = add ? y[i] + value : value;
+  });
+}
+
+template <typename T>
+static void plane_backward(const PoolShape& s, const T* dy, const T* x, const T* y, T* dx) {
+  each_window(s, [&](const WindowAt& a, int64_t i) {
+    const bool roots = s.type == POOL_LP && s.p > 1;
+    T grad = dy[i];
+    if (s.type == POOL_MAX) {
+      int64_t where;
+      largest_of(s, a, x, &where);
+      if (where >= 0) dx[where] += grad;
+      return;
+    }
+    if (s.type == POOL_AVG) {
+      if (a.counted <= 0) return;
+      grad /= a.counted;
+    } else if (roots && y[i] == 0) {
+      return;
+    }
+    each_element(s, a, [&](int64_t at) {
+      const T ratio = roots ? x[at] / y[i] : T(1);
+      dx[at] += grad * (roots && s.p == 3 ? ratio * ratio : ratio);
+      return false;
+    });
+  });
+}
+
+// --- channels last ------------------------------------------------------------------------------
+// A 3-d window is one over planes and then one along depth: of equal maxima the first one in memory
+// gets the gradient, as in row-major order.
+struct PlanesAndDepth {
+  PoolWindow plane, depth;
+  bool deep;
+  size_t nbytes;  // of what lies between
+
+  explicit PlanesAndDepth(const PoolShape& s) {
+    const int64_t across = s.out_size[1] * s.out_size[2];
+    plane = {s.batch * s.in_size[0], s.channels, {s.in_size[1], s.in_size[2]},
+             {s.out_size[1], s.out_size[2]}, {s.kernel[1], s.kernel[2]},
+             {s.stride[1], s.stride[2]}, {s.pad[1], s.pad[2]}, {s.pad_after[1], s.pad_after[2]},
+             s.type, s.count_pad};
+    depth = {s.batch, s.channels, {s.in_size[0], across}, {s.out_size[0], across},
+             {s.kernel[0], 1}, {s.stride[0], 1}, {s.pad[0], 0}, {s.pad_after[0], 0}, s.type,
+             s.count_pad};
+    deep = s.in_size[0] != 1 || s.kernel[0] != 1 || s.out_size[0] != 1;
+    nbytes = deep ? (s.batch * s.channels * s.in_size[0] * across * sizeof(float) + 63) / 64 * 64 : 0;
+  }
+};
+
+static int64_t pool_space(const Args& args) {
+  const PoolShape& s = args.as<PoolShape>();
+  return s.last ? 2 * PlanesAndDepth(s).nbytes : 0;
+}
+}  // namespace cynet
+
+#define CYNET_LOOPS "pooling/pooling.cc"
+#include "isa/for_each_isa.h"
+
+CYNET_SPACE_KERNEL(pool, PoolShape, 1, pool_space, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(pool_grad, PoolShape, 1, pool_space, CYNET_FLOATS)
+#else
+namespace {
+
+void pool_last(const Args& args, const PoolShape& s) {
+  const PlanesAndDepth w(s);
+  const float* x = args.input<float>(0);
+  float *y = args.output<float>(0), *between = static_cast<float*>(args.space);
+  if (!w.deep) return window_pool(&w.plane, x, y, args.add[0], args.threads);
+  window_pool(&w.plane, x, between, false, args.threads);
+  window_pool(&w.depth, between, y, args.add[0], args.threads);
+}
+
+void pool_last_grad(const Args& args, const PoolShape& s) {
+  const PlanesAndDepth w(s);
+  const float *dy = args.input<float>(0), *x = args.input<float>(1);
+  float *dx = args.output<float>(0), *between = static_cast<float*>(args.space);
+  float* grad = between + w.nbytes / sizeof(float);
+  if (!w.deep) return window_unpool(&w.plane, dy, x, dx, args.add[0], args.threads);
+  if (s.type == POOL_MAX) window_pool(&w.plane, x, between, false, args.threads);
+  window_unpool(&w.depth, dy, between, grad, false, args.threads);
+  window_unpool(&w.plane, grad, x, dx, args.add[0], args.threads);
+}
+
+// y (+)= pool(x). A window that lies outside: the lowest finite number for max, 0 for the others.
+template <typename T>
+void pool(const Args& args) {
+  const PoolShape& s = args.as<PoolShape>();
+  if (s.last) return pool_last(args, s);
+  const int64_t inside = elements(s.in_size), outside = elements(s.out_size);
+  const bool rows = pools_by_rows(s), add = args.add[0];
+  parallel_for(args.threads, s.batch * s.channels, [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      const T* x = args.input<T>(0) + plane * inside;
+      T* y = args.output<T>(0) + plane * outside;
+      if (!rows) plane_forward(s, x, y, add);
+      else if (s.type == POOL_MAX) pool_rows<T, true>(s, x, y, add);
+      else pool_rows<T, false>(s, x, y, add);
+    }
+  });
+}
+
+// dx (+)= the gradient; the first of equal maxima gets it. Reads dy, x where it counts and, for
+// roots, y.
+template <typename T>
+void pool_grad(const Args& args) {
+  const PoolShape& s = args.as<PoolShape>();
+  if (s.last) return pool_last_grad(args, s);
+  const int64_t inside = elements(s.in_size), outside = elements(s.out_size);
+  const bool rows = spreads_by_rows(s), add = args.add[0];
+  const bool fresh = rows && !add && s.type != POOL_MAX && pools_tile(s);
+  const T *in = args.input<T>(1), *out = args.input<T>(2);
+  parallel_for(args.threads, s.batch * s.channels, [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      const T *dy = args.input<T>(0) + plane * outside, *x = in ? in + plane * inside : in;
+      T* dx = args.output<T>(0) + plane * inside;
+      if (!add && !fresh) std::memset(dx, 0, inside * sizeof(T));
+      if (!rows) plane_backward(s, dy, x, out ? out + plane * outside : out, dx);
+      else if (s.type == POOL_MAX) pool_rows_choice(s, dy, x, dx);
+      else pool_rows_spread(s, dy, dx, fresh);
+    }
+  });
+}
+}
+#endif

@@ -1,0 +1,192 @@
+"""BatchNorm: out = (data - mean) / sqrt(var + eps) * gamma + beta, channel by channel.
+
+data and out (N, C, ...) with channels along `axis`; gamma, beta, mean, var and the moving
+statistics (C,).
+"""
+
+from math import prod
+
+from ...base.errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..checks.dtypes import NARROW
+from ..checks.shapes import agree
+from ..graph_hooks import RESIDUAL, GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Double, Float, Int
+from ..property import merge_shapes
+from .fused_activation import TakesReluHooks
+from .normalized import along, normalized, scaled
+
+
+class BatchNormHooks(GraphHooks):
+    """A channels-last form, with what follows it folded in."""
+
+    def fixed_inputs(self, prop):
+        return {"gamma": 1.0} if prop.fix_gamma else {}
+
+    def channels_last(self, prop, in_shapes, in_types):
+        if any(t != "float32" for t in in_types) or prop.position(in_shapes[0]) != 1:
+            return None
+        form, made = ChannelsLastBatchNorm, prop.__dict__.get("_in_order")
+        if made is None:  # for every shape it is the same
+            made = form(**{k: v for k, v in prop.params().items() if k in form.fields})
+            prop.__dict__["_in_order"] = made
+        return made, [0]
+
+
+class BatchNormProperty(KernelProperty):
+    """Normalize each channel to mean 0 and variance 1 over all other axes, then scale and shift it.
+
+    ``out = (data - mean) / sqrt(var + eps) * gamma + beta``. In training, mean and var are the
+    batch's and backward moves the moving statistics: ``moving = momentum * moving + (1 - momentum)
+    * batch`` (the variance is the biased one). Otherwise, and always with `use_global_stats`, they
+      are the moving ones.
+    """
+
+    eps = Double(1e-3, doc="Added to the variance.", low=0.0)
+    momentum = Float(0.9, doc="How much of the moving statistics stays at each step.")
+    fix_gamma = Bool(True, doc="Take gamma as 1, write 1 into it, give it gradient 0.")
+    use_global_stats = Bool(False, doc="Use the moving statistics in training too.")
+    output_mean_var = Bool(False, doc="Also give the mean and 1 / sqrt(var + eps) as outputs.")
+    axis = Int(1, doc="The axis of channels.")
+    cudnn_off = Bool(False, doc="Accepted and not needed.")
+    min_calib_range = Float(None, doc="Accepted and not needed.")
+    max_calib_range = Float(None, doc="Accepted and not needed.")
+
+    inputs_doc = {
+        "data": "Input, channels along `axis`.",
+        "gamma": "Scale (C,).",
+        "beta": "Shift (C,).",
+        "moving_mean": "Running mean (C,).",
+        "moving_var": "Running variance (C,).",
+    }
+
+    graph = BatchNormHooks(moves_states=False, float32_beside_half=("gamma", "beta"))
+    # what the fuse pass adds to the channels-last form; whether it is that one
+    relu = residual = last = False
+    shows_variance = False  # the third output is that of users, and the variance
+    forward = Kernel(
+        "batch_norm",
+        ("data", "gamma", "beta", "moving_mean", "moving_var", "residual?"),
+        ("output", "mean", "var"),
+    )
+    variable_attrs = {
+        "moving_mean": {"__init__": '["zero", {}]'},
+        "moving_var": {"__init__": '["one", {}]'},
+    }
+
+    def list_outputs(self):
+        return ["output", "mean", "var"]
+
+    def num_visible_outputs(self):
+        return 3 if self.output_mean_var else 1
+
+    def list_auxiliary_states(self):
+        return ["moving_mean", "moving_var"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data = merge_shapes(in_shapes[0], out_shapes[0])
+        channels = merge_shapes(*in_shapes[1:], *out_shapes[1:], (0,))
+        if data is not None:
+            axis = self.position(data)
+            channels = agree("gamma or beta", channels, (data[axis],))
+            data = (*data[:axis], channels[0], *data[axis + 1 :])
+        return [data, channels, channels], [data, channels, channels], [channels, channels]
+
+    def infer_type(self, in_types, out_types):
+        """gamma, beta and all statistics have data's dtype; beside narrow floats they
+        are float32."""
+        data = in_types[0] or out_types[0]
+        others = [*in_types[1:], *out_types[1:]]
+        known = next((t for t in others if t is not None), None)
+        if data is None and known not in (None, "float32"):  # float32 is beside narrow ones, too
+            data = known
+        kind = known if data is None else "float32" if data in NARROW else data
+        if out_types[0] not in (None, data) or any(t not in (None, kind) for t in others):
+            raise ArgumentError(
+                f"BatchNorm: inputs {in_types} and outputs {out_types} do not fit: of {data} data "
+                f"the output is {data}, gamma, beta, mean and variance are {kind}"
+            )
+        return [data, kind, kind], [data, kind, kind], [kind, kind]
+
+    def position(self, shape):
+        """The axis of channels counted from the front."""
+        if not -len(shape) <= self.axis < len(shape):
+            raise ShapeError(f"axis {self.axis} is out of range for data of shape {tuple(shape)}")
+        return self.axis % len(shape)
+
+    @property
+    def backward(self):
+        # the mask of relu: from the output, or computed anew from data
+        masks = "beta?" if self.relu and not self.residual else "none?"
+        masked = "output" if self.relu and (self.residual or not self.last) else "none?"
+        return Kernel(
+            "batch_norm_grad",
+            ("d_output", "data", "gamma", "mean", "var", masks, masked),
+            ("d_data", "d_gamma", "d_beta", "moving_mean", "moving_var", "d_residual?"),
+            in_place=(("d_output", "d_data"),),
+        )
+
+    def kernel_params(self, in_shapes):
+        shape, axis = in_shapes[0], self.position(in_shapes[0])
+        return {
+            "outer": prod(shape[:axis]),
+            "channels": shape[axis],
+            "inner": prod(shape[axis + 1 :]),
+            "eps": self.eps,
+            "momentum": self.momentum,
+            "fixed": self.fix_gamma,
+            "given": self.use_global_stats,
+            "relu": self.relu,
+            "residual": self.residual,
+            "variance": self.shows_variance and self.output_mean_var,
+            "last": self.last,
+        }
+
+    def rewritten(self, F, inputs, aux, training):
+        data, gamma, beta = inputs
+        axis = self.position(data.shape)
+        gamma = None if self.fix_gamma else gamma
+        if training and not self.use_global_stats:
+            axes = tuple(i for i in range(data.ndim) if i != axis)
+            return [scaled(F, normalized(F, data, axes, self.eps), gamma, beta, axis)]
+        mean, variance = (along(F, each, axis, data.ndim) for each in aux[:2])
+        out = F.broadcast_mul(F.broadcast_sub(data, mean), F.rsqrt(variance + self.eps))
+        return [scaled(F, out, gamma, beta, axis)]
+
+
+class ChannelsLastBatchNormHooks(TakesReluHooks, BatchNormHooks):
+    """relu, or a sum and relu."""
+
+    def epilogue(self, prop, kind, in_shapes, in_types, act_type=None):
+        if kind != RESIDUAL:
+            return super().epilogue(prop, kind, in_shapes, in_types, act_type)
+        if act_type != "relu" or prop.relu or prop.num_visible_outputs() > 1:
+            return None
+        return prop.changed(relu=True, residual=True)
+
+
+class ChannelsLastBatchNorm(BatchNormProperty):
+    """BatchNorm on channels-last data; `relu` and `residual` (a fourth input) are switched on by
+    the fuse pass."""
+
+    op_name = "BatchNorm"
+    graph = ChannelsLastBatchNormHooks(moves_states=False)
+    last = True
+
+    def list_arguments(self):
+        names = super().list_arguments()
+        return [*names, "residual"] if self.residual else names
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shapes, outs, states = super().infer_shape(in_shapes[:3], out_shapes)
+        return [*shapes, *(outs[0] for _ in in_shapes[3:])], outs, states
+
+    def forward_inplace_option(self, in_data, out_data):
+        return [(i, out_data[0]) for i in (in_data[0], *in_data[3:])]
+
+    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
+        return [(out_grad[0], i) for i in (in_grad[0], *in_grad[3:])]
+
+
+register_operator("BatchNorm", BatchNormProperty, aliases=("BatchNorm_v1",))

@@ -1,0 +1,64 @@
+"""BatchNorm under other names: with relu behind it, and with statistics over several devices."""
+
+from ...base.errors import ArgumentError
+from .._base import register_operator
+from ..parameters import Bool, Float, Int, Str
+from .batch_norm import BatchNormHooks, BatchNormProperty
+
+
+class SyncBatchNormHooks(BatchNormHooks):
+    """BatchNorm's channels-last form, where its third output is not seen."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        return None if prop.output_mean_var else super().channels_last(prop, in_shapes, in_types)
+
+
+class BatchNormWithReLUHooks(BatchNormHooks):
+    """BatchNorm's channels-last form, with its relu."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        found = super().channels_last(prop, in_shapes, in_types)
+        return found and (found[0].changed(relu=True), found[1])
+
+
+class BatchNormWithReLUProperty(BatchNormProperty):
+    """BatchNorm, and relu of its output.
+
+    ``out = max((data - mean) / sqrt(var + eps) * gamma + beta, 0)``; statistics, parameters and
+    what moves them as in BatchNorm.
+    """
+
+    graph = BatchNormWithReLUHooks(moves_states=False, float32_beside_half=("gamma", "beta"))
+    relu = True
+
+    def rewritten(self, F, inputs, aux, training):
+        return [F.relu(super().rewritten(F, inputs, aux, training)[0])]
+
+
+class SyncBatchNormProperty(BatchNormProperty):
+    """BatchNorm whose statistics are those of the whole batch, over all devices.
+
+    On one device (``ndev=1``) that is BatchNorm, but `output_mean_var` gives the variance itself.
+    Statistics over several are refused.
+    """
+
+    output_mean_var = Bool(False, doc="Also give the mean and the variance as outputs.")
+    shows_variance = True
+    graph = SyncBatchNormHooks(moves_states=False, float32_beside_half=("gamma", "beta"))
+
+    eps = Float(1e-3, doc="Added to the variance.", low=0.0)
+    ndev = Int(1, doc="Number of devices; 1 alone is there.", low=1)
+    key = Str(doc="Name of the layer among those that share statistics.")
+    axis, cudnn_off, min_calib_range, max_calib_range = 1, False, None, None
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if self.ndev != 1:
+            raise ArgumentError(
+                f"operator {self.op_name}: parameter 'ndev' takes 1, got {self.ndev}: statistics "
+                "over several devices are not provided"
+            )
+
+
+register_operator("_contrib_BatchNormWithReLU", BatchNormWithReLUProperty)
+register_operator("_contrib_SyncBatchNorm", SyncBatchNormProperty)

@@ -1,0 +1,93 @@
+"""Pooling_v1: Pooling of old scripts, whose windows see the zeros of the padding.
+
+data (N, C, H, W), out (N, C, H', W') with size' = (size + 2 pad - kernel) / stride + 1, rounded
+down ('valid') or up ('full').
+"""
+
+from math import prod
+
+from ...base.errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Enum, Shape
+from .spatial_window import check_window, window_room
+
+
+class PoolingV1Property(KernelProperty):
+    """Reduce every window over the planes of (N, C, H, W), padded with zeros, to one number.
+
+    It is there for old networks; they differ from `Pooling` in that ``'max'`` takes the zeros of
+    the padding for data, that ``'avg'`` divides by all of kernel in windows that reach beyond the
+    padding, too, and that all elements that are equal to the maximum get its gradient.
+    """
+
+    kernel = Shape((), doc="Size of the window: (h, w).")
+    pool_type = Enum(("avg", "max", "sum"), "max", doc="How a window is reduced.")
+    global_pool = Bool(False, doc="One window over everything; kernel, stride and pad are unused.")
+    pooling_convention = Enum(("full", "valid"), "valid", doc="How the output size is rounded.")
+    stride = Shape((), doc="Step of the window; all 1 by default.")
+    pad = Shape((), doc="Zeros at both ends; none by default.")
+
+    graph = GraphHooks(float32_beside_half=())
+    inputs_doc = {"data": "Input (N, C, H, W)."}
+    forward = Kernel("pool_v1")
+
+    @property
+    def backward(self):
+        read = ("d_output", "data", "output") if self.pool_type == "max" else ("d_output",)
+        return Kernel("pool_v1_grad", read, ("d_data",))
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        where = f"operator {self.op_name}"
+        if self.global_pool:
+            return
+        if len(self.kernel) != 2:
+            raise ArgumentError(f"{where}: kernel {self.kernel} must have 2 numbers (h, w)")
+        # further numbers of stride and pad are not read, as in MXNet
+        self.window = check_window(
+            where, self.kernel, None, stride=(self.stride[:2], 1, 1), pad=(self.pad[:2], 0, 0)
+        )
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, out = in_shapes[0], out_shapes[0]
+        if data is None and out is None:
+            return [None], [None], []
+        for name, shape in (("data", data), ("output", out)):
+            if shape is not None and len(shape) != 4:
+                raise ShapeError(f"{name} has shape {tuple(shape)}, expected 4 axes (NCHW)")
+        data = (0,) * 4 if data is None else data
+        sizes = [self.geometry(axis, size)[0] for axis, size in enumerate(data[2:])]
+        out = agree("output", out, (*data[:2], *sizes))
+        return [agree("data", data, (*out[:2], 0, 0))], [out], []
+
+    def geometry(self, axis, size):
+        """(output size, kernel, stride, pad) along a spatial axis."""
+        if self.global_pool:
+            return 1, size, 1, 0
+        kernel, stride, pad = self.kernel[axis], self.window[0][axis], self.window[1][axis]
+        if size == 0:
+            return 0, kernel, stride, pad
+        room = window_room(self.kernel, axis, size, pad)
+        full = self.pooling_convention == "full"
+        return (-(-room // stride) if full else room // stride) + 1, kernel, stride, pad
+
+    def kernel_params(self, in_shapes):
+        data = in_shapes[0]
+        axes = zip(*(self.geometry(axis, size) for axis, size in enumerate(data[2:])))
+        sizes = dict(zip(("out", "kernel", "stride", "pad"), axes))
+        return sizes | {
+            "planes": data[0] * data[1],
+            "size": data[2:],
+            "maximum": self.pool_type == "max",
+            "divisor": prod(sizes["kernel"]) if self.pool_type == "avg" else 1,
+        }
+
+    def work(self, in_shapes):
+        params = self.kernel_params(in_shapes)
+        return prod((params["planes"], *params["out"], *params["kernel"]))
+
+
+register_operator("Pooling_v1", PoolingV1Property)
