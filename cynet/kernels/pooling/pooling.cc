@@ -212,7 +212,8 @@ struct PlanesAndDepth {
              {s.kernel[0], 1}, {s.stride[0], 1}, {s.pad[0], 0}, {s.pad_after[0], 0}, s.type,
              s.count_pad};
     deep = s.in_size[0] != 1 || s.kernel[0] != 1 || s.out_size[0] != 1;
-    nbytes = deep ? (s.batch * s.channels * s.in_size[0] * across * sizeof(float) + 63) / 64 * 64 : 0;
+    const int64_t size = s.batch * s.channels * s.in_size[0] * across;
+    nbytes = deep ? (size * sizeof(float) + 63) / 64 * 64 : 0;
   }
 };
 
