@@ -23,6 +23,7 @@ from .operator._base cimport OpContext
 from .base.dtype import NAMES, dtype_flag
 from .base.errors import OperatorError, OutOfMemoryError, dress, told, user_frame
 from .graph.cost import seconds
+from .graph.cuts import gradient_cuts
 from .graph.ir import FORWARD, TEMP
 from .graph.row_gradients import gradients_by_rows
 from .graph.accesses import meet, touched
@@ -347,16 +348,18 @@ cdef class Plan:
 
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1:
         """Cut the steps where Python runs or the host waits for a GPU, where the device changes,
-        behind kept steps, and between forward and backward."""
+        behind kept steps, between forward and backward, and where several processes are to have
+        the first gradients early."""
         cdef Segment* segment
         cdef size_t n = len(graph.steps), first = 0, last, i, kept = 0
-        spans = []
+        spans, cuts = [], gradient_cuts(graph)
         python = [operators[step.origin or step].runs_python for step in graph.steps]
         alone = [each or _waits(operators, step) for each, step in zip(python, graph.steps)]
         while first < n:
             last = first + 1
             if not alone[first]:
                 while (last < n and last != <size_t>graph.n_forward and not alone[last]
+                       and last - 1 not in cuts
                        and graph.steps[last].ctx == graph.steps[first].ctx
                        and (graph.steps[last].kept is None) == (graph.steps[first].kept is None)):
                     last += 1

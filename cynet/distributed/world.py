@@ -13,6 +13,7 @@ import numpy as np
 from ..base import config
 from ..base.errors import ArgumentError, PeerError, StateError
 from ..base.guard import guarded
+from ..graph.cuts import cut_gradients
 from . import ending
 from .communication import Communication
 from .launched import ended_early, is_launched, own_rank, report
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from ..typing import NDArray, NumpyArray
 
+_PARTS = 8  # of a network's gradients: sums of the first ones begin while others are computed
 _JOINING = 60  # seconds that ranks have at least to come together
 _DTYPES = {"float32", "float64", "int64", "int32", "uint8", "int8"}
 
@@ -223,6 +225,8 @@ def _joined():
     if communication.failure is not None:
         raise communication.failure
     ending.watch(lambda: _world)
+    if communication.size > 1:
+        cut_gradients(_PARTS)
     return communication
 
 

@@ -315,6 +315,8 @@ class BaseModule(Evaluation, Defaults):
         validation_metric = (
             eval_metric if validation_metric is None else metric.create(validation_metric)
         )
+        # before the network is bound: its plan depends on it
+        ranks = ranks_of(getattr(self, "_kvstore", None), kvstore)
         if force_rebind or not self.binded:
             self.bind(
                 data_shapes=train_data.provide_data,
@@ -336,7 +338,6 @@ class BaseModule(Evaluation, Defaults):
             allow_missing=allow_missing,
             force_init=force_init,
         )
-        ranks = ranks_of(getattr(self, "_kvstore", None), kvstore)
         resumed = None if resume is None else Resume(resume, ranks)
         if resumed is not None:
             resumed.load_params(self)
