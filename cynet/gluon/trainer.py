@@ -396,14 +396,15 @@ class Trainer:
                 continue
             if self._update_on_kvstore and self._own_store:
                 self._kvstore.pushpull(name, grads, out=each.list_data(), priority=-i)
-            elif self._update_on_kvstore:
-                self._kvstore.push(name, grads, priority=-i)
             elif isinstance(self._kvstore, kvs.DistKVStore):
                 together[name] = grads
+            elif self._update_on_kvstore:
+                self._kvstore.push(name, grads, priority=-i)
             else:
                 self._kvstore.pushpull(name, grads, grads, priority=-i)
         if together:
-            self._kvstore.sum_up(list(together), list(together.values()))
+            send = self._kvstore.push if self._update_on_kvstore else self._kvstore.sum_up
+            send(list(together), list(together.values()))
 
     def _update(self, ignore_stale_grad=False):
         scaler = self._amp_loss_scaler

@@ -46,6 +46,7 @@ class DistKVStore(KVStore):
         super().__init__(kind)
         self._world = world()
         self._calls = OrderedDict()  # (verb, rows) -> buckets
+        self._first = None  # the key that was pushed first
 
     @property
     def rank(self) -> int:
@@ -99,6 +100,9 @@ class DistKVStore(KVStore):
             self._check("push", each, arrays)
         with self._lock:
             self._world.check()
+            self._first = next(iter(grouped)) if self._first is None else self._first
+            if self._first in grouped:  # it comes once a step
+                self._world.count_step()
             found = self._summed(grouped, priority)
             if self._updater is None:
                 self._values.update(found)

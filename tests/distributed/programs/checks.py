@@ -291,6 +291,44 @@ def check_horovod_trains():
     np.testing.assert_allclose(net.weight.data().asnumpy(), first - 0.5 * gradient, rtol=1e-5)
 
 
+def check_sync_batch_norm_is_batch_norm_of_all_rows():
+    rows = [3 + rank for rank in range(SIZE)]
+    rng = np.random.RandomState(9)
+    x = (rng.randn(sum(rows), 2, 3) * 2 + 5).astype(np.float32)
+    head = rng.randn(*x.shape).astype(np.float32)
+    mine = slice(sum(rows[:RANK]), sum(rows[: RANK + 1]))
+
+    def run(layer, part, total=None):
+        layer.initialize()
+        layer.gamma.set_data(mx.nd.array([1.5, 0.5]))
+        array = mx.nd.array(x[part])
+        array.attach_grad()
+        with mx.autograd.record():
+            out = layer(array)
+        out.backward(mx.nd.array(head[part]))
+        grads = layer.gamma.grad(), layer.beta.grad()
+        if total is not None:
+            total.sum_up(["gamma", "beta"], list(grads))
+        states = layer.running_mean.data(), layer.running_var.data()
+        return [each.asnumpy() for each in (*grads, *states)], out.asnumpy(), array.grad.asnumpy()
+
+    layer = mx.gluon.contrib.nn.SyncBatchNorm(in_channels=2)
+    found = run(layer, mine, store())
+    wanted = run(mx.gluon.nn.BatchNorm(in_channels=2), slice(None))
+    for one, other in zip(found[0], wanted[0]):
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(found[1], wanted[1][mine], rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(found[2], wanted[2][mine], rtol=2e-5, atol=2e-5)
+    layer.hybridize()
+    with mx.autograd.record():
+        try:
+            layer(mx.nd.array(x[mine]))
+        except mx.MXNetError as error:
+            assert "cannot be part of a graph" in str(error)
+        else:
+            raise AssertionError("a hybridized SyncBatchNorm was taken")
+
+
 def check_uneven_batches_end_the_epoch_together():
     rows = 4 * (3 + RANK)
     module = mx.mod.Module(training.symbol())
@@ -361,6 +399,7 @@ def main():
     out = {}
     named = [(n.removeprefix("check_"), f) for n, f in globals().items() if n.startswith("check_")]
     for name, check in [*named, *training_checks()]:
+        began = time.perf_counter()
         try:
             out[name] = ["passed", check()]
         except mx.errors.PeerError:
@@ -368,6 +407,8 @@ def main():
         except Exception:
             out[name] = ["failed", traceback.format_exc()]
         WORLD.barrier()
+        if os.environ.get("SHOW_TIMES") and RANK == 0:
+            print(name, time.perf_counter() - began, flush=True)
     with open(os.path.join(ARGUMENTS[0], f"rank-{RANK}.json"), "w") as file:
         json.dump(out, file)
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ....base.errors import ArgumentError, shown
+from .... import autograd
+from .... import ndarray as nd
+from ....base.errors import ArgumentError, StateError, shown
 from ....base.guard import guarded
 from ....base.kinds import to_index
+from ....distributed import is_joined, world
+from ....kvstore.sums import SumOverRanks
 from ...block import HybridBlock
 from ...nn import BatchNorm, HybridSequential, Sequential
 from ...nn.conv_layers import sizes_of
@@ -125,7 +129,10 @@ class Identity(HybridBlock):
 
 @guarded
 class SyncBatchNorm(BatchNorm):
-    """BatchNorm whose statistics span all devices; here there is one, so it is BatchNorm.
+    """BatchNorm whose statistics span all processes that train together (``mx.distributed``).
+
+    Of one process it is BatchNorm. Over several ranks a network with it is not hybridized: its sums
+    over the ranks come in the order of Python's calls.
 
     Parameters
     ----------
@@ -185,6 +192,39 @@ class SyncBatchNorm(BatchNorm):
             in_channels=in_channels,
             **kwargs,
         )
+
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
+        """The layer's output."""
+        settings = self._kwargs
+        alone = not (is_joined() and autograd.is_training()) or settings["use_global_stats"]
+        if alone:
+            return super().hybrid_forward(F, x, gamma, beta, running_mean, running_var)
+        if F is not nd:
+            raise StateError(
+                f"SyncBatchNorm '{self.name}': statistics over {world().size} ranks cannot be part"
+                " of a graph; do not hybridize the network, or call hybridize(active=False)"
+            )
+        axes = tuple(axis for axis in range(x.ndim) if axis != 1)
+        form = (1, -1, *[1] * (x.ndim - 2))
+        data = x.astype("float32", copy=False)
+        # with the count, since ranks may have batches of several sizes
+        count = nd.full((1,), x.size / x.shape[1], ctx=x.context)
+        total = SumOverRanks(f"{self.name} mean")(nd.concat(data.sum(axis=axes), count, dim=0))
+        count = float(total[-1:].detach().asscalar())
+        mean = total[:-1] / count
+        centred = data - mean.reshape(form)
+        var = SumOverRanks(f"{self.name} variance")((centred**2).sum(axis=axes)) / count
+        with autograd.pause():
+            keep = settings["momentum"]
+            for moving, new in (running_mean, mean), (running_var, var):
+                moving[:] = moving * keep + new.detach().astype(moving.dtype) * (1 - keep)
+        scale = nd.rsqrt(var + settings["eps"])
+        if not settings["fix_gamma"]:
+            scale = scale * gamma.astype("float32", copy=False)
+        out = centred * scale.reshape(form) + beta.astype("float32", copy=False).reshape(form)
+        return out.astype(x.dtype, copy=False)
 
 
 class _PixelShuffle(HybridBlock):

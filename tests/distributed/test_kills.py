@@ -1,0 +1,49 @@
+"""A rank is killed at any moment: all others raise within 5 s, on one host and on two.
+
+`make stress` kills a hundred.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cynet.launch.command import find_mpiexec
+from tests.distributed.ranks import finish, need_mpi, start
+
+need_mpi()
+HOSTS = Path(__file__).parent / "hosts"
+KILLS = max(2, int(os.environ.get("CYNET_STRESS_KILLS") or 0) // 3)
+# Open MPI on the loopback device, where it would rather not work; programs start by fakessh
+TWO_HOSTS = (
+    f"--prtemca if_base_retain_loopback 1 --prtemca plm_ssh_agent {HOSTS / 'fakessh'}"
+    " --mca btl_tcp_if_include lo --mca pml ob1 --mca btl self,sm,tcp"
+)
+
+
+def can_emulate():
+    """Whether this user may give processes another host name."""
+    command = ["unshare", "--uts", "--mount", "hostname", "node1"]
+    return shutil.which("unshare") and not subprocess.run(command, capture_output=True).returncode
+
+
+@pytest.mark.skipif(find_mpiexec()[1] != "openmpi", reason="needs Open MPI 5: a death is an error")
+@pytest.mark.parametrize("number", range(KILLS))
+def test_survivors_raise(number, rng, tmp_path):
+    several = number % 2
+    if several and not can_emulate():
+        pytest.skip("two hosts are emulated by unshare, which needs root")
+    launch = ["-H", str(HOSTS / "hostfile"), "--mpi-args", TWO_HOSTS] if several else []
+    victim, seconds = int(rng.integers(3)), float(rng.uniform(0, 0.5))
+    program = ("killed.py", tmp_path, victim, seconds)
+    code, out, err = finish(start(3, *program, launch=launch))
+    assert code != 0, out + err
+    killed = float((tmp_path / "killed").read_text())
+    for rank in {0, 1, 2} - {victim}:
+        when, _, text = (tmp_path / f"{rank}.error").read_text().partition(" ")
+        assert f"rank {victim} (" in text and "has died" in text, text
+        assert ("node2" in text) == bool(several)
+        assert float(when) - killed < 5
+    assert not [name for name in os.listdir("/dev/shm") if name.startswith("sm_segment.")]
