@@ -219,6 +219,7 @@ REFUSED = {
     "gluon.Trainer(params(), 'sgd').step(0)": "Trainer: the batch size must not be 0",
     "gluon.Trainer(params(), 'sgd').step(1)": r"the gradient of parameter 'd_weight' on cpu\(0\) is that of an earlier step: no backward has set it since\.",
     "mx.io.NDArrayIter(np.float32(3), batch_size=1)": r"NDArrayIter: 'data' needs an axis of examples, got shape \(\)",
+    "mx.optimizer.Updater(True)": "Updater: expected an Optimizer, got True",
     "mx.io.PrefetchingIter([])": "PrefetchingIter needs one or more iterators, got none",
     "mx.io.MNISTIter(image='x', label='y', num_parts=0)": "MNISTIter: part_index 0 must be from 0 to num_parts - 1 = -1",
     "mx.metric.EvalMetric('x').update([], [])": "EvalMetric defines no update",

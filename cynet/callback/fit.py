@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentError, CynetError, counted, shown
 from ..base.files import file_name, write_atomically
 from ..base.guard import guarded
+from ..base.kinds import to_index
 from ..distributed import is_first
 from ..io.checkpoint import check_prefix
 from ..metric.base import METRICS
@@ -409,11 +410,11 @@ class StopOnNaN(FitCallback):
     """
 
     def __init__(self, period: int = 50) -> None:
-        if not hasattr(period, "__index__") or period < 0:
+        self.period = to_index("StopOnNaN: period", period, "an int of 0 or more")
+        if self.period < 0:
             raise ArgumentError(
                 f"StopOnNaN: period must be an int of 0 or more, got {shown(period)}"
             )
-        self.period = period
 
     def batch_end(self, state: FitState) -> None:
         """Look, every `period` batches."""

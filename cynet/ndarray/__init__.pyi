@@ -538,7 +538,7 @@ def slice_axis(data: NDArray, axis: int, begin: int, end: int | None, out: NDArr
 def slice_like(data: NDArray, shape_like: NDArray, axes: ShapeLike = (), out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The leading part of the input that has the other input's lengths along some axes."""
 def smooth_l1(data: NDArray, scalar: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None, *, is_int: bool = True) -> NDArray:
-    """An operator registered with mx.simple_op."""
+    """``(scalar * data) ** 2 / 2`` where ``|data| < 1 / scalar ** 2``, else ``|data| - 1 / (2 * scalar ** 2)`` (Girshick, "Fast R-CNN", 2015, equation 3, with the turning point moved)."""
 def softmax(data: NDArray, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Softmax along `axis`: ``out = exp(data / temperature) / sum(exp(data / temperature))``."""
 def softmax_cross_entropy(data: NDArray, label: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -192,10 +192,11 @@ def add_n(g, c):
 @exports("smooth_l1")
 def smooth_l1(g, c):
     x, s = c.inputs[0], c.prop.scalar**2
+    limit = 1 / s if s else math.inf
     size = g.emit("Abs", [x])
     inner = g.emit("Mul", [g.emit("Mul", [x, x]), _number(g, c, 0.5 * s)])
-    outer = g.emit("Sub", [size, _number(g, c, 0.5 / s)])
-    return g.emit("Where", [g.emit("Less", [size, _number(g, c, 1 / s)]), inner, outer])
+    outer = g.emit("Sub", [size, _number(g, c, 0.5 * limit)])
+    return g.emit("Where", [g.emit("Less", [size, _number(g, c, limit)]), inner, outer])
 
 
 @exports("where")

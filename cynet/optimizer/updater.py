@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.dtype import name_of
-from ..base.errors import ArgumentError, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.files import read_file
 from ..base.guard import guarded, refuse
 from ..base.overrides import is_ours
@@ -38,6 +38,8 @@ class Updater:
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
+        if not hasattr(optimizer, "update"):  # a user's own need not be a subclass
+            raise ArgumentTypeError(f"Updater: expected an Optimizer, got {shown(optimizer)}")
         self.optimizer = optimizer
         self.states = {}
         self.states_synced = {}
@@ -45,7 +47,7 @@ class Updater:
     @property
     def aggregate_updates(self) -> bool:
         """Whether overridden updates get several weights in one call."""
-        return self.optimizer.aggregate_num > 0
+        return getattr(self.optimizer, "aggregate_num", 0) > 0
 
     def __call__(
         self, index: Any, grad: NDArray | Sequence[NDArray], weight: NDArray | Sequence[NDArray]

@@ -513,7 +513,7 @@ def slice_axis(data: Symbol | None = None, axis: int = ..., begin: int = ..., en
 def slice_like(data: Symbol | None = None, shape_like: Symbol | None = None, axes: ShapeLike = (), name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The leading part of the input that has the other input's lengths along some axes."""
 def smooth_l1(data: Symbol | None = None, scalar: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None, *, is_int: bool = True) -> Symbol:
-    """An operator registered with mx.simple_op."""
+    """``(scalar * data) ** 2 / 2`` where ``|data| < 1 / scalar ** 2``, else ``|data| - 1 / (2 * scalar ** 2)`` (Girshick, "Fast R-CNN", 2015, equation 3, with the turning point moved)."""
 def softmax(data: Symbol | None = None, length: Symbol | None = None, axis: int = -1, temperature: float | None = None, dtype: Literal['float16', 'float32', 'float64'] | None = None, use_length: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Softmax along `axis`: ``out = exp(data / temperature) / sum(exp(data / temperature))``."""
 def softmax_cross_entropy(data: Symbol | None = None, label: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

@@ -181,3 +181,22 @@ def test_second_derivatives_of_functions_of_one_number(rng, name):
     twice = (-f[0] + 16 * f[1] - 30 * f[2] + 16 * f[3] - f[4]) / (12 * h * h)
     np.testing.assert_allclose(first.asnumpy(), once, 1e-8, 1e-9)
     np.testing.assert_allclose(x.grad.asnumpy(), twice, 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("scalar", [0, 0.5, 2])
+def test_smooth_l1_where_it_turns(scalar):
+    """Of 0, too, by which the turning point is at infinity."""
+    turn = 1 / scalar**2 if scalar else 3.0
+    x = nd.array([-2 * turn, -turn, -turn / 2, 0, turn / 2, turn, 2 * turn], dtype="float64")
+    found = []
+    for create_graph in (False, True):
+        x.attach_grad()
+        with ag.record():
+            y = nd.smooth_l1(x, scalar=scalar)
+            if create_graph:
+                found.append(ag.grad(y, [x], create_graph=True)[0].asnumpy())
+        if not create_graph:
+            y.backward()
+            found.append(x.grad.asnumpy())
+    np.testing.assert_array_equal(*found)
+    assert (found[0] != 0).any() == bool(scalar)

@@ -133,7 +133,7 @@ def test_stop_on_nan():
         )
     assert history.reason == "Train-cross-entropy is nan after epoch 0" and history.epochs == [0]
     assert fit(callbacks=[mx.callback.StopOnNaN()]).reason is None
-    for period in (-1, 0.5, "2"):
+    for period in (-1, 0.5, "2", int, np.ones((2, 3)), np.zeros((0, 3))):
         with pytest.raises(mx.MXNetError, match="period must be an int"):
             mx.callback.StopOnNaN(period)
 

@@ -3,8 +3,8 @@
 from math import prod
 
 from .kernel_args import C_TYPES, LONG, cast_target
-from .launch_program import Steps, computing, constant, operator
-from .launch_steps import ADD, IN, IN_GRAD, NBYTES, OUT, OUT_GRAD, SIZE, TARGET, each
+from .launch_program import Steps, operator
+from .launch_steps import ADD, IN, IN_GRAD, NBYTES, OUT, OUT_GRAD, SIZE, each
 from .registry import form
 
 
@@ -36,28 +36,6 @@ def add_n(prop, shapes, types, device):
         backward += each(n, "elementwise", identity, OUT_GRAD[0], IN_GRAD[i], n, ADD)
     return operator(device, forward, backward)
 
-
-@form("smooth_l1")
-def smooth_l1(prop, shapes, types, device):
-    n, dtype = prod(shapes[0]), types[0]
-    forward, backward = Steps(), Steps()
-    name, kind = computing("binary", "smooth_l1", dtype)
-    x = forward.read(IN[0], dtype, n, kind)
-    sigma = constant(device, prop.scalar, dtype, kind)
-    forward.write(
-        OUT[0], dtype, n, kind, each(n, "elementwise", name, x, True, sigma, False, TARGET, n, ADD)
-    )
-    name, kind = computing("binary_grad", "smooth_l1_grad", dtype)
-    g, x = (backward.read(a, dtype, n, kind) for a in (OUT_GRAD[0], IN[0]))
-    sigma = constant(device, prop.scalar, dtype, kind)
-    backward.write(
-        IN_GRAD[0],
-        dtype,
-        n,
-        kind,
-        each(n, "elementwise", name, g, x, True, sigma, False, TARGET, n, ADD),
-    )
-    return operator(device, forward, backward)
 
 
 def progression(device, dtype, start, step=0.0, repeat=1):

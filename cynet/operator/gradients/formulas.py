@@ -68,6 +68,12 @@ def _power_by_exponent(F, a, b):
     return a**b * F.log(a)
 
 
+def _smooth_l1(F, x, s):
+    square = s * s
+    inside = F.abs(x) <= (1 / square if square else math.inf)
+    return F.where(inside, x * square, F.sign(x))
+
+
 def _exponential(F, x, s):
     if s > 0:
         return F.broadcast_power(x * 0 + s, x) * math.log(s)
@@ -112,6 +118,7 @@ _SCALAR = {
     "_rpower_scalar": _exponential,
     "_hypot_scalar": lambda F, x, s: x / F.sqrt(F.square(x) + s * s),
     "_rmod_scalar": lambda F, x, s: -F.floor(s / x),
+    "smooth_l1": _smooth_l1,
 }
 _BINARY = {
     "div": (lambda F, a, b: F.reciprocal(b), lambda F, a, b: -a / F.square(b)),
@@ -228,16 +235,6 @@ def _log_softmax(p, F, g, x, y):
     return [gradient, None]
 
 
-def _smooth_l1(p, F, g, x, y):
-    square = p.scalar * p.scalar
-
-    def gradient():
-        inside = F.abs(x[0]) < 1 / square
-        return g[0] * F.where(inside, x[0] * square, F.sign(x[0]))
-
-    return [gradient]
-
-
 FORMULAS = {
     **{name: _unary(function) for name, function in _UNARY.items()},
     **{name: _scalar(function) for name, function in _SCALAR.items()},
@@ -252,7 +249,6 @@ FORMULAS = {
     "softmin": _in_data_dtype(lambda p, F, g, x, y: _softmax(p, F, g, x, y, -1.0)),
     "log_softmax": _in_data_dtype(_log_softmax),
     "SoftmaxActivation": _softmax_activation,
-    "smooth_l1": _smooth_l1,
     "_polygamma": lambda p, F, g, x, y: [lambda: g[0] * F._internal._polygamma(x[0], n=p.n + 1)],
     "_contrib_quadratic": lambda p, F, g, x, y: [lambda: g[0] * (x[0] * (2 * p.a) + p.b)],
 }

@@ -24,7 +24,6 @@ from . import (
     scan,
     sequence,
     slicing,
-    smooth_l1,
     take,
     tile,
     topk,

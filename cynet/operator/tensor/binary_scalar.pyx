@@ -87,6 +87,10 @@ cdef list ROWS = [
      "The smaller of each element and a number."),
     ("_hypot_scalar", "hypot", False, ("_HypotScalar",),
      "``sqrt(data ** 2 + scalar ** 2)``, element by element."),
+    ("smooth_l1", "smooth_l1", False, (),
+     "``(scalar * data) ** 2 / 2`` where ``|data| < 1 / scalar ** 2``, else "
+     "``|data| - 1 / (2 * scalar ** 2)`` (Girshick, \"Fast R-CNN\", 2015, equation 3, with the "
+     "turning point moved)."),
     ("_equal_scalar", "equal", False, ("_EqualScalar",),
      "1 where an element equals a number, else 0."),
     ("_not_equal_scalar", "not_equal", False, ("_NotEqualScalar",),
@@ -110,5 +114,6 @@ cdef list ROWS = [
 for _name, _functor, _reverse, _aliases, _doc in ROWS:
     register_operator(_name, type(_name, (BinaryScalarProperty,), {
         "__doc__": _doc, "__module__": __name__, "functor": _functor, "reverse": _reverse,
+        "unlisted": () if _name.startswith("_") else ("is_int",),
         "graph": BinaryScalarHooks(elementwise=True, takes_bool=_functor in TAKES_BOOL),
         "differentiable": GRADIENTS[_functor].exists}), aliases=_aliases)

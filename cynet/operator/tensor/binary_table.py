@@ -7,7 +7,7 @@ class Gradient(NamedTuple):
     """Gradient functors of one binary functor.
 
     lhs, rhs : str
-        Names in functors.h, functions of both inputs.
+        Names in functors.h, functions of both inputs; None where that input is always a number.
     reads : bool
         Whether they depend on the inputs at all.
     exists : bool
@@ -32,6 +32,7 @@ GRADIENTS = {
     "maximum": Gradient("greater_equal", "lesser"),
     "minimum": Gradient("lesser_equal", "greater"),
     "hypot": Gradient("hypot_lgrad", "hypot_rgrad"),
+    "smooth_l1": Gradient("smooth_l1_grad", None),
     "equal": _FLAT,
     "not_equal": _FLAT,
     "greater": _FLAT,
