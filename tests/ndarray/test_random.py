@@ -215,3 +215,21 @@ print(digest.hexdigest())
         run = subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True)
         found.add(run.stdout)
     assert len(found) == 1
+
+
+def test_states_that_are_none():
+    """Devices, seeds and numbers of streams beyond what there is are refused, and change nothing."""
+    mx.nd.random.uniform(shape=(3,))
+    state = mx.random.get_state()
+    most = (1, 0, (1 << 64) - 1, (1 << 64) - 1)
+    for place, wrong in ((0, -1), (0, 99), (1, -1), (1, 1 << 31), (2, 1 << 64), (3, 1 << 64)):
+        device = (*most[:place], wrong, *most[place + 1 :])
+        with pytest.raises(mx.MXNetError, match="no state of random generators"):
+            mx.random.set_state({**state, "devices": (0, [device])})
+    for devices in ((0, [most[:3]]), (0, 3), 5):
+        with pytest.raises(mx.MXNetError, match="no state of random generators"):
+            mx.random.set_state({**state, "devices": devices})
+    assert mx.random.get_state() == state
+    mx.random.set_state({**state, "devices": (0, [most])})
+    assert mx.random.get_state()["devices"] == (0, [most])
+    mx.random.set_state(state)
