@@ -1,25 +1,30 @@
 """Training and kernels on a GPU, beside PyTorch on the same GPU; needs a GPU and says so without.
 
 Run as ``python benchmarks/gpu.py``, with ``--torch PYTHON`` for an interpreter that has PyTorch
-with CUDA. Each row is a ratio of one run: the other's time / cynet's, above 1 where cynet is
-faster, and what it should be. Rows of ``own kernels / cuDNN`` compare the two settings of
-CYNET_CUDA_KERNELS: below 1, cynet's own kernels are what should run. What an H200 gave stands in
-benchmarks/README.md.
+with CUDA; ``gpu.py networks bert lstm`` measures some parts, and some networks, only. Each row is a
+ratio of one run: the other's time / cynet's, above 1 where cynet is faster, and what it should be.
+Rows of ``own kernels / cuDNN`` compare the two settings of CYNET_CUDA_KERNELS: below 1, cynet's own
+kernels are what should run. What an H200 gave stands in benchmarks/README.md.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 
 import numpy as np
 
 import cynet as mx
 
-BATCH = 128
-EXAMPLES = Path(__file__).parent.parent / "examples"
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import gpu_networks  # noqa: E402
+
+EXAMPLES = HERE.parent / "examples"
 sys.path[:0] = [str(EXAMPLES / n) for n in ("image_classification", "cuda_kernel", "custom_op")]
 
 
@@ -38,19 +43,7 @@ def median(function, synchronize, repeat=30, warm_up=10):
     return float(np.median(times))
 
 
-# --- networks: layers that both frameworks have ---------------------------------------------------
-def lenet():
-    """MXNet's LeNet, as examples/image_classification has it."""
-    x = mx.sym.Variable("data")
-    for i, filters in enumerate((20, 50)):
-        x = mx.sym.Convolution(x, kernel=(5, 5), num_filter=filters, name=f"conv{i}")
-        x = mx.sym.Activation(x, act_type="tanh")
-        x = mx.sym.Pooling(x, pool_type="max", kernel=(2, 2), stride=(2, 2))
-    x = mx.sym.FullyConnected(mx.sym.Flatten(x), num_hidden=500, name="fc0")
-    x = mx.sym.FullyConnected(mx.sym.Activation(x, act_type="tanh"), num_hidden=10, name="fc1")
-    return mx.sym.SoftmaxOutput(x, name="softmax")
-
-
+# --- networks ------------------------------------------------------------------------------------
 def mlp(softmax):
     """784-128-64-10, whose loss is an operator of the user's, of scores and labels."""
     x = mx.sym.Variable("data")
@@ -61,62 +54,20 @@ def mlp(softmax):
     return softmax()(data=x, name="softmax")
 
 
-TORCH = """
-import json, sys, time
-import torch, torch.nn as nn
-kind, half = sys.argv[1], sys.argv[2] == "float16"
-torch.backends.cudnn.benchmark = True
-if kind == "lenet":
-    net = nn.Sequential(nn.Conv2d(1, 20, 5), nn.Tanh(), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5),
-        nn.Tanh(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(800, 500), nn.Tanh(),
-        nn.Linear(500, 10)).cuda()
-    x, y = torch.randn(128, 1, 28, 28).cuda(), torch.randint(0, 10, (128,)).cuda()
-else:
-    import torchvision
-    net = torchvision.models.resnet50().cuda()
-    x, y = torch.randn(64, 3, 224, 224).cuda(), torch.randint(0, 1000, (64,)).cuda()
-optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
-loss = nn.CrossEntropyLoss()
-def step():
-    optimizer.zero_grad(set_to_none=False)
-    with torch.autocast("cuda", torch.float16, enabled=half, cache_enabled=False):
-        found = loss(net(x), y)
-    found.backward()
-    optimizer.step()
-def measure(function):
-    for _ in range(10): function()
-    torch.cuda.synchronize()
-    times = []
-    for _ in range(30):
-        start = time.perf_counter()
-        for _ in range(10): function()
-        torch.cuda.synchronize()
-        times.append((time.perf_counter() - start) / 10)
-    return sorted(times)[15]
-times = {"eager": measure(step)}
-side = torch.cuda.Stream()
-with torch.cuda.stream(side):
-    for _ in range(3): step()
-torch.cuda.synchronize()
-graph = torch.cuda.CUDAGraph()
-with torch.cuda.graph(graph): step()
-times["graph"] = measure(graph.replay)
-print(json.dumps(times))
-"""
-
-
-def torch_times(python, kind, dtype="float32"):
+def torch_times(python, kind, dtype, repeat):
     """PyTorch's seconds of one training step, by mode; an empty dict without an interpreter."""
     if python is None:
         return {}
+    inputs = json.dumps([*gpu_networks.INPUTS[kind], repeat])
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}  # the interpreter's own NumPy
     done = subprocess.run(
-        [python, "-c", TORCH, kind, dtype],
-        capture_output=True, text=True, check=False, timeout=900,
+        [python, str(HERE / "gpu_torch.py"), kind, dtype, inputs],
+        capture_output=True, text=True, check=False, timeout=300, env=env,
     )  # fmt: skip
-    if done.returncode:
-        print(f"  PyTorch ({kind}, {dtype}) failed: {done.stderr.strip().splitlines()[-1]}")
-        return {}
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    lines = done.stderr.strip().splitlines()
+    if lines:
+        print(f"  PyTorch ({kind}, {dtype}): {lines[-1]}", flush=True)
+    return json.loads(done.stdout.strip().splitlines()[-1]) if done.returncode == 0 else {}
 
 
 def training_step(network, ctx, shape, classes):
@@ -173,7 +124,8 @@ def softmax_of_kernels(ctx):
 LAYERS = (
     ("softmax", {}, (128, 10)), ("softmax", {}, (8192, 64)), ("softmax", {}, (128, 1000)),
     ("softmax", {}, (512, 32768)), ("softmax", {"axis": 1}, (8, 21, 256, 256)),
-    ("log_softmax", {}, (2048, 1000)),
+    ("softmax", {}, (49152, 128)), ("softmax", {}, (4096, 4096)), ("softmax", {}, (16, 250000)),
+    ("log_softmax", {}, (2048, 1000)), ("log_softmax", {}, (4096, 30522)),
     ("Pooling", {"kernel": (3, 3), "pad": (1, 1), "pool_type": "avg"}, (16, 64, 56, 56)),
     ("Pooling", {"global_pool": True, "pool_type": "avg"}, (64, 2048, 7, 7)),
 )  # fmt: skip
@@ -211,40 +163,82 @@ def kernels_beside_cudnn(ctx, layers=LAYERS, copies=8):
             yield f"{kind}{name}, {size}, {what}: own kernels / cuDNN", own / library
 
 
-def rows(ctx, python):
-    """(name, ratio, aim) of every row."""
-    yield "MLP, batch 100, NumPy's softmax / kernels", softmax_of_kernels(ctx), 2
+# A training step of each network in each dtype: how many groups of ten are measured, and the aims
+# beside PyTorch eager and beside its CUDA graph.
+STEPS = {
+    ("lenet", "float32"): (30, 2, 1),
+    ("lstm", "float32"): (10, 1, 1),
+    ("lstm", "float16"): (10, 1, 1),
+    ("bert", "float32"): (10, 1, 1),
+    ("bert", "float16"): (10, 1, 1),
+    ("bert", "bfloat16"): (10, 1, 1),
+    ("mobilenet2", "float32"): (5, 1, 1),
+    ("mobilenet2", "float16"): (5, 1, 1),
+    ("resnet50", "float32"): (5, 1, 1),
+    ("resnet50", "float16"): (5, 1, 1),
+    ("resnet50", "bfloat16"): (5, 1, 1),
+}
+
+
+def networks(ctx, python, names):
+    """(name, ratio, aim) of training steps beside PyTorch's, those of `names` or all."""
+    for (kind, dtype), (repeat, *aims) in STEPS.items():
+        if names and kind not in names:
+            continue
+        shape, classes = gpu_networks.INPUTS[kind]
+        with mx.config.environment("CYNET_CUDNN_AUTOTUNE", "1"):  # as PyTorch's cudnn.benchmark
+            symbol = gpu_networks.network(kind, dtype, shape)
+            step = training_step(symbol, ctx, shape, classes)
+            seconds = median(step, mx.nd.waitall, repeat)
+        del step  # its memory is PyTorch's
+        mx.nd.waitall()
+        mx.storage.empty_cache(ctx)
+        name = f"{kind}, {' x '.join(map(str, shape))}, {dtype}: {1e3 * seconds:.3f} ms"
+        theirs = torch_times(python, kind, dtype, repeat)
+        if not theirs:
+            yield name, float("nan"), aims[1]
+        for mode, aim in zip(("eager", "graph"), aims):
+            if mode in theirs:
+                yield f"{name}, PyTorch {mode}", theirs[mode] / seconds, aim
+
+
+def kernels(ctx):
+    """(name, ratio, aim) of elementwise functions and of kernels that a user writes."""
     yield from elementwise(ctx)
+    yield "MLP, batch 100, NumPy's softmax / kernels", softmax_of_kernels(ctx), 2
+
+
+def libraries(ctx):
+    """(name, ratio, aim) of cynet's own kernels beside cuDNN's."""
     for name, ratio in kernels_beside_cudnn(ctx):
         yield name, ratio, 1
-    with mx.config.environment("CYNET_CUDNN_AUTOTUNE", "1"):  # as PyTorch's cudnn.benchmark
-        step = median(training_step(lenet(), ctx, (BATCH, 1, 28, 28), 10), mx.nd.waitall)
-    theirs = torch_times(python, "lenet")
-    for mode, aim in (("eager", 2), ("graph", 1)):
-        if mode in theirs:
-            yield f"LeNet, batch {BATCH}, PyTorch {mode}", theirs[mode] / step, aim
-    from symbols import resnet
-
-    for dtype in ("float32", "float16"):
-        network = resnet.get_symbol(1000, 50, (3, 224, 224), dtype=dtype)
-        with mx.config.environment("CYNET_CUDNN_AUTOTUNE", "1"):
-            step = median(training_step(network, ctx, (64, 3, 224, 224), 1000), mx.nd.waitall, 5)
-        theirs = torch_times(python, "resnet50", dtype)
-        for mode in theirs:
-            yield f"ResNet-50, batch 64, {dtype}, PyTorch {mode}", theirs[mode] / step, 0.95
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--torch", help="an interpreter that has PyTorch with CUDA")
+    parser.add_argument("parts", nargs="*", help="networks (all, or by name), kernels, libraries")
     args = parser.parse_args()
     if not mx.context.num_gpus():
         try:
             mx.context.gpu_memory_info(0)
         except mx.CynetError as error:
             raise SystemExit(f"no GPU: {error}") from None
-    for name, ratio, aim in rows(mx.gpu(0), args.torch):
-        print(f"{name:<76} {ratio:6.2f}  (aim {aim})")
+    ctx, names = mx.gpu(0), [part for part in args.parts if part in gpu_networks.INPUTS]
+    parts = {
+        "kernels": lambda: kernels(ctx),
+        "libraries": lambda: libraries(ctx),
+        "networks": lambda: networks(ctx, args.torch, names),
+    }
+    failed = False
+    for part in [part for part in parts if not args.parts or part in args.parts]:
+        try:
+            for name, ratio, aim in parts[part]():
+                print(f"{name:<76} {ratio:6.2f}  (aim {aim})", flush=True)
+        except Exception:  # the other parts are measured all the same
+            traceback.print_exc()
+            failed = True
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

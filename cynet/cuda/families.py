@@ -11,7 +11,8 @@ from ..kernels.table import functors, reducers, update_rules
 
 KERNELS = Path(__file__).parent / "kernels"
 TABLES = Path(__file__).parent.parent / "kernels"
-REAL = ("float", "double", "cynet::half")
+NARROW = ("cynet::half", "cynet::bfloat16")  # computed in float
+REAL = ("float", "double", *NARROW)
 WHOLE = ("unsigned char", "signed char", "int", "long long")
 ALL = REAL + WHOLE
 ANY = (*ALL, "bool")
@@ -21,7 +22,10 @@ ANY = (*ALL, "bool")
 TEMPLATES = {
     "batch_norm": [
         ("inverse_deviation move_statistics", ("float", "double")),
-        ("channel_sums channel_scale", ("float, float", "double, double", "cynet::half, float")),
+        (
+            "channel_sums channel_scale",
+            ("float, float", "double, double", *(f"{kind}, float" for kind in NARROW)),
+        ),
     ],
     "fill": [("progression eye", ANY)],
     "index": [
@@ -60,9 +64,10 @@ def _updates():
             continue
         yield f"update<cynet::{rule}, float, float, float, false>"
         yield f"update<cynet::{rule}, double, double, double, false>"
-        yield f"update<cynet::{rule}, cynet::half, cynet::half, float, false>"
-        if on_masters:
-            yield f"update<cynet::{rule}, cynet::half, float, float, true>"
+        for kind in NARROW:
+            yield f"update<cynet::{rule}, {kind}, {kind}, float, false>"
+            if on_masters:
+                yield f"update<cynet::{rule}, {kind}, float, float, true>"
 
 
 def instances(source):
@@ -98,8 +103,7 @@ def instances(source):
     elif source == "update":
         found = [*_updates()]
     elif source == "strided":
-        stored = (*ANY, "cynet::bfloat16")
-        found = [f"assign<{d}, {s}>" for d in stored for s in stored]
+        found = [f"assign<{d}, {s}>" for d in ANY for s in ANY]
         found += [f"fill<{w}>" for w in ("unsigned char", "unsigned short", "int", "long long")]
     else:
         raise ArgumentError(f"no source {source!r} among {', '.join(sources())}")

@@ -229,11 +229,6 @@ class Registered:
             from .cuda import gpu_operator, has_form
 
             if has_form(self.op_name) or not self.any_device:
-                if self._meets_bfloat16(in_types):
-                    raise ArgumentError(
-                        f"operator {self.op_name} has no form for bfloat16 on {ctx}; cast its "
-                        "inputs to float16 or float32"
-                    )
                 return gpu_operator(self, ctx, in_shapes, in_types)
         try:
             if ctx.device_type != "gpu" and self._is_converted(in_shapes, in_types):

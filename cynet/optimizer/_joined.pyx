@@ -31,8 +31,9 @@ from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, Sh
 _STATES = {rule: states for rule, (states, on_gpus, _) in update_rules().items() if on_gpus}
 
 
-# what cuda/kernels/update.cu calls the dtypes that have rules, in the order of their flags
-cdef tuple _TYPES = ("float", "double", "cynet::half")
+# what cuda/kernels/update.cu calls the dtypes that have rules
+cdef dict _TYPES = {kFloat32: "float", kFloat64: "double", kFloat16: "cynet::half",
+                    kBfloat16: "cynet::bfloat16"}
 
 cdef enum:
     BLOCK = 256  # threads on a GPU
@@ -420,11 +421,8 @@ cdef NDArrayBase _array(object value, str what):
 
 
 cdef void* _kernel(NDArrayBase weight, str rule, bint master) except NULL:
-    if weight.blob.dtype == kBfloat16:
-        raise ArgumentTypeError(f"update rule '{rule}' has no form for bfloat16 on"
-                                f" {weight.context}")
     kind = _TYPES[weight.blob.dtype]
-    exact = "float" if kind == "cynet::half" else kind
+    exact = "double" if kind == "double" else "float"
     of_states, word = ("float", "true") if master else (kind, "false")
     found = device(weight.blob.dev_id).kernel(
         "update", f"update<cynet::{rule}, {kind}, {of_states}, {exact}, {word}>")

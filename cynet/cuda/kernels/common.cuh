@@ -7,8 +7,8 @@
 
 #include <type_traits>
 
+#include "common/bfloat16.h"
 #include "elementwise/functors.h"
-#include "common/half.h"
 
 typedef long long Index;
 
@@ -30,13 +30,17 @@ __device__ inline Index split(Index* i, Index n) {
   return rest;
 }
 
-// What elements are computed in: float for half, their own type otherwise.
+// What elements are computed in: float for narrow floats, their own type otherwise.
 template <typename T>
 struct Computed {
   typedef T type;
 };
 template <>
 struct Computed<cynet::half> {
+  typedef float type;
+};
+template <>
+struct Computed<cynet::bfloat16> {
   typedef float type;
 };
 template <typename T>

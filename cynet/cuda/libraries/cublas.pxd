@@ -10,8 +10,8 @@ from ..._typedefs cimport RunContext
 
 cdef struct Product:
     # C[i] (+)= op(A[i]) op(B[i]) for `count` dense row-major matrices, one behind the other.
-    # op(A) is m x k, op(B) is k x n. float16 is summed in float32.
-    int dtype  # kFloat32, kFloat64 or kFloat16
+    # op(A) is m x k, op(B) is k x n. Narrow floats are summed in float32.
+    int dtype  # kFloat32, kFloat64, kFloat16 or kBfloat16
     bint trans_a
     bint trans_b
     int64_t m

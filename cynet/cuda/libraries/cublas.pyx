@@ -5,7 +5,7 @@ Numbers of enumerations are those of cuBLAS's documentation (data types: cudaDat
 """
 
 from ..._storage cimport Handle, alloc
-from ..._typedefs cimport kFloat32, kFloat64, kGPU
+from ..._typedefs cimport kBfloat16, kFloat32, kFloat64, kGPU
 from .library cimport Handles, keep, load
 
 from ...base import config
@@ -18,6 +18,7 @@ PACKAGES = ("nvidia-cublas", "nvidia-cublas-cu12")
 cdef enum:
     DEFAULT_ALGORITHM = -1
     COMPUTE_32F = 68
+    CUDA_R_16BF = 14
     COMPUTE_64F = 70
     COMPUTE_32F_FAST_TF32 = 77
     WORKSPACE = 32 << 20  # bytes for each handle, what cuBLAS takes by itself on its largest GPUs
@@ -105,7 +106,7 @@ cdef int multiply(const RunContext* run, const Product* p, const void* a, const 
     cdef void* handle = _handles.find(run.dev_id, run.stream)
     cdef const void* one = &_float_scale[1]
     cdef const void* beta = &_float_scale[add]
-    cdef int status, compute
+    cdef int status, compute, kind = p.dtype
     cdef int64_t lda, ldb, ldc
     if p.m == 0 or p.n == 0 or p.count == 0:
         return 0
@@ -122,13 +123,14 @@ cdef int multiply(const RunContext* run, const Product* p, const void* a, const 
         one, beta, compute = &_double_scale[1], &_double_scale[add], COMPUTE_64F
     elif p.dtype != kFloat32:
         compute = COMPUTE_32F
-    # kFloat32, kFloat64, kFloat16 are CUDA_R_32F, CUDA_R_64F, CUDA_R_16F
+    if p.dtype == kBfloat16:
+        kind = CUDA_R_16BF  # kFloat32, kFloat64, kFloat16 are CUDA_R_32F, CUDA_R_64F, CUDA_R_16F
     if p.count == 1:
-        status = _blas.gemm(handle, p.trans_b, p.trans_a, p.n, p.m, p.k, one, b, p.dtype, ldb, a,
-                            p.dtype, lda, beta, c, p.dtype, ldc, compute, DEFAULT_ALGORITHM)
+        status = _blas.gemm(handle, p.trans_b, p.trans_a, p.n, p.m, p.k, one, b, kind, ldb, a,
+                            kind, lda, beta, c, kind, ldc, compute, DEFAULT_ALGORITHM)
     else:
         status = _blas.gemm_strided(
-            handle, p.trans_b, p.trans_a, p.n, p.m, p.k, one, b, p.dtype, ldb, p.k * p.n, a,
-            p.dtype, lda, p.m * p.k, beta, c, p.dtype, ldc, p.m * p.n, p.count, compute,
+            handle, p.trans_b, p.trans_a, p.n, p.m, p.k, one, b, kind, ldb, p.k * p.n, a,
+            kind, lda, p.m * p.k, beta, c, kind, ldc, p.m * p.n, p.count, compute,
             DEFAULT_ALGORITHM)
     return _failed(run, p, status) if status != 0 else 0

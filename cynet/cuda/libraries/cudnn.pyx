@@ -108,6 +108,11 @@ def check_dimensions(shape):
         raise ArgumentError(f"cuDNN takes tensors of 1 to 2^31 - 1 elements, not of shape {shape}")
 
 
+def data_type(dtype):
+    """The cudnnDataType_t of a floating dtype."""
+    return 9 if dtype == "bfloat16" else dtype_flag(dtype)  # the others' numbers are the same
+
+
 def at_least_2d(values, fill):
     """Numbers of a window's axes; one of one axis is a row of height 1, since cuDNN has none."""
     return (fill, *values) if len(values) == 1 else tuple(values)
@@ -140,7 +145,7 @@ cdef class Tensor:
             dims[i], strides[i] = self.shape[i], step
             step *= dims[i]
         check(_dnn.tensor_create(&self.desc), "CreateTensorDescriptor")
-        check(_dnn.tensor_set(self.desc, dtype_flag(dtype), len(self.shape), dims, strides),
+        check(_dnn.tensor_set(self.desc, data_type(dtype), len(self.shape), dims, strides),
               "SetTensorNdDescriptor", f"shape {shape}")
 
     def __dealloc__(self):
@@ -164,7 +169,7 @@ cdef class Filter:
         for i, n in enumerate(shape):
             dims[i] = n
         check(_dnn.filter_create(&self.desc), "CreateFilterDescriptor")
-        check(_dnn.filter_set(self.desc, dtype_flag(dtype), NCHW, len(shape), dims),
+        check(_dnn.filter_set(self.desc, data_type(dtype), NCHW, len(shape), dims),
               "SetFilterNdDescriptor", f"shape {shape}")
 
     def __dealloc__(self):

@@ -8,7 +8,7 @@ from ..._typedefs cimport kFloat32, kFloat64
 from .cudnn cimport AlgorithmPerf, Filter, Library, Tensor, check, handle_of, library, scale
 
 from ...base import config
-from ...base.dtype import dtype_flag
+from ...base.dtype import dtype_flag, is_narrow
 from ...base.errors import ArgumentError, CynetError
 from .cudnn import at_least_2d, image
 
@@ -30,7 +30,7 @@ cdef class Convolution:
     Parameters
     ----------
     dtype : str
-        'float32', 'float64' or 'float16' (summed in float32).
+        'float32', 'float64', 'float16' or 'bfloat16' (both summed in float32).
     data, weight, out : tuple of int
         Shapes (N, C, *size), (F, C / groups, *kernel), (N, F, *size').
     stride, dilate, pad : tuple of int
@@ -173,7 +173,8 @@ cdef class BatchNorm:
     Parameters
     ----------
     dtype : str
-        'float32', 'float64' or 'float16', beside which gamma, beta and the statistics are float32.
+        'float32', 'float64', 'float16' or 'bfloat16', beside which two gamma, beta and the
+        statistics are float32.
     outer, channels, inner : int
     eps : float
         Added to the variance.
@@ -181,7 +182,7 @@ cdef class BatchNorm:
 
     def __init__(self, dtype, outer, channels, inner, eps):
         self.x = Tensor(dtype, (outer, channels, inner))
-        self.parameter = Tensor("float32" if dtype == "float16" else dtype, (1, channels))
+        self.parameter = Tensor("float32" if is_narrow(dtype) else dtype, (1, channels))
         self.dtype, self.eps = dtype_flag(dtype), eps
 
     cdef int forward(self, const RunContext* run, const void* x, const void* gamma,

@@ -98,7 +98,7 @@ cdef class Softmax(Layer):
     Parameters
     ----------
     dtype : str
-        'float32', 'float64' or 'float16'.
+        'float32', 'float64', 'float16' or 'bfloat16'.
     sizes : tuple of int
         (outer, n, inner), each 1 at least.
     log_of : bool

@@ -14,7 +14,7 @@ from math import prod
 
 from ...base import config
 from ...cuda.libraries.cudnn import open_door
-from ..checks.dtypes import GPU_FLOATS, require_floats
+from ..checks.dtypes import CPU_FLOATS, require_floats
 from .laid_out import in_layout
 from .registry import form
 from .launch_program import Steps, fold, operator
@@ -128,7 +128,7 @@ def _bias(prop, dtype, out, device):
 @in_layout
 def convolution(prop, in_shapes, in_types, device):
     """cuDNN's convolution over NCHW memory."""
-    require_floats(prop, prop.list_arguments(), in_types, GPU_FLOATS)
+    require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
     (out,) = prop.output_shapes(in_shapes)
     open_door()
     layer = _layer(prop, in_types[0], in_shapes[0], in_shapes[1], out, *prop.window,
@@ -140,7 +140,7 @@ def convolution(prop, in_shapes, in_types, device):
 @in_layout
 def deconvolution(prop, in_shapes, in_types, device):
     """The data gradient of cuDNN's convolution."""
-    require_floats(prop, prop.list_arguments(), in_types, GPU_FLOATS)
+    require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
     data = in_shapes[0]
     (out,) = prop.output_shapes(in_shapes)
     pad = tuple(prop.geometry(axis, size)[1] for axis, size in enumerate(data[2:]))

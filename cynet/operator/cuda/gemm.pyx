@@ -12,7 +12,8 @@ import numpy as np
 
 from ...cuda.libraries.cublas import open_door
 from ...base.dtype import dtype_flag
-from ..checks.dtypes import GPU_FLOATS, require_floats
+from ..checks.dtypes import CPU_FLOATS, require_floats
+from .kernel_args import stored
 from .registry import form
 
 
@@ -79,7 +80,7 @@ cdef class FullyConnectedForm(Operator):
         self.rows, self.units, self.hidden = rows, units, hidden
         self.dtype, self.has_bias = dtype_flag(dtype), not prop.no_bias
         if self.has_bias:
-            self.held = device.upload(np.ones(rows, dtype).tobytes())
+            self.held = device.upload(stored(np.ones(rows), dtype))
             self.ones = <const void*><size_t>self.held.address
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -108,7 +109,7 @@ cdef class FullyConnectedForm(Operator):
 @form("dot", "batch_dot", checks=False)
 def product(prop, in_shapes, in_types, device):
     """One product or a stack of them."""
-    require_floats(prop, prop.list_arguments(), in_types, GPU_FLOATS)
+    require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
     open_door()
     return ProductForm(prop, in_types[0], *prop.sizes(*in_shapes))
 
@@ -116,7 +117,7 @@ def product(prop, in_shapes, in_types, device):
 @form("FullyConnected", checks=False)
 def fully_connected(prop, in_shapes, in_types, device):
     """Three products, and two small ones for the bias."""
-    require_floats(prop, prop.list_arguments(), in_types, GPU_FLOATS)
+    require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
     open_door()
     return FullyConnectedForm(prop, in_types[0], prop.rows(in_shapes[0]), in_shapes[1][1],
                               prop.num_hidden, device)

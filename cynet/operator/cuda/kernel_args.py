@@ -3,17 +3,20 @@
 import ctypes
 from math import prod
 
+import numpy as np
+
 from ...base.errors import ArgumentError
 
 INT, LONG = ctypes.c_int, ctypes.c_longlong
 # bool arrays are moved and compared as bytes
 C_TYPES = {
-    "float32": "float", "float64": "double", "float16": "cynet::half", "uint8": "unsigned char",
-    "int32": "int", "int8": "signed char", "int64": "long long", "bool": "unsigned char",
+    "float32": "float", "float64": "double", "float16": "cynet::half",
+    "bfloat16": "cynet::bfloat16", "uint8": "unsigned char", "int32": "int", "int8": "signed char",
+    "int64": "long long", "bool": "unsigned char",
 }  # fmt: skip
 BYTES = {
-    "float": 4, "double": 8, "cynet::half": 2, "unsigned char": 1, "int": 4, "signed char": 1,
-    "long long": 8, "bool": 1,
+    "float": 4, "double": 8, "cynet::half": 2, "cynet::bfloat16": 2, "unsigned char": 1, "int": 4,
+    "signed char": 1, "long long": 8, "bool": 1,
 }  # fmt: skip
 
 
@@ -117,13 +120,39 @@ def layout(shape, to, source, to_start=0, start=0):
                   axis_list(source, 16))  # fmt: skip
 
 
-def numpy_of(kind):
-    """The NumPy dtype of a C type.
+def dtype_of(kind):
+    """The dtype of a C type.
 
-    >>> numpy_of("long long")
+    >>> dtype_of("long long")
     'int64'
     """
     return next(name for name, own in C_TYPES.items() if own == kind)
+
+
+def rounded(values, dtype):
+    """Numbers as they are in `dtype`: a NumPy array of it, for bfloat16 of float32.
+
+    >>> rounded([1.01, 3], "bfloat16")
+    array([1.0078125, 3.       ], dtype=float32)
+    """
+    if dtype != "bfloat16":
+        return np.asarray(values).astype(dtype)
+    bits = np.asarray(values).astype("float32").view("uint32")
+    near = (bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)  # ties to even
+    is_nan = (bits & 0x7FFFFFFF) > 0x7F800000
+    return np.where(is_nan, np.uint32(0x7FC00000), near).astype("uint32").view("float32")
+
+
+def stored(values, dtype):
+    """The bytes of numbers in `dtype`.
+
+    >>> stored([1.0], "bfloat16").hex()
+    '803f'
+    """
+    values = rounded(values, dtype)
+    if dtype == "bfloat16":
+        values = (values.view("uint32") >> 16).astype("uint16")
+    return values.tobytes()
 
 
 def cast_target(dtype):

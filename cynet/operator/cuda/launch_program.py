@@ -7,11 +7,11 @@ import numpy as np
 from ...cuda.families import instances
 from .._base import OPERATORS
 from ..parameters import LargeInt
-from .kernel_args import BYTES, C_TYPES, numpy_of
+from .kernel_args import BYTES, C_TYPES, dtype_of, rounded, stored
 from .launch import DeviceOperator
 from .launch_steps import ADD, NULL, SPACE, TARGET, each, lines
 
-FLOATING = ("float32", "float64", "float16")
+FLOATING = ("float32", "float64", "float16", "bfloat16")
 
 
 def has_instance(source, name, _sets={}):  # noqa: B006 - a cache
@@ -138,7 +138,7 @@ def constant(device, number, dtype, kind):
     if dtype not in FLOATING and value.dtype.kind == "f":  # as convert.h has it
         with np.errstate(invalid="ignore"):
             value = value.astype("i8" if dtype == "int64" else "i4").astype(dtype)
-    data = np.asarray(value).astype(dtype).astype(numpy_of(kind)).tobytes()
+    data = stored(rounded(value, dtype), dtype_of(kind))
     kept = device.__dict__.setdefault("constants", {})
     if data not in kept:
         if len(kept) >= _KEPT:  # operators hold what they use

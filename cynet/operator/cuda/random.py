@@ -10,7 +10,7 @@ from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, RANDOM, SIZE, C
 from .registry import form
 
 kUniform = 0  # of the enumeration in random_draw.h
-_FLOATS = ("float32", "float64", "float16")
+_FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
 class Draw(ctypes.Structure):

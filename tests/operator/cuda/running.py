@@ -7,11 +7,16 @@ from cynet.cuda.emulator.device import EmulatedDevice
 from cynet.operator._testing import prepare, run_backward, run_forward
 
 import cynet as mx
+from cynet.base.dtype import name_of
 from cynet.operator import get_operator
 from cynet.operator.cuda import build, has_form
+from tests.bfloat16 import widened
 from tests.operator.runner import Run
 
-TOLERANCE = {"float16": (4e-3, 4e-3), "float32": (5e-5, 5e-6), "float64": (1e-9, 1e-11)}
+TOLERANCE = {
+    "bfloat16": (3e-2, 3e-2), "float16": (4e-3, 4e-3), "float32": (5e-5, 5e-6),
+    "float64": (1e-9, 1e-11),
+}  # fmt: skip
 SEED = 17
 
 
@@ -29,10 +34,10 @@ def has_device_form(case):
 
 def same(found, expected, what):
     """Equal, floats within the tolerance of their dtype."""
-    rtol, atol = TOLERANCE.get(str(found.dtype), (0, 0))
-    np.testing.assert_allclose(
-        found.astype("d"), expected.astype("d"), rtol, atol, err_msg=f"{found.dtype}: {what}"
-    )
+    dtype = name_of(found.dtype)
+    rtol, atol = TOLERANCE.get(dtype, (0, 0))
+    found, expected = (widened(a).astype("d") for a in (found, expected))
+    np.testing.assert_allclose(found, expected, rtol, atol, err_msg=f"{dtype}: {what}")
 
 
 class DeviceRun(Run):
@@ -41,7 +46,8 @@ class DeviceRun(Run):
     def __init__(self, case, dtype):
         super().__init__(case, dtype)
         self.host = self.op
-        self.op = build(self.prop, self.in_shapes, [str(a.dtype) for a in self.inputs], device())
+        types = [name_of(a.dtype) for a in self.inputs]
+        self.op = build(self.prop, self.in_shapes, types, device())
         assert type(self.op) is not type(self.host)
 
     def forward(self, *args, **kwargs):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cynet.operator._testing import prepare
 
+from cynet.base.dtype import name_of
 from cynet.base.errors import CynetError
 from cynet.operator import OPERATORS, get_operator
 from cynet.operator.cuda import has_form
@@ -23,7 +24,7 @@ def takes(case, dtype):
     try:
         prop = get_operator(case.op).prop(**case.params)
         inputs = [i.make(np.random.default_rng(0), dtype) for i in case.inputs]
-        prepare(prop, [a.shape for a in inputs], [str(a.dtype) for a in inputs])
+        prepare(prop, [a.shape for a in inputs], [name_of(a.dtype) for a in inputs])
     except CynetError:
         return False
     return True
@@ -31,8 +32,9 @@ def takes(case, dtype):
 
 def dtypes(case):
     known = list(case.dtypes)
-    if "float16" not in known and "float32" in known and takes(case, "float16"):
-        known.append("float16")
+    for narrow in ("float16", "bfloat16"):
+        if narrow not in known and "float32" in known and takes(case, narrow):
+            known.append(narrow)
     return known
 
 

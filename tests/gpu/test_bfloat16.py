@@ -1,0 +1,92 @@
+"""bfloat16 on a GPU: every operator's cases that the CPU takes in it, updates, mixed precision."""
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from tests.bfloat16 import widened
+from tests.gpu.test_operators import CASES, run
+from tests.operator.cuda.test_forms import takes
+
+NOT_OF_CUDNN = ("RNN",)  # recurrent layers take float16
+PAIRS = [
+    pytest.param(case, id=case.id)
+    for case in CASES
+    if "float32" in case.dtypes and case.op not in NOT_OF_CUDNN and takes(case, "bfloat16")
+]
+
+
+@pytest.mark.parametrize("case", PAIRS)
+def test_operator(gpu, case):
+    wanted, found = run(case, "bfloat16", mx.cpu(), 1), run(case, "bfloat16", gpu, 3)
+    for name, value in wanted.items():
+        a, b = widened(found[name]).astype("d"), widened(value).astype("d")
+        np.testing.assert_allclose(a, b, 0.03, 0.03, err_msg=name)
+
+
+def test_recurrent_layers_say_what_they_take(gpu):
+    x = mx.nd.zeros((2, 1, 3), ctx=gpu, dtype="bfloat16")
+    weight = mx.nd.zeros((4 * 2 * (3 + 2 + 2),), ctx=gpu, dtype="bfloat16")
+    state = mx.nd.zeros((1, 1, 2), ctx=gpu, dtype="bfloat16")
+    with pytest.raises(mx.base.MXNetError, match="float16; input 'data' is bfloat16"):
+        mx.nd.RNN(x, weight, state, state, state_size=2, num_layers=1, mode="lstm")
+
+
+@pytest.mark.parametrize("name", ("sgd", "adam", "rmsprop", "ftrl"))
+@pytest.mark.parametrize("multi_precision", (False, True))
+def test_an_update(gpu, rng, name, multi_precision):
+    values = [rng.standard_normal((5, 7)).astype("f") for _ in range(4)]
+    found = []
+    for ctx in (mx.cpu(), gpu):
+        optimizer = mx.optimizer.create(name, multi_precision=multi_precision, learning_rate=0.1)
+        updater = mx.optimizer.get_updater(optimizer)
+        weight = mx.nd.array(values[0], ctx=ctx).astype("bfloat16")
+        for value in values[1:]:
+            updater(0, mx.nd.array(value, ctx=ctx).astype("bfloat16"), weight)
+        found.append(weight.astype("float32").asnumpy())
+    np.testing.assert_allclose(found[1], found[0], rtol=0.01, atol=0.01)
+    assert np.abs(found[0] - values[0]).max() > 0.01
+
+
+@pytest.mark.parametrize("dtype", ("bfloat16", "float16"))
+def test_mixed_precision_of_a_symbol(gpu, rng, dtype):
+    x = mx.sym.Variable("data")
+    x = mx.sym.Convolution(x, kernel=(3, 3), num_filter=4, pad=(1, 1), name="conv")
+    x = mx.sym.Activation(mx.sym.BatchNorm(x, name="norm"), act_type="relu")
+    x = mx.sym.FullyConnected(mx.sym.Flatten(x), num_hidden=3, name="fc")
+    net = mx.contrib.amp.convert_symbol(mx.sym.softmax(x), dtype)
+    values = {n: rng.standard_normal(s).astype("f") * 0.3
+              for n, s in zip(net.list_arguments(), net.infer_shape(data=(2, 3, 5, 5))[0])}
+    states = {"norm_moving_mean": np.zeros(4, "f"), "norm_moving_var": np.ones(4, "f")}
+    found = []
+    for ctx in (mx.cpu(), gpu):
+        args = {n: mx.nd.array(v, ctx=ctx) for n, v in values.items()}
+        aux = {n: mx.nd.array(v, ctx=ctx) for n, v in states.items()}
+        found.append(net.bind(ctx, args, aux_states=aux).forward()[0].astype("float32").asnumpy())
+    np.testing.assert_allclose(found[1], found[0], atol=0.02)
+
+
+@pytest.mark.parametrize("dtype", ("bfloat16", "float16"))
+def test_autocast_trains(gpu, rng, dtype):
+    """Layers that compute in `dtype` from weights of float32: losses are near the CPU's."""
+    x, y = rng.standard_normal((16, 8)).astype("f"), rng.integers(0, 3, 16)
+    losses = []
+    for ctx in (mx.cpu(), gpu):
+        mx.random.seed(3)
+        net = mx.gluon.nn.HybridSequential()
+        net.add(mx.gluon.nn.Dense(32, activation="relu", in_units=8))
+        net.add(mx.gluon.nn.Dense(3, in_units=32))
+        net.initialize(mx.init.Xavier(), ctx=ctx)
+        mx.gluon.autocast(net, dtype)
+        net.hybridize(static_alloc=True, static_shape=True)
+        loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+        trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.2})
+        data, label = mx.nd.array(x, ctx=ctx), mx.nd.array(y, ctx=ctx)
+        for _ in range(20):
+            with mx.autograd.record():
+                loss = loss_of(net(data).astype("float32"), label)
+            loss.backward()
+            trainer.step(16)
+        losses.append(float(loss.mean().asscalar()))
+    assert losses[1] < 0.9
+    np.testing.assert_allclose(losses[1], losses[0], rtol=0.05)
