@@ -3,8 +3,7 @@
 Run as ``python benchmarks/gpu.py``, with ``--torch PYTHON`` for an interpreter that has PyTorch
 with CUDA; ``gpu.py networks bert lstm`` measures some parts, and some networks, only. Each row is a
 ratio of one run: the other's time / cynet's, above 1 where cynet is faster, and what it should be.
-Rows of ``own kernels / cuDNN`` compare the two settings of CYNET_CUDA_KERNELS: below 1, cynet's own
-kernels are what should run. What an H200 gave stands in benchmarks/README.md.
+What an H200 and an H100 gave stands in benchmarks/README.md.
 """
 
 import argparse
@@ -120,49 +119,6 @@ def softmax_of_kernels(ctx):
     return steps[0] / steps[1]
 
 
-# What both cuDNN and cynet's own kernels compute: operator, its parameters, the shape of its input.
-LAYERS = (
-    ("softmax", {}, (128, 10)), ("softmax", {}, (8192, 64)), ("softmax", {}, (128, 1000)),
-    ("softmax", {}, (512, 32768)), ("softmax", {"axis": 1}, (8, 21, 256, 256)),
-    ("softmax", {}, (49152, 128)), ("softmax", {}, (4096, 4096)), ("softmax", {}, (16, 250000)),
-    ("log_softmax", {}, (2048, 1000)), ("log_softmax", {}, (4096, 30522)),
-    ("Pooling", {"kernel": (3, 3), "pad": (1, 1), "pool_type": "avg"}, (16, 64, 56, 56)),
-    ("Pooling", {"global_pool": True, "pool_type": "avg"}, (64, 2048, 7, 7)),
-)  # fmt: skip
-
-
-def passes(ctx, name, params, shape, copies):
-    """Functions that run forward, and forward and backward, of `copies` of an operator side by
-    side, so that calls from Python are few beside what the GPU does."""
-    names = [f"x{i}" for i in range(copies)]
-    nodes = [getattr(mx.sym, name)(mx.sym.Variable(n), **params) for n in names]
-    args = {n: mx.nd.random.normal(shape=shape, ctx=ctx) for n in names}
-    grads = {n: mx.nd.zeros(shape, ctx=ctx) for n in names}
-    executor = mx.sym.Group(nodes).bind(ctx, args, grads)
-    executor.forward(is_train=False)  # the setting is read when operators are made
-    heads = [mx.nd.ones_like(out) for out in executor.forward(is_train=True)]
-
-    def both():
-        executor.forward(is_train=True)
-        executor.backward(heads)
-
-    return {"forward": lambda: executor.forward(is_train=False), "forward and backward": both}
-
-
-def kernels_beside_cudnn(ctx, layers=LAYERS, copies=8):
-    """(name, seconds of cynet's own kernels / of cuDNN, which is what runs by default)."""
-    for name, params, shape in layers:
-        times = []
-        for setting in ("softmax,pooling", ""):
-            with mx.config.environment("CYNET_CUDA_KERNELS", setting):
-                functions = passes(ctx, name, params, shape, copies)
-            times.append([median(f, mx.nd.waitall) for f in functions.values()])
-        for what, own, library in zip(functions, *times):
-            size = " x ".join(map(str, shape))
-            kind = params["pool_type"] + " " if name == "Pooling" else ""
-            yield f"{kind}{name}, {size}, {what}: own kernels / cuDNN", own / library
-
-
 # A training step of each network in each dtype: how many groups of ten are measured, and the aims
 # beside PyTorch eager and beside its CUDA graph.
 STEPS = {
@@ -208,16 +164,10 @@ def kernels(ctx):
     yield "MLP, batch 100, NumPy's softmax / kernels", softmax_of_kernels(ctx), 2
 
 
-def libraries(ctx):
-    """(name, ratio, aim) of cynet's own kernels beside cuDNN's."""
-    for name, ratio in kernels_beside_cudnn(ctx):
-        yield name, ratio, 1
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--torch", help="an interpreter that has PyTorch with CUDA")
-    parser.add_argument("parts", nargs="*", help="networks (all, or by name), kernels, libraries")
+    parser.add_argument("parts", nargs="*", help="networks (all, or by name), kernels")
     args = parser.parse_args()
     if not mx.context.num_gpus():
         try:
@@ -227,7 +177,6 @@ def main():
     ctx, names = mx.gpu(0), [part for part in args.parts if part in gpu_networks.INPUTS]
     parts = {
         "kernels": lambda: kernels(ctx),
-        "libraries": lambda: libraries(ctx),
         "networks": lambda: networks(ctx, args.torch, names),
     }
     failed = False

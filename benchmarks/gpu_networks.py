@@ -63,9 +63,8 @@ def _lstm(dtype, shape):
     batch, time, _ = shape
     states = [mx.sym.zeros((2, batch, LSTM_UNITS), dtype=dtype) for _ in range(2)]
     x = mx.sym.transpose(mx.sym.Variable("data"), axes=(1, 0, 2))
-    x = mx.sym.RNN(
-        x, mx.sym.Variable("lstm_weight"), *states, state_size=LSTM_UNITS, num_layers=2, mode="lstm"
-    )
+    weight = mx.sym.Variable("lstm_weight", init=mx.init.FusedRNN(None, LSTM_UNITS, 2, "lstm"))
+    x = mx.sym.RNN(x, weight, *states, state_size=LSTM_UNITS, num_layers=2, mode="lstm")
     x = mx.sym.squeeze(mx.sym.slice_axis(x, axis=0, begin=time - 1, end=time), axis=0)
     return mx.sym.FullyConnected(x, num_hidden=10)
 

@@ -44,16 +44,6 @@ def _one_of(*words):
     return parse
 
 
-def _any_of(*words):
-    def parse(text):
-        found = tuple(word.strip() for word in text.split(","))
-        if not set(found) <= set(words):
-            raise ValueError(f"expected a comma list of {', '.join(words)}")
-        return found
-
-    return parse
-
-
 def _flag(text):
     if text.lower() not in ("0", "1", "true", "false"):
         raise ValueError("expected 0, 1, true or false")
@@ -213,13 +203,6 @@ _SETTINGS = {
             True,
             "0: executors and updates on a GPU launch their kernels one by one instead of "
             "recording them as CUDA graphs and replaying those.",
-        ),
-        Setting(
-            "CYNET_CUDA_KERNELS",
-            _any_of("softmax", "pooling"),
-            "",
-            "What cynet's own kernels compute on a GPU although cuDNN has it: a comma list of "
-            "softmax and pooling; empty: nothing.",
         ),
         Setting(
             "CYNET_CHECK_KERNELS",

@@ -33,7 +33,8 @@ TEMPLATES = {
         ("borders borders_grad sequence_mask", ALL),
     ],
     "normalization": [
-        ("moments normalize normalize_grad scale_grad l2_norm l2_norm_grad", REAL),
+        ("moments normalize normalize_grad scale_grad scale_grad_parts", REAL),
+        ("l2_norm l2_norm_grad", REAL),
         ("local_response local_response_parts local_response_grad sloped slopes_grad", REAL),
     ],
     "loss": [

@@ -3,7 +3,6 @@
 import threading
 
 import pytest
-
 from cynet.base.thread_pool import ThreadPool
 
 

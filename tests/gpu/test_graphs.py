@@ -159,8 +159,7 @@ def updated(ctx, name, steps, scheduled, shapes=((5, 3), (4,))):
     """Weights after each of some updates, and whether they were replayed."""
     options = dict(OPTIMIZERS[name])
     if scheduled:
-        options.pop("learning_rate", None)
-        options["lr_scheduler"] = schedule()
+        options.update(learning_rate=0.2, lr_scheduler=schedule())
     optimizer = mx.optimizer.create(name.split()[0], **options)
     updater = mx.optimizer.get_updater(optimizer)
     rng = np.random.default_rng(4)

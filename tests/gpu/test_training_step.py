@@ -104,8 +104,10 @@ def settings():
         "momentum": ("sgd", {"learning_rate": 0.2, "momentum": 0.9}),
         "schedule": ("sgd", {"lr_scheduler": schedule, "wd": 0.01}),
         "adam": ("adam", {"learning_rate": 0.01}),
-        "adam schedule": ("adam", {"lr_scheduler": warm, "clip_gradient": 0.1}),
-    }
+        "adam schedule": (
+            "adam", {"learning_rate": 0.01, "lr_scheduler": warm, "clip_gradient": 0.1},
+        ),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", settings())

@@ -27,6 +27,8 @@ cdef extern from *:
     """
     const int64_t* noted_sizes "cynet_sizes"
 
+BFLOAT16 = "cynet::bfloat16"
+
 cdef struct Loaded:
     EntryFn function
     int index
@@ -133,17 +135,19 @@ class EmulatedDevice(Device):
         found = self._kernels.get((source, instance))
         if found is None:
             found = self._kernels[source, instance] = LoadedKernel(
-                self.module(source).get(instance))
+                self.module(source, BFLOAT16 in instance).get(instance))
         return found
 
-    def module(self, source):
-        """The EmulatedModule of a source, with all its instances."""
-        if source not in self._modules:
+    def module(self, source, bfloat16=False):
+        """The EmulatedModule of a source, with all its instances: of bfloat16, which few ask for,
+        or of all others."""
+        key = source, bfloat16
+        if key not in self._modules:
+            exports = [i for i in families.instances(source) if (BFLOAT16 in i) == bfloat16]
             options = ["-ffp-contract=off", "-Og"] if families.exact(source) else ["-Og"]
-            self._modules[source] = EmulatedModule(
-                families.text(source), f"{source}.cu", options, families.instances(source),
-                self.checked)
-        return self._modules[source]
+            self._modules[key] = EmulatedModule(
+                families.text(source), f"{source}.cu", options, exports, self.checked)
+        return self._modules[key]
 
     def upload(self, data):
         return HostMemory(bytes(data))

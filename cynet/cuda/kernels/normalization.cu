@@ -9,15 +9,16 @@ struct Line {
 };
 
 __device__ inline Index start_of(const Line& s, Index line) {
-  return line / s.inner * s.n * s.inner + line % s.inner;
+  const Index inner = split(&line, s.inner);
+  return line * s.n * s.inner + inner;
 }
 __device__ inline Index scale_of(const Line& s, Index line, Index i) {
-  return s.channels ? line % s.channels : i;
+  return s.channels ? split(&line, s.channels) : i;
 }
 
-// mean, and std = sqrt(variance + eps), of each line
+// mean, and std = sqrt(variance + eps), of each line; they are kept in what T is computed in
 template <typename T>
-__global__ void moments(const T* x, T* mean, T* std, const Line s, double eps) {
+__global__ void moments(const T* x, computed<T>* mean, computed<T>* std, const Line s, double eps) {
   for (Index line = blockIdx.x; line < s.outer * s.inner; line += gridDim.x) {
     const T* row = x + start_of(s, line);
     double sum = 0, squares = 0;
@@ -37,11 +38,12 @@ __global__ void moments(const T* x, T* mean, T* std, const Line s, double eps) {
 
 // y (+)= (x - mean) / std * gamma + beta
 template <typename T>
-__global__ void normalize(const T* x, const T* mean, const T* std, const T* gamma, const T* beta,
-                          T* y, const Line s, int add) {
+__global__ void normalize(const T* x, const computed<T>* mean, const computed<T>* std,
+                          const T* gamma, const T* beta, T* y, const Line s, int add) {
   CYNET_EACH(i, s.outer * s.n * s.inner) {
-    const Index line = i / (s.n * s.inner) * s.inner + i % s.inner;
-    const Index k = scale_of(s, line, i / s.inner % s.n);
+    Index rest = i;
+    const Index inner = split(&rest, s.inner), place = split(&rest, s.n);
+    const Index line = rest * s.inner + inner, k = scale_of(s, line, place);
     const computed<T> by = computed<T>(1) / load(std, line);
     put(y, i, (load(x, i) - load(mean, line)) * by * load(gamma, k) + load(beta, k), add);
   }
@@ -49,8 +51,8 @@ __global__ void normalize(const T* x, const T* mean, const T* std, const T* gamm
 
 // dx (+)= the gradient through both moments
 template <typename T>
-__global__ void normalize_grad(const T* dy, const T* x, const T* gamma, const T* mean,
-                               const T* std, T* dx, const Line s, int add) {
+__global__ void normalize_grad(const T* dy, const T* x, const T* gamma, const computed<T>* mean,
+                               const computed<T>* std, T* dx, const Line s, int add) {
   typedef computed<T> C;
   for (Index line = blockIdx.x; line < s.outer * s.inner; line += gridDim.x) {
     const Index start = start_of(s, line);
@@ -74,8 +76,8 @@ __global__ void normalize_grad(const T* dy, const T* x, const T* gamma, const T*
 
 // out (+)= the gradient of each scale, or with `shift` of each shift; a block takes one of them
 template <typename T>
-__global__ void scale_grad(const T* dy, const T* x, const T* mean, const T* std, T* out,
-                           const Line s, int shift, int add) {
+__global__ void scale_grad(const T* dy, const T* x, const computed<T>* mean,
+                           const computed<T>* std, T* out, const Line s, int shift, int add) {
   const Index lines = s.outer * s.inner, scales = s.channels ? s.channels : s.n;
   const Index count = s.channels ? lines / s.channels * s.n : lines;
   for (Index c = blockIdx.x; c < scales; c += gridDim.x) {
@@ -88,6 +90,28 @@ __global__ void scale_grad(const T* dy, const T* x, const T* mean, const T* std,
     }
     total = fold_block(total, 0.0, Plus());
     if (threadIdx.x == 0) put(out, c, static_cast<computed<T>>(total), add);
+  }
+}
+
+// What parts of the `rows` lines of n neighbours add to the gradients of scale and shift at each
+// place: entry c * gridDim.y + part. Neighbouring threads take neighbouring places.
+template <typename T>
+__global__ void scale_grad_parts(const T* dy, const T* x, const computed<T>* mean,
+                                 const computed<T>* std, double* scales, double* shifts,
+                                 Index rows, Index n) {
+  typedef computed<T> C;
+  const Index each = (rows + gridDim.y - 1) / gridDim.y, begin = blockIdx.y * each;
+  const Index end = begin + each < rows ? begin + each : rows;
+  CYNET_EACH(c, n) {
+    double scale = 0, shift = 0;
+#pragma unroll 4
+    for (Index row = begin; row < end; ++row) {
+      const C g = load(dy, row * n + c), by = C(1) / load(std, row);
+      scale += g * ((load(x, row * n + c) - load(mean, row)) * by);
+      shift += g;
+    }
+    scales[c * gridDim.y + blockIdx.y] = scale;
+    shifts[c * gridDim.y + blockIdx.y] = shift;
   }
 }
 

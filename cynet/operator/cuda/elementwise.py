@@ -103,11 +103,10 @@ def _with_number(device, functor, gradient, number, shape, dtype, reverse=False,
 
 @form(*names(BinaryScalarProperty))
 def binary_scalar(prop, shapes, types, device):
-    lhs, rhs, reads = _gradients(prop)
+    lhs, rhs, _ = _gradients(prop)
     gradient = rhs if prop.reverse else lhs
-    return _with_number(
-        device, prop.functor, gradient, prop.scalar, shapes[0], types[0], prop.reverse, reads
-    )
+    return _with_number(device, prop.functor, gradient, prop.scalar, shapes[0], types[0],
+                        prop.reverse, prop.reads_array())  # fmt: skip
 
 
 @form("_polygamma")

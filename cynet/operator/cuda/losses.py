@@ -3,7 +3,6 @@
 import ctypes
 from math import prod
 
-from ...base import config
 from ...cuda.libraries.cudnn import countable
 from ...cuda.libraries.cudnn_maps import Softmax
 from .cudnn_layer import LayerForm
@@ -34,11 +33,8 @@ def softmax_lines(x, y, kind, sizes, temperature=1.0, log_of=False, lengths=NULL
 
 
 def library_softmax(dtype, sizes, log_of=False):
-    """cuDNN's layer of a softmax along the middle of `sizes`; None where it has none or is not
-    wanted."""
-    if "softmax" in config.get("CYNET_CUDA_KERNELS") or not countable(sizes):
-        return None
-    return Softmax(dtype, sizes, log_of)
+    """cuDNN's layer of a softmax along the middle of `sizes`; None where it has none."""
+    return Softmax(dtype, sizes, log_of) if countable(sizes) else None
 
 
 def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_type=None):

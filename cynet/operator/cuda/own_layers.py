@@ -3,6 +3,7 @@
 import ctypes
 from math import prod
 
+from ...cuda.families import REAL
 from ..kernel_property import Lines
 from ..nn.convolution.deconvolution import DeconvolutionProperty
 from ..nn.leaky_relu import slopes_of
@@ -13,6 +14,8 @@ from .random import draw, kUniform
 from .registry import build, form
 
 NORM = "normalization"  # the source of their kernels
+COMPUTED = {kind: "double" if kind == "double" else "float" for kind in REAL}  # as common.cuh says
+_ENOUGH_ROWS = 1 << 17  # threads that keep a device busy while each walks over rows
 
 
 class Line(ctypes.Structure):
@@ -21,25 +24,59 @@ class Line(ctypes.Structure):
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner", "channels")]
 
 
-def _moments(steps, kind, walk, eps, **options):
-    """Mean and standard deviation of each line, in temporary memory."""
-    count = walk.outer * walk.inner
-    mean, std = steps.room(count, kind), steps.room(count, kind)
+def _moments(steps, dtype, walk, eps, **options):
+    """Mean and standard deviation of each line, in temporary memory, of `COMPUTED` type."""
+    count, kind = walk.outer * walk.inner, C_TYPES[dtype]
+    mean, std = steps.room(count, COMPUTED[kind]), steps.room(count, COMPUTED[kind])
     steps += lines(count, walk.n, NORM, f"moments<{kind}>", IN[0], mean, std, walk, float(eps),
                    **options)  # fmt: skip
     return mean, std
+
+
+def _normalized(steps, prop, types, walk):
+    """The outputs of `prop`, the second and third are mean and standard deviation: returns their
+    dtypes."""
+    kind, count = C_TYPES[types[0]], walk.outer * walk.inner
+    kept = prop.infer_type(types, [None] * len(prop.list_outputs()))[1][1:]
+    found = _moments(steps, types[0], walk, prop.eps, to=(0, 1 + len(kept)))
+    for i, (moment, out) in enumerate(zip(found, kept), 1):
+        if C_TYPES[out] == COMPUTED[kind]:
+            steps += identity(count, out, moment, OUT[i])
+        else:
+            steps += each(count, "cast", f"cast<{COMPUTED[kind]}, {C_TYPES[out]}>", moment, OUT[i],
+                          count, ADD)  # fmt: skip
+    steps += each(count * walk.n, NORM, f"normalize<{kind}>", IN[0], *found, IN[1], IN[2], OUT[0],
+                  walk, ADD)  # fmt: skip
+    return kept
 
 
 def _normalized_back(steps, kind, walk, mean, std):
     """Gradients of data, gamma and beta; those of gamma and beta first, since that of data may take
     the place of out_grad."""
     count = walk.outer * walk.inner
-    scales = walk.channels or walk.n
-    for i, shift in ((1, False), (2, True)):
-        steps += lines(scales, count * walk.n // scales, NORM, f"scale_grad<{kind}>",
-                       OUT_GRAD[0], IN[0], mean, std, IN_GRAD[i], walk, shift, ADD)  # fmt: skip
+    if walk.channels == 0 and walk.inner == 1:
+        _scales_of_rows(steps, kind, count, walk.n, mean, std)
+    else:
+        scales = walk.channels or walk.n
+        for i, shift in ((1, False), (2, True)):
+            steps += lines(scales, count * walk.n // scales, NORM, f"scale_grad<{kind}>",
+                           OUT_GRAD[0], IN[0], mean, std, IN_GRAD[i], walk, shift, ADD)  # fmt: skip
     steps += lines(count, walk.n, NORM, f"normalize_grad<{kind}>", OUT_GRAD[0], IN[0], IN[1],
                    mean, std, IN_GRAD[0], walk, ADD)  # fmt: skip
+
+
+def _scales_of_rows(steps, kind, rows, n, mean, std):
+    """Gradients of gamma and beta along rows: both in one reading, by threads that take neighbours,
+    in as many parts as keep a device busy."""
+    parts = max(1, min(_ENOUGH_ROWS // max(n, 1), rows // 16, 256))
+    sums = steps.room(n * parts, "double"), steps.room(n * parts, "double")
+    launch = each(n, NORM, f"scale_grad_parts<{kind}>", OUT_GRAD[0], IN[0], mean, std, *sums,
+                  rows, n, to=(1, 2))  # fmt: skip
+    launch.grid = (launch.grid[0], parts, 1)
+    steps += launch
+    for i, found in zip((1, 2), sums):
+        steps += lines(n, 32, "reduce", f"merge_parts<cynet::sum, {kind}>", found, IN_GRAD[i], n,
+                       parts, 1.0, ADD)  # fmt: skip
 
 
 @form("LayerNorm")
@@ -47,41 +84,33 @@ def layer_norm(prop, shapes, types, device):
     shape, axis, dtype = shapes[0], prop.position(shapes[0]), types[0]
     walk, kind = Line(prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]), 0), C_TYPES[dtype]
     forward, backward = Steps(), Steps()
-    mean, std = _moments(forward, kind, walk, prop.eps, to=(0, 3))
-    for i, found in ((1, mean), (2, std)):
-        forward += identity(walk.outer * walk.inner, dtype, found, OUT[i])
-    n = prod(shape)
-    forward += each(n, NORM, f"normalize<{kind}>", IN[0], mean, std, IN[1], IN[2], OUT[0], walk,
-                    ADD)  # fmt: skip
-    _normalized_back(backward, kind, walk, OUT[1], OUT[2])
+    kept = _normalized(forward, prop, types, walk)
+    known = [backward.read(OUT[i], out, walk.outer * walk.inner, COMPUTED[kind], to=(0, 3))
+             for i, out in enumerate(kept, 1)]  # fmt: skip
+    _normalized_back(backward, kind, walk, *known)
     return operator(device, forward, backward)
 
 
 @form("InstanceNorm")
 def instance_norm(prop, shapes, types, device):
     batch, channels, *size = shapes[0]
-    return _each_normalized(prop, batch, channels, prod(size), types[0], device)
+    return _each_normalized(prop, batch, channels, prod(size), types, device)
 
 
 @form("GroupNorm")
 def group_norm(prop, shapes, types, device):
     batch, *size = shapes[0]
     groups = prop.num_groups
-    return _each_normalized(prop, batch, groups, prod(size) // groups, types[0], device)
+    return _each_normalized(prop, batch, groups, prod(size) // groups, types, device)
 
 
-def _each_normalized(prop, batch, channels, size, dtype, device):
-    """Normalization of (batch, channels, size) along the last axis; further outputs of `prop` get
-    mean and standard deviation."""
-    walk, kind = Line(batch * channels, size, 1, channels), C_TYPES[dtype]
+def _each_normalized(prop, batch, channels, size, types, device):
+    """Normalization of (batch, channels, size) along the last axis."""
+    walk = Line(batch * channels, size, 1, channels)
     forward, backward = Steps(), Steps()
-    count = len(prop.list_outputs())
-    mean, std = _moments(forward, kind, walk, prop.eps, to=(0, count))
-    for i, found in zip(range(1, count), (mean, std)):
-        forward += identity(batch * channels, dtype, found, OUT[i])
-    forward += each(batch * channels * size, NORM, f"normalize<{kind}>", IN[0], mean, std, IN[1],
-                    IN[2], OUT[0], walk, ADD)  # fmt: skip
-    _normalized_back(backward, kind, walk, *_moments(backward, kind, walk, prop.eps, to=(0, 3)))
+    _normalized(forward, prop, types, walk)
+    found = _moments(backward, types[0], walk, prop.eps, to=(0, 3))
+    _normalized_back(backward, C_TYPES[types[0]], walk, *found)
     return operator(device, forward, backward)
 
 

@@ -8,7 +8,6 @@ goes to the first of equal elements.
 import ctypes
 from math import prod
 
-from ...base import config
 from ...base.errors import ArgumentError
 from ...cuda.libraries.cudnn import countable
 from ...cuda.libraries.cudnn_maps import Pooling
@@ -21,6 +20,7 @@ from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, each
 from .registry import form
 
 _MOST = 2**31 - 1  # elements of a plane: places in one are int
+_SMALL = 64  # elements of an image whose mean or sum our kernels take faster, both ways, than cuDNN
 _TYPES = {"max": 0, "avg": 1, "sum": 2, "lp": 3}
 
 
@@ -33,11 +33,11 @@ class Window(ctypes.Structure):
 
 def library_pooling(prop, dtype, data, axes):
     """cuDNN's layer of such a pooling over `axes` (`prop.geometry` of each); None where it has none
-    or is not wanted."""
+    or the slower one."""
     sizes, kernel, stride, pad, pad_after = zip(*axes)
     out = (*data[:2], *sizes)
     usual = tuple((n + 2 * p - k) // s + 1 for n, p, k, s in zip(data[2:], pad, kernel, stride))
-    if prop.cudnn_off or "pooling" in config.get("CYNET_CUDA_KERNELS"):
+    if prop.cudnn_off or (kernel == data[2:] and prod(sizes) == 1 and prod(kernel) <= _SMALL):
         return None
     if prop.pool_type in ("max", "lp") or pad != pad_after or usual != sizes:
         return None

@@ -20,7 +20,8 @@ static int last_compute = 0, next_status = 0;
 static bool fits(int type, int compute) {
   if (compute == 70) return type == 1;                                  // CUBLAS_COMPUTE_64F
   if (compute == 77) return type == 0;                                  // ..._32F_FAST_TF32
-  return (compute == 68 || compute == 69) && (type == 0 || type == 2);  // CUBLAS_COMPUTE_32F
+  return (compute == 68 || compute == 69) &&                            // CUBLAS_COMPUTE_32F
+         (type == 0 || type == 2 || type == CUDA_BFLOAT16);
 }
 
 template <typename T>

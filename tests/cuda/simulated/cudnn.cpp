@@ -17,6 +17,9 @@ int refuse(int status, const char* message) {
   return status;
 }
 
+// Whether elements of the type are known: 0 float, 1 double, 2 half, 9 bfloat16.
+static bool known(int type) { return (type >= 0 && type <= 2) || type == CUDNN_BFLOAT16; }
+
 int run(Handle* h, std::function<void()> work) {
   if (next_status != SUCCESS) {
     const int status = next_status;
@@ -68,7 +71,7 @@ int cudnnDestroyPoolingDescriptor(void* d) { return poolings.destroy(d) ? SUCCES
 
 int cudnnSetTensorNdDescriptor(void* d, int type, int rank, const int* dims, const int* strides) {
   Tensor* t = tensors.find(d);
-  if (t == nullptr || type < 0 || type > 2) return refuse(BAD_PARAM, "descriptor or type");
+  if (t == nullptr || !known(type)) return refuse(BAD_PARAM, "descriptor or type");
   if (rank < 3 || rank > 8) return refuse(NOT_SUPPORTED, "rank");
   t->type = type;
   t->rank = rank;
@@ -82,7 +85,7 @@ int cudnnSetTensorNdDescriptor(void* d, int type, int rank, const int* dims, con
 
 int cudnnSetFilterNdDescriptor(void* d, int type, int format, int rank, const int* dims) {
   Filter* f = filters.find(d);
-  if (f == nullptr || type < 0 || type > 2 || format != 0)
+  if (f == nullptr || !known(type) || format != 0)
     return refuse(BAD_PARAM, "descriptor, type or format");
   if (rank < 3 || rank > 8) return refuse(NOT_SUPPORTED, "rank");
   f->type = type;

@@ -42,12 +42,32 @@ struct Half {
   }
 };
 
-// Calls f with a value of the type: 0 float, 1 double, 2 half (cudaDataType, cudnnDataType_t).
+// bfloat16 in memory: the upper half of a float, rounded to the nearest one, ties to even.
+struct Bfloat16 {
+  uint16_t bits;
+  Bfloat16(double value = 0) {
+    const float f = static_cast<float>(value);
+    uint32_t all;
+    memcpy(&all, &f, sizeof(all));
+    bits = value != value ? 0x7fc0 : (all + 0x7fff + (all >> 16 & 1)) >> 16;
+  }
+  operator double() const {
+    const uint32_t all = static_cast<uint32_t>(bits) << 16;
+    float f;
+    memcpy(&f, &all, sizeof(f));
+    return f;
+  }
+};
+
+enum { CUDA_BFLOAT16 = 14, CUDNN_BFLOAT16 = 9 };  // cudaDataType, cudnnDataType_t
+
+// Calls f with a value of the type: 0 float, 1 double, 2 half in both enumerations.
 template <typename F>
 void with_type(int type, F f) {
   if (type == 0) f(float());
   if (type == 1) f(double());
   if (type == 2) f(Half());
+  if (type == CUDA_BFLOAT16 || type == CUDNN_BFLOAT16) f(Bfloat16());
 }
 
 inline double scalar(const void* p, bool is_double) {
