@@ -63,6 +63,10 @@ class Communication(threading.Thread):
         self.failure = None
         self.rank, self.size, self.hosts = 0, 1, [socket.gethostname()]
         self.step = 0  # of training, for messages
+        self.moving = self.waiting = (
+            0.0  # seconds: data moved; nothing did, as others were not ready
+        )
+        self._looked = time.monotonic()
 
     # --- what other threads call ------------------------------------------------------------------
     def hand_in(self, request, reads=(), writes=()):
@@ -167,6 +171,11 @@ class Communication(threading.Thread):
     def _turn(self):
         """Look at everything once; whether anything has moved."""
         now = time.monotonic()
+        passed, self._looked = now - self._looked, now
+        if self._flying:
+            self.moving += passed
+        elif self._waits:
+            self.waiting += passed
         moved = self._take()
         if self.failure is None:
             moved |= self._advance(now)

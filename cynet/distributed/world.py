@@ -90,6 +90,19 @@ class World:
         if self._communication is not None:
             self._communication.step += 1
 
+    @property
+    def times(self) -> tuple[int, float, float]:
+        """Steps of training so far; seconds in which data moved between ranks, beside the
+        computation; and seconds in which this rank was ready for a sum and others were not.
+
+        Examples
+        --------
+        >>> mx.distributed.world().times
+        (0, 0.0, 0.0)
+        """
+        talk = self._communication
+        return (0, 0.0, 0.0) if talk is None else (talk.step, talk.moving, talk.waiting)
+
     def barrier(self) -> None:
         """Wait until all ranks have come here."""
         if self.size > 1:

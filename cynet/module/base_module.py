@@ -458,6 +458,8 @@ class BaseModule(Evaluation, Defaults):
         finally:
             for each in callbacks:
                 each.end(state)
+        for line in ranks.summed_up(sum(history.times)):
+            note(logger, progress, line)
         return history
 
     def _tell_of_resuming(self, path, epoch, num_epoch, changed, history, progress):

@@ -26,6 +26,10 @@ class Alone:
         """What is said once, at the start: lines."""
         return []
 
+    def summed_up(self, seconds):
+        """What is said once, at the end, of so many seconds of training: lines."""
+        return []
+
 
 class Ranks(Alone):
     """Several processes.
@@ -40,6 +44,7 @@ class Ranks(Alone):
         self._world = world()
         self.size, self.rank = self._world.size, self._world.rank
         self.is_first = self.rank == 0
+        self._began = self._world.times
 
     def vote(self, goes_on):
         return self._world.vote(goes_on)
@@ -82,6 +87,17 @@ class Ranks(Alone):
             f"fit: {self.size} ranks with batches of {batch_size}: {total} examples a step;"
             f" gradients are summed over the ranks and divided by {total}, the learning rate is"
             " taken as it is given"
+        ]
+
+    def summed_up(self, seconds):
+        steps, moving, waiting = (b - a for a, b in zip(self._began, self._world.times))
+        if not steps:
+            return []
+        step, moving, waiting = (1e3 * each / steps for each in (seconds, moving, waiting))
+        return [
+            f"fit: a step took {step:.2f} ms on rank 0; for {moving:.2f} ms of it data moved"
+            f" between ranks, beside the computation, and for {waiting:.2f} ms ranks waited for one"
+            " another"
         ]
 
 

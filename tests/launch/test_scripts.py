@@ -54,6 +54,10 @@ def test_under_the_launcher(name, tmp_path):
         names = sorted(path.name for path in tmp_path.glob("m*"))
         assert names == ["m-0001.params", "m-0002.params", "m-0003.params", "m-symbol.json"]
         assert err.count("2 ranks with batches of 8: 16 examples a step") == 1
+        found = re.findall(
+            r"a step took ([\d.]+) ms on rank 0; for ([\d.]+) ms .* ([\d.]+) ms", err
+        )
+        assert len(found) == 1 and 0 < float(found[0][1]) < float(found[0][0])
 
 
 @pytest.mark.parametrize("name", ARGUMENTS if ALL else ["gluon"])
