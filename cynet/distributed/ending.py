@@ -64,8 +64,10 @@ def _at_exit(find):
         return
     try:
         engine().wait_for_all()
-    except Exception as error:  # it is written when the engine stops
-        print(f"cynet: nobody waited for this error: {told(error)}", file=sys.stderr)
+    except Exception as error:
+        # after a failure of the ranks every sum that was asked for says so
+        if not world.has_failed:
+            print(f"cynet: nobody waited for this error: {told(error)}", file=sys.stderr)
     failure = world._end()
     if failure is None:
         return

@@ -85,6 +85,11 @@ class World:
         if self._communication is not None:
             self._talk().check()
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether a rank has failed, so that nothing works between them any more."""
+        return self._communication is not None and self._communication.failure is not None
+
     def count_step(self) -> None:
         """A step of training begins: messages name its number."""
         if self._communication is not None:

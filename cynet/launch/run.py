@@ -147,5 +147,5 @@ def _why(told):
     """What the ranks tell of a failure: the first one that has failed itself, else the first."""
     row = next((row for row in told if row["is_own"]), told[0] if told else None)
     if row is None:
-        return "a process has died before it joined the others, or was killed"
+        return "a process has died, was killed, or ended before it joined the others"
     return f"rank {row['rank']} ({row['host']}): {row['text']}" if row["is_own"] else row["text"]

@@ -97,7 +97,8 @@ def test_begins_again_after_a_death(how, tmp_path):
     launch = ["--restarts", "1"] if how == "--restarts" else ["--elastic"]
     code, out, err = finish(start(SIZE, "resumes.py", broken, 1, 3, launch=launch))
     assert code == 0, out + err
-    assert "rank 1 (" in err and "has died" in err and "begins again (1)" in err
+    assert "has died" in err and "begins again (1)" in err
+    assert "rank 1 (" in err or find_mpiexec()[1] != "openmpi"
     assert "has 3 epochs: training goes on with Epoch[3]" in err
     _, size, epochs, accuracy, digest = re.search("weights.*", out)[0].split()
     assert int(epochs) == 6 and float(accuracy) > 0.9
