@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..base.errors import ArgumentError
 from ..kernels.table import has_space
-from .checks.dtypes import require_float_cpu
+from .checks.dtypes import FLOATS, require_float_cpu
 from .kernel_operator import KernelOperator
 from .property import OperatorProperty, ResourceRequest
 
@@ -50,8 +50,10 @@ class KernelProperty(OperatorProperty):
     zeros : tuple of str
         Gradients (``d_label``) that are zeros.
     floats : tuple of str or None
-        Inputs that have to be float32 or float64, all of one dtype. None: all of them. Where some
-        are not, the kernel of the first input's dtype is taken (`kernel_dtype`).
+        Inputs that have to be of one dtype, of `float_types`. None: all of them. Where some are
+        not, the kernel of the first input's dtype is taken (`kernel_dtype`).
+    float_types : tuple of str
+        What these may be: float32 and float64.
     gpu : Lines or None
         Its form for GPUs.
     """
@@ -60,6 +62,7 @@ class KernelProperty(OperatorProperty):
     backward = ()
     zeros = ()
     floats = None
+    float_types = FLOATS
 
     def kernel_params(self, in_shapes):
         """The parameters of all kernels, by name, for inputs of these shapes: a dict."""
@@ -116,7 +119,7 @@ class KernelProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         named = [(n, t) for n, t in zip(self.list_arguments(), in_types) if self._is_float(n)]
-        require_float_cpu(self, ctx, *(zip(*named) if named else ((), ())))
+        require_float_cpu(self, ctx, *(zip(*named) if named else ((), ())), self.float_types)
         return KernelOperator(
             self, self.kernel_dtype(in_types), self.kernel_params(in_shapes), self.work(in_shapes)
         )

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "elementwise/where_clip.h"
+#include "common/emit.h"
 
 namespace cynet {
 

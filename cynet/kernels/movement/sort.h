@@ -8,7 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "elementwise/where_clip.h"
+#include "common/emit.h"
 
 namespace cynet {
 

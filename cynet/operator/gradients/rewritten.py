@@ -167,12 +167,6 @@ def _attention_values(p, F, x, aux, training):
     return [out.reshape((out.shape[0], x[0].shape[1], -1))]
 
 
-def _moments(p, F, x, aux, training):
-    mean = F.mean(x[0], axis=p.axes, keepdims=True)
-    apart = F.square(F.broadcast_sub(x[0], mean))
-    return [F.mean(each, axis=p.axes, keepdims=p.keepdims) for each in (x[0], apart)]
-
-
 def _khatri_rao(p, F, x, aux, training):
     out = x[0]
     for each in x[1:]:
@@ -252,7 +246,6 @@ _SUPPORTS = {
 }
 
 REWRITTEN = {
-    "moments": _moments,
     "khatri_rao": _khatri_rao,
     **{
         f"_random_pdf_{name}": _density(log, _SUPPORTS.get(name, lambda x, *_: x >= 0))

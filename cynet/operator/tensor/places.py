@@ -1,39 +1,37 @@
 """ravel_multi_index: places along axes to row-major places; unravel_index: the way back."""
 
-from libc.stdint cimport int64_t
-
-from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.movement.places cimport Axes, ravel_places, unravel_places
-from ...kernels.parallel cimport threads_for
-from .._base cimport Operator, OpContext
-
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..checks.shapes import check_elements
+from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Shape
-from ..property import OperatorProperty, is_known, merge_shapes
+from ..property import is_known, merge_shapes
 
 
-class _PlacesProperty(OperatorProperty):
+class _PlacesProperty(KernelProperty):
     """Base: integers, in arrays of any dtype, and a shape that they are places in."""
 
     differentiable = False
-    back = False
+    floats = ()
     shape = Shape(None, doc="Shape of the array; the first length may be -1: any.")
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        if not self.shape or any(n < 1 for n in self.shape[1:]) or not (
-                self.shape[0] == -1 or self.shape[0] > 0):
+        if (
+            not self.shape
+            or any(n < 1 for n in self.shape[1:])
+            or not (self.shape[0] == -1 or self.shape[0] > 0)
+        ):
             raise ArgumentError(
                 f"operator {self.op_name}: parameter 'shape' takes lengths of at least 1, of which "
-                f"the first may be -1, got {self.shape}")
+                f"the first may be -1, got {self.shape}"
+            )
         check_elements(self.shape[1:], f"operator {self.op_name}: the array of parameter 'shape'")
 
-    def create_operator(self, ctx, in_shapes, in_types):
-        if in_types[0] == "bool":
-            raise ArgumentError(f"operator {self.op_name} does not take arrays of bool")
-        return PlacesOperator(self.shape, self.back)
+    def kernel_params(self, in_shapes):
+        if len(self.shape) > 8:
+            raise ArgumentError(f"parameter 'shape' has at most 8 axes, got {self.shape}")
+        return {"ndim": len(self.shape), "shape": self.shape}
 
 
 class RavelProperty(_PlacesProperty):
@@ -43,6 +41,7 @@ class RavelProperty(_PlacesProperty):
     """
 
     inputs_doc = {"data": "Places along each axis of `shape` in its first axis."}
+    forward = Kernel("ravel_places")
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
@@ -51,8 +50,10 @@ class RavelProperty(_PlacesProperty):
         if data is None:
             return [None], [out], []
         if data[0] and data[0] != len(self.shape):
-            raise ShapeError(f"operator {self.op_name}: 'data' has shape {tuple(data)}, expected "
-                             f"{len(self.shape)} rows, one for each axis of {self.shape}")
+            raise ShapeError(
+                f"operator {self.op_name}: 'data' has shape {tuple(data)}, expected "
+                f"{len(self.shape)} rows, one for each axis of {self.shape}"
+            )
         out = merge_shapes(data[1:] or (1,), out)
         return [(len(self.shape), *(out if len(data) > 1 else ()))], [out], []
 
@@ -64,14 +65,16 @@ class UnravelProperty(_PlacesProperty):
     """
 
     inputs_doc = {"data": "Row-major places in an array of shape `shape`."}
-    back = True
+    forward = Kernel("unravel_places")
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
         if out is not None:
             if out[0] and out[0] != len(self.shape):
-                raise ShapeError(f"operator {self.op_name}: its output has {len(self.shape)} rows, "
-                                 f"one for each axis of {self.shape}, not {tuple(out)}")
+                raise ShapeError(
+                    f"operator {self.op_name}: its output has {len(self.shape)} rows, "
+                    f"one for each axis of {self.shape}, not {tuple(out)}"
+                )
             data = merge_shapes(data, out[1:]) if len(out) > 1 else data
         if data is None:
             return [None], [out], []
@@ -79,33 +82,6 @@ class UnravelProperty(_PlacesProperty):
         if is_known(out):
             check_elements(out, f"the output of {self.op_name}")
         return [data], [out], []
-
-
-cdef class PlacesOperator(Operator):
-    cdef Axes axes
-    cdef bint back
-
-    def __init__(self, shape, back):
-        if len(shape) > 8:
-            raise ArgumentError(f"parameter 'shape' has at most 8 axes, got {shape}")
-        self.axes.ndim, self.back = len(shape), back
-        for i, n in enumerate(shape):
-            self.axes.shape[i] = n
-
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        cdef bint add = req[0] == kAddTo
-        cdef int64_t n = in_data[0].size if self.back else out_data[0].size
-        cdef int threads = threads_for(n * self.axes.ndim * 4)
-        if req[0] == kNullOp:
-            return 0
-        if self.back:
-            unravel_places(in_data[0].dtype, threads, self.axes, n, in_data[0].data,
-                           out_data[0].data, add)
-        else:
-            ravel_places(in_data[0].dtype, threads, self.axes, n, in_data[0].data,
-                         out_data[0].data, add)
-        return 0
 
 
 register_operator("_ravel_multi_index", RavelProperty, aliases=("ravel_multi_index",))

@@ -1,31 +1,29 @@
 // Windows that slide over up to three spatial axes as columns, and columns summed into images.
-#ifndef CYNET_WINDOWS_H
-#define CYNET_WINDOWS_H
-
-#include <cstdint>
-
-#include "parallel.h"
+#include "kernel.h"
 
 namespace cynet {
-
 // Images (planes, size), columns (planes, taps, places): `taps` numbers of a window, `places` where
 // windows lie. Fewer than three axes: the first ones have size 1.
-struct Windows {
-  int64_t planes;
-  int64_t size[3], places[3], kernel[3], stride[3], pad[3], dilate[3];
-  int64_t space() const { return size[0] * size[1] * size[2]; }
-  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-  int64_t columns() const { return places[0] * places[1] * places[2]; }
-};
+#define WINDOWS(field)                                                                    \
+  field(int64_t, planes) field(Int64s<3>, size) field(Int64s<3>, places)                  \
+  field(Int64s<3>, kernel) field(Int64s<3>, stride) field(Int64s<3>, pad)                 \
+  field(Int64s<3>, dilate)
+CYNET_PARAMS(Windows, WINDOWS)
+
+static int64_t elements(const Int64s<3>& size) { return size[0] * size[1] * size[2]; }
+static int64_t taps_of(const Windows& w) { return elements(w.kernel); }
 
 // columns (+)= what the windows hold, zeros beside the image
 template <typename T>
-inline void windows_to_columns(const Windows& w, int threads, const T* images, T* columns,
-                               bool add) {
-  const int64_t taps = w.taps(), n = w.columns();
-  parallel_for(threads, w.planes * taps, [=, &w](int64_t begin, int64_t end) {
+static void windows_to_columns(const Args& args) {
+  const Windows& w = args.as<Windows>();
+  const T* images = args.input<T>(0);
+  T* columns = args.output<T>(0);
+  const bool add = args.add[0];
+  const int64_t taps = taps_of(w), n = elements(w.places);
+  parallel_for(args.threads, w.planes * taps, [=, &w](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      const T* image = images + row / taps * w.space();
+      const T* image = images + row / taps * elements(w.size);
       T* to = columns + row * n;
       int64_t tap[3] = {row % taps / (w.kernel[1] * w.kernel[2]),
                         row % taps / w.kernel[2] % w.kernel[1], row % taps % w.kernel[2]};
@@ -49,7 +47,7 @@ inline void windows_to_columns(const Windows& w, int threads, const T* images, T
 }
 
 // Which window, along one axis, has element `place` at its number k; -1: none.
-inline int64_t window_at(const Windows& w, int axis, int64_t place, int64_t k) {
+static int64_t window_at(const Windows& w, int axis, int64_t place, int64_t k) {
   const int64_t begins = place + w.pad[axis] - k * w.dilate[axis];
   const int64_t number = begins / w.stride[axis];
   const bool there = begins >= 0 && begins % w.stride[axis] == 0 && number < w.places[axis];
@@ -59,7 +57,7 @@ inline int64_t window_at(const Windows& w, int axis, int64_t place, int64_t k) {
 // sums[z - first] += what the windows of one row hold of the elements [first, last) of a line at
 // their number k; `from`: of each window.
 template <typename T>
-inline void add_windows(const Windows& w, int64_t k, const T* from, int64_t first, int64_t last,
+static void add_windows(const Windows& w, int64_t k, const T* from, int64_t first, int64_t last,
                         double* sums) {
   const int64_t start = k * w.dilate[2] - w.pad[2], step = w.stride[2];
   const int64_t low = first > start ? (first - start + step - 1) / step : 0;
@@ -74,11 +72,14 @@ inline void add_windows(const Windows& w, int64_t k, const T* from, int64_t firs
 
 // images (+)= the sums of the columns where windows hold each element, a part of a line at a time
 template <typename T>
-inline void columns_to_windows(const Windows& w, int threads, const T* columns, T* images,
-                               bool add) {
+static void columns_to_windows(const Args& args) {
+  const Windows& w = args.as<Windows>();
+  const T* columns = args.input<T>(0);
+  T* images = args.output<T>(0);
+  const bool add = args.add[0];
   enum { PART = 512 };
-  const int64_t taps = w.taps(), n = w.columns();
-  parallel_for(threads, w.planes * w.size[0], [=, &w](int64_t begin, int64_t end) {
+  const int64_t taps = taps_of(w), n = elements(w.places);
+  parallel_for(args.threads, w.planes * w.size[0], [=, &w](int64_t begin, int64_t end) {
     double sums[PART];
     for (int64_t line = begin * w.size[1]; line < end * w.size[1]; ++line) {
       const int64_t x = line / w.size[1] % w.size[0], y = line % w.size[1];
@@ -111,4 +112,5 @@ inline void columns_to_windows(const Windows& w, int threads, const T* columns, 
 
 }  // namespace cynet
 
-#endif
+CYNET_PLAIN_KERNEL(windows_to_columns, Windows, 1, CYNET_FLOATS)
+CYNET_PLAIN_KERNEL(columns_to_windows, Windows, 4, CYNET_FLOATS)

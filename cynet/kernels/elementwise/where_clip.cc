@@ -1,0 +1,182 @@
+// Choosing by value: clip, hard sigmoid and where, with their gradients.
+#ifndef CYNET_LANES
+#include "common/emit.h"
+#include "kernel.h"
+
+namespace cynet {
+#define LIMITS(field) field(double, low) field(double, high)
+CYNET_PARAMS(Limits, LIMITS)
+#define LINE(field) field(double, slope) field(double, shift)
+CYNET_PARAMS(Line, LINE)
+
+// mask[i] = condition[i] != 0
+typedef void (*TruthLoop)(const void* condition, uint8_t* mask, int64_t n);
+
+// loop(begin, n) for the parts of the first output.
+template <class Loop>
+static void for_elements(const Args& args, Loop loop) {
+  parallel_for(args.threads, args.out[0]->size,
+               [=](int64_t begin, int64_t end) { loop(begin, end - begin); });
+}
+
+// dx (+)= dy where low <= x <= high
+template <typename T>
+static void clip_grad(const Args& args) {
+  typedef plain<T> P;
+  const Limits& p = args.as<Limits>();
+  const T *g = args.input<T>(0), *x = args.input<T>(1);
+  T* out = args.output<T>(0);
+  const P low = lower_limit<P>(p.low), high = upper_limit<P>(p.high);
+  const bool add = args.add[0];
+  for_elements(args, [=](int64_t begin, int64_t n) {
+    CYNET_IVDEP
+    for (int64_t i = begin; i < begin + n; ++i) {
+      const P v = x[i], pass = static_cast<P>(g[i]);
+      emit(out[i], v < low || v > high ? P(0) : pass, add);
+    }
+  });
+}
+
+// dx (+)= slope dy where 0 < y < 1
+template <typename T>
+static void hard_sigmoid_grad(const Args& args) {
+  typedef plain<T> P;
+  const T *g = args.input<T>(0), *y = args.input<T>(1);
+  T* out = args.output<T>(0);
+  const P slope = static_cast<P>(args.as<Line>().slope);
+  const bool add = args.add[0];
+  for_elements(args, [=](int64_t begin, int64_t n) {
+    CYNET_IVDEP
+    for (int64_t i = begin; i < begin + n; ++i) {
+      const P v = y[i], scaled = static_cast<P>(slope * g[i]);
+      emit(out[i], v > P(0) && v < P(1) ? scaled : P(0), add);
+    }
+  });
+}
+}  // namespace cynet
+
+#define CYNET_LOOPS "elementwise/where_clip.cc"
+#include "isa/for_each_isa.h"
+
+CYNET_KERNEL(clip, Limits, 1, CYNET_NUMBERS)
+CYNET_PLAIN_KERNEL(clip_grad, Limits, 1, CYNET_NUMBERS)
+CYNET_KERNEL(hard_sigmoid, Line, 1, float, double, half)
+CYNET_PLAIN_KERNEL(hard_sigmoid_grad, Line, 1, float, double, half)
+CYNET_KERNEL(where, NoParams, 1, CYNET_NUMBERS, bool)
+CYNET_KERNEL(where_grad, NoParams, 1, CYNET_NUMBERS, bool)
+#else
+namespace {
+
+// out = or += f(x).
+template <typename T, class F>
+CYNET_XINLINE void map_loop(const T* x, T* out, int64_t n, bool add, const F& f) {
+  if (add) {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) emit(out[i], f(x[i]), true);
+  } else {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) emit(out[i], f(x[i]), false);
+  }
+}
+
+template <typename T>
+void clip_loop(const T* x, plain<T> low, plain<T> high, T* out, int64_t n, bool add) {
+  map_loop(x, out, n, add,
+           [=](plain<T> v) { return v < low ? low : (v > high ? high : v); });
+}
+
+// slope * x + shift limited to [0, 1]
+template <typename T>
+void hard_sigmoid_loop(const T* x, plain<T> slope, plain<T> shift, T* out, int64_t n, bool add) {
+  typedef plain<T> P;
+  map_loop(x, out, n, add, [=](P x) {
+    const P v = static_cast<P>(slope * x + shift);
+    return v < P(0) ? P(0) : (v > P(1) ? P(1) : v);
+  });
+}
+
+template <typename T>
+void truth_loop(const void* condition_, uint8_t* mask, int64_t n) {
+  const T* condition = static_cast<const T*>(condition_);
+  for (int64_t i = 0; i < n; ++i) mask[i] = static_cast<plain<T>>(condition[i]) != plain<T>(0);
+}
+
+template <typename T>
+void where_loop(const uint8_t* mask, const T* x, const T* y, T* out, int64_t n) {
+  CYNET_IVDEP
+  for (int64_t i = 0; i < n; ++i) {
+    const T a = x[i], b = y[i];
+    out[i] = mask[i] ? a : b;
+  }
+}
+
+template <typename T>
+void clip(const Args& args) {
+  typedef plain<T> P;
+  const Limits& p = args.as<Limits>();
+  const P low = lower_limit<P>(p.low), high = upper_limit<P>(p.high);
+  for_elements(args, [=, &args](int64_t begin, int64_t n) {
+    clip_loop(args.input<T>(0) + begin, low, high, args.output<T>(0) + begin, n, args.add[0]);
+  });
+}
+
+template <typename T>
+void hard_sigmoid(const Args& args) {
+  typedef plain<T> P;
+  const Line& p = args.as<Line>();
+  for_elements(args, [=, &args](int64_t begin, int64_t n) {
+    hard_sigmoid_loop(args.input<T>(0) + begin, static_cast<P>(p.slope), static_cast<P>(p.shift),
+                      args.output<T>(0) + begin, n, args.add[0]);
+  });
+}
+
+// out (+)= x or y of each element. One condition stands for some neighbours. x nullptr: zero is
+// taken where the condition holds, y nullptr: where it does not.
+template <typename T>
+void choose(const Args& args, const Blob& condition, const T* x, const T* y, T* out, int64_t n,
+            bool add) {
+  enum { STEP = 1024 };
+  static const TruthLoop truths[N_DTYPE] = {
+      truth_loop<float>,  truth_loop<double>,  truth_loop<half>,    truth_loop<uint8_t>,
+      truth_loop<int32_t>, truth_loop<int8_t>, truth_loop<int64_t>, truth_loop<uint8_t>};
+  const TruthLoop truth = truths[row_of(condition.dtype)];
+  const int64_t size = element_size(condition.dtype), each = n / condition.size;
+  parallel_for(args.threads, condition.size, [&](int64_t begin, int64_t end) {
+    uint8_t mask[STEP];
+    const T zeros[STEP] = {};
+    T chosen[STEP];
+    for (int64_t c = begin; c < end; c += STEP) {
+      const int64_t m = end - c < STEP ? end - c : static_cast<int64_t>(STEP);
+      truth(static_cast<const char*>(condition.data) + c * size, mask, m);
+      if (each == 1) {
+        where_loop(mask, x ? x + c : zeros, y ? y + c : zeros, add ? chosen : out + c, m);
+        if (add)
+          for (int64_t i = 0; i < m; ++i) emit(out[c + i], static_cast<plain<T>>(chosen[i]), true);
+        continue;
+      }
+      for (int64_t i = 0; i < m; ++i) {
+        const T* from = mask[i] ? x : y;
+        for (int64_t k = (c + i) * each; k < (c + i + 1) * each; ++k)
+          emit(out[k], from ? static_cast<plain<T>>(from[k]) : plain<T>(0), add);
+      }
+    }
+  });
+}
+
+// Reads the condition, x and y.
+template <typename T>
+void where(const Args& args) {
+  choose(args, *args.in[0], args.input<T>(1), args.input<T>(2), args.output<T>(0),
+         args.out[0]->size, args.add[0]);
+}
+
+// dx and dy from the condition and the gradient.
+template <typename T>
+void where_grad(const Args& args) {
+  const T *g = args.input<T>(1), *none = nullptr;
+  const int64_t n = args.in[1]->size;
+  if (args.wanted[0]) choose(args, *args.in[0], g, none, args.output<T>(0), n, args.add[0]);
+  if (args.wanted[1]) choose(args, *args.in[0], none, g, args.output<T>(1), n, args.add[1]);
+}
+}
+#endif

@@ -1,0 +1,76 @@
+// Places in an array as one number and as one number an axis.
+#include "common/by_dtype.h"
+#include "kernel.h"
+
+namespace cynet {
+#define AXES(field) field(int, ndim) field(Int64s<8>, shape)
+CYNET_PARAMS(Axes, AXES)
+#define ASKED_AXES(field) \
+  field(int, ndim) field(Int64s<8>, shape) field(int, n_asked) field(Int64s<64>, asked)
+CYNET_PARAMS(AskedAxes, ASKED_AXES)
+
+template <typename T>
+static void put_place(T* to, int64_t place, bool add) {
+  if (add) add_element(to, convert_one<T>(place));
+  else *to = convert_one<T>(place);
+}
+
+// out[j] (+)= the row-major place of column j of index (ndim, n); the first length does not matter
+template <typename T>
+static void ravel_places(const Args& args) {
+  const Axes& axes = args.as<Axes>();
+  const int64_t n = args.out[0]->size;
+  const T* index = args.input<T>(0);
+  parallel_for(args.threads, n, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
+      uint64_t at = 0;
+      for (int i = 0; i < axes.ndim; ++i)
+        at = at * static_cast<uint64_t>(axes.shape[i]) +
+             static_cast<uint64_t>(convert_one<int64_t>(index[i * n + j]));
+      put_place(args.output<T>(0) + j, static_cast<int64_t>(at), args.add[0]);
+    }
+  });
+}
+
+// column j of out (ndim, n) (+)= the place of index[j] along each axis; what is beyond the shape is
+// left to the first axis
+template <typename T>
+static void unravel_places(const Args& args) {
+  const Axes& axes = args.as<Axes>();
+  const int64_t n = args.in[0]->size;
+  parallel_for(args.threads, n, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
+      int64_t at = convert_one<int64_t>(args.input<T>(0)[j]);
+      for (int i = axes.ndim - 1; i >= 0; --i) {
+        put_place(args.output<T>(0) + i * n + j, i ? at % axes.shape[i] : at, args.add[0]);
+        if (i) at /= axes.shape[i];
+      }
+    }
+  });
+}
+
+// out (elements, n_asked) (+)= the place of each element along the axes that are asked for
+template <typename T>
+static void index_array(const Args& args) {
+  const AskedAxes& axes = args.as<AskedAxes>();
+  T* out = args.output<T>(0);
+  parallel_for(args.threads, args.in[0]->size, [&](int64_t begin, int64_t end) {
+    int64_t place[8];
+    for (int64_t j = begin; j < end; ++j) {
+      int64_t at = j;
+      for (int i = axes.ndim - 1; i >= 0; --i) {
+        place[i] = at % axes.shape[i];
+        at /= axes.shape[i];
+      }
+      for (int k = 0; k < axes.n_asked; ++k) {
+        T& to = out[j * axes.n_asked + k];
+        to = (args.add[0] ? to : 0) + place[axes.asked[k]];
+      }
+    }
+  });
+}
+}  // namespace cynet
+
+CYNET_PLAIN_KERNEL(ravel_places, Axes, 4, CYNET_NUMBERS)
+CYNET_PLAIN_KERNEL(unravel_places, Axes, 4, CYNET_NUMBERS)
+CYNET_PLAIN_KERNEL(index_array, AskedAxes, 1, int64_t)

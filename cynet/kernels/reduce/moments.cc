@@ -1,0 +1,135 @@
+// Mean and variance over some axes, of every dtype, computed in double.
+#include "common/by_dtype.h"
+#include "kernel.h"
+
+namespace cynet {
+// An input whose axes are sorted: `kept` ones, which number the outputs, and `folded` ones. The
+// last kept axis and the last folded one run innermost; strides are in elements. `outputs` and
+// `each`: products of the lengths.
+#define MOMENT_AXES(field)                                                                \
+  field(int, n_kept) field(int, n_folded) field(Int64s<8>, kept)                          \
+  field(Int64s<8>, kept_strides) field(Int64s<8>, folded) field(Int64s<8>, folded_strides) \
+  field(int64_t, outputs) field(int64_t, each)
+CYNET_PARAMS(MomentAxes, MOMENT_AXES)
+
+static int64_t place_of(const MomentAxes& a, int64_t output) {
+  int64_t at = 0;
+  for (int i = a.n_kept - 1; i >= 0; --i) {
+    at += output % a.kept[i] * a.kept_strides[i];
+    output /= a.kept[i];
+  }
+  return at;
+}
+
+// body(offset) of each element that is folded into one output
+template <typename Body>
+static void fold_axes(const MomentAxes& a, Body body) {
+  int64_t index[8] = {0}, at = 0;
+  const int last = a.n_folded - 1;
+  for (;;) {
+    for (int64_t i = 0; i < a.folded[last]; ++i) body(at + i * a.folded_strides[last]);
+    int axis = last - 1;
+    for (; axis >= 0; --axis) {
+      at += a.folded_strides[axis];
+      if (++index[axis] < a.folded[axis]) break;
+      at -= a.folded[axis] * a.folded_strides[axis];
+      index[axis] = 0;
+    }
+    if (axis < 0) return;
+  }
+}
+
+enum { MOMENT_LANES = 16 };  // outputs side by side whose inputs are, too, or partial sums of one
+
+// Sums of what `term(value, lane)` gives of the outputs [first, first + count) in `total`.
+template <typename T, typename Term>
+static void moment_sums(const MomentAxes& axes, const T* x, int64_t count, double* total,
+                        Term term) {
+  for (int k = 0; k < MOMENT_LANES; ++k) total[k] = 0;
+  if (count > 1) {
+    fold_axes(axes, [&](int64_t at) {
+      for (int64_t k = 0; k < count; ++k) total[k] += term(convert_one<double>(x[at + k]), k);
+    });
+    return;
+  }
+  int64_t i = 0;
+  double parts[MOMENT_LANES] = {0};
+  fold_axes(axes, [&](int64_t at) {
+    parts[i++ % MOMENT_LANES] += term(convert_one<double>(x[at]), 0);
+  });
+  for (double part : parts) total[0] += part;
+}
+
+// work(place, first output, count) for each group of outputs
+template <typename Work>
+static void moment_groups(const MomentAxes& axes, int threads, Work work) {
+  const int last = axes.n_kept - 1;
+  const bool beside = axes.n_kept && axes.kept_strides[last] == 1;
+  const int64_t line = beside ? axes.kept[last] : 1, lines = axes.outputs / line;
+  const int64_t groups = (line + MOMENT_LANES - 1) / MOMENT_LANES;
+  parallel_for(threads, lines * groups, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t start = i % groups * MOMENT_LANES, output = i / groups * line + start;
+      const int64_t left = line - start;
+      work(place_of(axes, output), output, left < MOMENT_LANES ? left : int64_t(MOMENT_LANES));
+    }
+  });
+}
+
+template <typename T>
+static void put_as(T* to, int64_t i, double value, bool add) {
+  if (!to) return;
+  if (add) add_element(to + i, convert_one<T>(value));
+  else to[i] = convert_one<T>(value);
+}
+
+template <typename T>
+static void mean_of(const MomentAxes& axes, const T* x, int64_t count, double* mean) {
+  moment_sums(axes, x, count, mean, [](double value, int64_t) { return value; });
+  for (int k = 0; k < MOMENT_LANES; ++k) mean[k] /= static_cast<double>(axes.each);
+}
+
+template <typename T>
+static void moments(const Args& args) {
+  const MomentAxes& axes = args.as<MomentAxes>();
+  moment_groups(axes, args.threads, [&](int64_t at, int64_t output, int64_t count) {
+    const T* x = args.input<T>(0) + at;
+    double mean[MOMENT_LANES], square[MOMENT_LANES];
+    mean_of(axes, x, count, mean);
+    if (args.wanted[1])
+      moment_sums(axes, x, count, square, [&](double value, int64_t k) {
+        return (value - mean[k]) * (value - mean[k]);
+      });
+    for (int64_t k = 0; k < count; ++k) {
+      put_as(args.output<T>(0), output + k, mean[k], args.add[0]);
+      if (args.wanted[1])
+        put_as(args.output<T>(1), output + k, square[k] / static_cast<double>(axes.each),
+               args.add[1]);
+    }
+  });
+}
+
+// dx (+)= (dmean + 2 (x - mean) dvariance) / each
+template <typename T>
+static void moments_grad(const Args& args) {
+  const MomentAxes& axes = args.as<MomentAxes>();
+  const T *dmean = args.input<T>(0), *dvariance = args.input<T>(1);
+  moment_groups(axes, args.threads, [&](int64_t at, int64_t output, int64_t count) {
+    const T* x = args.input<T>(2) + at;
+    T* dx = args.output<T>(0) + at;
+    double mean[MOMENT_LANES];
+    mean_of(axes, x, count, mean);
+    fold_axes(axes, [&](int64_t place) {
+      for (int64_t k = 0; k < count; ++k) {
+        const double apart = convert_one<double>(x[place + k]) - mean[k];
+        const double grad = convert_one<double>(dmean[output + k]) +
+                            2 * apart * convert_one<double>(dvariance[output + k]);
+        put_as(dx, place + k, grad / static_cast<double>(axes.each), args.add[0]);
+      }
+    });
+  });
+}
+}  // namespace cynet
+
+CYNET_PLAIN_KERNEL(moments, MomentAxes, 2, CYNET_NUMBERS)
+CYNET_PLAIN_KERNEL(moments_grad, MomentAxes, 4, CYNET_NUMBERS)

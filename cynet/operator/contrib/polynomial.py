@@ -1,0 +1,62 @@
+"""quadratic: a x^2 + b x + c; div_sqrt_dim: x / sqrt(last length); gradientmultiplier: x, whose
+gradient is multiplied."""
+
+from .._base import register_operator
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Double, Float
+
+
+class PolynomialHooks(GraphHooks):
+    def one_pass(self, prop, in_shapes):
+        return True
+
+
+class _PolynomialProperty(KernelProperty):
+    """Base: elementwise, with a gradient that is linear in data."""
+
+    graph = PolynomialHooks(elementwise=True)
+    forward = Kernel("polynomial", in_place=(("data", "output"),))
+    backward = Kernel(
+        "polynomial_grad", ("d_output",), ("d_data",), in_place=(("d_output", "d_data"),)
+    )
+    floats = ()
+
+
+class QuadraticProperty(_PolynomialProperty):
+    """``a * data ** 2 + b * data + c``, element by element."""
+
+    a = Float(0.0, doc="Factor of the square.")
+    b = Float(0.0, doc="Factor of data.")
+    c = Float(0.0, doc="What is added.")
+    backward = Kernel(
+        "polynomial_grad", ("d_output", "data"), ("d_data",), in_place=(("d_output", "d_data"),)
+    )
+
+    def kernel_params(self, in_shapes):
+        return {"a": self.a, "b": self.b, "c": self.c, "p": 2 * self.a, "q": self.b}
+
+
+class DivSqrtDimProperty(_PolynomialProperty):
+    """``data / sqrt(d)`` with d the length of the last axis: attention's scale."""
+
+    graph = PolynomialHooks()
+
+    def kernel_params(self, in_shapes):
+        scale = in_shapes[0][-1] ** -0.5
+        return {"a": 0.0, "b": scale, "c": 0.0, "p": 0.0, "q": scale}
+
+
+class GradientMultiplierProperty(_PolynomialProperty):
+    """The input itself; its gradient is multiplied by `scalar` (negative: gradient reversal)."""
+
+    scalar = Double(1.0, doc="Factor of the gradient.")
+    is_int = Bool(True, doc="Accepted for files, without effect.")
+
+    def kernel_params(self, in_shapes):
+        return {"a": 0.0, "b": 1.0, "c": 0.0, "p": 0.0, "q": self.scalar}
+
+
+register_operator("_contrib_quadratic", QuadraticProperty)
+register_operator("_contrib_div_sqrt_dim", DivSqrtDimProperty)
+register_operator("_contrib_gradientmultiplier", GradientMultiplierProperty)

@@ -1,0 +1,140 @@
+"""im2col: windows that slide over images as columns; col2im: columns summed into images.
+
+Images (N, C, *size) and columns (N, C * prod(kernel), L), L places of windows; the gradient of each
+is the other.
+"""
+
+from math import prod
+
+from ...base.errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..checks.shapes import check_elements
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Shape
+from ..property import is_known, merge_shapes
+from .spatial_window import check_rank, check_window, pad3
+
+
+class _WindowsProperty(KernelProperty):
+    """Base: windows of one size over images."""
+
+    graph = GraphHooks(float32_beside_half=())
+    kernel = Shape(doc="Size of a window, 1 to 3 numbers.")
+    stride = Shape((), doc="Steps of windows; () for 1.")
+    dilate = Shape((), doc="Distances of a window's elements; () for 1.")
+    pad = Shape((), doc="Zeros before and after each axis; () for 0.")
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.windows = check_window(
+            f"operator {self.op_name}",
+            self.kernel,
+            None,
+            stride=(self.stride, 1, 1),
+            dilate=(self.dilate, 1, 1),
+            pad=(self.pad, 0, 0),
+        )
+
+    def places(self, size):
+        """Places of windows along each axis, 0 where a length is not known."""
+        found = []
+        for n, k, stride, dilate, pad in zip(size, self.kernel, *self.windows):
+            span = (k - 1) * dilate + 1
+            if n and n + 2 * pad < span:
+                raise ShapeError(
+                    f"operator {self.op_name}: a window of {self.kernel} with dilate "
+                    f"{self.windows[1]} is larger than an image of {tuple(size)} "
+                    f"with pad {self.windows[2]}"
+                )
+            found.append((n + 2 * pad - span) // stride + 1 if n else 0)
+        return tuple(found)
+
+    def columns_shape(self, image):
+        """Shape of the columns of images (N, C, *size)."""
+        places = self.places(image[2:])
+        return (image[0], image[1] * prod(self.kernel), prod(places) if all(places) else 0)
+
+    def image_shape(self, in_shapes):
+        """Shape of the images."""
+        return in_shapes[0]
+
+    def kernel_params(self, in_shapes):
+        batch, channels, *size = self.image_shape(in_shapes)
+        stride, dilate, pad = self.windows
+        return {
+            "planes": batch * channels,
+            "size": pad3(size, 1),
+            "places": pad3(self.places(size), 1),
+            "kernel": pad3(self.kernel, 1),
+            "stride": pad3(stride, 1),
+            "pad": pad3(pad, 0),
+            "dilate": pad3(dilate, 1),
+        }
+
+
+class Im2colProperty(_WindowsProperty):
+    """Windows that slide over images, each a column: (N, C, *size) gives (N, C * prod(kernel), L).
+
+    L is the number of places of a window; beside the image are zeros.
+    """
+
+    inputs_doc = {"data": "Images (N, C, *size) with as many spatial axes as `kernel`."}
+    forward = Kernel("windows_to_columns")
+    backward = Kernel("columns_to_windows", ("d_output",), ("d_data",))
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data = in_shapes[0]
+        check_rank(f"operator {self.op_name}: 'data'", data, self.kernel)
+        if data is None:
+            return [None], list(out_shapes), []
+        out = merge_shapes(self.columns_shape(data), out_shapes[0])
+        if is_known(out):
+            check_elements(out, f"the output of {self.op_name}")
+        return [(out[0], *data[1:])], [out], []
+
+
+class Col2imProperty(_WindowsProperty):
+    """Columns summed into images, where windows overlap: what im2col's gradient does.
+
+    (N, C * prod(kernel), L) gives (N, C, *output_size).
+    """
+
+    parameter_order = ("output_size",)
+    inputs_doc = {"data": "Columns (N, C * prod(kernel), L)."}
+    forward = Kernel("columns_to_windows")
+    backward = Kernel("windows_to_columns", ("d_output",), ("d_data",))
+    output_size = Shape(doc="Spatial size of the images.", low=1)
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if len(self.output_size) != len(self.kernel):
+            raise ArgumentError(
+                f"operator {self.op_name}: parameter 'output_size' must have "
+                f"{len(self.kernel)} numbers like kernel {self.kernel}, got "
+                f"{self.output_size}"
+            )
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, out = in_shapes[0], out_shapes[0]
+        places = prod(self.places(self.output_size))
+        taps = prod(self.kernel)
+        if data is None:
+            return [None], [out], []
+        if len(data) != 3 or data[1] % taps or data[2] not in (0, places):
+            raise ShapeError(
+                f"operator {self.op_name}: 'data' has shape {tuple(data)}, expected "
+                f"(N, C * {taps}, {places}) for kernel {self.kernel} and output_size "
+                f"{self.output_size}"
+            )
+        out = merge_shapes((data[0], data[1] // taps, *self.output_size), out)
+        if is_known(out):
+            check_elements(out, f"the output of {self.op_name}")
+        return [(out[0], out[1] * taps, places)], [out], []
+
+    def image_shape(self, in_shapes):
+        return self.output_shapes(in_shapes)[0]
+
+
+register_operator("im2col", Im2colProperty)
+register_operator("col2im", Col2imProperty)

@@ -1,0 +1,70 @@
+"""moments: mean and variance (of the whole population) over some axes."""
+
+from math import prod
+
+from ...base.errors import ArgumentError
+from .._base import register_operator
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Shape
+from ..property import merge_shapes
+from .axes import axes_of
+from .strided_moves import contiguous
+
+
+class MomentsProperty(KernelProperty):
+    """Mean and variance over `axes`: two outputs, each as of `mean`."""
+
+    inputs_doc = {"data": "The input, any shape."}
+    forward = Kernel("moments", ("data",), ("output0", "output1"))
+    backward = Kernel("moments_grad", ("d_output0", "d_output1", "data"), ("d_data",))
+    floats = ()
+    axes = Shape(None, doc="Axes to take mean and variance over; required, all for global ones.")
+    keepdims = Bool(False, doc="Keep the axes, with length 1.")
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if not self.axes:
+            raise ArgumentError(
+                f"operator {self.op_name}: parameter 'axes' must name at least one "
+                "axis; name all axes for moments of the whole array"
+            )
+
+    def list_outputs(self):
+        return ["output0", "output1"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None:
+            return [None], list(out_shapes), []
+        axes = axes_of(self.axes, len(shape))
+        if self.keepdims:
+            out = tuple([1 if i in axes else n for i, n in enumerate(shape)])
+        else:
+            out = tuple([n for i, n in enumerate(shape) if i not in axes]) or (1,)
+        out = merge_shapes(out, *out_shapes)
+        return [shape], [out, out], []
+
+    def kernel_params(self, in_shapes):
+        axes = axes_of(self.axes, len(in_shapes[0]))
+        lengths = list(zip(in_shapes[0], contiguous(in_shapes[0]).strides))
+        kept = [each for i, each in enumerate(lengths) if i not in axes]
+        folded = [each for i, each in enumerate(lengths) if i in axes]
+        return {
+            "n_kept": len(kept),
+            "n_folded": len(folded),
+            "kept": [n for n, _ in kept],
+            "kept_strides": [stride for _, stride in kept],
+            "folded": [n for n, _ in folded],
+            "folded_strides": [stride for _, stride in folded],
+            "outputs": prod(n for n, _ in kept),
+            "each": prod(n for n, _ in folded),
+        }
+
+    def rewritten(self, F, inputs, aux, training):
+        (data,) = inputs
+        mean = F.mean(data, axis=self.axes, keepdims=True)
+        apart = F.square(F.broadcast_sub(data, mean))
+        return [F.mean(x, axis=self.axes, keepdims=self.keepdims) for x in (data, apart)]
+
+
+register_operator("moments", MomentsProperty)

@@ -1,0 +1,90 @@
+"""Operators that choose by value: clip, hard_sigmoid and where."""
+
+from ...base.errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..checks.dtypes import GPU_FLOATS
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Float
+from ..property import is_known, merge_shapes
+
+
+class ClipProperty(KernelProperty):
+    """Each element limited to [a_min, a_max].
+
+    The gradient passes where ``a_min <= data <= a_max``.
+    """
+
+    inputs_doc = {"data": "The input, any shape."}
+    graph = GraphHooks(elementwise=True)
+    forward = Kernel("clip", in_place=(("data", "output"),))
+    backward = Kernel(
+        "clip_grad", ("d_output", "data"), ("d_data",), in_place=(("d_output", "d_data"),)
+    )
+    floats = ()
+    a_min = Float(doc="Lower limit.")
+    a_max = Float(doc="Upper limit.")
+
+    def kernel_params(self, in_shapes):
+        return {"low": self.a_min, "high": self.a_max}
+
+
+class HardSigmoidProperty(KernelProperty):
+    """``output = alpha * data + beta``, limited to [0, 1]."""
+
+    inputs_doc = {"data": "The input, any shape."}
+    graph = GraphHooks(elementwise=True)
+    forward = Kernel("hard_sigmoid", in_place=(("data", "output"),))
+    backward = Kernel(
+        "hard_sigmoid_grad", ("d_output", "output"), ("d_data",), in_place=(("d_output", "d_data"),)
+    )
+    float_types = GPU_FLOATS
+    alpha = Float(0.2, doc="Slope.")
+    beta = Float(0.5, doc="Shift.")
+
+    def kernel_params(self, in_shapes):
+        return {"slope": self.alpha, "shift": self.beta}
+
+
+class WhereProperty(KernelProperty):
+    """Elements of x where the condition is nonzero, of y elsewhere.
+
+    A condition of one axis may also choose whole rows: its length is that of x's first axis.
+    """
+
+    inputs_doc = {
+        "condition": "Of the shape of x, or of its first axis alone; any dtype.",
+        "x": "Taken where the condition is nonzero.",
+        "y": "Taken elsewhere; of the shape of x.",
+    }
+    forward = Kernel("where", ("condition", "x", "y"))
+    backward = Kernel("where_grad", ("condition", "d_output"), ("d_x", "d_y"))
+    zeros = ("d_condition",)
+    floats = ()
+
+    def infer_shape(self, in_shapes, out_shapes):
+        condition, *rest = in_shapes
+        shape = merge_shapes(*rest, *out_shapes)
+        if condition is not None and shape is not None:
+            if len(condition) == 1 and len(shape) != 1:
+                if is_known(condition) and shape[0] not in (0, condition[0]):
+                    raise ShapeError(f"where: condition {condition} chooses rows of {shape}")
+            else:
+                condition = merge_shapes(condition, shape)
+        return [condition, shape, shape], [shape], []
+
+    def infer_type(self, in_types, out_types):
+        known = next((t for t in (*in_types[1:], *out_types) if t is not None), None)
+        if any(t not in (None, known) for t in (*in_types[1:], *out_types)):
+            raise ArgumentError(
+                f"where: x, y and the output have types {in_types[1:]}, {out_types}"
+            )
+        return [in_types[0] or known, known, known], [known], []
+
+    def kernel_dtype(self, in_types):
+        return in_types[1]
+
+
+register_operator("clip", ClipProperty)
+register_operator("hard_sigmoid", HardSigmoidProperty)
+register_operator("where", WhereProperty)
