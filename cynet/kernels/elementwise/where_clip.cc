@@ -18,50 +18,15 @@ static void for_elements(const Args& args, Loop loop) {
   parallel_for(args.threads, args.out[0]->size,
                [=](int64_t begin, int64_t end) { loop(begin, end - begin); });
 }
-
-// dx (+)= dy where low <= x <= high
-template <typename T>
-static void clip_grad(const Args& args) {
-  typedef plain<T> P;
-  const Limits& p = args.as<Limits>();
-  const T *g = args.input<T>(0), *x = args.input<T>(1);
-  T* out = args.output<T>(0);
-  const P low = lower_limit<P>(p.low), high = upper_limit<P>(p.high);
-  const bool add = args.add[0];
-  for_elements(args, [=](int64_t begin, int64_t n) {
-    CYNET_IVDEP
-    for (int64_t i = begin; i < begin + n; ++i) {
-      const P v = x[i], pass = static_cast<P>(g[i]);
-      emit(out[i], v < low || v > high ? P(0) : pass, add);
-    }
-  });
-}
-
-// dx (+)= slope dy where 0 < y < 1
-template <typename T>
-static void hard_sigmoid_grad(const Args& args) {
-  typedef plain<T> P;
-  const T *g = args.input<T>(0), *y = args.input<T>(1);
-  T* out = args.output<T>(0);
-  const P slope = static_cast<P>(args.as<Line>().slope);
-  const bool add = args.add[0];
-  for_elements(args, [=](int64_t begin, int64_t n) {
-    CYNET_IVDEP
-    for (int64_t i = begin; i < begin + n; ++i) {
-      const P v = y[i], scaled = static_cast<P>(slope * g[i]);
-      emit(out[i], v > P(0) && v < P(1) ? scaled : P(0), add);
-    }
-  });
-}
 }  // namespace cynet
 
 #define CYNET_LOOPS "elementwise/where_clip.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(clip, Limits, 1, CYNET_NUMBERS)
-CYNET_PLAIN_KERNEL(clip_grad, Limits, 1, CYNET_NUMBERS)
+CYNET_KERNEL(clip_grad, Limits, 1, CYNET_NUMBERS)
 CYNET_KERNEL(hard_sigmoid, Line, 1, float, double, half)
-CYNET_PLAIN_KERNEL(hard_sigmoid_grad, Line, 1, float, double, half)
+CYNET_KERNEL(hard_sigmoid_grad, Line, 1, float, double, half)
 CYNET_KERNEL(where, NoParams, 1, CYNET_NUMBERS, bool)
 CYNET_KERNEL(where_grad, NoParams, 1, CYNET_NUMBERS, bool)
 #else
@@ -76,6 +41,19 @@ CYNET_XINLINE void map_loop(const T* x, T* out, int64_t n, bool add, const F& f)
   } else {
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i) emit(out[i], f(x[i]), false);
+  }
+}
+
+// out = or += f(x, g).
+template <typename T, class F>
+CYNET_XINLINE void map_loop(const T* x, const T* g, T* out, int64_t n, bool add, const F& f) {
+  typedef plain<T> P;
+  if (add) {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) emit(out[i], f(P(x[i]), P(g[i])), true);
+  } else {
+    CYNET_IVDEP
+    for (int64_t i = 0; i < n; ++i) emit(out[i], f(P(x[i]), P(g[i])), false);
   }
 }
 
@@ -121,6 +99,43 @@ void clip(const Args& args) {
 }
 
 template <typename T>
+void clip_grad_loop(const T* g, const T* x, plain<T> low, plain<T> high, T* out, int64_t n,
+                    bool add) {
+  map_loop(x, g, out, n, add, [=](plain<T> v, plain<T> pass) {
+    return v < low || v > high ? plain<T>(0) : pass;
+  });
+}
+
+// dx (+)= dy where low <= x <= high
+template <typename T>
+void clip_grad(const Args& args) {
+  const Limits& p = args.as<Limits>();
+  const auto low = lower_limit<plain<T>>(p.low), high = upper_limit<plain<T>>(p.high);
+  for_elements(args, [=, &args](int64_t begin, int64_t n) {
+    clip_grad_loop(args.input<T>(0) + begin, args.input<T>(1) + begin, low, high,
+                   args.output<T>(0) + begin, n, args.add[0]);
+  });
+}
+
+template <typename T>
+void hard_sigmoid_grad_loop(const T* g, const T* y, plain<T> slope, T* out, int64_t n, bool add) {
+  typedef plain<T> P;
+  map_loop(y, g, out, n, add, [=](P v, P pass) {
+    return v > P(0) && v < P(1) ? static_cast<P>(slope * pass) : P(0);
+  });
+}
+
+// dx (+)= slope dy where 0 < y < 1
+template <typename T>
+void hard_sigmoid_grad(const Args& args) {
+  const auto slope = static_cast<plain<T>>(args.as<Line>().slope);
+  for_elements(args, [=, &args](int64_t begin, int64_t n) {
+    hard_sigmoid_grad_loop(args.input<T>(0) + begin, args.input<T>(1) + begin, slope,
+                           args.output<T>(0) + begin, n, args.add[0]);
+  });
+}
+
+template <typename T>
 void hard_sigmoid(const Args& args) {
   typedef plain<T> P;
   const Line& p = args.as<Line>();
@@ -141,7 +156,7 @@ void choose(const Args& args, const Blob& condition, const T* x, const T* y, T* 
       truth_loop<int32_t>, truth_loop<int8_t>, truth_loop<int64_t>, truth_loop<uint8_t>};
   const TruthLoop truth = truths[row_of(condition.dtype)];
   const int64_t size = element_size(condition.dtype), each = n / condition.size;
-  parallel_for(args.threads, condition.size, [&](int64_t begin, int64_t end) {
+  parallel_for(args.threads, condition.size, [=, &condition](int64_t begin, int64_t end) {
     uint8_t mask[STEP];
     const T zeros[STEP] = {};
     T chosen[STEP];

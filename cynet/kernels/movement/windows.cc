@@ -13,6 +13,17 @@ CYNET_PARAMS(Windows, WINDOWS)
 static int64_t elements(const Int64s<3>& size) { return size[0] * size[1] * size[2]; }
 static int64_t taps_of(const Windows& w) { return elements(w.kernel); }
 
+// to[c] (+)= line[start + c step], or 0 beside the line
+template <typename T>
+static void put_line(const T* line, T* to, int64_t n, int64_t start, int64_t step, int64_t size,
+                     bool add) {
+  for (int64_t c = 0; c < n; ++c) {
+    const int64_t z = start + c * step;
+    const T value = z >= 0 && z < size ? line[z] : T(0);
+    to[c] = add ? to[c] + value : value;
+  }
+}
+
 // columns (+)= what the windows hold, zeros beside the image
 template <typename T>
 static void windows_to_columns(const Args& args) {
@@ -35,11 +46,8 @@ static void windows_to_columns(const Args& args) {
           const int64_t y = start[1] + b * w.stride[1];
           const bool there = x >= 0 && x < w.size[0] && y >= 0 && y < w.size[1];
           const T* line = image + (x * w.size[1] + y) * w.size[2];
-          for (int64_t c = 0; c < w.places[2]; ++c, ++to) {
-            const int64_t z = start[2] + c * w.stride[2];
-            const T value = there && z >= 0 && z < w.size[2] ? line[z] : T(0);
-            *to = add ? *to + value : value;
-          }
+          put_line(line, to, w.places[2], start[2], w.stride[2], there ? w.size[2] : 0, add);
+          to += w.places[2];
         }
       }
     }

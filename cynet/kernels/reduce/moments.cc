@@ -12,7 +12,7 @@ namespace cynet {
   field(int64_t, outputs) field(int64_t, each)
 CYNET_PARAMS(MomentAxes, MOMENT_AXES)
 
-static int64_t place_of(const MomentAxes& a, int64_t output) {
+static inline int64_t place_of(const MomentAxes& a, int64_t output) {
   int64_t at = 0;
   for (int i = a.n_kept - 1; i >= 0; --i) {
     at += output % a.kept[i] * a.kept_strides[i];
@@ -23,11 +23,12 @@ static int64_t place_of(const MomentAxes& a, int64_t output) {
 
 // body(offset) of each element that is folded into one output
 template <typename Body>
-static void fold_axes(const MomentAxes& a, Body body) {
+static inline void fold_axes(const MomentAxes& a, Body body) {
   int64_t index[8] = {0}, at = 0;
   const int last = a.n_folded - 1;
+  const int64_t n = a.folded[last], step = a.folded_strides[last];
   for (;;) {
-    for (int64_t i = 0; i < a.folded[last]; ++i) body(at + i * a.folded_strides[last]);
+    for (int64_t i = 0; i < n; ++i) body(at + i * step);
     int axis = last - 1;
     for (; axis >= 0; --axis) {
       at += a.folded_strides[axis];
@@ -43,7 +44,7 @@ enum { MOMENT_LANES = 16 };  // outputs side by side whose inputs are, too, or p
 
 // Sums of what `term(value, lane)` gives of the outputs [first, first + count) in `total`.
 template <typename T, typename Term>
-static void moment_sums(const MomentAxes& axes, const T* x, int64_t count, double* total,
+static inline void moment_sums(const MomentAxes& axes, const T* x, int64_t count, double* total,
                         Term term) {
   for (int k = 0; k < MOMENT_LANES; ++k) total[k] = 0;
   if (count > 1) {
@@ -62,7 +63,7 @@ static void moment_sums(const MomentAxes& axes, const T* x, int64_t count, doubl
 
 // work(place, first output, count) for each group of outputs
 template <typename Work>
-static void moment_groups(const MomentAxes& axes, int threads, Work work) {
+static inline void moment_groups(const MomentAxes& axes, int threads, Work work) {
   const int last = axes.n_kept - 1;
   const bool beside = axes.n_kept && axes.kept_strides[last] == 1;
   const int64_t line = beside ? axes.kept[last] : 1, lines = axes.outputs / line;
@@ -77,14 +78,14 @@ static void moment_groups(const MomentAxes& axes, int threads, Work work) {
 }
 
 template <typename T>
-static void put_as(T* to, int64_t i, double value, bool add) {
+static inline void put_as(T* to, int64_t i, double value, bool add) {
   if (!to) return;
   if (add) add_element(to + i, convert_one<T>(value));
   else to[i] = convert_one<T>(value);
 }
 
 template <typename T>
-static void mean_of(const MomentAxes& axes, const T* x, int64_t count, double* mean) {
+static inline void mean_of(const MomentAxes& axes, const T* x, int64_t count, double* mean) {
   moment_sums(axes, x, count, mean, [](double value, int64_t) { return value; });
   for (int k = 0; k < MOMENT_LANES; ++k) mean[k] /= static_cast<double>(axes.each);
 }
@@ -117,14 +118,16 @@ static void moments_grad(const Args& args) {
   moment_groups(axes, args.threads, [&](int64_t at, int64_t output, int64_t count) {
     const T* x = args.input<T>(2) + at;
     T* dx = args.output<T>(0) + at;
+    const bool add = args.add[0];
     double mean[MOMENT_LANES];
     mean_of(axes, x, count, mean);
+    const double each = static_cast<double>(axes.each);
     fold_axes(axes, [&](int64_t place) {
       for (int64_t k = 0; k < count; ++k) {
         const double apart = convert_one<double>(x[place + k]) - mean[k];
         const double grad = convert_one<double>(dmean[output + k]) +
                             2 * apart * convert_one<double>(dvariance[output + k]);
-        put_as(dx, place + k, grad / static_cast<double>(axes.each), args.add[0]);
+        put_as(dx, place + k, grad / each, add);
       }
     });
   });
