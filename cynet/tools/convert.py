@@ -99,9 +99,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("source", metavar="IN")
     parser.add_argument("target", metavar="OUT")
-    parser.add_argument("--network", help="a name of the model zoo")
-    parser.add_argument("--from", dest="origin", choices=["torch"], help="whose names IN has")
-    parser.add_argument("--to", dest="goal", choices=["torch"], help="whose names OUT gets")
+    parser.add_argument("--network", help="network of the model zoo, e.g. resnet18_v1")
+    parser.add_argument(
+        "--from", dest="origin", choices=["torch"], help="the names in IN are those of torchvision"
+    )
+    parser.add_argument(
+        "--to", dest="goal", choices=["torch"], help="write the names of torchvision to OUT"
+    )
     args = parser.parse_args(argv)
     if bool(args.network) != bool(args.origin or args.goal) or (args.origin and args.goal):
         parser.error("--network goes with either --from torch or --to torch")

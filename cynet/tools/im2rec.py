@@ -206,23 +206,37 @@ def parser():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     add = out.add_argument
-    add("prefix", help="beginning of the names of lists and records")
-    add("root", help="folder of the images")
-    add("--list", action="store_true", help="write lists, not records")
-    add("--exts", nargs="+", default=[".jpeg", ".jpg", ".png"], help="endings of images")
-    add("--chunks", type=int, default=1, help="number of lists")
-    add("--train-ratio", type=float, default=1.0, help="part of a list to train with")
-    add("--test-ratio", type=float, default=0.0, help="part of a list to test with")
-    add("--recursive", action="store_true", help="folders are classes")
-    add("--no-shuffle", dest="shuffle", action="store_false", help="keep the order of names")
-    add("--pass-through", action="store_true", help="take the files as they are")
-    add("--resize", type=int, default=0, help="length of the shorter side; 0: as it is")
-    add("--center-crop", action="store_true", help="crop to a square")
-    add("--quality", type=int, default=95, help="of JPEG 1 to 100, of PNG 1 to 9")
-    add("--num-thread", type=int, default=1, help="processes")
-    add("--color", type=int, default=1, choices=[-1, 0, 1], help="1 colors, 0 grey, -1 as it is")
-    add("--encoding", default=".jpg", choices=[".jpg", ".png"], help="kind of image")
-    add("--pack-label", action="store_true", help="take all labels of a line")
+    add("prefix", help="path and beginning of the file names: PREFIX.lst, PREFIX.rec")
+    add("root", help="folder that contains the images")
+    add(
+        "--list",
+        action="store_true",
+        help="write a list of the images (PREFIX.lst) instead of records",
+    )
+    add(
+        "--exts",
+        nargs="+",
+        default=[".jpeg", ".jpg", ".png"],
+        help="file name extensions of images",
+    )
+    add("--chunks", type=int, default=1, help="number of lists to write")
+    add("--train-ratio", type=float, default=1.0, help="share of the images for training")
+    add("--test-ratio", type=float, default=0.0, help="share of the images for testing")
+    add("--recursive", action="store_true", help="search subfolders; each is a class")
+    add("--no-shuffle", dest="shuffle", action="store_false", help="sort the list by file name")
+    add("--pass-through", action="store_true", help="copy the files without decoding them")
+    add("--resize", type=int, default=0, help="resize the shorter side to this length; 0: do not")
+    add("--center-crop", action="store_true", help="crop the center square")
+    add("--quality", type=int, default=95, help="JPEG quality (1-100) or PNG compression (1-9)")
+    add("--num-thread", type=int, default=1, help="number of processes")
+    add("--color", type=int, default=1, choices=[-1, 0, 1], help="1: color, 0: gray, -1: as stored")
+    add(
+        "--encoding",
+        default=".jpg",
+        choices=[".jpg", ".png"],
+        help="format of the images in the records",
+    )
+    add("--pack-label", action="store_true", help="store all labels of a line, not only the first")
     return out
 
 

@@ -161,7 +161,7 @@ def main(arguments=None, out=None):
     )  # fmt: skip
     parser.add_argument("file")
     what = parser.add_mutually_exclusive_group()
-    parser.add_argument("--list", metavar="N", help="with --check the name of a list file")
+    parser.add_argument("--list", metavar="N", help="with --check: the list to compare with")
     what.add_argument("--check", action="store_true")
     what.add_argument("--index", action="store_true")
     what.add_argument("--extract", metavar="DIR")

@@ -49,8 +49,8 @@ class Formatter(argparse.ArgumentDefaultsHelpFormatter):
 def add_fit_args(parser):
     """Add the options of training; the names are those of MXNet's own example scripts."""
     group = parser.add_argument_group("training")
-    group.add_argument("--network", default="mlp", help="file of symbols/, e.g. lenet")
-    group.add_argument("--num-layers", type=int, help="its layers, for resnet, vgg, lstm")
+    group.add_argument("--network", default="mlp", help="network: a file in symbols/, e.g. lenet")
+    group.add_argument("--num-layers", type=int, help="number of layers (resnet, vgg, lstm)")
     group.add_argument(
         "--dtype",
         choices=("float16", "float32"),
@@ -58,20 +58,25 @@ def add_fit_args(parser):
         help="dtype of the computation (float16: resnet, with float32 copies of its weights)",
     )
     group.add_argument("--gpus", type=indices, help="GPUs to use, e.g. 0 or 0,2; none: the CPU")
-    group.add_argument("--kv-store", default="device", help="kind of key-value store")
-    group.add_argument("--num-epochs", type=positive, default=20, help="epochs to train")
-    group.add_argument("--batch-size", type=positive, default=64, help="images of a batch")
+    group.add_argument(
+        "--kv-store", default="device", help="key-value store: local, device, dist_sync"
+    )
+    group.add_argument("--num-epochs", type=positive, default=20, help="number of epochs")
+    group.add_argument("--batch-size", type=positive, default=64, help="batch size")
     group.add_argument("--lr", type=float, default=0.05, help="initial learning rate")
     group.add_argument(
         "--lr-factor",
         type=float,
         default=0.1,
-        help="factor of the learning rate at each step",
+        help="factor of the learning rate at each of --lr-step-epochs",
     )
-    group.add_argument("--lr-step-epochs", type=indices, default="10", help="e.g. 30,60")
     group.add_argument(
-        "--warmup-epochs", type=int, default=0, help="epochs in which the learning rate rises"
+        "--lr-step-epochs",
+        type=indices,
+        default="10",
+        help="epochs at which the rate falls, e.g. 30,60",
     )
+    group.add_argument("--warmup-epochs", type=int, default=0, help="epochs of warm-up")
     group.add_argument(
         "--warmup-strategy",
         choices=("linear", "constant"),
@@ -87,9 +92,7 @@ def add_fit_args(parser):
     group.add_argument("--optimizer", default="sgd", help="name of the optimizer")
     group.add_argument("--mom", type=float, default=0.9, help="momentum, if the optimizer has one")
     group.add_argument("--wd", type=float, default=0.0001, help="weight decay")
-    group.add_argument(
-        "--disp-batches", type=positive, default=100, help="log every so many batches"
-    )
+    group.add_argument("--disp-batches", type=positive, default=100, help="log every N batches")
     group.add_argument("--top-k", type=int, default=0, help="report top-k accuracy too")
     group.add_argument("--seed", type=int, default=0, help="seed of all random numbers")
     group.add_argument(
@@ -100,16 +103,16 @@ def add_fit_args(parser):
         help="log statistics of parameters and outputs every N batches",
     )
     group.add_argument(
-        "--test-io", type=int, choices=(0, 1), default=0, help="1: read images, and train nothing"
+        "--test-io", type=int, choices=(0, 1), default=0, help="1: measure reading, do not train"
     )
+    group.add_argument("--gc-type", default="none", help="gradient compression: none, 2bit")
     group.add_argument(
-        "--gc-type", default="none", help="compression of gradients between machines: none, 2bit"
+        "--gc-threshold", type=float, default=0.5, help="threshold of 2-bit compression"
     )
-    group.add_argument("--gc-threshold", type=float, default=0.5, help="threshold of 2bit")
     group.add_argument("--plot", metavar="FILE.png", help="draw loss and accuracy of each epoch")
     group = parser.add_argument_group("checkpoints")
     group.add_argument("--model-prefix", help="write PREFIX-symbol.json and PREFIX-0001.params ...")
-    group.add_argument("--save-period", type=positive, default=1, help="write every so many epochs")
+    group.add_argument("--save-period", type=positive, default=1, help="save every N epochs")
     group.add_argument("--load-epoch", type=int, help="continue from this checkpoint")
 
 

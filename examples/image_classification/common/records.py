@@ -35,9 +35,17 @@ def add_image_args(parser):
         "--image-shape", type=shape, default="3,224,224", help="channels, height, width"
     )
     group.add_argument(
-        "--rgb-mean", type=numbers, default="123.68,116.779,103.939", help="what is taken away"
+        "--rgb-mean",
+        type=numbers,
+        default="123.68,116.779,103.939",
+        help="mean of each channel, subtracted",
     )
-    group.add_argument("--rgb-std", type=numbers, default="1,1,1", help="what divides the rest")
+    group.add_argument(
+        "--rgb-std",
+        type=numbers,
+        default="1,1,1",
+        help="standard deviation of each channel, divided by",
+    )
     return group
 
 
@@ -45,21 +53,23 @@ def add_data_args(parser):
     """Add the options that say which records are read."""
     add_image_args(parser)
     group = parser.add_argument_group("records")
-    group.add_argument("--data-train", metavar="FILE.rec", help="records to train with")
-    group.add_argument("--data-train-idx", default="", metavar="FILE.idx", help="their index")
-    group.add_argument("--data-val", metavar="FILE.rec", help="records to validate with")
-    group.add_argument("--data-val-idx", default="", metavar="FILE.idx", help="their index")
-    group.add_argument("--num-classes", type=int, default=1000, help="classes of the images")
+    group.add_argument("--data-train", metavar="FILE.rec", help="training records")
     group.add_argument(
-        "--num-examples", type=int, help="images of an epoch (default: those in the records)"
+        "--data-train-idx", default="", metavar="FILE.idx", help="index of --data-train"
     )
-    group.add_argument("--data-nthreads", type=int, default=4, help="threads that read images")
+    group.add_argument("--data-val", metavar="FILE.rec", help="validation records")
+    group.add_argument("--data-val-idx", default="", metavar="FILE.idx", help="index of --data-val")
+    group.add_argument("--num-classes", type=int, default=1000, help="number of classes")
+    group.add_argument("--num-examples", type=int, help="images per epoch (default: all)")
+    group.add_argument(
+        "--data-nthreads", type=int, default=4, help="threads that read and decode images"
+    )
     group.add_argument(
         "--benchmark",
         type=int,
         choices=(0, 1),
         default=0,
-        help="1: random images, made once; nothing is read",
+        help="1: train on random images, to measure speed",
     )
 
 
@@ -67,29 +77,34 @@ def add_augmentation_args(parser):
     """Add the options that say how images are changed at random."""
     group = parser.add_argument_group("augmentation")
     add = group.add_argument
-    add("--random-crop", type=int, choices=(0, 1), default=0, help="1: crop anywhere")
-    add("--random-mirror", type=int, choices=(0, 1), default=0, help="1: mirror every second one")
-    add("--pad-size", type=int, default=0, help="border of so many pixels")
-    add("--fill-value", type=int, default=127, help="color of that, and of what lies outside")
-    add("--max-random-h", type=int, default=0, help="range of what is added to the hue, of 180")
-    add("--max-random-s", type=int, default=0, help="... to the saturation, of 255")
-    add("--max-random-l", type=int, default=0, help="... to the lightness, of 255")
-    add("--min-random-aspect-ratio", type=float, help="least width / height")
-    add("--max-random-aspect-ratio", type=float, default=0, help="largest one, or change of it")
-    add("--max-random-rotate-angle", type=int, default=0, help="largest angle, in degrees")
+    add("--random-crop", type=int, choices=(0, 1), default=0, help="1: crop at a random place")
+    add("--random-mirror", type=int, choices=(0, 1), default=0, help="1: mirror half of the images")
+    add("--pad-size", type=int, default=0, help="pad each side by this many pixels")
+    add("--fill-value", type=int, default=127, help="gray value of padding")
+    add("--max-random-h", type=int, default=0, help="largest random change of the hue (0-180)")
+    add(
+        "--max-random-s",
+        type=int,
+        default=0,
+        help="largest random change of the saturation (0-255)",
+    )
+    add("--max-random-l", type=int, default=0, help="largest random change of the lightness")
+    add("--min-random-aspect-ratio", type=float, help="smallest width / height")
+    add("--max-random-aspect-ratio", type=float, default=0, help="largest width / height")
+    add("--max-random-rotate-angle", type=int, default=0, help="largest rotation, in degrees")
     add("--max-random-shear-ratio", type=float, default=0, help="largest shear")
-    add("--max-random-scale", type=float, default=1, help="largest factor of both sides")
-    add("--min-random-scale", type=float, default=1, help="smallest factor of both sides")
-    add("--max-random-area", type=float, default=1, help="largest part of a resized crop")
-    add("--min-random-area", type=float, default=1, help="smallest part of a resized crop")
-    add("--max-crop-size", type=int, default=-1, help="largest side of a square crop")
-    add("--min-crop-size", type=int, default=-1, help="smallest side of a square crop")
-    add("--brightness", type=float, default=0, help="range of the jitter")
-    add("--contrast", type=float, default=0, help="range of the jitter")
-    add("--saturation", type=float, default=0, help="range of the jitter")
-    add("--pca-noise", type=float, default=0, help="standard deviation along main components")
+    add("--max-random-scale", type=float, default=1, help="largest factor of the size")
+    add("--min-random-scale", type=float, default=1, help="smallest factor of the size")
+    add("--max-random-area", type=float, default=1, help="largest share of the area in a crop")
+    add("--min-random-area", type=float, default=1, help="smallest share of the area in a crop")
+    add("--max-crop-size", type=int, default=-1, help="largest side of a crop; -1: no limit")
+    add("--min-crop-size", type=int, default=-1, help="smallest side of a crop; -1: no limit")
+    add("--brightness", type=float, default=0, help="random brightness, +- this share")
+    add("--contrast", type=float, default=0, help="random contrast, +- this share")
+    add("--saturation", type=float, default=0, help="random saturation, +- this share")
+    add("--pca-noise", type=float, default=0, help="standard deviation of PCA color noise")
     add("--random-resized-crop", type=int, choices=(0, 1), default=0,
-        help="1: a crop of random area and ratio of sides")  # fmt: skip
+        help="1: crop a random area with a random aspect ratio")  # fmt: skip
 
 
 def set_augmentation_level(parser, level):
