@@ -26,6 +26,12 @@ class Updater:
     Parameters
     ----------
     optimizer : Optimizer
+        Or an object that has its ``update``, ``create_state`` and so on.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `optimizer` has no ``update``.
 
     Examples
     --------
