@@ -25,7 +25,7 @@ _LISTEN = 0.02  # between two looks for notices, at most
 _FLYING = 2  # operations that move data at once
 _AT_ONCE = 4 << 20  # bytes that one round begins to move
 _ANSWERS = 2.0  # seconds for ranks to say that they are there
-_FAREWELL = 3.0  # seconds for ranks to come to their end after a failure
+_FAREWELL = 5.0  # seconds for ranks to come to their end after a failure
 _TEXT = 2048  # bytes of a description that ranks exchange
 
 

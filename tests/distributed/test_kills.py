@@ -42,7 +42,9 @@ def test_survivors_raise(number, rng, tmp_path):
     assert code != 0, out + err
     killed = float((tmp_path / "killed").read_text())
     for rank in {0, 1, 2} - {victim}:
-        when, _, text = (tmp_path / f"{rank}.error").read_text().partition(" ")
+        noted = tmp_path / f"{rank}.error"
+        assert noted.exists(), out + err
+        when, _, text = noted.read_text().partition(" ")
         assert f"rank {victim} (" in text and "has died" in text, text
         assert ("node2" in text) == bool(several)
         assert float(when) - killed < 5
