@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernel.h"
+
 namespace cynet {
 
 // Pieces of one block of memory, each aligned to 64 bytes.
@@ -25,6 +27,17 @@ struct Pieces {
 template <typename T>
 inline int64_t piece_bytes(int64_t n) {
   return (n * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
+}
+
+// body(i, space) for `batch` images shared among threads, each of which has `room` bytes of the
+// workspace.
+template <class Body>
+void for_images(const Args& args, int64_t batch, int64_t room, Body body) {
+  const int64_t parts = args.threads < batch ? args.threads : batch;
+  for_parts(parts, [&](int64_t part) {
+    for (int64_t i = part; i < batch; i += parts)
+      body(i, static_cast<char*>(args.space) + part * room);
+  });
 }
 
 template <typename T>

@@ -106,13 +106,6 @@ CYNET_XINLINE void put(T* out, T value, bool add) {
   *out = add ? *out + value : value;
 }
 
-// F::run<T>(args...) for float or double.
-template <class F, typename... Args>
-inline void by_float(int dtype, Args... args) {
-  if (dtype == F64) F::template run<double>(args...);
-  else F::template run<float>(args...);
-}
-
 // body(image, first, last) for the images of `each` planes that planes [begin, end) belong to.
 template <typename Body>
 inline void by_image(int64_t begin, int64_t end, int64_t each, const Body& body) {

@@ -1,41 +1,55 @@
 // Regions of interest: rows (image, x1, y1, x2, y2) or (image, x, y, width, height, angle).
-// Included by the headers of the operators that pool them.
+// Included by the kernels of the operators that pool them.
 #ifndef CYNET_VISION_ROIS_H
 #define CYNET_VISION_ROIS_H
 
+#include <vector>
+
+#include "kernel.h"
 #include "vision/bilinear.h"
 
 namespace cynet {
 
-enum { ROI_GOOD, ROI_IMAGE, ROI_NUMBER };
+// What may be wrong with a row of regions: its image, a coordinate, no width or height. A run fails
+// at ROI_FAULTS * row + which, with the row's numbers and then how many images there are.
+enum { ROI_IMAGE, ROI_NUMBER, ROI_EMPTY, ROI_FAULTS };
 
-// Whether rows of `columns` numbers name images below `batch` (negative: none) and have coordinates
-// that, scaled, are numbers of a size that int32 holds. The first that does not is in `row`.
-struct CheckRois {
-  template <typename T>
-  static void run(const void* rois_, int64_t rois, int64_t columns, double scale, int64_t batch,
-                  int64_t* row, int* wrong) {
-    const T* roi = static_cast<const T*>(rois_);
-    for (int64_t r = 0; r < rois; ++r, roi += columns) {
-      *row = r;
-      *wrong = ROI_IMAGE;
-      if (!(roi[0] < static_cast<T>(batch)) || !(roi[0] > T(-1e9))) return;
-      *wrong = ROI_NUMBER;
-      for (int64_t i = 1; i < columns; ++i) {
-        const double at = std::fabs(static_cast<double>(roi[i]));
-        if (!(at < 1e9) || !(at * scale < 1e9)) return;
-      }
-    }
-    *wrong = ROI_GOOD;
-  }
-};
-
-inline int check_rois_all(int dtype, const void* rois, int64_t n, int64_t columns, double scale,
-                          int64_t batch, int64_t* row) {
-  int wrong = ROI_GOOD;
-  by_float<CheckRois>(dtype, rois, n, columns, scale, batch, row, &wrong);
-  return wrong;
+template <typename T>
+bool refuse_roi(const Args& args, int64_t row, int fault, const T* roi, int64_t columns,
+                int64_t batch) {
+  std::vector<double> values(roi, roi + columns);
+  values.push_back(static_cast<double>(batch));
+  args.fail(ROI_FAULTS * row + fault, values);
+  return false;
 }
+
+// Whether all rows of `rois` (rows, columns) name images below `batch` (negative: none) and have
+// coordinates that, scaled, are numbers of a size that int32 holds.
+template <typename T>
+bool check_rois(const Args& args, const Blob* rois, double scale, int64_t batch) {
+  const T* roi = static_cast<const T*>(rois->data);
+  const int64_t columns = rois->shape[1];
+  for (int64_t r = 0; r < rois->shape[0]; ++r, roi += columns) {
+    if (!(roi[0] < static_cast<T>(batch)) || !(roi[0] > T(-1e9)))
+      return refuse_roi(args, r, ROI_IMAGE, roi, columns, batch);
+    for (int64_t i = 1; i < columns; ++i) {
+      const double at = std::fabs(static_cast<double>(roi[i]));
+      if (!(at < 1e9) || !(at * scale < 1e9))
+        return refuse_roi(args, r, ROI_NUMBER, roi, columns, batch);
+    }
+  }
+  return true;
+}
+
+// data (batch, channels, height, width), rois (rois, columns), out (rois, ..., pooled)
+struct RoiShape {
+  int64_t batch, channels, height, width, rois, pooled[2];
+  double scale;
+  RoiShape(const Blob* data, const Blob* rois, const Blob* out, double scale)
+      : batch(data->shape[0]), channels(data->shape[1]), height(data->shape[2]),
+        width(data->shape[3]), rois(rois->shape[0]), pooled{out->shape[2], out->shape[3]},
+        scale(scale) {}
+};
 
 // The image of a region, -1: none, whose output is 0.
 template <typename T>
@@ -60,12 +74,6 @@ CYNET_XINLINE bool near_pixels(T at, int64_t size, int64_t* low, int64_t* high, 
   }
   *part = at - static_cast<T>(*low);
   return true;
-}
-
-// body(roi, first, last) for the regions of `each` planes of output that [begin, end) belong to.
-template <typename Body>
-inline void by_region(int64_t begin, int64_t end, int64_t each, const Body& body) {
-  by_image(begin, end, each, body);
 }
 
 // dx of the planes [begin, end) of all images, `each` an image: zeros unless `add`, then

@@ -1,6 +1,7 @@
 """What shapes images have, and which dtypes."""
 
 from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..kernel_property import KernelProperty
 
 
 def check_image(prop, shape, channels=None, words="(H, W, C) or (N, H, W, C)", axis=-1):
@@ -43,3 +44,14 @@ def sizes_of(shape):
     (1, 4, 6, 3)
     """
     return (1, *shape) if len(shape) == 3 else tuple(shape)
+
+
+class PixelsProperty(KernelProperty):
+    """Base of operators on images of any dtype but bool."""
+
+    floats = ()
+    inputs_doc = {"data": "Image (H, W, C) or batch (N, H, W, C)."}
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        check_pixels(self, ctx, in_types)
+        return super().create_operator(ctx, in_shapes, in_types)

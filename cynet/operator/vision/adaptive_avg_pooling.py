@@ -5,15 +5,13 @@ Row i of H' covers rows ``i * H // H'`` to ``ceil((i + 1) * H / H')``, and colum
 
 from ...base.errors import ArgumentError
 from .._base import register_operator
-from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Shape
-from ..property import OperatorProperty, ResourceRequest
 from .planes import merged
-from .planes_resized import ResizeOperator
 
 
-class AdaptiveAvgPooling2DProperty(OperatorProperty):
+class AdaptiveAvgPooling2DProperty(KernelProperty):
     """Pool the planes of (N, C, H, W) to output_size by means, whatever their size.
 
     Output row i is the mean of the rows from ``floor(i * H / H')`` to ``ceil((i + 1) * H / H')``,
@@ -24,6 +22,8 @@ class AdaptiveAvgPooling2DProperty(OperatorProperty):
 
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, H, W)."}
+    forward = Kernel("adaptive_avg_pool")
+    backward = Kernel("adaptive_avg_pool_grad", ("d_output",), ("d_data",))
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -38,20 +38,6 @@ class AdaptiveAvgPooling2DProperty(OperatorProperty):
         data = merged("data", in_shapes[0], (0, 0, 0, 0))
         out = merged("output", out_shapes[0], (*data[:2], *sizes))
         return [merged("data", data, (*out[:2], 0, 0))], [out], []
-
-    def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
-
-    def backward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [out_grad[0]]
-
-    def create_operator(self, ctx, in_shapes, in_types):
-        require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        (out,) = self.output_shapes(in_shapes)
-        return ResizeOperator(in_shapes[0], out, True)
 
 
 register_operator("_contrib_AdaptiveAvgPooling2D", AdaptiveAvgPooling2DProperty)

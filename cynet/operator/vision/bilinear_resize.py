@@ -2,12 +2,10 @@
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Float, Int
-from ..property import OperatorProperty, ResourceRequest
 from .planes import MOST_PIXELS, merged, zero_length
-from .planes_resized import ResizeOperator
 
 # What a mode makes of a length
 _ROUNDED = {
@@ -18,7 +16,7 @@ _ROUNDED = {
 }
 
 
-class BilinearResize2DProperty(OperatorProperty):
+class BilinearResize2DProperty(KernelProperty):
     """Resize the planes of (N, C, H, W) by bilinear interpolation.
 
     ``mode='size'``: to (height, width), or, where both scales are given, to H and W times them,
@@ -42,6 +40,8 @@ class BilinearResize2DProperty(OperatorProperty):
 
     graph = GraphHooks(float32_beside_half=(), shape_only=(1,))
     inputs_doc = {"data": "Input (N, C, H, W).", "like": "Input whose last two axes give the size."}
+    forward = Kernel("bilinear_resize")
+    backward = Kernel("bilinear_resize_grad", ("d_output",), ("d_data",))
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -58,6 +58,10 @@ class BilinearResize2DProperty(OperatorProperty):
 
     def list_arguments(self):
         return ["data", "like"] if self.mode == "like" else ["data"]
+
+    @property
+    def zeros(self):
+        return ("d_like",) if self.mode == "like" else ()
 
     def infer_shape(self, in_shapes, out_shapes):
         data = merged("data", in_shapes[0], (0, 0, 0, 0))
@@ -98,20 +102,6 @@ class BilinearResize2DProperty(OperatorProperty):
                 f"to {MOST_PIXELS}"
             )
         return int(size)
-
-    def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
-
-    def backward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [out_grad[0]]
-
-    def create_operator(self, ctx, in_shapes, in_types):
-        require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        (out,) = self.output_shapes(in_shapes)
-        return ResizeOperator(in_shapes[0], out, False, self.align_corners, self.mode == "like")
 
 
 register_operator("_contrib_BilinearResize2D", BilinearResize2DProperty)

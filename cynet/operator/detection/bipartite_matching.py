@@ -1,0 +1,44 @@
+"""_contrib_bipartite_matching: rows and columns of a table of scores in pairs.
+
+data (..., n, m) gives the column of each row (..., n) and the row of each column (..., m), -1 where
+there is none.
+"""
+
+from ...base.errors import ShapeError
+from .._base import register_operator
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Float, Int
+from ..property import merge_shapes
+
+
+class BipartiteMatchingProperty(KernelProperty):
+    """Pairs of a row and a column, the pair of the best score first, each row and column once."""
+
+    differentiable = False
+    graph = GraphHooks(float32_beside_half=())
+
+    is_ascend = Bool(False, doc="Low scores are the better ones.")
+    threshold = Float(doc="Pairs are made of scores over this; with is_ascend: under.")
+    topk = Int(-1, doc="With 1 or more: at most one pair more than this, as in MXNet.")
+    inputs_doc = {"data": "Scores (..., n, m)."}
+    forward = Kernel("bipartite_matching", writes=("output0", "output1"), whole=True)
+
+    def list_outputs(self):
+        return ["output0", "output1"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None:
+            return in_shapes, out_shapes, []
+        if len(shape) < 2:
+            raise ShapeError(f"data has shape {tuple(shape)}, expected (..., rows, columns)")
+        *lead, n, m = shape
+        return (
+            [shape],
+            [merge_shapes((*lead, n), out_shapes[0]), merge_shapes((*lead, m), out_shapes[1])],
+            [],
+        )
+
+
+register_operator("_contrib_bipartite_matching", BipartiteMatchingProperty)

@@ -1,0 +1,99 @@
+"""_contrib_box_encode and _contrib_box_decode: boxes seen from anchors, and back.
+
+A code is ((x - ax) / aw, (y - ay) / ah, log(w / aw), log(h / ah)), less means, over stds (encode);
+with (x, y) the middle of a box, (w, h) its size and a its anchor's.
+"""
+
+from ...base.errors import ArgumentError
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Enum, Float
+from .box_iou import FORMATS
+
+
+class BoxEncodeProperty(KernelProperty):
+    """What anchors are to learn of the boxes that they are matched with, and a mask of those that
+    are."""
+
+    differentiable = False
+    graph = GraphHooks(float32_beside_half=())
+    inputs_doc = {
+        "samples": "1 for anchors with a box, (batch, n); others are 0 or -1.",
+        "matches": "Which row of refs an anchor's box is, (batch, n).",
+        "anchors": "Corners of the anchors, (batch, n, 4).",
+        "refs": "Corners of the boxes, (batch, m, 4).",
+        "means": "Is subtracted from each number of a code, (4,).",
+        "stds": "What each is divided by, (4,).",
+    }
+    forward = Kernel("box_encode", tuple(inputs_doc), ("output0", "output1"), whole=True)
+
+    def list_outputs(self):
+        return ["output0", "output1"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        samples, matches, anchors, refs, means, stds = in_shapes
+        batch, n = (0, 0)
+        for name, shape, rank in (
+            ("samples", samples, 2),
+            ("matches", matches, 2),
+            ("anchors", anchors, 3),
+            ("output0", out_shapes[0], 3),
+            ("output1", out_shapes[1], 3),
+        ):
+            if shape is not None:
+                batch, n, *_ = agree(name, shape, (batch, n, 4)[:rank])
+        if refs is not None:
+            refs = agree("refs", refs, (batch, 0, 4))
+            batch = refs[0]
+        shapes = [
+            agree("samples", samples, (batch, n)),
+            agree("matches", matches, (batch, n)),
+            agree("anchors", anchors, (batch, n, 4)),
+            agree("refs", refs, (batch, 0, 4)),
+            agree("means", means, (4,)),
+            agree("stds", stds, (4,)),
+        ]
+        return shapes, [(batch, n, 4)] * 2, []
+
+    def failure(self, place, values):
+        image, sample, boxes = map(int, values[:3])
+        return ArgumentError(
+            f"operator {self.op_name}: sample {sample} of image {image} is matched with none of "
+            f"the {boxes} boxes of refs"
+        )
+
+
+class BoxDecodeProperty(KernelProperty):
+    """The corners of the boxes that codes say, seen from anchors."""
+
+    differentiable = False
+    graph = GraphHooks(float32_beside_half=())
+
+    std0 = Float(1.0, doc="Factor of the first number of a code.")
+    std1 = Float(1.0, doc="Factor of the second one.")
+    std2 = Float(1.0, doc="Factor of the third one.")
+    std3 = Float(1.0, doc="Factor of the fourth one.")
+    clip = Float(-1.0, doc="Most that the logarithm of a size may be; 0 or less: anything.")
+    format = Enum(FORMATS, "center", doc="What the four numbers of an anchor are (see box_iou).")
+    inputs_doc = {"data": "Codes (batch, n, 4).", "anchors": "Anchors of all images, (1, n, 4)."}
+    forward = Kernel("box_decode", ("data", "anchors"))
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, anchors = in_shapes
+        shape = (0, 0, 4)
+        for name, given in (("data", data), ("output", out_shapes[0])):
+            if given is not None:
+                shape = agree(name, given, shape)
+        if anchors is not None:
+            shape = (shape[0], agree("anchors", anchors, (1, shape[1], 4))[1], 4)
+        return [shape, (1, shape[1], 4)], [shape], []
+
+    def kernel_params(self, in_shapes):
+        stds = self.std0, self.std1, self.std2, self.std3
+        return {"stds": stds, "center": self.format == "center"}
+
+
+register_operator("_contrib_box_encode", BoxEncodeProperty)
+register_operator("_contrib_box_decode", BoxDecodeProperty)

@@ -1,0 +1,111 @@
+"""Changes of colors: _image_random_brightness, contrast, saturation, hue, color_jitter, lighting,
+and _image_adjust_lighting.
+
+Images (H, W, C) or batches (N, H, W, C), whose images are changed each on its own, of 1 or 3
+channels. Integers are truncated, and those of uint8 kept from 0 to 255.
+"""
+
+from ...base.errors import ArgumentError
+from .._base import register_operator
+from ..kernel_property import Kernel
+from ..parameters import Float, FloatTuple
+from ..property import merge_shapes
+from .layout import PixelsProperty, check_image
+
+
+class ColorProperty(PixelsProperty):
+    """Base of changes of colors."""
+
+    differentiable = False
+    inputs_doc = {"data": "Image (H, W, C) or batch (N, H, W, C) of 1 or 3 channels."}
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = merge_shapes(in_shapes[0], out_shapes[0])
+        if shape is not None:
+            check_image(self, shape, (1, 3), axis=len(shape) - 1)
+        return [shape], [shape], []
+
+
+class FactorProperty(ColorProperty):
+    """Base of changes by a factor that is drawn between two numbers; `kind` is a ColorKind of
+    kernels/image/colors.cc."""
+
+    min_factor = Float(doc="Least factor.", low=0)
+    max_factor = Float(doc="Largest factor.", low=0)
+    forward = Kernel("random_factor", whole=True, draws=True)
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if not self.min_factor <= self.max_factor:
+            raise ArgumentError(
+                f"operator {self.op_name}: min_factor is {self.min_factor}, more "
+                f"than max_factor, {self.max_factor}"
+            )
+
+
+class RandomBrightnessProperty(FactorProperty):
+    """Pixels times a factor."""
+
+    kind = 0
+
+
+class RandomContrastProperty(FactorProperty):
+    """Pixels times a factor, plus the image's mean grey times what the factor lacks to 1."""
+
+    kind = 1
+
+
+class RandomSaturationProperty(FactorProperty):
+    """Pixels times a factor, plus their own grey times what the factor lacks to 1."""
+
+    kind = 2
+
+
+class RandomHueProperty(FactorProperty):
+    """Colors turned by a part of the circle of hues: 1 is once around."""
+
+    kind = 3
+
+
+class RandomColorJitterProperty(ColorProperty):
+    """Changes of brightness, contrast, saturation and hue, in an order that is drawn.
+
+    Factors are drawn from 1 - b to 1 + b of each strength b, the turn of hues from -b to b; what is
+    0 is left out.
+    """
+
+    brightness = Float(doc="Strength of the change of brightness.", low=0)
+    contrast = Float(doc="Strength of the change of contrast.", low=0)
+    saturation = Float(doc="Strength of the change of saturation.", low=0)
+    hue = Float(doc="Largest turn of hues, a part of the circle.", low=0)
+    forward = Kernel("color_jitter", whole=True, draws=True)
+
+
+class RandomLightingProperty(ColorProperty):
+    """Noise along the principal components of ImageNet's colors: one light for an image."""
+
+    alpha_std = Float(0.05, doc="Standard deviation of the parts of the components.", low=0)
+    forward = Kernel("random_light", whole=True, draws=True)
+
+
+class AdjustLightingProperty(ColorProperty):
+    """The principal components of ImageNet's colors, in given parts, added to an image."""
+
+    alpha = FloatTuple(doc="Parts of the three components.")
+    forward = Kernel("adjust_light", whole=True)
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if len(self.alpha) != 3:
+            raise ArgumentError(
+                f"operator {self.op_name}: parameter 'alpha' takes three numbers, got {self.alpha}"
+            )
+
+
+register_operator("_image_random_brightness", RandomBrightnessProperty)
+register_operator("_image_random_contrast", RandomContrastProperty)
+register_operator("_image_random_saturation", RandomSaturationProperty)
+register_operator("_image_random_hue", RandomHueProperty)
+register_operator("_image_random_color_jitter", RandomColorJitterProperty)
+register_operator("_image_random_lighting", RandomLightingProperty)
+register_operator("_image_adjust_lighting", AdjustLightingProperty)

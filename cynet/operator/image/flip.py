@@ -1,0 +1,65 @@
+"""Mirror images: _image_flip_*, and _image_random_flip_*, which mirror every second one."""
+
+from .._base import register_operator
+from ..kernel_property import Kernel
+from ..property import merge_shapes
+from ..tensor.transpose import ReversedProperty
+from .layout import PixelsProperty, check_image, sizes_of
+
+
+class FlipLeftRightProperty(ReversedProperty):
+    """The image, or each of a batch, mirrored left to right."""
+
+    inputs_doc = PixelsProperty.inputs_doc
+
+    def reversed_axes(self, ndim):
+        return (ndim - 2,)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        check_image(self, in_shapes[0])
+        return super().infer_shape(in_shapes, out_shapes)
+
+
+class FlipTopBottomProperty(FlipLeftRightProperty):
+    """The image, or each of a batch, mirrored top to bottom."""
+
+    def reversed_axes(self, ndim):
+        return (ndim - 3,)
+
+
+class RandomFlipLeftRightProperty(PixelsProperty):
+    """The image mirrored left to right, or as it is, each with probability 1/2; in a batch each
+    image on its own."""
+
+    sideways = True
+    forward = Kernel("random_mirror", writes=("output", "mirrored"), whole=True, draws=True)
+    backward = Kernel("random_mirror_grad", ("d_output", "mirrored"), ("d_data",))
+
+    def list_outputs(self):
+        return ["output", "mirrored"]
+
+    def num_visible_outputs(self):
+        return 1
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = merge_shapes(in_shapes[0], out_shapes[0])
+        check_image(self, shape)
+        images = None if shape is None else sizes_of(shape)[:1]
+        return [shape], [shape, images], []
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0] or out_types[0]
+        return [kind], [kind, "uint8"], []
+
+
+class RandomFlipTopBottomProperty(RandomFlipLeftRightProperty):
+    """The image mirrored top to bottom, or as it is, each with probability 1/2; in a batch each
+    image on its own."""
+
+    sideways = False
+
+
+register_operator("_image_flip_left_right", FlipLeftRightProperty)
+register_operator("_image_flip_top_bottom", FlipTopBottomProperty)
+register_operator("_image_random_flip_left_right", RandomFlipLeftRightProperty)
+register_operator("_image_random_flip_top_bottom", RandomFlipTopBottomProperty)

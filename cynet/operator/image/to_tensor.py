@@ -1,0 +1,31 @@
+"""_image_to_tensor: pixels (H, W, C) or (N, H, W, C) as floats (C, H, W) or (N, C, H, W) / 255."""
+
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..kernel_property import Kernel
+from .layout import PixelsProperty, check_image
+
+
+class ToTensorProperty(PixelsProperty):
+    """Images as float32 with the channels first, divided by 255: from 0 to 1 for uint8."""
+
+    forward = Kernel("image_to_tensor")
+    backward = Kernel("image_to_tensor_grad", ("d_output",), ("d_data",))
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, out = in_shapes[0], out_shapes[0]
+        check_image(self, data)
+        check_image(self, out, words="(C, H, W) or (N, C, H, W)")
+        if data is None and out is not None:
+            data = (*out[: len(out) - 3], 0, 0, 0)
+        if data is None:
+            return [None], [None], []
+        n = len(data) - 3
+        out = agree("output", out, (*data[:n], data[n + 2], data[n], data[n + 1]))
+        return [(*out[:n], out[n + 1], out[n + 2], out[n])], [out], []
+
+    def infer_type(self, in_types, out_types):
+        return in_types, ["float32"], []
+
+
+register_operator("_image_to_tensor", ToTensorProperty)

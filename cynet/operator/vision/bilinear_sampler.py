@@ -1,0 +1,48 @@
+"""BilinearSampler: data (N, C, H, W), read at points of grid (N, 2, H', W'), gives (N, C, H', W').
+
+A point x, y in [-1, 1] lies at pixel ``((x + 1) (W - 1) / 2, (y + 1) (H - 1) / 2)``; its value is
+the bilinear interpolation of the four pixels around it, those outside being zeros.
+"""
+
+from .._base import register_operator
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool
+from .between_pixels import read_between
+from .planes import merged
+
+
+class BilinearSamplerProperty(KernelProperty):
+    """Read data at the points of a grid, by bilinear interpolation.
+
+    Points have x and y (the two channels of grid) in [-1, 1], which the outer pixels' centres span;
+    pixels outside are zeros. Both inputs have a gradient.
+    """
+
+    cudnn_off = Bool(None, doc="Accepted and not needed.")
+
+    graph = GraphHooks(float32_beside_half=())
+    inputs_doc = {"data": "Input (N, C, H, W).", "grid": "Points (N, 2, H', W'): x, then y."}
+    forward = Kernel("bilinear_sampler", ("data", "grid"))
+    backward = Kernel("bilinear_sampler_grad", ("d_output", "data", "grid"), ("d_data", "d_grid"))
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data = merged("data", in_shapes[0], (0, 0, 0, 0))
+        grid = merged("grid", in_shapes[1], (data[0], 2, 0, 0))
+        out = merged("output", out_shapes[0], (grid[0], data[1], *grid[2:]))
+        grid = merged("grid", grid, (out[0], 2, *out[2:]))
+        return [merged("data", data, (*out[:2], 0, 0)), grid], [out], []
+
+    def rewritten(self, F, inputs, aux, training):
+        data, grid = inputs
+        points = grid.reshape((grid.shape[0], 2, -1))
+        column, row = (
+            (F.slice_axis(points, axis=1, begin=i, end=i + 1).reshape((grid.shape[0], -1)) + 1)
+            * ((data.shape[3 - i] - 1) / 2)
+            for i in (0, 1)
+        )
+        out = read_between(F, data, row, column)
+        return [out.reshape((*data.shape[:2], *grid.shape[2:]))]
+
+
+register_operator("BilinearSampler", BilinearSamplerProperty)

@@ -1,0 +1,76 @@
+"""Correlation: how like patches of data1 are to patches of data2 nearby.
+
+Both are (N, C, H, W). For a patch around each place of a lattice and each shift, out holds the mean
+over the patch and all channels of ``data1 * data2``, or of ``|data1 - data2|`` (Fischer et al.,
+"FlowNet", 2015, section 3).
+"""
+
+from ...base.errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Int
+from .planes import merged
+
+WIDEST = 1 << 30  # of a size, so that places fit 64 bits
+
+
+class CorrelationProperty(KernelProperty):
+    """Compare patches of data1 with shifted patches of data2.
+
+    A patch has kernel_size x kernel_size pixels. Its middle goes over the padded image in steps of
+    stride1, at least ``max_displacement + kernel_size // 2`` from its border; shifts go from
+    -max_displacement to max_displacement along both axes in steps of stride2, with 0 among them.
+    out (N, shifts, H', W') is the mean of ``data1 * data2`` over patch and channels, or of their
+    absolute difference; the x of a shift changes fastest.
+    """
+
+    kernel_size = Int(1, doc="Pixels of a patch along each axis, odd.", low=1, high=WIDEST)
+    max_displacement = Int(1, doc="The largest shift.", low=0, high=WIDEST)
+    stride1 = Int(1, doc="Distance of patches.", low=1, high=WIDEST)
+    stride2 = Int(1, doc="Distance of shifts.", low=1, high=WIDEST)
+    pad_size = Int(0, doc="Zeros around both images.", low=0, high=WIDEST)
+    is_multiply = Bool(True, doc="Products; else absolute differences.")
+
+    graph = GraphHooks(float32_beside_half=())
+    inputs_doc = {"data1": "First images (N, C, H, W).", "data2": "Second images, alike."}
+    forward = Kernel("correlate", ("data1", "data2"))
+    backward = Kernel("correlate_grad", ("data1", "data2", "d_output"), ("d_data1", "d_data2"))
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if self.kernel_size % 2 == 0:
+            raise ArgumentError(
+                f"operator {self.op_name}: kernel_size must be odd, got {self.kernel_size}"
+            )
+
+    @property
+    def reach(self):
+        """Shifts to each side."""
+        return self.max_displacement // self.stride2
+
+    def places(self, size):
+        """Patches along an axis of `size`; 0 where that is unknown."""
+        if size == 0:
+            return 0
+        border = self.max_displacement + self.kernel_size // 2
+        room = size + 2 * self.pad_size - 2 * border
+        if room < 1:
+            raise ShapeError(
+                f"no patch fits: an axis of {size} + 2 * {self.pad_size} (pad_size) has borders of "
+                f"{border} (max_displacement + kernel_size // 2) at both ends"
+            )
+        return (room - 1) // self.stride1 + 1
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data = merged("data1", in_shapes[0], (0, 0, 0, 0))
+        data = merged("data2", in_shapes[1], data)
+        shifts = (2 * self.reach + 1) ** 2
+        out = merged(
+            "output", out_shapes[0], (data[0], shifts, self.places(data[2]), self.places(data[3]))
+        )
+        data = merged("data1", data, (out[0], 0, 0, 0))
+        return [data, data], [out], []
+
+
+register_operator("Correlation", CorrelationProperty)

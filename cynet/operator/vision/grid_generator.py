@@ -1,0 +1,72 @@
+"""GridGenerator: grids (N, 2, H, W) of the x and y at which BilinearSampler reads.
+
+affine: data (N, 6) is theta, and ``(x, y) = theta (u, v, 1)`` for u and v from -1 to 1 (Jaderberg
+et al., "Spatial transformer networks", 2015). warp: data (N, 2, H, W) is a flow in pixels, and each
+pixel's point is where the flow leads.
+"""
+
+from ...base.errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Enum, Shape
+from .planes import merged
+
+
+def check_target(prop):
+    """The (H, W) of parameter target_shape, which an affine map needs; ArgumentError."""
+    shape = prop.target_shape
+    if len(shape) != 2 or min(shape) < 1:
+        raise ArgumentError(
+            f"operator {prop.op_name}: target_shape must be (H, W), each at least 1, got {shape}"
+        )
+    return shape
+
+
+def infer_theta(name, shape, batch):
+    """The shape (batch, 6) of affine maps."""
+    if shape is not None and len(shape) != 2:
+        raise ShapeError(f"{name} has shape {tuple(shape)}, expected (N, 6)")
+    return agree(name, shape, (batch, 6))
+
+
+class GridGeneratorProperty(KernelProperty):
+    """Points at which BilinearSampler reads, from affine maps or from a flow.
+
+    ``transform_type='affine'``: data (N, 6) are maps theta, row by row; point (u, v), which go from
+    -1 to 1 over target_shape (and are 0 along an axis of length 1), becomes ``theta (u, v, 1)``.
+    ``'warp'``: data (N, 2, H, W) is a flow, x then y, in pixels; the point of each pixel is where
+    its flow leads, and target_shape is not read.
+    """
+
+    transform_type = Enum(("affine", "warp"), doc="What data is.")
+    target_shape = Shape((0, 0), doc="Height and width of the grid, for 'affine'.")
+
+    graph = GraphHooks(float32_beside_half=())
+    inputs_doc = {"data": "Affine maps (N, 6), or a flow (N, 2, H, W)."}
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if self.transform_type == "affine":
+            check_target(self)
+
+    @property
+    def forward(self):
+        return Kernel(f"{self.transform_type}_grid")
+
+    @property
+    def backward(self):
+        return Kernel(f"{self.transform_type}_grid_grad", ("d_output",), ("d_data",))
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, out = in_shapes[0], out_shapes[0]
+        if self.transform_type == "warp":
+            out = merged("output", out, merged("data", data, (0, 2, 0, 0)))
+            return [out], [out], []
+        data = infer_theta("data", data, 0)
+        out = merged("output", out, (data[0], 2, *self.target_shape))
+        return [agree("data", data, (out[0], 6))], [out], []
+
+
+register_operator("GridGenerator", GridGeneratorProperty)

@@ -1,0 +1,46 @@
+"""PSROIPooling: the mean of each bin of regions, from channels of its own (Dai et al., "R-FCN",
+2016, section 2).
+
+data (N, output_dim * group_size^2, H, W), rois (R, 5), out (R, output_dim, pooled_size,
+pooled_size).
+"""
+
+from .._base import register_operator
+from ..kernel_property import Kernel
+from ..parameters import Float, Int
+from .regions import RegionsProperty
+
+
+class PSROIPoolingProperty(RegionsProperty):
+    """Cut regions into bins and take the mean of each, from channels that the bin has alone.
+
+    Bin (i, j) of output channel d reads channel ``(d * g + i * g // p) * g + j * g // p`` of the
+    data, g being group_size and p pooled_size. An empty bin gives 0. rois get no gradient.
+    """
+
+    spatial_scale = Float(doc="Size of the data over that of the image.", low=0, high=1)
+    output_dim = Int(doc="Channels of the output.", low=1, high=1 << 30)
+    pooled_size = Int(doc="Bins of a region along each axis.", low=1, high=1 << 30)
+    group_size = Int(
+        0, doc="Groups of channels along each axis; 0: pooled_size.", low=0, high=1 << 30
+    )
+
+    forward = Kernel("psroi_pool", ("data", "rois"))
+    backward = Kernel("psroi_pool_grad", ("d_output", "rois"), ("d_data",))
+
+    @property
+    def group(self):
+        """Groups of channels along each axis."""
+        return self.group_size or self.pooled_size
+
+    def pooled(self):
+        return self.pooled_size, self.pooled_size
+
+    def output_channels(self, channels):
+        return self.output_dim
+
+    def input_channels(self, channels):
+        return self.output_dim * self.group**2
+
+
+register_operator("_contrib_PSROIPooling", PSROIPoolingProperty)

@@ -1,0 +1,61 @@
+"""Regions of interest: what operators that pool them share.
+
+A region is a row (image, x1, y1, x2, y2) in pixels of the image whose features the data are.
+"""
+
+from ...base.errors import ArgumentError, ShapeError
+from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..kernel_property import KernelProperty
+from .planes import four_axes
+
+REGIONS_DOC = {
+    "data": "Features (N, C, H, W).",
+    "rois": "Regions (R, 5): the number of the image, then x1, y1, x2, y2 in its pixels. A "
+    "negative number means no image: the region gives 0.",
+}
+
+
+class RegionsProperty(KernelProperty):
+    """Base of the operators that pool regions: data (N, C, H, W) and rois (R, columns), which get
+    no gradient."""
+
+    columns = 5
+    zeros = ("d_rois",)
+    graph = GraphHooks(float32_beside_half=())
+    inputs_doc = REGIONS_DOC
+
+    def list_arguments(self):
+        return ["data", "rois"]
+
+    def pooled(self):
+        """The lengths of the output's last two axes."""
+        return self.pooled_size
+
+    def output_channels(self, channels):
+        """Channels of the output for data with so many (0: unknown)."""
+        return channels
+
+    def input_channels(self, channels):
+        """Channels of the data for an output with so many (0: unknown)."""
+        return channels
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, rois, out = four_axes("data", in_shapes[0]), in_shapes[1], out_shapes[0]
+        if rois is not None and len(rois) != 2:
+            raise ShapeError(f"rois has shape {tuple(rois)}, expected (R, {self.columns})")
+        rois = agree("rois", rois, (0, self.columns))
+        out = agree("output", out, (rois[0], self.output_channels(data[1]), *self.pooled()))
+        data = agree("data", data, (0, self.input_channels(out[1]), 0, 0))
+        rois = agree("rois", rois, (out[0], 0))
+        return [data if in_shapes[0] is not None else None, rois], [out], []
+
+    def failure(self, place, values):
+        row, fault = divmod(place, 3)  # ROI_FAULTS of kernels/vision/rois.h
+        image, *corners, batch = values[: self.columns + 1]
+        wrong = (
+            f"is of image {image:g}, but data has {batch:g}",
+            f"has coordinates {tuple(corners)}, expected finite ones below 1e9",
+            "has no width or no height, which aligned=True needs",
+        )[fault]
+        return ArgumentError(f"operator {self.op_name}: row {row} of rois {wrong}")

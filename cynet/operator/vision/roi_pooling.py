@@ -1,0 +1,74 @@
+"""ROIPooling: the maximum in each bin of regions (Girshick, "Fast R-CNN", 2015).
+
+data (N, C, H, W), rois (R, 5), out (R, C, *pooled_size). A region's corners are rounded to pixels
+of the data; its bins overlap where they do not fit.
+"""
+
+import numpy as np
+
+from .._base import register_operator
+from ..kernel_property import Kernel
+from ..parameters import Float, Shape
+from .regions import RegionsProperty
+
+
+class ROIPoolingProperty(RegionsProperty):
+    """Cut regions into bins and take the maximum of each.
+
+    A region ``(x1, y1, x2, y2) * spatial_scale``, rounded, includes its last pixel. An empty bin
+    gives 0. The gradient goes to the first of equal maxima; rois get none.
+    """
+
+    pooled_size = Shape(doc="Bins (h, w) of a region.", low=1, length=2)
+    spatial_scale = Float(doc="Size of the data over that of the image.", low=0, high=1)
+
+    forward = Kernel("roi_pool", ("data", "rois"), ("output", "places"))
+    # data for gradients of gradients alone; the layer before it keeps it, as a rule
+    backward = Kernel("roi_pool_grad", ("d_output", "data", "rois", "places"), ("d_data",))
+
+    def list_outputs(self):
+        return ["output", "places"]  # of the maxima in their planes, -1: none
+
+    def num_visible_outputs(self):
+        return 1
+
+    def infer_shape(self, in_shapes, out_shapes):
+        ins, (out,), _ = super().infer_shape(in_shapes, out_shapes[:1])
+        return ins, [out, out], []
+
+    def infer_type(self, in_types, out_types):
+        ins, (out,), _ = super().infer_type(in_types, out_types[:1])
+        return ins, [out, "int32"], []
+
+    def rewritten(self, F, inputs, aux, training):
+        data, rois = inputs
+        values, regions = data.asnumpy(), rois.asnumpy()
+        out = np.zeros((len(regions), values.shape[1], *self.pooled_size), np.int64)
+        found = np.zeros(out.shape, values.dtype)
+        for r, region in enumerate(regions):
+            if region[0] <= -1:
+                continue
+            planes = values[int(region[0])]
+            corners = region[1:] * np.asarray(self.spatial_scale, values.dtype)
+            corners = np.sign(corners) * np.floor(np.abs(corners) + 0.5)
+            for i, j in np.ndindex(*self.pooled_size):
+                bounds = []
+                for axis, at in enumerate((i, j)):
+                    start, end, bins = corners[1 - axis], corners[3 - axis], self.pooled_size[axis]
+                    length = np.maximum(end - start + 1, 1) / bins
+                    ends = np.floor(at * length) + start, np.ceil((at + 1) * length) + start
+                    bounds.append(np.clip(ends, 0, values.shape[2 + axis]).astype(np.int64))
+                (h0, h1), (w0, w1) = bounds
+                if h0 >= h1 or w0 >= w1:
+                    continue
+                best = planes[:, h0:h1, w0:w1].reshape(len(planes), -1).argmax(-1)
+                row, column = h0 + best // (w1 - w0), w0 + best % (w1 - w0)
+                plane = int(region[0]) * len(planes) + np.arange(len(planes))
+                out[r, :, i, j] = (plane * values.shape[2] + row) * values.shape[3] + column
+                found[r, :, i, j] = 1
+        index = F.array(out.reshape(-1), ctx=data.ctx, dtype="int64")
+        taken = F.take(data.reshape((-1,)), index, axis=0).reshape(out.shape)
+        return [taken * F.array(found, ctx=data.ctx, dtype=data.dtype)]
+
+
+register_operator("ROIPooling", ROIPoolingProperty)

@@ -1,0 +1,48 @@
+"""SpatialTransformer: BilinearSampler at the grid that GridGenerator makes of affine maps.
+
+data (N, C, H, W) and loc (N, 6) give (N, C, *target_shape) (Jaderberg et al., "Spatial transformer
+networks", 2015). The grid is in temporary memory, and is made again for the gradients.
+"""
+
+from .._base import register_operator
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Enum, Shape
+from .grid_generator import check_target, infer_theta
+from .planes import merged
+
+
+class SpatialTransformerProperty(KernelProperty):
+    """Read data at the points to which affine maps move a grid of target_shape.
+
+    The same as ``BilinearSampler(data, GridGenerator(loc, transform_type='affine',
+    target_shape=target_shape))``. Both inputs have a gradient.
+    """
+
+    target_shape = Shape((0, 0), doc="Height and width of the output.")
+    transform_type = Enum(("affine",), doc="What loc is.")
+    sampler_type = Enum(("bilinear",), doc="How data is read between pixels.")
+    cudnn_off = Bool(None, doc="Accepted and not needed.")
+
+    graph = GraphHooks(float32_beside_half=())
+    inputs_doc = {"data": "Input (N, C, H, W).", "loc": "Affine maps (N, 6), row by row."}
+    forward = Kernel("spatial_transformer", ("data", "loc"))
+    backward = Kernel("spatial_transformer_grad", ("d_output", "data", "loc"), ("d_data", "d_loc"))
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        check_target(self)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data = merged("data", in_shapes[0], (0, 0, 0, 0))
+        loc = infer_theta("loc", in_shapes[1], data[0])
+        out = merged("output", out_shapes[0], (loc[0], data[1], *self.target_shape))
+        return [merged("data", data, (*out[:2], 0, 0)), infer_theta("loc", loc, out[0])], [out], []
+
+    def rewritten(self, F, inputs, aux, training):
+        data, loc = inputs
+        grid = F.GridGenerator(loc, transform_type="affine", target_shape=self.target_shape)
+        return [F.BilinearSampler(data, grid)]
+
+
+register_operator("SpatialTransformer", SpatialTransformerProperty)
