@@ -85,10 +85,14 @@ def translated(modules):
         module.depends = with_includes(module.depends)
         if module.name == TABLE:
             module.depends += with_includes(map(str, sorted(Path(KERNELS).rglob("*.cc"))))
-        if any(h.endswith("exact_math.h") for h in module.depends) and sys.platform != "win32":
-            flags = [*module.extra_compile_args, "-ffp-contract=off"]  # random bytes are CUDA's
-            module.extra_compile_args = flags
+        module.extra_compile_args = [*module.extra_compile_args, *exactly(module.depends)]
     return done
+
+
+def exactly(headers):
+    """The flag of what includes exact_math.h: random bytes are CUDA's."""
+    exact = any(header.endswith("exact_math.h") for header in headers)
+    return ["-ffp-contract=off"] * (exact and sys.platform != "win32")
 
 
 def tell(text):
@@ -131,8 +135,10 @@ class Build(build_ext):
         """The object file of a .cc file."""
         options = {"output_dir": self.objects or self.build_temp}
         found = self.compiler.object_filenames([source], **options)[0]
-        if self.force or newer_group(with_includes([source]), found):
-            options |= {"include_dirs": ext.include_dirs, "extra_postargs": COMPILE}
+        parts = with_includes([source])
+        if self.force or newer_group(parts, found):
+            flags = [*COMPILE, *exactly(parts)]
+            options |= {"include_dirs": ext.include_dirs, "extra_postargs": flags}
             self.compiler.compile([source], **options)
         return found
 

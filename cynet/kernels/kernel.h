@@ -32,6 +32,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "common/bfloat16.h"
 #include "common/half.h"
@@ -54,6 +55,7 @@ enum { MAX_TENSORS = 8 };  // that a kernel reads, or writes
 // Where a run failed: the first of the places that its threads tell.
 struct Failure {
   std::atomic<int64_t> first{-1};
+  std::vector<double> values;  // what else there is to say of it
   int64_t place() const { return first; }
   void tell(int64_t place) {
     int64_t seen = first;
@@ -73,6 +75,7 @@ struct Args {
   bool training;
   void* space;  // workspace, as many bytes as the entry's `space` says
   Failure* failure;
+  uint64_t seed, stream;  // of the run's random words, if the declaration asks for them
 
   template <typename T>
   const T* input(int i) const {  // nullptr: not given
@@ -88,9 +91,21 @@ struct Args {
   }
   // The declaration's `failure` says what is wrong there; forward or backward then raises.
   void fail(int64_t place) const { failure->tell(place); }
+  // The same, outside of what threads share, with numbers for the message.
+  void fail(int64_t place, const std::vector<double>& values) const {
+    failure->values = values;
+    failure->tell(place);
+  }
 };
 
 typedef void (*KernelFunction)(const Args& args);
+
+// A loop that is slower where it is merged with its caller, or has to be compiled for the baseline.
+#if defined(__GNUC__)
+#define CYNET_NOINLINE __attribute__((noinline))
+#else
+#define CYNET_NOINLINE
+#endif
 typedef int64_t (*SpaceFunction)(const Args& args);  // bytes of workspace
 
 // A field of a struct of parameters.
@@ -98,6 +113,7 @@ struct ParamField {
   const char* name;
   char kind;  // as Python's struct module has it: q, d, i, ?
   int count;  // how many numbers it has; a declaration may give fewer, and the others are 0
+              // (of Floats: 0, for any number)
   size_t offset;
 };
 
@@ -111,6 +127,12 @@ template <>
 struct Kind<int> { enum { kind = 'i', count = 1 }; };
 template <>
 struct Kind<bool> { enum { kind = '?', count = 1 }; };
+struct Floats {  // a parameter of any number of floats
+  const float* at;
+  int64_t n;
+};
+template <>
+struct Kind<Floats> { enum { kind = 'f', count = 0 }; };
 template <int n>
 using Int64s = std::array<int64_t, n>;  // a parameter of several numbers
 template <int n>

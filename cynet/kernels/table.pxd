@@ -5,7 +5,8 @@ reductions and update rules are found by the name of what they compute. All rais
 there is nothing of that name for the dtype.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
+from libcpp.vector cimport vector
 
 from .elementwise.elementwise cimport Kernel as Functor
 from .reduce.reduce cimport ArgLoop, ReduceLoop
@@ -18,6 +19,7 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
         int64_t size
     cppclass Failure:
         int64_t place() noexcept  # where the run failed, or -1
+        vector[double] values
     struct Args:
         const Blob** in_ "in"
         const Blob** out
@@ -28,6 +30,7 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
         bint training
         void* space
         Failure* failure
+        uint64_t seed, stream
     ctypedef void (*KernelFunction)(const Args& args) noexcept
     ctypedef int64_t (*SpaceFunction)(const Args& args) noexcept
 
@@ -39,10 +42,11 @@ cdef class Kernel:
     cdef const void* params
     cdef readonly tuple names  # of the parameters
     cdef bytes _memory  # that `params` points to
+    cdef list _arrays    # that pointers in it point to
 
-# The kernel of that name, or the unary functor. Raises ArgumentError when `params` does not name
-# all its fields.
-cdef Kernel find_kernel(str name, int dtype, dict params)
+# The kernel of that name, or the unary functor. A parameter is an item of `params` or an attribute
+# of `prop`; raises ArgumentError when it is neither.
+cdef Kernel find_kernel(str name, int dtype, dict params, object prop)
 
 # out = F(x); out = gradient F(x or y); out = F(a, b); out = gradient F(a, b)
 cdef Functor find_unary(const char* name, int dtype, bint add) except *

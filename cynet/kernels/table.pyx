@@ -1,6 +1,7 @@
 """The table of kernels (contract in table.pxd)."""
 
 import struct
+from array import array
 
 from libcpp cimport bool as cpp_bool
 
@@ -63,7 +64,7 @@ cdef list _fields(const KernelEntry* entry):
     return found
 
 
-cdef Kernel find_kernel(str name, int dtype, dict params):
+cdef Kernel find_kernel(str name, int dtype, dict params, object prop):
     cdef const KernelEntry* entry = _entry(name)
     cdef Kernel found = Kernel.__new__(Kernel)
     if entry == NULL:
@@ -74,12 +75,20 @@ cdef Kernel find_kernel(str name, int dtype, dict params):
     found.cost = entry.cost
     fields = _fields(entry)
     found.names = tuple(field for field, _, _, _ in fields)
-    if not {*found.names} <= {*params}:
-        raise ArgumentError(f"kernel {name}: expected the parameters {', '.join(found.names)}; got "
-                            f"{', '.join(params)}")
     memory = bytearray(entry.params_size)
+    found._arrays = []
     for field, kind, count, offset in fields:
-        values = params[field] if count > 1 else (params[field],)
+        if field not in params and not hasattr(prop, field):
+            raise ArgumentError(f"kernel {name}: expected the parameters "
+                                f"{', '.join(found.names)}; got {', '.join(params)}")
+        values = params[field] if field in params else getattr(prop, field)
+        if count == 0:
+            values = array(kind, values)
+            found._arrays.append(values)
+            struct.pack_into("Pq", memory, offset, *values.buffer_info())
+            continue
+        if count == 1:
+            values = (values,)
         if len(values) > count:
             raise ArgumentError(f"kernel {name}: parameter '{field}' holds {count} numbers, got "
                                 f"{len(values)}")

@@ -9,6 +9,7 @@ from libc.string cimport memset
 
 from .._resource cimport get_space, kTempSpace
 from .._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp, kWriteTo
+from ..kernels.common.by_dtype cimport add_elements
 from ..kernels.parallel cimport threads_awake, threads_for
 from ..kernels.table cimport Args, Blob, Failure, Kernel, MAX_TENSORS, find_kernel
 from ._base cimport Operator, OpContext
@@ -38,15 +39,16 @@ cdef class KernelCall:
     cdef int64_t work  # elements that the kernel's cost counts for; -1: those of the largest tensor
     cdef Tensor reads[8]
     cdef Tensor writes[8]
+    cdef bint whole
 
-    def __init__(self, kernel, dtype, dict params, dict places, work, KernelCall then):
+    def __init__(self, prop, kernel, dtype, dict params, dict places, work, KernelCall then):
         name, reads, writes = kernel.name, kernel.reads, kernel.writes
         if len(reads) > MAX_TENSORS or len(writes) > MAX_TENSORS:
             raise ArgumentError(f"kernel {name}: expected at most {MAX_TENSORS} tensors that it "
                                 f"reads and as many that it writes, got {len(reads)} and "
                                 f"{len(writes)}")
-        self.kernel = find_kernel(name, dtype_flag(dtype), params)
-        self.then = then
+        self.kernel = find_kernel(name, dtype_flag(dtype), params, prop)
+        self.then, self.whole = then, kernel.whole
         self.n_read, self.n_written = len(reads), len(writes)
         self.work = -1 if work is None else work
         for i, each in enumerate(reads):
@@ -64,7 +66,8 @@ cdef class KernelCall:
         cdef Args args
         cdef Failure failure
         cdef const TBlob* tensor
-        cdef int64_t largest = 0, work, nbytes
+        cdef TBlob beside[8]
+        cdef int64_t largest = 0, own = 0, work, nbytes
         cdef int i, request
         cdef bint any_wanted = False
         memset(&args, 0, sizeof(Args))  # what it does not name is absent
@@ -74,8 +77,8 @@ cdef class KernelCall:
             if tensor != NULL and self.writes[i].source != AUX:
                 request = req[self.writes[i].index]
             args.out[i] = <const Blob*>tensor
-            args.wanted[i] = request != kNullOp
-            args.add[i] = request == kAddTo
+            args.wanted[i] = self.whole or request != kNullOp
+            args.add[i] = not self.whole and request == kAddTo
             if request != kNullOp:
                 any_wanted = True
                 largest = max(largest, tensor.size)
@@ -94,16 +97,39 @@ cdef class KernelCall:
             args.threads = threads_awake(work)
         args.failure = &failure
         if self.kernel.space != NULL:
-            nbytes = self.kernel.space(args)
-            for i in range(ctx.n_requested):
-                if nbytes and ctx.requested[i].type == kTempSpace:
-                    args.space = get_space(&ctx.requested[i], nbytes)
-                    break
+            own = (self.kernel.space(args) + 63) // 64 * 64
+        nbytes = self._put_beside(&args, tensors, req, beside, own) if self.whole else own
+        for i in range(ctx.n_requested):
+            if ctx.requested[i].type != kTempSpace:
+                args.seed, args.stream = ctx.requested[i].seed, ctx.requested[i].stream
+            elif nbytes and args.space == NULL:
+                args.space = get_space(&ctx.requested[i], nbytes)
+        if self.whole:
+            self._put_beside(&args, tensors, req, beside, own)
         self.kernel.run(args)
         if failure.place() >= 0:
             with gil:
-                raise prop.failure(failure.place())
+                raise prop.failure(failure.place(), failure.values)
+        for i in range(self.n_written if self.whole else 0):
+            tensor = _find(&self.writes[i], tensors)
+            if req[self.writes[i].index] == kAddTo:
+                add_elements(tensor.dtype, beside[i].data, tensor.data, tensor.size)
         return 0
+
+    cdef int64_t _put_beside(self, Args* args, const TBlob** tensors, const int* req, TBlob* beside,
+                             int64_t at) noexcept nogil:
+        """Puts outputs that are not to be written into the workspace, from byte `at` on; where
+        they end."""
+        cdef const TBlob* tensor
+        cdef int i, request
+        for i in range(self.n_written):
+            tensor, request = _find(&self.writes[i], tensors), req[self.writes[i].index]
+            if request == kNullOp or request == kAddTo:
+                beside[i] = tensor[0]
+                beside[i].data = <char*>args.space + at
+                args.out[i] = <const Blob*>&beside[i]
+                at += (tensor.size * dtype_size(tensor.dtype) + 63) // 64 * 64
+        return at
 
 
 cdef Tensor _place(str name, dict places):
@@ -153,7 +179,7 @@ cdef class KernelOperator(Operator):
         for direction in ("forward", "backward"):
             call = None
             for kernel in reversed(prop.kernels_of(direction)):
-                call = KernelCall(kernel, dtype, params, places, work, call)
+                call = KernelCall(prop, kernel, dtype, params, places, work, call)
                 taken.update(call.kernel.names)
             firsts.append(call)
         self.forward_call, self.backward_call = firsts

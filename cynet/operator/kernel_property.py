@@ -25,12 +25,19 @@ class Kernel(NamedTuple):
         In the order of the kernel's `in` and `out`.
     in_place : tuple of (str, str)
         Pairs (read, written) that may have the same memory.
+    whole : bool
+        It writes all outputs in one go, whether they are wanted, and adds to none: it gets memory
+        beside those that are not to be written.
+    draws : bool
+        It reads words of the run's random stream.
     """
 
     name: str
     reads: tuple = ("data",)
     writes: tuple = ("output",)
     in_place: tuple = ()
+    whole: bool = False
+    draws: bool = False
 
 
 class Lines(NamedTuple):
@@ -65,7 +72,8 @@ class KernelProperty(OperatorProperty):
     float_types = FLOATS
 
     def kernel_params(self, in_shapes):
-        """The parameters of all kernels, by name, for inputs of these shapes: a dict."""
+        """The parameters of all kernels, by name, for inputs of these shapes: a dict. Those that it
+        lacks are attributes."""
         return {}
 
     def kernel_dtype(self, in_types):
@@ -76,8 +84,9 @@ class KernelProperty(OperatorProperty):
         """How many elements the cost of a kernel counts for; None: those of its largest tensor."""
         return None
 
-    def failure(self, place):
-        """The exception for what a kernel has found wrong at `place` (``Args.fail``)."""
+    def failure(self, place, values):
+        """The exception for what a kernel has found wrong at `place`, with `values`, floats
+        (``Args.fail``)."""
         return ArgumentError(f"{self._where()}: element {place} of an input is not valid")
 
     def kernels_of(self, direction):
@@ -107,8 +116,10 @@ class KernelProperty(OperatorProperty):
         return self._resources("backward")
 
     def _resources(self, direction):
-        spaces = any(has_space(kernel.name) for kernel in self.kernels_of(direction))
-        return [ResourceRequest.temp_space] * spaces
+        kernels = self.kernels_of(direction)
+        spaces = any(kernel.whole or has_space(kernel.name) for kernel in kernels)
+        draws = any(kernel.draws for kernel in kernels)
+        return [ResourceRequest.temp_space] * spaces + [ResourceRequest.random] * draws
 
     def named(self, in_data=(), out_data=(), out_grad=(), in_grad=()):
         """What stands for each tensor in these sequences, by the names that a Kernel has for it."""

@@ -10,20 +10,33 @@ namespace {
 #define BOX_FORMAT(field) field(bool, center)
 CYNET_PARAMS(BoxFormat, BOX_FORMAT)
 
+// out[j] (+)= overlap of a box and box j of n
+template <typename T>
+CYNET_NOINLINE void box_overlaps(const Corners<T>& box, const T* others, int64_t n, T* out,
+                                 bool add) {
+  const Corners<T> a = box;
+  CYNET_IVDEP
+  for (int64_t j = 0; j < n; ++j) {
+    const T value = overlap(a, corners_of(others + 4 * j, false));
+    out[j] = add ? out[j] + value : value;
+  }
+}
+
 // reads lhs (n, 4), rhs (m, 4): overlaps of all pairs (n, m)
 template <typename T>
 void box_iou(const Args& args) {
-  const bool center = args.as<BoxFormat>().center;
+  enum { BLOCK = 64 };
+  const bool center = args.as<BoxFormat>().center, add = args.add[0];
   const T *lhs = args.input<T>(0), *rhs = args.input<T>(1);
   T* out = args.output<T>(0);
   const int64_t m = args.in[1]->size / 4;
-  parallel_for(args.threads, args.in[0]->size / 4, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Corners<T> box = corners_of(lhs + 4 * i, center);
-      for (int64_t j = 0; j < m; ++j) {
-        const T value = overlap(box, corners_of(rhs + 4 * j, center));
-        out[i * m + j] = args.add[0] ? out[i * m + j] + value : value;
-      }
+  parallel_for(args.threads, args.in[0]->size / 4, [=](int64_t begin, int64_t end) {
+    Corners<T> corners[BLOCK];
+    for (int64_t j = 0; j < m; j += BLOCK) {
+      const int64_t n = std::min<int64_t>(BLOCK, m - j);
+      for (int64_t k = 0; k < n; ++k) corners[k] = corners_of(rhs + 4 * (j + k), center);
+      for (int64_t i = begin; i < end; ++i)
+        box_overlaps(corners_of(lhs + 4 * i, center), &corners[0].left, n, out + i * m + j, add);
     }
   });
 }

@@ -69,17 +69,19 @@ void roi_pool_grad(const Args& args) {
   const T *dy = args.input<T>(0), *rois = args.input<T>(2);
   const int32_t* places = args.input<int32_t>(3);
   T* dx = args.output<T>(0);
+  const bool add = args.add[0];
   const int64_t plane = s.height * s.width, bins = s.pooled[0] * s.pooled[1];
-  parallel_for(args.threads, s.batch * s.channels, [&](int64_t begin, int64_t end) {
-    by_gradient_planes(begin, end, s.channels, plane, dx, args.add[0],
-                       [&](int64_t image, int64_t c0, int64_t c1) {
+  parallel_for(args.threads, s.batch * s.channels, [=](int64_t begin, int64_t end) {
+    by_gradient_planes(begin, end, s.channels, plane, dx, add,
+                       [=](int64_t image, int64_t c0, int64_t c1) {
       for (int64_t r = 0; r < s.rois; ++r) {
         if (image_of(rois + r * 5) != image) continue;
         for (int64_t c = c0; c < c1; ++c) {
           T* to = dx + (image * s.channels + c) * plane;
-          const int64_t first = (r * s.channels + c) * bins;
-          for (int64_t k = first; k < first + bins; ++k)
-            if (places[k] >= 0) to[places[k]] += dy[k];
+          const int32_t* place = places + (r * s.channels + c) * bins;
+          const T* g = dy + (r * s.channels + c) * bins;
+          for (int64_t k = 0; k < bins; ++k)
+            if (place[k] >= 0) to[place[k]] += g[k];
         }
       }
     });

@@ -5,12 +5,6 @@
 #include "kernel.h"
 #include "vision/bilinear.h"
 
-#if defined(__GNUC__)
-#define CYNET_NOINLINE __attribute__((noinline))
-#else
-#define CYNET_NOINLINE
-#endif
-
 namespace cynet {
 namespace {
 
@@ -28,12 +22,14 @@ T spaced(int64_t i, int64_t n) {
 template <typename T>
 CYNET_NOINLINE void make_affine_grid(int threads, const int64_t* shape, const T* theta, T* grid, bool add) {
   const int64_t height = shape[2], width = shape[3];
+  const T first = spaced<T>(0, width), step = spacing<T>(width);
   parallel_for(threads, shape[0] * 2 * height, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      const T* map = theta + r / height * 3;
-      const T base = map[1] * spaced<T>(r % height, height) + map[2];
+      const int64_t plane = r / height;
+      const T* map = theta + plane * 3;
+      const T base = map[1] * spaced<T>(r - plane * height, height) + map[2];
       T* row = grid + r * width;
-      const T first = spaced<T>(0, width), step = spacing<T>(width), by_x = map[0];
+      const T by_x = map[0];
       const int32_t n = static_cast<int32_t>(width);  // which is fast to convert
       if (add) {
         for (int32_t j = 0; j < n; ++j)
@@ -48,12 +44,12 @@ CYNET_NOINLINE void make_affine_grid(int threads, const int64_t* shape, const T*
 template <typename T>
 CYNET_NOINLINE void affine_grid_gradient(int threads, const int64_t* shape, const T* dgrid, T* dtheta, bool add) {
   const int64_t height = shape[2], width = shape[3];
+  const T first = spaced<T>(0, width), step = spacing<T>(width);
   parallel_for(threads, shape[0] * 2, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       double by_x = 0, by_y = 0, by_one = 0;
       for (int64_t i = 0; i < height; ++i) {
         const T* row = dgrid + (r * height + i) * width;
-        const T first = spaced<T>(0, width), step = spacing<T>(width);
         double line = 0, along = 0;
         for (int32_t j = 0; j < static_cast<int32_t>(width); ++j) {
           line += row[j];
@@ -90,12 +86,15 @@ void follow_flow(const Args& args, bool backwards) {
   const bool add = args.add[0];
   parallel_for(args.threads, args.in[0]->size / width, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      const bool is_y = r / height % 2;
+      const int64_t plane = r / height, row = r - plane * height;
+      const bool is_y = plane % 2;
       const int64_t size = is_y ? height : width;
       const T scale = T(2) / static_cast<T>(size > 1 ? size - 1 : 1);
+      const T* from = in + r * width;
+      T* to = out + r * width;
       for (int64_t j = 0; j < width; ++j) {
-        const T place = static_cast<T>(is_y ? r % height : j), from = in[r * width + j];
-        put(out + r * width + j, backwards ? from * scale : (from + place) * scale - T(1), add);
+        const T place = static_cast<T>(is_y ? row : j);
+        put(to + j, backwards ? from[j] * scale : (from[j] + place) * scale - T(1), add);
       }
     }
   });
