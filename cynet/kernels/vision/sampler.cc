@@ -66,17 +66,6 @@ CYNET_NOINLINE void affine_grid_gradient(int threads, const int64_t* shape, cons
   });
 }
 
-template <typename T>
-void affine_grid(const Args& args) {
-  make_affine_grid(args.threads, args.out[0]->shape, args.input<T>(0), args.output<T>(0),
-                   args.add[0]);
-}
-template <typename T>
-void affine_grid_grad(const Args& args) {
-  affine_grid_gradient(args.threads, args.in[0]->shape, args.input<T>(0), args.output<T>(0),
-                       args.add[0]);
-}
-
 // The places that a flow in pixels leads to; `backwards`, the gradient of the flow.
 template <typename T>
 void follow_flow(const Args& args, bool backwards) {
@@ -99,13 +88,21 @@ void follow_flow(const Args& args, bool backwards) {
     }
   });
 }
+#define GRID(field) field(bool, warp)
+CYNET_PARAMS(GridParams, GRID)
+
+// reads affine maps, or with `warp` flows
 template <typename T>
-void warp_grid(const Args& args) {
-  follow_flow<T>(args, false);
+void grid_generator(const Args& args) {
+  if (args.as<GridParams>().warp) return follow_flow<T>(args, false);
+  make_affine_grid(args.threads, args.out[0]->shape, args.input<T>(0), args.output<T>(0),
+                   args.add[0]);
 }
 template <typename T>
-void warp_grid_grad(const Args& args) {
-  follow_flow<T>(args, true);
+void grid_generator_grad(const Args& args) {
+  if (args.as<GridParams>().warp) return follow_flow<T>(args, true);
+  affine_grid_gradient(args.threads, args.in[0]->shape, args.input<T>(0), args.output<T>(0),
+                       args.add[0]);
 }
 
 struct SamplerShape {
@@ -130,10 +127,8 @@ inline int64_t transformer_grad_space(const Args& args) { return 2 * grid_bytes(
 #define CYNET_LOOPS "vision/sampler.cc"
 #include "isa/for_each_isa.h"
 
-CYNET_PLAIN_KERNEL(affine_grid, NoParams, 2, CYNET_FLOATS)
-CYNET_PLAIN_KERNEL(affine_grid_grad, NoParams, 2, CYNET_FLOATS)
-CYNET_PLAIN_KERNEL(warp_grid, NoParams, 1, CYNET_FLOATS)
-CYNET_PLAIN_KERNEL(warp_grid_grad, NoParams, 1, CYNET_FLOATS)
+CYNET_PLAIN_KERNEL(grid_generator, GridParams, 2, CYNET_FLOATS)
+CYNET_PLAIN_KERNEL(grid_generator_grad, GridParams, 2, CYNET_FLOATS)
 CYNET_KERNEL(bilinear_sampler, NoParams, 8, CYNET_FLOATS)
 CYNET_KERNEL(bilinear_sampler_grad, NoParams, 8, CYNET_FLOATS)
 CYNET_SPACE_KERNEL(spatial_transformer, NoParams, 8, transformer_space, CYNET_FLOATS)

@@ -45,19 +45,13 @@ class GridGeneratorProperty(KernelProperty):
 
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Affine maps (N, 6), or a flow (N, 2, H, W)."}
+    forward = Kernel("grid_generator")
+    backward = Kernel("grid_generator_grad", ("d_output",), ("d_data",))
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         if self.transform_type == "affine":
             check_target(self)
-
-    @property
-    def forward(self):
-        return Kernel(f"{self.transform_type}_grid")
-
-    @property
-    def backward(self):
-        return Kernel(f"{self.transform_type}_grid_grad", ("d_output",), ("d_data",))
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
@@ -67,6 +61,9 @@ class GridGeneratorProperty(KernelProperty):
         data = infer_theta("data", data, 0)
         out = merged("output", out, (data[0], 2, *self.target_shape))
         return [agree("data", data, (out[0], 6))], [out], []
+
+    def kernel_params(self, in_shapes):
+        return {"warp": self.transform_type == "warp"}
 
 
 register_operator("GridGenerator", GridGeneratorProperty)

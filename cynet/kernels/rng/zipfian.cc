@@ -1,19 +1,17 @@
 // Draws without repetition from a Zipfian (log-uniform) distribution.
-#ifndef CYNET_ZIPFIAN_H
-#define CYNET_ZIPFIAN_H
-
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 
+#include "kernel.h"
 #include "rng/philox.h"
 
 namespace cynet {
+namespace {
 
 // `count` different numbers of [0, range) into `out`, in the order in which they were drawn;
 // number x has probability log((x + 2) / (x + 1)) / log(range + 1). Returns how many draws that
 // took. `table`: 2^bits > count entries. A row takes draws from its own part of the stream.
-inline int64_t unique_zipfian(uint64_t seed, uint64_t stream, int64_t row, int64_t range,
+int64_t draw_row(uint64_t seed, uint64_t stream, int64_t row, int64_t range,
                               int64_t count, int64_t* out, int64_t* table, int bits) {
   const Philox generator(seed, stream);
   const int64_t places = int64_t(1) << bits;
@@ -40,6 +38,35 @@ inline int64_t unique_zipfian(uint64_t seed, uint64_t stream, int64_t row, int64
   return tries;
 }
 
+#define ZIPFIAN(field) field(int64_t, range_max)
+CYNET_PARAMS(Zipfian, ZIPFIAN)
+
+// A table of a row has 2^bits entries, at most half of which are taken.
+inline int table_bits(const Args& args) {
+  int bits = 2;
+  while ((int64_t(1) << bits) < 2 * args.out[0]->shape[1]) ++bits;
+  return bits;
+}
+inline int64_t zipfian_space(const Args& args) {
+  return args.threads * (int64_t(sizeof(int64_t)) << table_bits(args));
+}
+
+// writes rows (rows, count), and how many draws each took
+template <typename T>
+void unique_zipfian(const Args& args) {
+  const int64_t rows = args.out[0]->shape[0], count = args.out[0]->shape[1];
+  const int64_t parts = args.threads < rows ? args.threads : rows;
+  const int bits = table_bits(args);
+  for_parts(parts, [&](int64_t part) {
+    int64_t* table = static_cast<int64_t*>(args.space) + (part << bits);
+    for (int64_t row = rows * part / parts; row < rows * (part + 1) / parts; ++row)
+      args.output<T>(1)[row] =
+          draw_row(args.seed, args.stream, row, args.as<Zipfian>().range_max, count,
+                   args.output<T>(0) + row * count, table, bits);
+  });
+}
+
+}  // namespace
 }  // namespace cynet
 
-#endif
+CYNET_PLAIN_SPACE_KERNEL(unique_zipfian, Zipfian, 64, zipfian_space, int64_t)

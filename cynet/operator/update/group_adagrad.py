@@ -4,31 +4,15 @@
 with the gradient ``g`` scaled and clipped. weight and grad are (n, ...), history is (n, 1).
 """
 
-from libc.stdint cimport int64_t
-
-from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.parallel cimport threads_for
-from .._base cimport Operator, OpContext
-
 from ...base.errors import ShapeError
 from .._base import register_operator
 from ..checks.dtypes import GPU_FLOATS, require_floats
+from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
-from ..property import OperatorProperty, merge_shapes
+from ..property import merge_shapes
 
 
-cdef extern from "update/group_adagrad.h" namespace "cynet" nogil:
-    struct GroupAdaGrad:
-        double lr
-        double rescale
-        double clip
-        double epsilon
-    void group_adagrad(int threads, int dtype, const GroupAdaGrad& given, const void* weight,
-                       const void* grad, void* history, void* out, int64_t rows, int64_t length,
-                       bint add) noexcept
-
-
-class GroupAdaGradProperty(OperatorProperty):
+class GroupAdaGradProperty(KernelProperty):
     """AdaGrad with one number for each row: ``history += mean(g ** 2)`` over a row, ``output =
     weight - lr * g / sqrt(history + epsilon)`` with ``g = rescale_grad * grad``, clipped."""
 
@@ -37,6 +21,10 @@ class GroupAdaGradProperty(OperatorProperty):
     clip_gradient = Float(-1.0, doc="Bound of the scaled gradient; negative: none.")
     epsilon = Float(1e-5, doc="Added under the root.")
     differentiable = False
+    floats = ()
+    forward = Kernel(
+        "group_adagrad", ("weight", "grad"), ("output", "history"), (("weight", "output"),)
+    )
     inputs_doc = {
         "weight": "The weight, of two axes or more.",
         "grad": "Its gradient, of the same shape.",
@@ -53,29 +41,9 @@ class GroupAdaGradProperty(OperatorProperty):
         history = None if shape is None else (shape[0], *(1 for _ in shape[1:]))
         return [shape] * 2, [shape], [history]
 
-    def forward_inplace_option(self, in_data, out_data):
-        return [(in_data[0], out_data[0])]
-
     def create_operator(self, ctx, in_shapes, in_types):
         require_floats(self, self.list_arguments(), in_types, GPU_FLOATS)
-        return GroupAdaGradOperator(self)
-
-
-cdef class GroupAdaGradOperator(Operator):
-    cdef GroupAdaGrad given
-
-    def __init__(self, prop):
-        self.given.lr, self.given.rescale = prop.lr, prop.rescale_grad
-        self.given.clip, self.given.epsilon = prop.clip_gradient, prop.epsilon
-
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        cdef int64_t rows = in_data[0].shape[0]
-        if req[0] != kNullOp:
-            group_adagrad(threads_for(2 * in_data[0].size), in_data[0].dtype, self.given,
-                          in_data[0].data, in_data[1].data, aux_states[0].data, out_data[0].data,
-                          rows, in_data[0].size // rows, req[0] == kAddTo)
-        return 0
+        return super().create_operator(ctx, in_shapes, in_types)
 
 
 register_operator("_contrib_group_adagrad_update", GroupAdaGradProperty)
