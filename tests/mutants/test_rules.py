@@ -83,7 +83,7 @@ def test_every_header_has_tests():
     for header in without:
         assert selection.for_headers(header)[0][0].startswith(folders), header
     density = selection.modules_of(ROOT / "cynet/kernels/rng/density.h")
-    assert density == [ROOT / "cynet/operator/random/density.pyx"]
+    assert density == [ROOT / "cynet/kernels/table.pyx"]
 
 
 def test_a_seed_repeats_a_run():

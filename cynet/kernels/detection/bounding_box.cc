@@ -95,10 +95,12 @@ inline void suppress_boxes(const Nms& o, const T* data, int64_t n, int64_t width
   Candidates<T> candidates(&pieces, some, o.id_index >= 0 && !o.force_suppress, 0);
   for (int64_t i = 0; i < some; ++i) order[i] = rows[order[i]];
   candidates.fill(
-      some, [=](int64_t i) { return corners_of(data + order[i] * width + o.coord_start, o.center_in); },
+      some,
+      [=](int64_t i) { return corners_of(data + order[i] * width + o.coord_start, o.center_in); },
       [=](int64_t i) { return data[order[i] * width + o.id_index]; });
   int32_t* kept = rows;
-  const int64_t found = suppress(candidates, some, some, static_cast<T>(o.overlap_thresh), false, kept);
+  const T most = static_cast<T>(o.overlap_thresh);
+  const int64_t found = suppress(candidates, some, some, most, false, kept);
   for (int64_t i = 0; i < found; ++i) {
     record[i] = order[kept[i]];
     std::memcpy(out + i * width, data + record[i] * width, width * sizeof(T));
@@ -190,7 +192,8 @@ void bipartite_matching(const Args& args) {
   const Matching& p = args.as<Matching>();
   const int64_t *lengths = args.in[0]->shape + args.in[0]->ndim - 2;
   const int64_t n = lengths[0], m = lengths[1];
-  for_images(args, args.in[0]->size / (n * m), n * m * sizeof(int64_t), [&](int64_t i, char* space) {
+  const int64_t batch = args.in[0]->size / (n * m);
+  for_images(args, batch, n * m * sizeof(int64_t), [&](int64_t i, char* space) {
     match_pairs(args.input<T>(0) + i * n * m, n, m, static_cast<T>(p.threshold), p.is_ascend,
                 p.topk, args.output<T>(0) + i * n, args.output<T>(1) + i * m,
                 reinterpret_cast<int64_t*>(space));

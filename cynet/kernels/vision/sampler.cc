@@ -18,9 +18,10 @@ T spaced(int64_t i, int64_t n) {
   return n > 1 ? T(-1) + static_cast<T>(i) * spacing<T>(n) : T(0);
 }
 
-// grid = theta (batch, 2, 3) times (x, y, 1). In no level, so that both operators make the same one.
+// grid = theta (batch, 2, 3) times (x, y, 1). In no level: both operators make the same one.
 template <typename T>
-CYNET_NOINLINE void make_affine_grid(int threads, const int64_t* shape, const T* theta, T* grid, bool add) {
+CYNET_NOINLINE void make_affine_grid(int threads, const int64_t* shape, const T* theta, T* grid,
+                                     bool add) {
   const int64_t height = shape[2], width = shape[3];
   const T first = spaced<T>(0, width), step = spacing<T>(width);
   parallel_for(threads, shape[0] * 2 * height, [=](int64_t begin, int64_t end) {
@@ -42,7 +43,8 @@ CYNET_NOINLINE void make_affine_grid(int threads, const int64_t* shape, const T*
 }
 
 template <typename T>
-CYNET_NOINLINE void affine_grid_gradient(int threads, const int64_t* shape, const T* dgrid, T* dtheta, bool add) {
+CYNET_NOINLINE void affine_grid_gradient(int threads, const int64_t* shape, const T* dgrid,
+                                         T* dtheta, bool add) {
   const int64_t height = shape[2], width = shape[3];
   const T first = spaced<T>(0, width), step = spacing<T>(width);
   parallel_for(threads, shape[0] * 2, [=](int64_t begin, int64_t end) {
