@@ -1,5 +1,5 @@
 // count_sketch: numbers of a line added, with a sign, to sums that are given for each place.
-#include "elementwise/where_clip.h"
+#include "elementwise/convert.h"
 #include "kernel.h"
 
 namespace cynet {
