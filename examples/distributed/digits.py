@@ -21,8 +21,8 @@ def arguments(about, argv=None, resume=False):
     """The command line."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--batch-size", type=int, default=25, help="examples a step, of one rank")
-    parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--lr", type=float, default=0.1)
+    parser.add_argument("--epochs", type=int, default=6, help="how many epochs (6)")
+    parser.add_argument("--lr", type=float, default=0.1, help="learning rate (0.1)")
     if resume:
         parser.add_argument("--resume", help="beginning of the file from which training goes on")
     return parser.parse_args(argv)

@@ -218,7 +218,7 @@ print(digest.hexdigest())
 
 
 def test_states_that_are_none():
-    """Devices, seeds and numbers of streams beyond what there is are refused, and change nothing."""
+    """Devices, seeds and numbers of streams beyond what there is are refused and change nothing."""
     mx.nd.random.uniform(shape=(3,))
     state = mx.random.get_state()
     most = (1, 0, (1 << 64) - 1, (1 << 64) - 1)

@@ -12,7 +12,8 @@ namespace {
 // shifts -reach .. reach times stride2 along both axes
 #define CORRELATION(field)                                                              \
   field(int64_t, kernel_size) field(int64_t, max_displacement) field(int64_t, stride1)  \
-      field(int64_t, stride2) field(int64_t, pad_size) field(int64_t, reach) field(bool, is_multiply)
+      field(int64_t, stride2) field(int64_t, pad_size) field(int64_t, reach)                   \
+      field(bool, is_multiply)
 CYNET_PARAMS(CorrelationParams, CORRELATION)
 
 struct CorrelationShape {
@@ -62,7 +63,8 @@ CYNET_XINLINE int64_t window_start(const CorrelationShape& s, int64_t at) {
 
 // One shift of one image: a plane of the output. sums (height, width) is of products.
 template <typename T>
-CYNET_NOINLINE void correlate_shift(const CorrelationShape& s, const T* a, const T* b, T* out, bool add, int64_t k,
+CYNET_NOINLINE void correlate_shift(const CorrelationShape& s, const T* a, const T* b, T* out,
+                                    bool add, int64_t k,
                      T* sums) {
   const int64_t grid = 2 * s.reach + 1, image = k / (grid * grid), plane = s.height * s.width;
   const int64_t down = (k / grid % grid - s.reach) * s.stride2;
@@ -133,7 +135,8 @@ CYNET_XINLINE void product_grads(const CorrelationShape& s, const T* dy, T* grad
 
 // dx of channels [c0, c1) of an image. Shifts one after another.
 template <typename T>
-CYNET_NOINLINE void correlate_back(const CorrelationShape& s, bool second, const T* own, const T* other,
+CYNET_NOINLINE void correlate_back(const CorrelationShape& s, bool second, const T* own,
+                                   const T* other,
                     const T* dy, T* dx, bool add, int64_t image, int64_t c0, int64_t c1, T* grads) {
   const int64_t grid = 2 * s.reach + 1, plane = s.height * s.width;
   own += image * s.channels * plane;

@@ -3,7 +3,8 @@
 import threading
 
 import pytest
-from cynet.base.thread_pool import ThreadPool
+
+from cynet.base.interrupts import ThreadPool
 
 
 def test_an_interrupted_submit_leaves_no_thread(monkeypatch):
