@@ -115,6 +115,7 @@ for _name, _functor, _reverse, _aliases, _doc in ROWS:
     register_operator(_name, type(_name, (BinaryScalarProperty,), {
         "__doc__": _doc, "__module__": __name__, "functor": _functor, "reverse": _reverse,
         "unlisted": () if _name.startswith("_") else ("is_int",),
-        "graph": BinaryScalarHooks(elementwise=True, takes_bool=_functor in TAKES_BOOL,
-                                  bfloat16_loops=_name != "smooth_l1"),
+        "graph": BinaryScalarHooks(
+            elementwise=True, takes_bool=_functor in TAKES_BOOL,
+            bfloat16_loops=_name != "smooth_l1"),
         "differentiable": GRADIENTS[_functor].exists}), aliases=_aliases)
