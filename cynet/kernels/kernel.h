@@ -155,6 +155,12 @@ struct Kind<std::array<T, n>> { enum { kind = Kind<T>::kind, count = n }; };
     }                                                                     \
   };
 
+// Writes or adds one number to an output that may not be wanted.
+template <typename T>
+inline void put_number(T* out, int64_t i, double value, bool add) {
+  if (out) out[i] = static_cast<T>(add ? out[i] + value : value);
+}
+
 struct NoParams {
   static const ParamField* fields() {
     static const ParamField none = {};
@@ -218,9 +224,9 @@ struct RegisteredKernel {
 
 }  // namespace cynet
 
+#ifdef CYNET_X86_LEVELS
 #define CYNET_EVERY_LEVEL(function) {function, function, function, function}
-#ifndef CYNET_X86_LEVELS
-#undef CYNET_EVERY_LEVEL
+#else
 #define CYNET_EVERY_LEVEL(function) {function}
 #endif
 

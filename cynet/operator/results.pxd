@@ -1,8 +1,6 @@
 """Where an operator puts what it computes in one go: outputs that are asked to be added to are
 computed beside them first."""
 
-from libc.stdint cimport int64_t
-
 from .._typedefs cimport TBlob
 from ._base cimport OpContext
 
@@ -11,5 +9,3 @@ from ._base cimport OpContext
 cdef void* room_for(OpContext* ctx, const TBlob* out_data, const int* req, int i) except NULL nogil
 # Adds what was computed beside output i to it, where that is its request.
 cdef void deliver(const TBlob* out_data, const int* req, int i, const void* made) noexcept nogil
-# How many parts a batch is computed in, of so many simple operations in all.
-cdef int parts_of(int64_t batch, int64_t work) noexcept nogil

@@ -1,11 +1,8 @@
 """Outputs computed in one go (contract in results.pxd)."""
 
-from libc.stdint cimport int64_t
-
 from .._resource cimport get_space
 from .._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp
 from ..kernels.common.by_dtype cimport add_elements
-from ..kernels.parallel cimport threads_for
 from ._base cimport OpContext
 
 
@@ -18,8 +15,3 @@ cdef void* room_for(OpContext* ctx, const TBlob* out_data, const int* req, int i
 cdef void deliver(const TBlob* out_data, const int* req, int i, const void* made) noexcept nogil:
     if req[i] == kAddTo:
         add_elements(out_data[i].dtype, made, out_data[i].data, out_data[i].size)
-
-
-cdef int parts_of(int64_t batch, int64_t work) noexcept nogil:
-    cdef int threads = threads_for(work)
-    return threads if threads < batch else <int>batch

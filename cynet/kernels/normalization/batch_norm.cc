@@ -47,11 +47,6 @@ static int64_t sample_norm_space(const Args& args) {
   return norm_space(&rows) + 4 * p.channels * sizeof(float);
 }
 
-template <typename T>
-static void put_number(T* out, int64_t i, double value, bool add) {
-  if (out) out[i] = static_cast<T>(add ? out[i] + value : value);
-}
-
 static double variance_of(double inverse, double eps) { return 1 / (inverse * inverse) - eps; }
 }  // namespace cynet
 

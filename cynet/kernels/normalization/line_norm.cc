@@ -15,11 +15,6 @@ CYNET_PARAMS(InstanceNorm, INSTANCE_NORM)
 // Columns that threads share out sums over lines by, and that one takes together.
 enum { SCALE_UNIT = 16, SCALE_TOGETHER = 256 };
 
-template <typename T>
-static void put_number(T* out, int64_t i, double value, bool add) {
-  if (out) out[i] = static_cast<T>(add ? out[i] + value : value);
-}
-
 // The sums of dy and of dy (x - mean) of each line.
 static int64_t instance_space(const Args& args) {
   const InstanceNorm& p = args.as<InstanceNorm>();
@@ -57,6 +52,13 @@ CYNET_XINLINE void scaled_line(const T* x, const T* gamma, const T* beta, T* y, 
 #if defined(__GNUC__)
 enum { SHORT_LINE = 256 };
 
+// Writes or adds a vector; `part`: its first `rest` numbers.
+CYNET_XINLINE void put_lanes(float* to, Vec value, bool part, int64_t rest, bool add) {
+  if (add) value += part ? load_part(to, rest) : load(to);
+  if (part) store_part(to, value, rest);
+  else store(to, value);
+}
+
 // normalized_line for 1 to SHORT_LINE floats, which are read once.
 template <bool EACH>
 CYNET_XINLINE void normalized_short(const float* x, const float* gamma, const float* beta, float* y,
@@ -82,7 +84,6 @@ CYNET_XINLINE void normalized_short(const float* x, const float* gamma, const fl
   const float scale = static_cast<float>(1 / *std);
   for (int k = 0; k < count; ++k) {
     const bool part = k == last;
-    float* to = y + k * LANES;
     Vec value;
     if constexpr (EACH) {
       const Vec g = part ? load_part(gamma + k * LANES, rest) : load(gamma + k * LANES);
@@ -91,9 +92,7 @@ CYNET_XINLINE void normalized_short(const float* x, const float* gamma, const fl
     } else {
       value = v[k] * scale * gamma[0] + beta[0];
     }
-    if (add) value += part ? load_part(to, rest) : load(to);
-    if (part) store_part(to, value, rest);
-    else store(to, value);
+    put_lanes(y + k * LANES, value, part, rest, add);
   }
 }
 #endif
@@ -133,11 +132,7 @@ CYNET_XINLINE void gradient_short(const float* dy, const float* x, const float* 
   const float a = static_cast<float>(fold_wide(total) / n);
   const float b = static_cast<float>(fold_wide(product) / n);
   for (int k = 0; k < count; ++k) {
-    float* to = dx + k * LANES;
-    Vec value = scale * (g[k] - a - b * v[k]);
-    if (add) value += k == last ? load_part(to, rest) : load(to);
-    if (k == last) store_part(to, value, rest);
-    else store(to, value);
+    put_lanes(dx + k * LANES, scale * (g[k] - a - b * v[k]), k == last, rest, add);
   }
 }
 #endif
@@ -241,11 +236,7 @@ CYNET_XINLINE void instance_gradient_short(const float* dy, const float* x, doub
   const float a = static_cast<float>(gamma * scale), d = static_cast<float>(sums[1] / n);
   const float b = static_cast<float>(scale * scale * all / n);
   for (int k = 0; k < count; ++k) {
-    float* to = dx + k * LANES;
-    Vec value = a * (g[k] - d - b * v[k]);
-    if (add) value += k == last ? load_part(to, rest) : load(to);
-    if (k == last) store_part(to, value, rest);
-    else store(to, value);
+    put_lanes(dx + k * LANES, a * (g[k] - d - b * v[k]), k == last, rest, add);
   }
 }
 #endif
