@@ -4,6 +4,8 @@ import hashlib
 import threading
 from functools import lru_cache
 
+SUMMED = ("float32", "float64", "int64", "int32", "uint8", "int8")  # dtypes of sums over ranks
+
 
 class Request:
     """One collective operation.

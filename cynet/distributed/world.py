@@ -17,7 +17,7 @@ from ..graph.cuts import cut_gradients
 from . import ending
 from .communication import Communication
 from .launched import ended_early, is_launched, own_rank, report
-from .requests import Request
+from .requests import SUMMED, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _PARTS = 8  # of a network's gradients: sums of the first ones begin while others are computed
 _JOINING = 60  # seconds that ranks have at least to come together
-_DTYPES = {"float32", "float64", "int64", "int32", "uint8", "int8"}
 
 
 @guarded
@@ -130,8 +129,8 @@ class World:
         [1.0, 1.0, 1.0]
         """
         values = np.ascontiguousarray(values)
-        if values.dtype.name not in _DTYPES:
-            raise ArgumentError(f"allreduce: a dtype of {sorted(_DTYPES)}, got {values.dtype}")
+        if values.dtype.name not in SUMMED:
+            raise ArgumentError(f"allreduce: a dtype of {sorted(SUMMED)}, got {values.dtype}")
         if self.size == 1:
             return values.copy()
         out = np.empty_like(values)

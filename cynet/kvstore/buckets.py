@@ -7,12 +7,11 @@ from ..base import config
 from ..base.compat import optional
 from ..base.errors import ArgumentError, shown
 from ..distributed._work import memory
-from ..distributed.requests import Request
+from ..distributed.requests import SUMMED, Request
 
 # What a dtype is summed as: halves in float32, since they overflow and lose small gradients.
 _SUMMED_AS = {"float16": "float32", "bfloat16": "float32"}
 _SHARED_AS = {**_SUMMED_AS, "bool": "uint8"}
-_SUMMED = ("float32", "float64", "int64", "int32", "uint8", "int8")
 _DIRECT = 1 << 20  # bytes from which one array is a bucket of its own, and not copied together
 _PARTS = 4  # so many buckets at least, where there are arrays enough: their sums overlap backward
 
@@ -45,7 +44,7 @@ class Bucket:
 
     def __init__(self, verb, rows, priority):
         (self.dtype,) = {travels_as(verb, dtype) for _, _, dtype in rows}
-        if self.dtype not in _SUMMED:
+        if self.dtype not in SUMMED:
             key, _, dtype = rows[0]
             raise ArgumentError(
                 f"kvstore: key {shown(key)} is {dtype}, of which ranks make no {verb}"
