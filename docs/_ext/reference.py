@@ -147,8 +147,7 @@ def operators():
             plain = space.replace(".", "_")
             for each in (name, f"_{plain}{name}", f"{plain}{name}", f"_{name}"):
                 try:
-                    package, *parts = get_operator(each).prop.__module__.split(".")
-                    family = parts[1] if package == "cynet" else None  # None: a user's own
+                    family = get_operator(each).prop.__module__.split(".")[2]
                     break
                 except (cynet.MXNetError, AttributeError):
                     family = "random" if space == "random." else "contrib"
