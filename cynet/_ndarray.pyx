@@ -14,8 +14,7 @@ from . cimport _engine
 from ._storage cimport Handle, alloc
 from ._storage cimport free as storage_free
 from ._typedefs cimport (
-    MAX_NDIM, TBlob, dtype_size, kBfloat16, kCPU, kCPUPinned, kCPUShared, kGPU, kUint8,
-)
+    MAX_NDIM, TBlob, dtype_size, kBfloat16, kCPU, kCPUPinned, kCPUShared, kGPU, kUint8)
 from .cuda.transfer cimport download, move
 from .kernels.movement.strided_copy cimport StridedCopy, copy_strided
 
@@ -26,8 +25,7 @@ from .cuda.driver import opened_devices, synchronize
 from .base.dtype import BFLOAT16, SCALAR_TYPES
 from .base.errors import (
     ArgumentError, ArgumentTypeError, HostMemoryError, OperatorError, OutOfMemoryError, ShapeError,
-    SizeError, shown,
-)
+    SizeError, shown)
 # No array has more elements: that many doubles are counted in 63 bits with some to spare.
 MOST_ELEMENTS = 1 << 56
 cdef double _MOST = MOST_ELEMENTS
@@ -71,6 +69,10 @@ cdef dict _contexts = {}
 cdef tuple _NOTHING = ()
 
 cdef object _public = None  # the class of the objects made here
+
+
+def bare(cls):
+    return cynet_new(cls, _NOTHING)
 
 
 def set_public_class(cls):
@@ -254,8 +256,7 @@ cdef void _copy_bytes(void* to, const void* source, size_t nbytes) noexcept nogi
 
 
 def waitall():
-    """Wait until everything pushed to the engine is done; raise what failed and was not raised
-    yet."""
+    """Wait until everything pushed to the engine is done; raise what failed and nobody raised."""
     with nogil:
         _engine.wait_for_all()
     for device in opened_devices():
@@ -502,7 +503,7 @@ cdef class NDArrayBase:
         cdef Py_ssize_t stride = dtype_size(self.blob.dtype)
         cdef int i
         if not on_host(&self.blob):
-            raise HostMemoryError(f"this array is on {self.context}, where the host cannot read it")
+            raise HostMemoryError(f"the host cannot read this {self.stype} array on {self.context}")
         if self.blob.dtype == kBfloat16:  # NumPy would take bits for numbers
             raise HostMemoryError("bfloat16 has no form in the buffer protocol; use asnumpy()")
         own_memory(self)

@@ -9,6 +9,7 @@ from .. cimport _engine
 from .._engine cimport VarHandle, complete, kCopy, kInline, kNormal, written
 from ..engine.inline cimport INLINE_COPY_BYTES, INLINE_PASS_BYTES
 from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, on_host, overlap, same_shape
+from .sparse_kind cimport refuse_sparse
 from .._typedefs cimport RunContext, dtype_size, kBfloat16, kCPU, kCPUPinned, kGPU
 from ..cuda.driver cimport check, launch
 from ..cuda.transfer cimport (
@@ -106,6 +107,8 @@ def copy_into(NDArrayBase source, NDArrayBase target):
     """Push a copy of `source` into `target`, of the same shape, converting the dtype; they may be
     on different devices."""
     cdef Region to, region
+    refuse_sparse(source, "copy")
+    refuse_sparse(target, "copy")
     if blob_shape(&source.blob) != blob_shape(&target.blob):
         raise ShapeError(f"copy: source has shape {blob_shape(&source.blob)}, "
                          f"target {blob_shape(&target.blob)}")
@@ -116,6 +119,7 @@ def copy_into(NDArrayBase source, NDArrayBase target):
 
 def copied(NDArrayBase source, int dtype=-1):
     """A new array on the device of `source` with its values, as type flag `dtype` (-1: its own)."""
+    refuse_sparse(source, "copy")
     cdef NDArrayBase target = new_array(
         source.blob.shape, source.blob.ndim, source.blob.dtype if dtype < 0 else dtype,
         source.blob.dev_type, source.blob.dev_id)
@@ -423,6 +427,8 @@ cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
     cdef NDArrayBase between
     cdef Region packed
     cdef int64_t size = _region_size(to)
+    refuse_sparse(dst, "copy")
+    refuse_sparse(src, "copy")
     if size == 0:
         return 0
     if overlap(dst, src):
@@ -443,6 +449,7 @@ cdef int push_fill(NDArrayBase dst, const Region* to, const void* value, int src
     cdef char converted[8]
     cdef int64_t size = _region_size(to)
     cdef int i
+    refuse_sparse(dst, "a fill")
     if size == 0:
         return 0
     if dst.blob.dev_type == kGPU:

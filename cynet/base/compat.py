@@ -15,6 +15,7 @@ _EXTRA = {
     "onnx": "onnx",
     "pycuda": "cuda",
     "safetensors": "safetensors",
+    "scipy": "scipy",
     "setuptools": "cython",
     "tensorboardX": "viz",
 }

@@ -126,6 +126,13 @@ _SETTINGS = {
             "remembered, of all operators together; each takes some 2 to 4 KiB.",
         ),
         Setting(
+            "CYNET_STORAGE_FALLBACK",
+            _one_of("warn", "error"),
+            "warn",
+            "What an operator without a form for sparse arrays does: 'warn' once and compute with "
+            "dense copies, or refuse ('error').",
+        ),
+        Setting(
             "CYNET_GRAPH_PASSES",
             str,
             "all",

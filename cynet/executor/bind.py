@@ -39,6 +39,11 @@ def _by_name(what, given, names, allow_missing):
             raise ArgumentTypeError(
                 f"bind: {what} '{name}' must be an NDArray, got {type(value).__name__}"
             )
+        if value is not None and value.stype != "default":
+            raise ArgumentError(
+                f"bind: {what} '{name}' is {value.stype}, expected a dense array "
+                "(tostype('default'))"
+            )
     return found
 
 

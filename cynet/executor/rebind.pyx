@@ -13,6 +13,7 @@ from libcpp.vector cimport vector
 from .._core.touched_rows cimport watch_rows
 from .._engine cimport VarHandle, kInline, push_sync
 from .._executor cimport Plan, release_tables
+from .._core.sparse_kind cimport refuse_sparse
 from .._ndarray cimport Chunk, NDArrayBase, RowSet, new_array, on_host, wrap_foreign
 from .._typedefs cimport RunContext, kCPU, kGPU
 from ..ndarray._call_cache cimport pack
@@ -370,6 +371,7 @@ def examine(list arrays, Py_ssize_t n_args):
     first = arrays[0]
     wants = bytearray(n_args)
     for i, array in enumerate(arrays):
+        refuse_sparse(array, "a graph")
         # Pinned and shared host memory go with either; indices of CPUs keep parts of a batch apart.
         if array.blob.dev_type != kCPU and first.blob.dev_type != kGPU and on_host(&array.blob):
             pass

@@ -311,6 +311,11 @@ class KVStore(KVStoreBase):
                     f"kvstore {where}: key {shown(key)} needs an NDArray, got "
                     f"{type(array).__name__}"
                 )
+            if array.stype != "default":
+                raise ArgumentError(
+                    f"kvstore {where}: key {shown(key)} is {array.stype}, expected a dense array "
+                    "(tostype('default'))"
+                )
         if not arrays:
             raise ArgumentError(f"kvstore {where}: key {shown(key)} has an empty list of arrays")
         return [(key, arrays)]

@@ -47,3 +47,5 @@ from .functions import __dir__, __getattr__
 from .ndarray import NDArray
 from .numpy_like import einsum, matmul
 from .serialization import load, load_frombuffer, save, save_tobuffer
+from . import sparse
+from .sparse.functions import cast_storage

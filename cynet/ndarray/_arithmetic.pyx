@@ -2,9 +2,10 @@
 the engine."""
 
 from ._dispatch cimport run_small
-from ._resolve cimport Call, fits, resolve
+from ._resolve cimport Call, fits, resolve, sparse_call
 from ._resolve cimport with_scalar as another_scalar
 from ._tape cimport CallNode, truth
+from .._core.sparse_kind cimport is_sparse, refuse_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, same_shape
 from .._typedefs cimport kBfloat16, kBool, kInt8, kInt32, kInt64, kUint8
 from ..operator._base cimport OpEntry
@@ -29,6 +30,7 @@ cdef Call _for_scalar(Call last, OpEntry entry, NDArrayBase array, object value)
 cdef object _beside(NDArrayBase array, object other, str sign):
     # A NumPy array as the other operand: an NDArray of `array`'s dtype where `array` is, or a
     # number where it has no axes.
+    refuse_sparse(array, f"NDArray {sign} NumPy array")
     from ._indexing import from_host  # which is made on top of this module
     if other.ndim == 0:
         return other[()]
@@ -82,10 +84,12 @@ cdef object _mask(NDArrayBase array, NDArrayBase item):
 
 cdef object with_masks(NDArrayBase array, object key):
     if isinstance(key, NDArrayBase):
+        refuse_sparse(key, "x[index]")
         return _mask(array, key)
     if type(key) is tuple:
         for item in key:
             if isinstance(item, NDArrayBase):
+                refuse_sparse(item, "x[index]")
                 return tuple([
                     _mask_among(item) if isinstance(item, NDArrayBase) else item for item in key])
     return key
@@ -125,6 +129,8 @@ cdef class Slot:
         if self.same_entry is None:
             self.same_entry = get_operator(self.same_name)
             self.broadcast_entry = get_operator(self.broadcast_name)
+        if is_sparse(&lhs.blob) or is_sparse(&rhs.blob):
+            return sparse_call(self.broadcast_entry, [lhs, rhs], (), {}, out)
         if same_shape(&lhs.blob, &rhs.blob):
             call = self.last_same = resolve(self.same_entry, [lhs, rhs], (), {}, None)
             return self.told(run_small(call, lhs, rhs, out), lhs, rhs)
@@ -147,6 +153,8 @@ cdef class Slot:
         if call is None or value is not self.scalar or not fits(&call.arrays[0], &array.blob):
             if self.scalar_entry is None:
                 self.scalar_entry = get_operator(self.scalar_name)
+            if is_sparse(&array.blob):
+                return sparse_call(self.scalar_entry, [array], (), {"scalar": value}, out)
             call = _for_scalar(call, self.scalar_entry, array, value)
             self.last_scalar, self.scalar = call, value
         out = run_small(call, array, None, out)
@@ -158,6 +166,8 @@ cdef class Slot:
         if call is None or value is not self.reflected or not fits(&call.arrays[0], &array.blob):
             if self.reflected_entry is None:
                 self.reflected_entry = get_operator(self.reflected_name)
+            if is_sparse(&array.blob):
+                return sparse_call(self.reflected_entry, [array], (), {"scalar": value}, None)
             call = _for_scalar(call, self.reflected_entry, array, value)
             self.last_reflected, self.reflected = call, value
         out = run_small(call, array, None, None)

@@ -8,7 +8,7 @@ from libc.string cimport memcmp
 from .._ndarray cimport NDArrayBase
 from ..operator._base cimport OpEntry
 from ._dispatch cimport MOST_KNOWN, run, run_known
-from ._resolve cimport Call, fits, resolve
+from ._resolve cimport Call, any_sparse, fits, resolve, sparse_call
 
 from ..context import current_context, read_context
 from ..base.errors import ArgumentTypeError, CynetError, reworded, shown
@@ -222,6 +222,8 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
         if ctx is None and not given and outs and isinstance(outs[0], NDArrayBase):
             ctx = outs[0].context
     named = tuple(names) if names is not None else ()
+    if any_sparse(given) or (outs is not None and any_sparse(outs)):
+        return sparse_call(entry, given, named, params, out)
     call = resolve(entry, given, named, params, ctx)
     results = run(call, given, outs)
     _keep(door, call, args, kwargs)

@@ -6,6 +6,7 @@ from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int64_t
 
 from .._core.copy cimport Region, push_fill, whole
+from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, new_array, on_host, read_shape
 from .._typedefs cimport MAX_NDIM, dtype_size, kFloat64
 from ..kernels.movement.arange cimport run_progression
@@ -63,7 +64,10 @@ def filled(shape, double value, ctx, dtype):
 
 
 def filled_like(NDArrayBase data not None, double value):
-    """A new array like `data`, of the same shape, dtype and device, with `value` everywhere."""
+    """A new array like `data`, of the same shape, dtype and device, with `value` everywhere; None
+    where `data` is sparse."""
+    if is_sparse(&data.blob):
+        return None
     cdef NDArrayBase out = new_array(data.blob.shape, data.blob.ndim, data.blob.dtype,
                                      data.blob.dev_type, data.blob.dev_id)
     cdef Region region = whole(out)

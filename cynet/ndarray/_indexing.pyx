@@ -8,6 +8,7 @@ from ._arithmetic cimport NDArrayArithmetic, with_masks
 from ._resolve cimport resolve
 from ._tape cimport flagged, record_view, records, refuse_part, refuse_write
 from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole
+from .._core.sparse_kind cimport dense_of
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view
 from .._typedefs cimport MAX_NDIM, dtype_size, kBfloat16, kBool, kFloat64, kGPU, kInt64
 
@@ -153,8 +154,7 @@ def from_host(source, int dtype, int dev_type, int dev_id):
 cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) except -1:
     cdef Region plain = whole(value)
     cdef Region source
-    cdef int extra = plain.ndim - to.ndim
-    cdef int i, k
+    cdef int extra = plain.ndim - to.ndim, i, k
     if flagged:
         refuse_part(value)
     cdef bint same = value.chunk == array.chunk and value.blob.dtype == array.blob.dtype
@@ -184,7 +184,7 @@ cdef int _assign(NDArrayBase array, const Region* to, object value) except -1:
     cdef int64_t integer
     cdef char truth
     if isinstance(value, NDArrayBase):
-        return _assign_array(array, to, value)
+        return _assign_array(array, to, dense_of(value))
     if isinstance(value, np.ndarray):
         return _assign_host(array, to, _host_array(value, array.blob.dtype, "x[...] = value"))
     if type(value) is float:

@@ -6,6 +6,7 @@ What is wrong with the arguments raises here, at once, and names operator and ar
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
+from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, same_shape
 from .._typedefs cimport TBlob
 from ..operator._base cimport OpEntry, Operator
@@ -60,6 +61,13 @@ cdef State* new_state(object op, str name) except NULL
 cdef void drop_state(State* state) noexcept nogil
 # The text as bytes that are never freed, for functions of the engine that hold them.
 cdef const char* for_ever(str text) except NULL
+# Calls with a sparse array: what `set_sparse_call` was given does them.
+cdef object sparse_call(OpEntry entry, list given, tuple names, dict params, object out)
+cdef inline bint any_sparse(list given) noexcept:
+    for each in given:
+        if isinstance(each, NDArrayBase) and is_sparse(&(<NDArrayBase>each).blob):
+            return True
+    return False
 # Same device, dtype and shape.
 cdef inline bint fits(const TBlob* pattern, const TBlob* blob) noexcept nogil:
     return (pattern.dtype == blob.dtype and pattern.dev_type == blob.dev_type

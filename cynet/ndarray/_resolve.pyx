@@ -7,6 +7,7 @@ from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memset
 
 from ..engine.inline cimport INLINE_BYTES, INLINE_PASS_BYTES
+from .._core.sparse_kind cimport refuse_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, on_host
 from .._resource cimport kRandom
 from .._typedefs cimport TBlob, dtype_size, kCPU, kGPU
@@ -76,6 +77,7 @@ cdef object _device_of(OpEntry entry, list given, object ctx, int* dev_type, int
     if given:
         first = given[0]
         for array in given:
+            refuse_sparse(array, f"operator {entry.name}")
             # Host memory is one device, whatever its label; GPUs are devices of their own.
             if on_host(&array.blob) != on_host(&first.blob) or (
                     array.blob.dev_id != first.blob.dev_id and array.blob.dev_type == kGPU):
@@ -91,6 +93,19 @@ cdef object _device_of(OpEntry entry, list given, object ctx, int* dev_type, int
     dev_type[0] = context.device_typeid
     dev_id[0] = context.device_id
     return context
+
+
+cdef object _sparse_call = None
+
+
+def set_sparse_call(call):
+    """Have ``call(entry, given, names, params, out)`` do the calls that a sparse array is in."""
+    global _sparse_call
+    _sparse_call = call
+
+
+cdef object sparse_call(OpEntry entry, list given, tuple names, dict params, object out):
+    return _sparse_call(entry, given, names, params, out)
 
 
 cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ctx):

@@ -7,6 +7,7 @@ from libc.string cimport memset
 
 from .._core.kept_values cimport changed_outside, count_reader, marked, older_values
 from ..engine.records cimport pushed_writes
+from .._core.sparse_kind cimport refuse_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, new_view, overlap, same_shape
 from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ._resolve cimport Call, State, drop_state
@@ -539,6 +540,9 @@ def mark(NDArrayBase array not None, NDArrayBase grad, str req):
     if request is None:
         raise NotFoundError(
             f"grad_req is {shown(req)}; expected 'write', 'add' or 'null'")
+    refuse_sparse(array, "a gradient's variable")
+    if grad is not None:
+        refuse_sparse(grad, "a gradient")
     if grad is not None and not same_shape(&array.blob, &grad.blob):
         raise ShapeError(f"the gradient of a variable of shape {blob_shape(&array.blob)} has shape "
                          f"{blob_shape(&grad.blob)}")

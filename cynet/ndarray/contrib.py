@@ -3,6 +3,7 @@
 from .composed import boolean_mask, isfinite, isinf, isnan, rand_zipfian
 from .control_flow import cond, foreach, while_loop
 from .functions import namespace
+from .sparse.functions import getnnz
 from .updates import (
     adamw_update,
     mp_adamw_update,
@@ -17,6 +18,7 @@ __all__ = [
     "boolean_mask",
     "cond",
     "foreach",
+    "getnnz",
     "isfinite",
     "isinf",
     "isnan",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.copy import copy_into
+from .._core.sparse_kind import is_dense
 from .._ndarray import empty as empty_array
 from ..base.dtype import NAMES, NUMPY, dtype_flag
 from ..base.errors import ArgumentError, ArgumentTypeError, SizeError, shown
@@ -36,6 +37,13 @@ if TYPE_CHECKING:
     )
 
 EXACT = 1 << 53  # up to here an int is a float64
+
+
+def is_sparse_like(source):
+    """Whether it is a sparse array, or a sparse matrix of SciPy."""
+    if is_array(source):
+        return source.stype != "default"
+    return hasattr(source, "tocsr") and hasattr(source, "nnz")
 
 
 def array(
@@ -67,6 +75,10 @@ def array(
     [[1.0, 2.0], [3.0, 4.0]]
     """
     context = read_context(ctx)
+    if is_sparse_like(source_array):
+        from .sparse.creation import array as sparse_array
+
+        return sparse_array(source_array, ctx, dtype)
     if is_array(source_array):
         flag = source_array.dtype_flag if dtype is None else dtype_flag(dtype)
         out = empty_array(source_array.shape, flag, context.device_typeid, context.device_id, True)
@@ -91,7 +103,10 @@ def empty(
     dtype : optional
         float32 when not given.
     """
-    _check_stype(stype)
+    if _sparse(stype):
+        from .sparse.creation import empty as sparse_empty
+
+        return sparse_empty(stype, shape, ctx, dtype)
     context = read_context(ctx)
     return empty_array(shape, dtype_flag(dtype), context.device_typeid, context.device_id)
 
@@ -129,8 +144,11 @@ def zeros(
     out: NDArray | None = None,
 ) -> NDArray:
     """An array of zeros."""
-    if stype is not None:
-        _check_stype(stype)
+    if stype is not None and _sparse(stype):
+        from .sparse.creation import zeros as sparse_zeros
+
+        array = sparse_zeros(stype, shape, ctx, dtype)
+        return array if out is None else array.copyto(out)
     return filled(shape, 0.0, ctx, dtype) if out is None else full(shape, 0, out=out)
 
 
@@ -257,7 +275,8 @@ def zeros_like(
     """An array of zeros with the shape, dtype and device of `data`."""
     if kwargs or out is not None or not is_array(data):
         return function_of("zeros_like")(data, out=out, **kwargs)
-    return filled_like(data, 0.0)
+    filled = filled_like(data, 0.0)
+    return filled if filled is not None else function_of("zeros_like")(data)
 
 
 def ones_like(
@@ -266,7 +285,8 @@ def ones_like(
     """An array of ones with the shape, dtype and device of `data`."""
     if kwargs or out is not None or not is_array(data):
         return function_of("ones_like")(data, out=out, **kwargs)
-    return filled_like(data, 1.0)
+    filled = filled_like(data, 1.0)
+    return filled if filled is not None else function_of("ones_like")(data)
 
 
 @guarded
@@ -417,9 +437,16 @@ def to_dlpack_for_write(data: NDArray) -> Any:
 def _exported(where, data):
     if not is_array(data):
         raise ArgumentTypeError(f"{where} takes an NDArray, got {shown(data)}")
+    if not is_dense(data):
+        raise ArgumentError(f"{where} takes no sparse array ({data.stype})")
     return _dlpack.export(data)
 
 
-def _check_stype(stype):
-    if stype is not None and not (isinstance(stype, str) and stype == "default"):
-        raise ArgumentError(f"storage type {shown(stype)} is not supported, only 'default'")
+def _sparse(stype):
+    """Whether `stype` is a sparse storage type: mx.nd.sparse makes such arrays."""
+    if stype is None or (isinstance(stype, str) and stype == "default"):
+        return False
+    from .sparse.arrays import check_stype
+
+    check_stype(stype)
+    return True

@@ -146,7 +146,7 @@ class NDArray(NumpyMethods, NDArrayIndexing):
 
     @property
     def stype(self):
-        """Storage type: always ``'default'`` (dense)."""
+        """Storage type: ``'default'`` (dense), ``'csr'`` or ``'row_sparse'``."""
         return "default"
 
     def __repr__(self):
@@ -208,6 +208,8 @@ class NDArray(NumpyMethods, NDArrayIndexing):
         ShapeError
             When the shapes differ.
         """
+        if isinstance(other, NDArray) and other.stype != "default":
+            return other.copied_from(self)
         if isinstance(other, Context):
             out = empty_array(
                 self.shape, self.dtype_flag, other.device_typeid, other.device_id, True
@@ -250,10 +252,13 @@ class NDArray(NumpyMethods, NDArrayIndexing):
         return _noted(self, copied(self, flag))
 
     def tostype(self, stype):
-        """The array itself; ``'default'`` is the only storage type."""
-        if not isinstance(stype, str) or stype != "default":
-            raise ArgumentError(f"storage type {shown(stype)} is not supported, only 'default'")
-        return self
+        """The array in another storage type: ``'csr'`` or ``'row_sparse'``, which wait for its
+        values; the array itself for ``'default'``."""
+        if isinstance(stype, str) and stype == "default":
+            return self
+        from .sparse.arrays import cast
+
+        return cast(self, stype)
 
     def as_nd_ndarray(self):
         """The array itself."""
@@ -283,8 +288,11 @@ class NDArray(NumpyMethods, NDArrayIndexing):
         >>> x.grad.asnumpy().tolist()
         [2.0, 4.0, 6.0]
         """
-        if stype is not None:
-            self.tostype(stype)
+        if stype not in (None, "default"):
+            raise ArgumentError(
+                f"attach_grad: a gradient of storage type {shown(stype)} is not supported yet, "
+                "only 'default'"
+            )
         if not isinstance(grad_req, str):
             raise ArgumentTypeError(f"attach_grad: grad_req must be a str, got {shown(grad_req)}")
         grad = None

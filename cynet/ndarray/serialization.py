@@ -7,6 +7,9 @@ The layout, all numbers little-endian::
     array   uint32 0xF993FAC9, int32 0 (dense), shape, context, int32 type flag, data (V2; V3: ..CA)
             uint32 0xF993FAC8, shape, context, int32 type flag, data                  (V1)
             uint32 ndim, ndim uint32, context, int32 type flag, data                  (V0)
+    sparse  uint32 0xF993FAC9, int32 1 (row_sparse) or 2 (csr), shape of the values, shape, context,
+            int32 type flag, of each index array (csr: indptr, indices) int32 type flag and shape,
+            values, index arrays
     shape   uint32 ndim, ndim int64
     context int32 device type, int32 device index
 
@@ -35,6 +38,7 @@ from ._fill import read_in
 from .creation import array
 from .interchange import form_of, packed, read
 from .ndarray import NDArray
+from .sparse.arrays import make as make_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
 _FILE = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _SPARSE = {1: "row_sparse", 2: "csr"}
+_STYPES = {name: flag for flag, name in _SPARSE.items()}
+_INDEX_FLAGS = (4, 6)  # int32, int64
 _STORED = {flag: dtype.newbyteorder("<") for flag, dtype in NUMPY.items()}
 _DEVICES = (1, 2, 3, 5)
 _MOST_AXES = 8
@@ -143,6 +149,9 @@ class _Record(NamedTuple):
     nbytes: int
     shape: tuple
     flag: int
+    stype: str = "default"
+    full: tuple = ()  # of a sparse array: its shape, where `shape` is that of its values
+    aux: tuple = ()  # of a sparse array: the records of its indices
 
     @property
     def dtype(self):
@@ -170,13 +179,10 @@ def _read_array(reader, label):
     magic = reader.number("I", f"{label}'s beginning")
     if magic in (_V2, _V3):
         storage = reader.number("i", f"storage type of {label}")
+        if storage in _SPARSE and magic == _V2:
+            return _read_sparse(reader, label, _SPARSE[storage])
         if storage != 0:
-            if storage in _SPARSE:
-                raise FormatError(
-                    f"{reader.name}: offset {at}: {label} is {_SPARSE[storage]}; sparse arrays "
-                    "cannot be loaded, save it as a dense one (tostype('default'))"
-                )
-            reader.fail(f"storage type 0 (dense) of {label}", storage, at + 4)
+            reader.fail(f"storage type 0, 1 or 2 of {label}", storage, at + 4)
     if magic == _V3:  # NumPy's shapes: there may be no axes
         shape = _read_shape(reader, reader.number("I", f"number of axes of {label}"), "q", label, 0)
     elif magic in (_V1, _V2):
@@ -189,6 +195,14 @@ def _read_array(reader, label):
             f"0x{magic:X}",
             at,
         )
+    flag = _read_kind(reader, label)
+    record = _record_here(reader, label, shape, flag)
+    reader.go_to(reader.at + record.nbytes)
+    return record
+
+
+def _read_kind(reader, label):
+    """The type flag of an array, behind its context."""
     device, index = reader.numbers("ii", f"context of {label}")
     if device not in _DEVICES or index < 0:
         reader.fail(
@@ -199,6 +213,11 @@ def _read_array(reader, label):
     flag = reader.number("i", f"type flag of {label}")
     if flag not in NAMES:
         reader.fail(f"a type flag ({', '.join(map(str, NAMES))}) for {label}", flag, reader.at - 4)
+    return flag
+
+
+def _record_here(reader, label, shape, flag):
+    """The record of data that begin here."""
     nbytes = math.prod(shape) * NUMPY[flag].itemsize
     record = _Record(reader.at, nbytes, shape, flag)
     if nbytes > reader.left():
@@ -206,8 +225,37 @@ def _read_array(reader, label):
             f"{nbytes} bytes of data of {label} ({NAMES[flag]}, shape {shape})",
             f"the end of the file after {reader.left()}",
         )
-    reader.go_to(reader.at + nbytes)
     return record
+
+
+def _read_sparse(reader, label, stype):
+    """The record of a sparse array: of its values, with those of its indices."""
+    stored, full = (
+        _read_shape(reader, reader.number("I", f"number of axes of {label}"), "q", label)
+        for _ in range(2)
+    )
+    flag = _read_kind(reader, label)
+    found = []
+    for name in ("indptr", "indices")[stype == "row_sparse" :]:
+        kind = reader.number("i", f"type flag of the {name} of {label}")
+        if kind not in _INDEX_FLAGS:
+            reader.fail(f"a type flag (4, 6) for the {name} of {label}", kind, reader.at - 4)
+        axes = reader.number("I", f"number of axes of the {name} of {label}")
+        found.append((f"{label}'s {name}", _read_shape(reader, axes, "q", f"{label}'s {name}"), kind))
+    if stype == "csr":
+        wanted = [(full[0] + 1,), stored] if len(full) == 2 and len(stored) == 1 else None
+    else:
+        wanted = [stored[:1]] if stored[1:] == full[1:] else None
+    shapes = [shape for _, shape, _ in found]
+    if shapes != wanted:
+        reader.fail(f"shapes of {label} ({stype}) that fit", (full, stored, *shapes))
+    record = _record_here(reader, label, stored, flag)
+    reader.go_to(reader.at + record.nbytes)
+    aux = []
+    for name, shape, kind in found:
+        aux.append(_record_here(reader, name, shape, kind))
+        reader.go_to(reader.at + aux[-1].nbytes)
+    return record._replace(stype=stype, full=full, aux=tuple(aux))
 
 
 def _read_name(reader, i):
@@ -259,11 +307,24 @@ def _values(raw, dtype):
 def _read_data(reader, record):
     """An NDArray with the data of a record; all but small ones are read into its memory."""
     reader.go_to(record.offset)
+    if record.stype != "default":
+        return _read_parts(reader, record)
     if record.nbytes <= _IN_PLACE:
         values = _values(reader.take(record.nbytes, "data"), record.dtype)
         return array(values.reshape(record.shape), ctx=cpu(), dtype=SCALAR_TYPES[record.flag])
     fill = functools.partial(_fill, reader, record.dtype)
     return read_in(record.shape, SCALAR_TYPES[record.flag], fill)
+
+
+def _read_parts(reader, record):
+    """A sparse array, whose structure is checked."""
+    values = _read_data(reader, record._replace(stype="default"))
+    aux = [_read_data(reader, each).asnumpy().astype(np.int64) for each in record.aux]
+    indptr = aux[0] if record.stype == "csr" else None
+    try:
+        return make_sparse(record.stype, record.full, values, aux[-1], indptr, False).canonical()
+    except ArgumentError as error:
+        reader.fail("the structure of a sparse array", error, record.aux[0].offset)
 
 
 def _fill(reader, dtype, view):
@@ -303,7 +364,11 @@ def parse(data, name):
         Naming the offset, what was expected there and what was found.
     """
     data = memoryview(data).cast("B")
-    records, names = _scan(_Reader(Buffer(data), name, 0, len(data)))
+    reader = _Reader(Buffer(data), name, 0, len(data))
+    records, names = _scan(reader)
+    for record in records:
+        if record.stype != "default":
+            reader.fail("dense arrays alone", record.stype, record.offset)
     views = [
         _values(data[each.offset : each.offset + each.nbytes], each.dtype).reshape(each.shape)
         for each in records
@@ -332,7 +397,7 @@ def load(fname: FileName) -> Any:
     FileError
         When the file cannot be read; also the OSError of its kind.
     FormatError
-        When it is truncated, corrupt, holds sparse arrays or is no ``.params`` file; the message
+        When it is truncated, corrupt or is no ``.params`` file; the message
         names the file, the offset and what was expected there.
 
     Examples
@@ -409,6 +474,9 @@ def chunks_of(data):
 def _chunks(arrays, names):
     yield struct.pack("<QQQ", _FILE, 0, len(arrays))
     for each in arrays:
+        if each.stype != "default":
+            yield from _sparse_chunks(each)
+            continue
         context = each.context
         # the array's own memory; what is on a device or small is copied, one array after another
         # (and of bfloat16: there is no view of it)
@@ -430,6 +498,22 @@ def _chunks(arrays, names):
             yield memoryview(stored.view(np.uint16) if stored.dtype.names else stored).cast("B")
     encoded = [name.encode("utf-8") for name in names]
     yield struct.pack("<Q", len(encoded)) + b"".join(struct.pack("<Q", len(n)) + n for n in encoded)
+
+
+def _sparse_chunks(array):
+    values, aux = array.parts()
+    host, context = values.host_copy(), values.context
+    yield struct.pack("<Ii", _V2, _STYPES[array.stype])
+    yield _packed_shape(host.shape) + _packed_shape(array.shape)
+    yield struct.pack("<iii", context.device_typeid, context.device_id, values.dtype_flag)
+    for each in aux:
+        yield struct.pack("<i", _INDEX_FLAGS[1]) + _packed_shape(each.shape)
+    for each in (host, *aux):
+        yield each.astype(each.dtype.newbyteorder("<"), copy=False).tobytes()
+
+
+def _packed_shape(shape):
+    return struct.pack(f"<I{len(shape)}q", len(shape), *shape)
 
 
 def _is_unicode(name):

@@ -211,6 +211,8 @@ class Hybridized:
                 return self._run_plain(args, kwargs)
             if not all(isinstance(each, NDArray) for each in arrays):
                 return self._run_plain(args, kwargs)  # symbols
+            if any(each.stype != "default" for each in arrays):
+                return self._run_plain(args, kwargs)  # graphs hold dense arrays
             key = _hashable(form)
         key = (key, get_state() & _TRAINS)
         signature = (key, *[(each.shape, each.dtype_flag) for each in arrays])

@@ -435,6 +435,8 @@ class Parameter:
         """Set the values on all contexts; of a deferred parameter the shape and the values that
         it gets. Within a record they are set, too, and no gradient goes to where they come from."""
         data = data.detach() if isinstance(data, nd.NDArray) else nd.array(data, dtype=self._dtype)
+        if data.stype != "default":
+            data = data.tostype("default")
         self.shape = data.shape
         if self._data is None:
             if not self._deferred_init:

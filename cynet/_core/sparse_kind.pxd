@@ -1,0 +1,17 @@
+"""Which arrays are sparse: their own blob has no elements and is on a device that is none; what
+they are made of is in ndarray/sparse/arrays.py."""
+
+from .._ndarray cimport NDArrayBase
+from .._typedefs cimport TBlob
+
+cdef enum:
+    SPARSE = 9  # the device type of such a blob
+
+cdef inline bint is_sparse(const TBlob* blob) noexcept nogil:
+    return blob.dev_type == SPARSE
+
+# The array itself, or a dense one with its values.
+cdef NDArrayBase dense_of(NDArrayBase array)
+
+# Raises ArgumentError when it is.
+cdef int refuse_sparse(NDArrayBase array, str what) except -1

@@ -1,0 +1,37 @@
+"""Refusing sparse arrays where dense memory is read (contract in sparse_kind.pxd)."""
+
+from libc.stdint cimport int64_t
+
+from .._ndarray cimport NDArrayBase, new_array
+from .._typedefs cimport kCPU
+
+from .._ndarray import bare
+from ..base.errors import ArgumentError
+
+
+cdef int refuse_sparse(NDArrayBase array, str what) except -1:
+    if is_sparse(&array.blob):
+        raise ArgumentError(f"{what} takes no sparse array ({type(array).__name__}); "
+                            "tostype('default') makes a dense one")
+    return 0
+
+
+def is_dense(NDArrayBase array not None):
+    """Whether the array has memory of its own."""
+    return not is_sparse(&array.blob)
+
+
+cdef NDArrayBase dense_of(NDArrayBase array):
+    return (<object>array).tostype("default") if is_sparse(&array.blob) else array
+
+
+def sparse_shell(cls, int dtype):
+    """An array of class `cls` for a sparse matrix, whose memory is in other arrays."""
+    cdef int64_t nothing = 0
+    cdef NDArrayBase dense = new_array(&nothing, 1, dtype, kCPU, 0)
+    cdef NDArrayBase out = bare(cls)
+    out.blob = dense.blob
+    out.blob.dev_type = SPARSE
+    dense.chunk.references.fetch_add(1)
+    out.chunk = dense.chunk
+    return out

@@ -1,0 +1,432 @@
+"""CSRNDArray and RowSparseNDArray: values as an NDArray of the engine, structure on the host.
+
+The structure (indices, indptr) of an array is NumPy's, int64, and is never written once it is made;
+so its consumers know how large their results are without waiting for values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._core.sparse_kind import sparse_shell
+from ...base.compat import optional
+from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, shown
+from ...base.guard import guarded
+from ...context import Context, read_context
+from ...operator import get_operator
+from .. import _tape
+from .._call import invoke
+from ..creation import from_numpy
+from ..ndarray import NDArray
+from . import convert, structure
+
+
+class NotSupportedForSparseNDArray(CynetError):
+    """A method of dense arrays was called on a sparse one."""
+
+
+def _refused(name):
+    def method(self, *args, **kwargs):
+        raise NotSupportedForSparseNDArray(
+            f"{name} is for dense arrays, and this one is {self.stype}: "
+            "tostype('default') makes a dense one"
+        )
+
+    method.__name__ = name
+    method.__qualname__ = f"BaseSparseNDArray.{name}"
+    method.__doc__ = "Refused: it needs the memory of a dense array."
+    return method
+
+
+class BaseSparseNDArray(NDArray):
+    """What CSRNDArray and RowSparseNDArray have in common."""
+
+    __slots__ = ("_held", "_indices", "_indptr", "_ready", "_shape", "_transposed")
+
+    def _set(self, shape, values, indices, indptr, ready):
+        """What it is made of. `ready`: the structure is known to be canonical."""
+        self._shape, self._held = shape, values
+        self._indices, self._indptr, self._ready = indices, indptr, ready
+        self._transposed = None
+        return self
+
+    # --- what it looks like -----------------------------------------------------------------------
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the array that it stands for."""
+        return self._shape
+
+    @property
+    def size(self) -> int:
+        """Number of elements of the array that it stands for."""
+        return structure.product(self._shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self._shape)
+
+    @property
+    def context(self) -> Context:
+        """The device the values are on."""
+        return self._held.context
+
+    ctx = context
+
+    @property
+    def data(self) -> NDArray:
+        """A copy of the values that are kept."""
+        return self._held.copy()
+
+    @property
+    def indices(self) -> NDArray:
+        """A copy of the numbers of columns (csr) or rows (row_sparse), int64."""
+        return from_numpy(self._indices.copy())
+
+    def __repr__(self):
+        size = "x".join(map(str, self._shape))
+        return f"\n<{type(self).__name__} {size} @{self.context}>"
+
+    __str__ = __repr__
+
+    def __len__(self):
+        return self._shape[0]
+
+    def __bool__(self):
+        raise ArgumentError(f"the truth value of a {self.stype} array is ambiguous")
+
+    def __reduce__(self):
+        parts = self._held.host_copy(), self._indices, self._indptr
+        return _restore, (type(self), self._shape, *parts, self.context)
+
+    def parts(self):
+        """The values, an NDArray, and the arrays of the structure in the order of files."""
+        self.canonical()
+        indptr = [] if self._indptr is None else [self._indptr]
+        return self._held, [*indptr, self._indices]
+
+    # --- waiting and values -----------------------------------------------------------------------
+    def wait_to_read(self):
+        """Wait until the values are computed; raise what failed on the way."""
+        self._held.wait_to_read()
+
+    def wait_to_write(self):
+        """Wait until nothing reads or writes the values."""
+        self._held.wait_to_write()
+
+    def asnumpy(self) -> np.ndarray:
+        """The dense array that it stands for, as a NumPy array; waits for the values."""
+        return self.tostype("default").asnumpy()
+
+    host_copy = asnumpy
+
+    # --- copies -----------------------------------------------------------------------------------
+    def _like(self, values, shape=None):
+        """An array of the same structure with other values."""
+        out = sparse_shell(type(self), dtype_flag(values.dtype))
+        return out._set(shape or self._shape, values, self._indices, self._indptr, self._ready)
+
+    def copy(self):
+        """A copy on the same device."""
+        return self._like(self._held.copy())
+
+    def detach(self):
+        """The same values as another array, which no gradient goes through."""
+        return self._like(self._held.detach())
+
+    def astype(self, dtype, copy=True):
+        """A copy with another element type."""
+        values = self._held.astype(dtype, copy)
+        return self if values is self._held else self._like(values)
+
+    def copyto(self, other):
+        """Copy into an array of the same shape, sparse of the same storage type or dense, or to a
+        new one on a device.
+
+        Parameters
+        ----------
+        other : NDArray or Context
+
+        Returns
+        -------
+        NDArray
+            `other`, or the new array.
+        """
+        if isinstance(other, Context):
+            refuse_device(other)
+            return self._like(self._held.copyto(other))
+        if isinstance(other, BaseSparseNDArray):
+            return other._assign(self)
+        if not isinstance(other, NDArray):
+            raise ArgumentTypeError(
+                f"copyto takes an NDArray or a Context, got {type(other).__name__}"
+            )
+        return self.tostype("default").copyto(other)
+
+    def copied_from(self, source):
+        """`copyto`, seen from its target; the array itself."""
+        return self._assign(source)
+
+    def _assign(self, source):
+        """Become a copy of `source`, of the same shape and storage type."""
+        if source.shape != self._shape:
+            raise ShapeError(f"copy: source has shape {source.shape}, target {self._shape}")
+        if source.stype != self.stype:
+            source = cast(source, self.stype)
+        if _tape.follows(self._held) and _tape.get_state() & 1:
+            raise ArgumentError(f"a {self.stype} array of a recorded graph cannot be written")
+        values = source._held.astype(self.dtype)
+        self._set(self._shape, values, source._indices, source._indptr, source._ready)
+        return self
+
+    def as_in_context(self, context):
+        """The array itself when it is on `context`, else a copy there."""
+        context = read_context(context)
+        return self if context == self.context else self.copyto(context)
+
+    as_in_ctx = as_in_context
+
+    def tostype(self, stype):
+        """The array in another storage type; itself when it has that.
+
+        Parameters
+        ----------
+        stype : str
+            ``'default'``, or its own.
+
+        Raises
+        ------
+        ArgumentError
+            From csr to row_sparse or back, as in MXNet: go through ``'default'``.
+        """
+        return cast(self, stype)
+
+    def __setitem__(self, key, value):
+        if not (isinstance(key, slice) and key == slice(None)):
+            raise ArgumentError(f"a {self.stype} array is assigned whole: x[:] = value")
+        if isinstance(value, NDArray):
+            self._assign(value if value.stype == self.stype else cast(value, self.stype))
+        elif isinstance(value, np.ndarray):
+            self._assign(cast(from_numpy(np.array(value, self.dtype)), self.stype))
+        elif isinstance(value, (int, float, np.generic)) and value == 0:
+            self._assign(convert.nothing(self.stype, self._shape, self._held))
+        else:
+            raise ArgumentTypeError(
+                f"a {self.stype} array takes arrays and 0, got {shown(value)}: a number would fill"
+                " all of it"
+            )
+
+    def __iter__(self):
+        for i in range(len(self)):
+            yield self[i]
+
+    def __neg__(self):
+        return invoke(get_operator("negative"), (self,), {})
+
+    def __abs__(self):
+        return invoke(get_operator("abs"), (self,), {})
+
+    def attach_grad(self, grad_req="write", stype=None):
+        """Refused: gradients go to dense arrays."""
+        raise NotSupportedForSparseNDArray(f"a {self.stype} array has no gradient yet")
+
+    @property
+    def grad(self):
+        """None: sparse arrays have no gradients."""
+        return
+
+    def canonical(self):
+        """The array itself, with its structure checked: sorted, in range, nothing twice.
+
+        Raises
+        ------
+        ArgumentError
+            Naming what is wrong with the structure.
+        """
+        if not self._ready:
+            self._make_canonical()
+            self._ready = True
+        return self
+
+
+for _name in (
+    "_view",
+    "_plain_reshape",
+    "__dlpack__",
+    "__dlpack_device__",
+    "asscalar",
+    "backward",
+    "broadcast_to",
+    "expand_dims",
+    "flatten",
+    "reshape",
+    "shares_memory",
+    "slice_assign",
+    "slice_assign_scalar",
+    "split_v2",
+    "squeeze",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
+):
+    setattr(BaseSparseNDArray, _name, _refused(_name))
+BaseSparseNDArray.data_ptr = property(_refused("data_ptr"))
+
+
+class CSRNDArray(BaseSparseNDArray):
+    """A matrix of which the elements that are not zero are kept, row by row.
+
+    Row i has the values ``data[indptr[i]:indptr[i + 1]]`` in the columns
+    ``indices[indptr[i]:indptr[i + 1]]``, which rise. `csr_matrix` makes one.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> a = mx.nd.sparse.csr_matrix(([1, 2, 3], [0, 2, 1], [0, 2, 2, 3]), shape=(3, 4))
+    >>> a.asnumpy().tolist()
+    [[1.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 3.0, 0.0, 0.0]]
+    >>> a[2].indices.asnumpy().tolist()
+    [1]
+    """
+
+    __slots__ = ()
+    stype = "csr"
+    _aux_types = (np.int64, np.int64)
+
+    @property
+    def indptr(self) -> NDArray:
+        """A copy of where the rows begin among the values, int64, one more than there are rows."""
+        return from_numpy(self._indptr.copy())
+
+    def __getitem__(self, key):
+        """Row `key`, or the rows of a slice without a step, as a csr matrix."""
+        if isinstance(key, (int, np.integer)):
+            if not -len(self) <= key < len(self):
+                raise ArgumentError(f"row {key} of a csr matrix of {len(self)} rows")
+            key = slice(key, key + 1 or None)
+        if not isinstance(key, slice):
+            raise ArgumentError(f"a csr matrix is indexed by a row or a slice of rows, got {key!r}")
+        if key.step not in (None, 1):
+            raise ArgumentError(f"a slice of a csr matrix has no step, got {key.step}")
+        if key == slice(None):
+            return self
+        begin, end, _ = key.indices(len(self))
+        return convert.row_range(self.canonical(), begin, max(begin, end))
+
+    def asscipy(self) -> Any:
+        """A copy as a ``scipy.sparse.csr_matrix``; waits for the values."""
+        sparse = optional("scipy.sparse", "asscipy")
+        parts = self._held.asnumpy(), self._indices.copy(), self._indptr.copy()
+        return sparse.csr_matrix(parts, shape=self._shape, dtype=self.dtype)
+
+    @guarded
+    def check_format(self, full_check: bool = True) -> None:
+        """Raise when the structure is not that of a csr matrix.
+
+        Parameters
+        ----------
+        full_check : bool
+            Look at every index; else only at the lengths and ends.
+
+        Raises
+        ------
+        ArgumentError
+            Naming what is wrong.
+        """
+        structure.check_csr(self._indices, self._indptr, self._shape, len(self._held), full_check)
+
+    def _make_canonical(self):
+        indices, order = structure.sorted_csr(
+            self._indices, self._indptr, self._shape, len(self._held)
+        )
+        if order is not None:
+            self._indices, self._held = indices, convert.taken(self._held, order)
+
+
+class RowSparseNDArray(BaseSparseNDArray):
+    """An array of which the rows that are not zero are kept.
+
+    ``data[i]`` is row ``indices[i]``, and these rise. `row_sparse_array` makes one.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> a = mx.nd.sparse.row_sparse_array(([[1, 2]], [1]), shape=(3, 2))
+    >>> a.asnumpy().tolist()
+    [[0.0, 0.0], [1.0, 2.0], [0.0, 0.0]]
+    """
+
+    __slots__ = ()
+    stype = "row_sparse"
+    _aux_types = (np.int64,)
+
+    def __getitem__(self, key):
+        """The array itself for ``[:]``; a row_sparse array has no other indexing."""
+        if isinstance(key, slice) and key == slice(None):
+            return self
+        raise ArgumentError(f"a row_sparse array is indexed by [:] alone, got {key!r}")
+
+    def retain(self, *args, **kwargs):
+        """``mx.nd.sparse.retain`` of this array."""
+        from .functions import retain
+
+        return retain(self, *args, **kwargs)
+
+    @guarded
+    def check_format(self, full_check: bool = True) -> None:
+        """Raise when the structure is not that of a row_sparse array; see
+        `CSRNDArray.check_format`."""
+        structure.check_rows(self._indices, self._shape, len(self._held), full_check)
+
+    def _make_canonical(self):
+        indices, order = structure.sorted_rows(self._indices, self._shape, len(self._held))
+        if order is not None:
+            self._indices, self._held = indices, convert.taken(self._held, order)
+
+
+CLASSES = {"csr": CSRNDArray, "row_sparse": RowSparseNDArray}
+
+
+def make(stype, shape, values, indices, indptr=None, ready=True):
+    """A sparse array of these parts: values an NDArray, the others NumPy's of int64."""
+    out = sparse_shell(CLASSES[stype], dtype_flag(values.dtype))
+    return out._set(tuple(shape), values, indices, indptr, ready)
+
+
+def refuse_device(context):
+    """Raise where sparse arrays cannot be."""
+    if context.device_type == "gpu":
+        raise ArgumentError(f"sparse arrays are in the memory of the host, not on {context}")
+
+
+def check_stype(stype):
+    """Raise unless `stype` is the name of a storage type."""
+    if not isinstance(stype, str) or stype not in ("default", *CLASSES):
+        raise ArgumentError(
+            f"storage type {shown(stype)} is not one of 'default', 'row_sparse' and 'csr'"
+        )
+
+
+def cast(array, stype):
+    """`array` in storage type `stype`; itself when it has that."""
+    check_stype(stype)
+    if array.stype == stype:
+        return array
+    if array.stype != "default":
+        if stype != "default":
+            raise ArgumentError(f"{array.stype} does not become {stype}: go through 'default'")
+        return convert.dense(array.canonical())
+    refuse_device(array.context)
+    if stype == "csr" and array.ndim != 2:
+        raise ArgumentError(f"a csr matrix has 2 axes, this array has shape {array.shape}")
+    if array.ndim < 1:
+        raise ArgumentError("a row_sparse array has an axis at least")
+    return convert.from_dense(array, stype)
+
+
+def _restore(cls, shape, values, indices, indptr, context):
+    held = from_numpy(values).as_in_context(context)
+    out = sparse_shell(cls, dtype_flag(held.dtype))
+    return out._set(shape, held, indices, indptr, False)

@@ -1,0 +1,112 @@
+"""A call that a sparse array is in: its form, or the dense operator and a warning."""
+
+import math
+
+import numpy as np
+
+from ...base import config
+from ...base.errors import ArgumentError, ArgumentTypeError, warn_user
+from .. import _resolve
+from .._call import invoke
+from . import arrays
+from .forms import DENSE_RESULTS, FORMS
+
+_warned = set()
+
+
+def _ordered(entry, given, names, prop):
+    """The inputs in the operator's order."""
+    if not names:
+        return given
+    wanted = prop.list_arguments()
+    by_name = dict(zip(names, given))
+    if len(by_name) < len(names) or not {*by_name} <= {*wanted}:
+        raise ArgumentTypeError(
+            f"operator {entry.name} takes the inputs {', '.join(wanted)}; got {', '.join(names)}"
+        )
+    return [by_name[name] for name in wanted if name in by_name]
+
+
+def _is_sparse(array):
+    return isinstance(array, arrays.BaseSparseNDArray)
+
+
+def sparse_call(entry, given, names, params, out):
+    """What `_call.invoke` does, where an input or an output is sparse."""
+    for array in given:
+        if _is_sparse(array):
+            array.canonical()
+    if any(_is_sparse(array) for array in given):
+        result = _form(entry, given, names, params)
+        if result is None:
+            result = _fallback(entry, given, names, params)
+    else:
+        result = (
+            invoke(entry, tuple(given), params)
+            if not names
+            else _by_name(entry, given, names, params)
+        )
+    return result if out is None else _put(entry, result, out)
+
+
+def _form(entry, given, names, params):
+    form = FORMS.get(entry.name)
+    if form is None:
+        return None
+    count = entry.prop.key_var_num_args
+    if count is not None and count in entry.prop.fields and count not in params:
+        params = {**params, count: len(given)}
+    prop = entry.prop(**entry.prop.taken(params))
+    inputs = _ordered(entry, given, names, prop)
+    if len(inputs) != len(prop.list_arguments()):
+        return None  # the dense operator says what is missing
+    return form(entry, prop, inputs, params)
+
+
+def _by_name(entry, given, names, params):
+    places = given[: len(given) - len(names)]
+    return invoke(entry, tuple(places), {**params, **dict(zip(names, given[len(places) :]))})
+
+
+def _fallback(entry, given, names, params):
+    """The dense operator on dense copies."""
+    stypes = tuple(array.stype for array in given)
+    if entry.name not in DENSE_RESULTS:
+        cells = sum(math.prod(array.shape) for array in given if _is_sparse(array))
+        nbytes = sum(
+            array.size * np.dtype(array.dtype).itemsize for array in given if _is_sparse(array)
+        )
+        text = (
+            f"operator {entry.name} has no form for storage types {', '.join(stypes)}: it computes "
+            f"with dense copies, {cells} elements, {nbytes / 2**20:.1f} MiB"
+        )
+        if config.get("CYNET_STORAGE_FALLBACK") == "error":
+            raise ArgumentError(f"{text}; CYNET_STORAGE_FALLBACK=error refuses that")
+        if (entry.name, stypes) not in _warned:
+            _warned.add((entry.name, stypes))
+            warn_user(f"{text}. CYNET_STORAGE_FALLBACK=error refuses such calls")
+    dense = [array.tostype("default") for array in given]
+    return _by_name(entry, dense, names, params)
+
+
+def _put(entry, result, out):
+    """The result in the arrays that the caller gave."""
+    results = result if isinstance(result, list) else [result]
+    outs = out if isinstance(out, (list, tuple)) else [out]
+    if len(outs) != len(results):
+        raise ArgumentError(
+            f"operator {entry.name} has {len(results)} outputs, out has {len(outs)}"
+        )
+    for source, target in zip(results, outs):
+        if not _is_sparse(target):
+            source.copyto(target)
+        elif _is_sparse(source) and source.stype != target.stype:
+            raise ArgumentError(
+                f"operator {entry.name} gives {source.stype}, and out is {target.stype}"
+            )
+        else:
+            target._assign(source)
+    return out
+
+
+_resolve.set_sparse_call(sparse_call)

@@ -1,0 +1,110 @@
+"""Sparse arrays from dense ones and back, and rows of csr matrices."""
+
+import numpy as np
+
+from ...base.dtype import name_of
+from ...operator import get_operator
+from .._call import invoke
+from ..creation import from_numpy
+from ..creation import zeros as dense_zeros
+from . import arrays, structure
+
+
+def call(name, *inputs, **params):
+    """An operator of the registry on dense arrays."""
+    return invoke(get_operator(name), inputs, params)
+
+
+def numbers(indices):
+    """int64 numbers of NumPy as an NDArray; the array given may be kept."""
+    indices = np.ascontiguousarray(indices, np.int64)
+    return from_numpy(indices, zero_copy=indices.flags.writeable)
+
+
+def taken(values, order):
+    """Rows of `values` by number."""
+    if not len(order):
+        return empty_values(values, (0, *values.shape[1:]))
+    return call("take", values, numbers(order.copy()))
+
+
+def scattered(values, order, n):
+    """An array of `n` rows of which those of `order` are `values`, the others 0."""
+    shape = (n, *values.shape[1:])
+    if not len(order) or not values.size:
+        return empty_values(values, shape)
+    return call("scatter_nd", values, numbers(order[None].copy()), shape=shape)
+
+
+def empty_values(like, shape):
+    """Zeros with the dtype and device of `like`."""
+    return dense_zeros(shape, ctx=like.context, dtype=name_of(like.dtype))
+
+
+def nothing(stype, shape, like):
+    """A sparse array of zeros, of the dtype and device of the array `like`."""
+    none = np.zeros(0, np.int64)
+    if stype == "csr":
+        indptr = np.zeros(shape[0] + 1, np.int64)
+        return arrays.make("csr", shape, empty_values(like, (0,)), none, indptr)
+    return arrays.make("row_sparse", shape, empty_values(like, (0, *shape[1:])), none)
+
+
+def dense(array):
+    """The dense array that a canonical sparse one stands for."""
+    values, shape = array._held, array.shape
+    if not values.size:
+        return empty_values(values, shape)
+    if array.stype == "row_sparse":
+        return scattered(values, array._indices, shape[0])
+    places = np.stack([structure.rows_of(array._indptr), array._indices])
+    return call("scatter_nd", values, numbers(places), shape=shape)
+
+
+def from_dense(array, stype):
+    """`array` as a csr or row_sparse one; waits for its values."""
+    host, shape = array.asnumpy(), array.shape
+    if stype == "csr":
+        rows, indices = np.nonzero(host)
+        if not len(rows):
+            return nothing(stype, shape, array)
+        values = call("gather_nd", array, numbers(np.stack([rows, indices])))
+        indptr = structure.indptr_of(rows, shape[0])
+        return arrays.make(stype, shape, values, indices.astype(np.int64), indptr)
+    rows = np.flatnonzero((host != 0).reshape(shape[0], -1).any(axis=1)) if host.size else ()
+    if not len(rows):
+        return nothing(stype, shape, array)
+    return arrays.make(stype, shape, taken(array, rows), rows.astype(np.int64))
+
+
+def row_range(matrix, begin, end):
+    """Rows `begin` to `end` of a canonical csr matrix."""
+    low, high = matrix._indptr[begin], matrix._indptr[end]
+    indptr = matrix._indptr[begin : end + 1] - low
+    if low == high:
+        return nothing("csr", (end - begin, matrix.shape[1]), matrix._held)
+    values = matrix._held[int(low) : int(high)]
+    shape = (end - begin, matrix.shape[1])
+    return arrays.make("csr", shape, values, matrix._indices[low:high], indptr)
+
+
+def picked_rows(matrix, rows):
+    """The rows of a canonical csr matrix that have these numbers."""
+    counts = np.diff(matrix._indptr)[rows]
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    places = np.arange(indptr[-1]) + np.repeat(matrix._indptr[rows] - indptr[:-1], counts)
+    values = taken(matrix._held, places)
+    shape = (len(rows), matrix.shape[1])
+    return arrays.make("csr", shape, values, matrix._indices[places], indptr)
+
+
+def masked(matrix, keep, indices=None, columns=None):
+    """A canonical csr matrix without the elements for which `keep` is False; with the columns
+    called `indices` instead, of `columns`."""
+    indices = matrix._indices if indices is None else indices
+    columns = matrix.shape[1] if columns is None else columns
+    places = np.flatnonzero(keep)
+    before = np.concatenate([[0], np.cumsum(keep)]).astype(np.int64)
+    shape = (matrix.shape[0], columns)
+    values = taken(matrix._held, places)
+    return arrays.make("csr", shape, values, indices[places], before[matrix._indptr])

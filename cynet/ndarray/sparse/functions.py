@@ -1,0 +1,127 @@
+"""The functions of mx.nd.sparse: operators of the registry, and those of sparse arrays alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._ndarray import NDArrayBase
+from ...base.errors import ArgumentError, ArgumentTypeError, shown
+from ...base.guard import guarded
+from ..binary import add, divide, multiply, subtract
+from ..functions import function_of
+from . import arrays, call, convert, structure
+
+# What MXNet has in mx.nd.sparse.
+OPERATORS = (
+    *("ElementWiseSum", "Embedding", "FullyConnected", "LinearRegressionOutput"),
+    *("LogisticRegressionOutput", "MAERegressionOutput", "_contrib_round_ste"),
+    *("_contrib_sign_ste", "abs", "adagrad_update", "adam_update", "add_n", "arccos", "arccosh"),
+    *("arcsin", "arcsinh", "arctan", "arctanh", "broadcast_add", "broadcast_div"),
+    *("broadcast_minus", "broadcast_mul", "broadcast_plus", "broadcast_sub", "cbrt", "ceil"),
+    *("clip", "concat", "cos", "cosh", "degrees", "dot", "elemwise_add", "elemwise_div"),
+    *("elemwise_mul", "elemwise_sub", "exp", "expm1", "fix", "floor", "ftrl_update", "gamma"),
+    *("gammaln", "log", "log10", "log1p", "log2", "make_loss", "mean", "negative", "norm"),
+    *("radians", "relu", "rint", "round", "rsqrt", "sgd_mom_update", "sgd_update", "sigmoid"),
+    *("sign", "sin", "sinh", "slice", "sqrt", "square", "stop_gradient", "sum", "tan", "tanh"),
+    *("trunc", "where", "zeros_like"),
+)
+
+
+@guarded
+def cast_storage(data: Any = None, stype: Any = None, out: Any = None, name: Any = None) -> Any:
+    """`data` in another storage type.
+
+    Parameters
+    ----------
+    data : NDArray
+    stype : str
+        ``'default'``, ``'csr'`` or ``'row_sparse'``.
+    out : NDArray, optional
+        Where to put it.
+    """
+    array = _array("cast_storage", data).tostype(stype)
+    return array if out is None else array.copyto(out)
+
+
+@guarded
+def retain(data: Any = None, indices: Any = None, out: Any = None, name: Any = None) -> Any:
+    """The row_sparse array that keeps, of the rows of `data`, those whose numbers are in `indices`.
+
+    Parameters
+    ----------
+    data : RowSparseNDArray
+    indices : NDArray
+        Numbers of rows, of any dtype; this waits for them.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> a = mx.nd.sparse.row_sparse_array(([[1], [2]], [0, 2]), shape=(4, 1))
+    >>> mx.nd.sparse.retain(a, mx.nd.array([2, 3])).asnumpy().ravel().tolist()
+    [0.0, 0.0, 2.0, 0.0]
+    """
+    if not isinstance(data, arrays.RowSparseNDArray):
+        raise ArgumentError(f"retain takes a row_sparse array, got {shown(type(data).__name__)}")
+    data.canonical()
+    wanted = np.unique(_array("retain", indices).asnumpy().astype(np.int64))
+    structure.check_bounds("retain: indices", wanted, data.shape[0])
+    at, there = structure.find(data._indices, wanted)
+    at = at[there]
+    values = convert.taken(data._held, at)
+    result = arrays.make("row_sparse", data.shape, values, data._indices[at])
+    return result if out is None else result.copyto(out)
+
+
+@guarded
+def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None) -> Any:
+    """How many elements a csr matrix keeps: in all, or along an axis; int64.
+
+    Parameters
+    ----------
+    data : CSRNDArray
+    axis : int, optional
+        0: in each column; 1: in each row.
+    """
+    if not isinstance(data, arrays.CSRNDArray):
+        raise ArgumentError(f"getnnz takes a csr matrix, got {shown(type(data).__name__)}")
+    if axis not in (None, 0, 1):
+        raise ArgumentError(f"getnnz: axis is None, 0 or 1, got {shown(axis)}")
+    data.canonical()
+    if axis is None:
+        counts = np.array([len(data._indices)], np.int64)
+    elif axis == 0:
+        counts = np.bincount(data._indices, minlength=data.shape[1]).astype(np.int64)
+    else:
+        counts = np.diff(data._indptr)
+    result = convert.numbers(counts)
+    return result if out is None else result.copyto(out)
+
+
+def _array(what, value):
+    if not isinstance(value, NDArrayBase):
+        raise ArgumentTypeError(f"{what} takes NDArrays, got {shown(value)}")
+    return value
+
+
+_OWN = {"cast_storage": cast_storage, "retain": retain}
+
+
+def __getattr__(name):
+    if name in _OWN:
+        return _OWN[name]
+    if name in OPERATORS:
+        return function_of(name)
+    raise AttributeError(f"mx.nd.sparse has no '{name}'")
+
+
+def __dir__():
+    return sorted(
+        {*OPERATORS, *_OWN, "add", "divide", "multiply", "subtract", "array", "empty"}
+        | {"csr_matrix", "row_sparse_array", "zeros", "CSRNDArray", "RowSparseNDArray"}
+        | {"BaseSparseNDArray"}
+    )
+
+
+__all__ = ["__dir__", "__getattr__", "add", "call", "divide", "multiply", "subtract"]

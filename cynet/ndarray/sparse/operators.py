@@ -1,0 +1,59 @@
+"""The operators behind sparse calls: dense arrays in, dense arrays out, so that the engine runs
+them like all others. They are not in the registry: no graph holds them."""
+
+from ...operator._base import OpEntry
+from ...operator.kernel_property import Kernel, KernelProperty
+from ...operator.parameters import Int
+
+
+class CsrDotProperty(KernelProperty):
+    """The product of a csr matrix and a dense one: (rows, width)."""
+
+    rows = Int(doc="Rows of the matrix.")
+
+    inputs_doc = {
+        "data": "Values of the matrix.",
+        "indices": "Their columns.",
+        "indptr": "Where rows begin.",
+        "rhs": "The dense matrix.",
+    }
+    forward = Kernel("csr_dot", ("data", "indices", "indptr", "rhs"))
+    floats = ("data", "rhs")
+    op_name = "_sparse_csr_dot"
+
+    def infer_shape(self, in_shapes, out_shapes):
+        return in_shapes, [(self.rows, in_shapes[3][1])], []
+
+    def infer_type(self, in_types, out_types):
+        return in_types, [in_types[0]], []
+
+    def kernel_params(self, in_shapes):
+        return {"rows": self.rows, "width": in_shapes[3][1]}
+
+
+class CsrTransposeProperty(KernelProperty):
+    """The structure of the transpose, and the order of its values among those of the matrix."""
+
+    rows = Int(doc="Rows of the matrix.")
+    columns = Int(doc="Columns of the matrix.")
+
+    inputs_doc = {"indices": "Columns of the values.", "indptr": "Where rows begin."}
+    forward = Kernel("csr_transpose", ("indices", "indptr"), ("to_indices", "to_indptr", "order"))
+    floats = ()
+    op_name = "_sparse_csr_transpose"
+
+    def list_outputs(self):
+        return ["to_indices", "to_indptr", "order"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        return in_shapes, [in_shapes[0], (self.columns + 1,), in_shapes[0]], []
+
+    def infer_type(self, in_types, out_types):
+        return in_types, ["int64"] * 3, []
+
+    def kernel_params(self, in_shapes):
+        return {"rows": self.rows, "columns": self.columns}
+
+
+CSR_DOT = OpEntry(CsrDotProperty.op_name, CsrDotProperty)
+CSR_TRANSPOSE = OpEntry(CsrTransposeProperty.op_name, CsrTransposeProperty)

@@ -1,0 +1,136 @@
+"""dot with a csr matrix, and its gradient: the transposed matrix times the gradient."""
+
+import numpy as np
+
+from ...base.errors import ArgumentTypeError, ShapeError
+from .._call import invoke
+from .._tape import StepNode, get_state, set_state, wants_gradient
+from . import arrays, convert, structure
+from .operators import CSR_DOT, CSR_TRANSPOSE
+
+
+class Sides:
+    """A csr matrix as `csr_dot` takes it, and its transpose."""
+
+    def __init__(self, indices, indptr, columns):
+        self.indices, self.indptr = convert.numbers(indices), convert.numbers(indptr)
+        self.rows, self.columns = len(indptr) - 1, columns
+        self._transposed = None
+
+    def transposed(self):
+        """indices, indptr and order of the values of the transpose, NDArrays."""
+        if self._transposed is None:
+            size = {"rows": self.rows, "columns": self.columns}
+            self._transposed = invoke(CSR_TRANSPOSE, (self.indices, self.indptr), size)
+        return self._transposed
+
+
+def sides_of(matrix):
+    """The Sides of a canonical csr matrix, which keeps them: its structure does not change."""
+    if matrix._transposed is None:
+        copies = matrix._indices.copy(), matrix._indptr.copy()
+        matrix._transposed = Sides(*copies, matrix.shape[1])
+    return matrix._transposed
+
+
+class _ProductNode(StepNode):
+    """A product in the graph of autograd: the gradient of `rhs`."""
+
+    def __init__(self, values, sides, transpose):
+        self.values, self.sides, self.transpose = values, sides, transpose
+
+    def backward(self, grads, recorded):
+        return [_product(self.values, self.sides, grads[0], not self.transpose)]
+
+    def let_go(self):
+        self.values = self.sides = None
+
+
+def _product(values, sides, rhs, transpose):
+    """The matrix of these values, or its transpose, times the dense matrix `rhs`."""
+    n = sides.columns if transpose else sides.rows
+    if not values.size or not n or not rhs.size:
+        return convert.empty_values(rhs, (n, rhs.shape[1]))
+    recorded = wants_gradient([rhs])
+    flags = set_state(get_state() & ~1)
+    try:
+        indices, indptr, rows, picked = sides.indices, sides.indptr, sides.rows, values
+        if transpose:
+            indices, indptr, order = sides.transposed()
+            rows = sides.columns
+            if values.size:
+                picked = convert.call("take", values, order)
+        out = invoke(CSR_DOT, (picked, indices, indptr, rhs), {"rows": rows})
+    finally:
+        set_state(flags)
+    if recorded:
+        _ProductNode(values, sides, transpose).attach([rhs], [out])
+    return out
+
+
+def _check(matrix, rhs, transpose):
+    if wants_gradient([matrix._held]):
+        raise ArgumentTypeError("dot: no gradient goes to the values of a csr matrix")
+    inner = matrix.shape[0] if transpose else matrix.shape[1]
+    if rhs.ndim not in (1, 2) or rhs.shape[0] != inner:
+        raise ShapeError(
+            f"dot of a csr matrix of shape {matrix.shape}{', transposed,' if transpose else ''} "
+            f"takes {inner} rows, got shape {rhs.shape}"
+        )
+    if rhs.dtype != matrix.dtype:
+        raise ArgumentTypeError(
+            f"dot: the csr matrix is {np.dtype(matrix.dtype)}, the other {np.dtype(rhs.dtype)}"
+        )
+
+
+def _as_columns(rhs):
+    return rhs if rhs.ndim == 2 else rhs.reshape((rhs.shape[0], 1))
+
+
+def csr_dense(matrix, rhs, transpose=False):
+    """csr x dense, dense; `transpose` of the matrix."""
+    _check(matrix, rhs, transpose)
+    out = _product(matrix._held, sides_of(matrix), _as_columns(rhs), transpose)
+    return out if rhs.ndim == 2 else out.reshape((out.shape[0],))
+
+
+def csr_transposed_rows(matrix, rhs):
+    """Transposed csr x dense, row_sparse: the rows are the columns that occur."""
+    _check(matrix, rhs, True)
+    rows, places = np.unique(matrix._indices, return_inverse=True)
+    shape = (matrix.shape[1], *rhs.shape[1:])
+    if not len(rows):
+        return convert.nothing("row_sparse", shape, rhs)
+    sides = Sides(places.astype(np.int64), matrix._indptr.copy(), len(rows))
+    values = _product(matrix._held, sides, _as_columns(rhs), True)
+    if rhs.ndim == 1:
+        values = values.reshape((len(rows),))
+    return arrays.make("row_sparse", shape, values, rows)
+
+
+def csr_rows(matrix, rhs, transpose):
+    """csr x row_sparse, dense; of the transposed matrix row_sparse."""
+    if rhs.ndim != 2:
+        raise ShapeError(f"dot takes a row_sparse array of 2 axes, got shape {rhs.shape}")
+    _check(matrix, rhs, transpose)
+    if transpose:
+        return csr_transposed_rows(convert.picked_rows(matrix, rhs._indices), rhs._held)
+    if not len(rhs._indices):
+        return convert.empty_values(rhs, (matrix.shape[0], rhs.shape[1]))
+    at, kept = structure.find(rhs._indices, matrix._indices)
+    return csr_dense(convert.masked(matrix, kept, at, len(rhs._indices)), rhs._held)
+
+
+def dense_csr(lhs, matrix, stype):
+    """dense x csr: csr, whose rows all have the columns that occur, or dense."""
+    if lhs.ndim != 2 or lhs.shape[1] != matrix.shape[0]:
+        raise ShapeError(f"dot: {lhs.shape} x csr matrix of shape {matrix.shape} do not fit")
+    if stype == "default":
+        return csr_dense(matrix, lhs.T, True).T
+    product = csr_transposed_rows(matrix, lhs.T)
+    rows, columns = lhs.shape[0], product._indices
+    indptr = np.arange(rows + 1, dtype=np.int64) * len(columns)
+    shape = (rows, matrix.shape[1])
+    if not rows or not len(columns):
+        return convert.nothing("csr", shape, lhs)
+    return arrays.make("csr", shape, product._held.T.reshape((-1,)), np.tile(columns, rows), indptr)

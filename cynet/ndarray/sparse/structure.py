@@ -1,0 +1,138 @@
+"""Structures of sparse arrays in NumPy: checked, sorted, joined; nothing here waits for values."""
+
+import math
+
+import numpy as np
+
+from ...base.errors import ArgumentError, SizeError
+
+product = math.prod
+MOST_CELLS = 1 << 62  # an int64 numbers them
+
+
+def rows_of(indptr):
+    """The row of each element of a csr matrix."""
+    return np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
+
+
+def numbers_of(indices, indptr, columns):
+    """The place of each element in the matrix, row by row; they rise."""
+    if (len(indptr) - 1) * columns > MOST_CELLS:
+        raise ArgumentError(
+            f"a csr matrix of {len(indptr) - 1} x {columns} has too many cells for this operator"
+        )
+    return rows_of(indptr) * columns + indices
+
+
+def from_numbers(numbers, shape):
+    """Indices and indptr of the matrix whose elements are at these places."""
+    rows, indices = np.divmod(numbers, max(shape[1], 1))
+    return indices, indptr_of(rows, shape[0])
+
+
+def indptr_of(rows, n):
+    """Where each of `n` rows begins, from the row of each element; these rise."""
+    return np.searchsorted(rows, np.arange(n + 1, dtype=np.int64)).astype(np.int64)
+
+
+def find(rows, wanted):
+    """Where each of `wanted` is in `rows`, which rise, and whether it is."""
+    at = np.searchsorted(rows, wanted)
+    if not len(rows):
+        return at, np.zeros(len(wanted), bool)
+    at = np.minimum(at, len(rows) - 1)
+    return at, rows[at] == wanted
+
+
+def _refuse(kind, expected, found):
+    raise ArgumentError(f"{kind}: expected {expected}, found {found}")
+
+
+def _check_ends(indices, indptr, shape, nnz):
+    if indptr.ndim != 1 or len(indptr) != shape[0] + 1:
+        _refuse("csr indptr", f"{shape[0] + 1} numbers, one more than rows", indptr.shape)
+    if indices.ndim != 1 or len(indices) != nnz:
+        _refuse("csr indices", f"one for each of {nnz} values", f"shape {indices.shape}")
+    if indptr[0] != 0 or indptr[-1] != nnz:
+        _refuse("csr indptr", f"0 at first, {nnz} at last", f"{indptr[0]} and {indptr[-1]}")
+
+
+def check_size(what, shape):
+    """Raise where an array of this shape has more elements than can be counted."""
+    if product(shape) > MOST_CELLS:
+        raise SizeError(f"{what}: an array of shape {shape} has too many elements")
+
+
+def check_bounds(kind, indices, n):
+    """Raise unless all numbers are from 0 to n - 1."""
+    if len(indices) and (indices.min() < 0 or indices.max() >= n):
+        wrong = indices.min() if indices.min() < 0 else indices.max()
+        _refuse(kind, f"numbers from 0 to {n - 1}", wrong)
+
+
+def check_csr(indices, indptr, shape, nnz, full=True):
+    """Raise unless it is the structure of a csr matrix; without `full`, of its ends alone."""
+    _check_ends(indices, indptr, shape, nnz)
+    if not full:
+        return
+    _check_safe(indices, indptr, shape)
+    falls = np.diff(indices) <= 0
+    falls[indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < nnz)] - 1] = False
+    if falls.any():
+        at = int(np.flatnonzero(falls)[0])
+        _refuse("csr indices", "numbers that rise in each row", indices[at : at + 2].tolist())
+
+
+def _check_safe(indices, indptr, shape):
+    if (np.diff(indptr) < 0).any():
+        _refuse("csr indptr", "numbers that do not fall", indptr[:9].tolist())
+    check_bounds("csr indices", indices, shape[1])
+
+
+def sorted_csr(indices, indptr, shape, nnz):
+    """Indices that rise in each row, and the order of the values for them: None where it stays.
+
+    Raises
+    ------
+    ArgumentError
+        When it is no structure of a csr matrix, or an element is there twice.
+    """
+    _check_ends(indices, indptr, shape, nnz)
+    _check_safe(indices, indptr, shape)
+    rows = rows_of(indptr)
+    same = np.diff(rows) == 0
+    if not (np.diff(indices)[same] <= 0).any():
+        return indices, None
+    order = np.lexsort((indices, rows))
+    indices = indices[order]
+    twice = (np.diff(indices) == 0) & same
+    if twice.any():
+        at = int(np.flatnonzero(twice)[0])
+        _refuse("csr indices", "each column of a row once", f"({rows[at]}, {indices[at]}) twice")
+    return indices, order
+
+
+def check_rows(indices, shape, n, full=True):
+    """Raise unless it is the structure of a row_sparse array with `n` rows kept."""
+    if indices.ndim != 1 or len(indices) != n:
+        _refuse("row_sparse indices", f"one for each of {n} rows", f"shape {indices.shape}")
+    if full:
+        check_bounds("row_sparse indices", indices, shape[0])
+        falls = np.diff(indices) <= 0
+        if falls.any():
+            at = int(np.flatnonzero(falls)[0])
+            _refuse("row_sparse indices", "numbers that rise", indices[at : at + 2].tolist())
+
+
+def sorted_rows(indices, shape, n):
+    """`sorted_csr` of a row_sparse array."""
+    check_rows(indices, shape, n, False)
+    check_bounds("row_sparse indices", indices, shape[0])
+    if not (np.diff(indices) <= 0).any():
+        return indices, None
+    order = np.argsort(indices, kind="stable")
+    indices = indices[order]
+    twice = np.diff(indices) == 0
+    if twice.any():
+        _refuse("row_sparse indices", "each row once", f"{indices[:-1][twice][0]} twice")
+    return indices, order
