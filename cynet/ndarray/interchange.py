@@ -145,7 +145,7 @@ def packed(form: str, arrays: Sequence[NDArray], names: Sequence[str], name: str
     names = names or [f"arr_{i}" for i in range(len(arrays))]
     for key, each in zip(names, arrays):
         if each.stype != "default":
-            raise ArgumentError(f"save: {shown(key)} is {each.stype}, which .{form} has no form for")
+            raise ArgumentError(f"save: {shown(key)} is {each.stype}: .{form} has no form for it")
     values: Mapping[str, Any] = {key: each.host_copy() for key, each in zip(names, arrays)}
     if form == "safetensors":
         library = optional("safetensors.numpy", f"save of {shown(name)}")

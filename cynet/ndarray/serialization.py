@@ -182,7 +182,7 @@ def _read_array(reader, label):
         if storage in _SPARSE and magic == _V2:
             return _read_sparse(reader, label, _SPARSE[storage])
         if storage != 0:
-            reader.fail(f"storage type 0, 1 or 2 of {label}", storage, at + 4)
+            reader.fail(f"storage type 0 (dense), 1 or 2 of {label}", storage, at + 4)
     if magic == _V3:  # NumPy's shapes: there may be no axes
         shape = _read_shape(reader, reader.number("I", f"number of axes of {label}"), "q", label, 0)
     elif magic in (_V1, _V2):
@@ -241,7 +241,7 @@ def _read_sparse(reader, label, stype):
         if kind not in _INDEX_FLAGS:
             reader.fail(f"a type flag (4, 6) for the {name} of {label}", kind, reader.at - 4)
         axes = reader.number("I", f"number of axes of the {name} of {label}")
-        found.append((f"{label}'s {name}", _read_shape(reader, axes, "q", f"{label}'s {name}"), kind))
+        found.append((name, _read_shape(reader, axes, "q", f"{label}'s {name}"), kind))
     if stype == "csr":
         wanted = [(full[0] + 1,), stored] if len(full) == 2 and len(stored) == 1 else None
     else:

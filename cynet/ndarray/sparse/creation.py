@@ -300,6 +300,6 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
     if hasattr(source_array, "tocsr") and hasattr(source_array, "nnz"):
         return _of_array("csr", source_array, None, ctx, dtype)
     raise ArgumentError(
-        f"sparse.array takes sparse arrays and matrices of SciPy, got {type(source_array).__name__}; "
+        f"sparse.array takes sparse arrays and SciPy matrices, got {type(source_array).__name__}; "
         "mx.nd.array(...).tostype('csr') makes a csr matrix"
     )

@@ -1,5 +1,5 @@
-"""The forms that operators have for sparse arrays, in one table: name of the operator -> function of
-the inputs and the operator's property. One that does not fit its inputs gives None."""
+"""The forms that operators have for sparse arrays: name of the operator -> function of the inputs
+and the operator's property. One that does not fit its inputs gives None."""
 
 import math
 
@@ -192,9 +192,10 @@ def _dot(entry, prop, inputs, params):
     elif lhs.stype == "csr" and rhs.stype == "row_sparse":
         if stype in (None, "row_sparse" if prop.transpose_a else "default"):
             return product.csr_rows(lhs, rhs, prop.transpose_a)
-    elif lhs.stype == "default" and rhs.stype == "csr" and not prop.transpose_a:
-        if stype != "row_sparse":
-            return product.dense_csr(lhs, rhs, stype)
+    elif (lhs.stype, rhs.stype, prop.transpose_a) == ("default", "csr", False) and (
+        stype != "row_sparse"
+    ):
+        return product.dense_csr(lhs, rhs, stype)
     return None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._ndarray import NDArrayBase
-from ...base.errors import ArgumentError, ArgumentTypeError, shown
+from ...base.errors import ArgumentError, ArgumentTypeError, NotFoundError, shown
 from ...base.guard import guarded
 from ..binary import add, divide, multiply, subtract
 from ..functions import function_of
@@ -113,7 +113,7 @@ def __getattr__(name):
         return _OWN[name]
     if name in OPERATORS:
         return function_of(name)
-    raise AttributeError(f"mx.nd.sparse has no '{name}'")
+    raise NotFoundError(f"mx.nd.sparse has no '{name}'")
 
 
 def __dir__():
