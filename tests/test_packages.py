@@ -9,7 +9,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 # Parts of MXNet that cynet does without, which say so.
 NOT_HERE = {
     "mxnet.contrib.quantization", "mxnet.gluon.contrib.nn.SparseEmbedding", "mxnet.library",
-    "mxnet.nd.sparse", "mxnet.numpy",
+    "mxnet.numpy",
 }  # fmt: skip
 CODE = """
 import json, sys

@@ -55,6 +55,8 @@ from .serialization import load as load
 from .serialization import load_frombuffer as load_frombuffer
 from .serialization import save as save
 from .serialization import save_tobuffer as save_tobuffer
+from . import sparse as sparse
+from .sparse.functions import cast_storage as cast_storage
 def Activation(data: NDArray, act_type: Literal['relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'], out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Elementwise nonlinearity, by `act_type`."""
 def BatchNorm(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -17,7 +17,7 @@ from . import arrays, call, convert, structure
 OPERATORS = (
     *("ElementWiseSum", "Embedding", "FullyConnected", "LinearRegressionOutput"),
     *("LogisticRegressionOutput", "MAERegressionOutput", "_contrib_round_ste"),
-    *("_contrib_sign_ste", "abs", "adagrad_update", "adam_update", "add_n", "arccos", "arccosh"),
+    *("_contrib_sign_ste", "abs", "adam_update", "add_n", "arccos", "arccosh"),
     *("arcsin", "arcsinh", "arctan", "arctanh", "broadcast_add", "broadcast_div"),
     *("broadcast_minus", "broadcast_mul", "broadcast_plus", "broadcast_sub", "cbrt", "ceil"),
     *("clip", "concat", "cos", "cosh", "degrees", "dot", "elemwise_add", "elemwise_div"),
