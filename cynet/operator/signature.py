@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from .._ndarray import NDArrayBase
 from ..base.errors import ArgumentTypeError, shown
+from .examples import example_of
 from .parameters import REQUIRED
 
 _PARAMETER = inspect.Parameter
@@ -124,6 +125,11 @@ def docstring(entry, array="NDArray"):
     else:
         lines += ["name : str, optional", "    Name of the node; made up when not given."]
     lines += ["", "Returns", "-------", f"{array} or list of {array}", "    The visible outputs."]
+    if example := example_of(entry.name):
+        lines += ["", "Examples", "--------"]
+        if array != "NDArray":
+            lines += ["With arrays; a symbol gives the same once it is bound to them.", ""]
+        lines.append(example)
     return "\n".join(lines)
 
 
