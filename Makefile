@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 VENV := .venv
 PY := $(VENV)/bin/python
-SOURCES := setup.py pyproject.toml $(shell find cynet -name '*.pyx' -o -name '*.pxd' -o -name '*.h' -o -name '*.cc')
+SOURCES := setup.py pyproject.toml $(shell find cynet cynet_cuda_cpu -name '*.pyx' -o -name '*.pxd' -o -name '*.h' -o -name '*.cc')
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.14 python3.11 python3.10; do \
 	$$p -c '$(USABLE)' 2>/dev/null && command -v $$p && break; done)
@@ -83,7 +83,7 @@ docs: $(VENV)/.dev  ## the site, into build/docs/html; a warning is an error
 lint: export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 lint: $(VENV)/.dev  ## ruff and cython-lint
 	ruff check .
-	cython-lint cynet examples tests/operator/pyx/simple_ops.pyx tests/graph/pyx/row_ops.pyx
+	cython-lint cynet cynet_cuda_cpu examples tests/operator/pyx/simple_ops.pyx tests/graph/pyx/row_ops.pyx
 
 bench: $(VENV)/.dev  ## print the table of benchmarks/ (MXNET=python of MXNet 1.x: beside it)
 	$(PY) benchmarks/run.py $(if $(MXNET),--mxnet $(MXNET))
@@ -111,5 +111,5 @@ smoke:  ## install into fresh environments (Python 3.13 + NumPy 2, 3.10 + NumPy 
 
 clean:  ## remove .venv and everything built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache
-	find cynet tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +
-	find cynet -name '*.so' -delete -o -name '*.cpp' -delete
+	find cynet cynet_cuda_cpu tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +
+	find cynet cynet_cuda_cpu -name '*.so' -delete -o -name '*.cpp' -delete

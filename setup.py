@@ -43,10 +43,10 @@ if SANITIZER:  # OpenMP's runtime has no annotations that ThreadSanitizer could 
 
 
 def extensions():
-    """Every .pyx under cynet/ is an extension of the same dotted name; helpers of tests are left
-    out of wheels. One without loops says in its first line that it is compiled with -O1, in two
+    """Every .pyx of the packages is an extension of its dotted name; helpers of tests are left out
+    of wheels. One without loops says in its first line that it is compiled with -O1, in two
     thirds of the time."""
-    for source in sorted((ROOT / "cynet").rglob("*.pyx")):
+    for source in sorted(ROOT.glob("cynet*/**/*.pyx")):
         relative = source.relative_to(ROOT)
         if "bdist_wheel" in sys.argv and source.stem.endswith("testing"):
             continue
@@ -116,7 +116,7 @@ class Build(build_ext):
             self.build_lib, self.objects = "build/editable", "build/objects"
 
     def run(self):
-        for built in (ROOT / "cynet").rglob("*.so"):  # of a source that is not there any more
+        for built in ROOT.glob("cynet*/**/*.so"):  # of a source that is not there any more
             if not built.with_name(built.name.partition(".")[0] + ".pyx").exists():
                 built.unlink()  # it would be imported instead of the module that came for it
         super().run()

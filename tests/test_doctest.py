@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import cynet
+import cynet_cuda_cpu
 
-MODULES = sorted({"cynet"} | {m.name for m in pkgutil.walk_packages(cynet.__path__, "cynet.")})
+PACKAGES = cynet, cynet_cuda_cpu
+MODULES = {m.name for p in PACKAGES for m in pkgutil.walk_packages(p.__path__, f"{p.__name__}.")}
+MODULES = sorted({p.__name__ for p in PACKAGES} | MODULES)
 MODULES.remove("cynet.cuda.backend")  # its import needs a GPU (tests/gpu)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

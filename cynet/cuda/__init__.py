@@ -1,1 +1,1 @@
-"""Everything that knows CUDA: kernels, emulator, backend for GPUs (docs/architecture/cuda.md)."""
+"""Everything that knows CUDA: kernels, backend for GPUs (docs/architecture/cuda.md)."""

@@ -12,8 +12,8 @@ from ..base.errors import CynetError, KernelError, OutOfMemoryError
 from ..context import gpu_missing
 from ..storage import Backend, register_backend
 from . import compiler, device, driver, families
-from .emulator.module import Limits, check_limits
 from .libraries.symbols import plain
+from .limits import Limits, check_limits
 from .transfer import copy_in
 
 _PINNED_EVERYWHERE = 1  # CU_MEMHOSTALLOC_PORTABLE: pinned for all contexts

@@ -11,8 +11,8 @@ from ..base import cache, config
 from ..base.compat import optional
 from ..base.errors import KernelError
 from . import families
-from .emulator.compiler import KERNELS, OWN, explain
 from .libraries.symbols import kernel_symbols
+from .sources import KERNELS, OWN, explain
 
 # What nvcc gets for every source; floating point is its default: a * b + c may be one operation.
 # Functions of the CPU that are no constants must not be called, which would fail at run time.

@@ -14,8 +14,8 @@ from ..engine.inline cimport INLINE_SEGMENT_US
 from ..ndarray._tape cimport flagged, refuse_write
 from .._ndarray cimport Chunk, NDArrayBase
 from .._typedefs cimport RunContext, dtype_size, kCPU, kGPU
+from ..cuda._launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
 from ..cuda.driver cimport launch
-from ..cuda.emulator.launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
 from ..kernels.parallel cimport threads_for
 
 from ..base.errors import ArgumentTypeError, OutOfMemoryError, dress, user_frame

@@ -64,9 +64,7 @@ class _Argument(NamedTuple):
 @functools.cache
 def _emulated(text, title, options, exports, checked, quoted):
     """A module of the emulator; the same arguments give the same module."""
-    from ..cuda.emulator import (
-        EmulatedModule,
-    )  # here: it needs a tenth of the time of importing cynet
+    from cynet_cuda_cpu import EmulatedModule
 
     return EmulatedModule(text, title, options, exports, checked, quoted)
 
@@ -128,7 +126,7 @@ class _Launchable:
 
     def launch_error(self, failure):
         """The exception of a launch that failed (`launch` calls it)."""
-        from ..cuda.emulator.module import Failure
+        from cynet_cuda_cpu.module import Failure
 
         size = ctypes.sizeof(Failure)
         found = Failure.from_buffer_copy(failure[:size])

@@ -12,7 +12,7 @@ work=$root/build/asan
 mkdir -p "$work"
 cd "$root"
 tar -c --exclude='*.so' --exclude='*.cpp' --exclude=__pycache__ setup.py pyproject.toml README.md \
-    LICENSE cynet tests | tar -x -C "$work"
+    LICENSE cynet cynet_cuda_cpu tests | tar -x -C "$work"
 cd "$work"
 CYNET_BUILD_SANITIZER=address "$python" setup.py -q build_ext --inplace > build.log 2>&1 ||
     { tail -50 build.log; exit 1; }

@@ -20,8 +20,8 @@ import cynet as mx
 from cynet.cuda import families
 from cynet.cuda.compiler import find_nvcc, with_instances
 from cynet.rtc import rtc
-from tests.cuda.emulator import test_functions, test_module
 from tests.cuda.ptx import inexact
+from tests.cynet_cuda_cpu import test_functions, test_module
 
 ROOT = Path(__file__).parent.parent.parent
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")

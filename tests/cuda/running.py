@@ -7,7 +7,7 @@ import numpy as np
 import cynet as mx
 from cynet.base import config
 from cynet.cuda import families
-from cynet.cuda.emulator import EmulatedModule
+from cynet_cuda_cpu import EmulatedModule
 
 INT, LONG, DOUBLE = ctypes.c_int, ctypes.c_longlong, ctypes.c_double
 DTYPES = {

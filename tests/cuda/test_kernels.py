@@ -16,9 +16,9 @@ from cynet.optimizer._joined import JoinedUpdate
 import cynet as mx
 from cynet.base import config
 from cynet.cuda import families
-from cynet.cuda.emulator import EmulatedModule
 from cynet.operator.cuda.kernel_args import axes, layout, space
 from cynet.operator.cuda.update import Numbers
+from cynet_cuda_cpu import EmulatedModule
 from tests.cuda.running import (
     DOUBLE,
     DTYPES,

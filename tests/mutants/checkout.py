@@ -30,7 +30,7 @@ class Checkout:
         tell = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
         names = subprocess.run(tell, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         self.files = {name for name in names.split("\0") if name and (ROOT / name).is_file()}
-        built = (p for p in (ROOT / "cynet").rglob("*") if p.suffix in BUILT)
+        built = (p for p in ROOT.glob("cynet*/**/*") if p.suffix in BUILT)
         self.files |= {str(p.relative_to(ROOT)) for p in built}
         self.folder.mkdir(parents=True, exist_ok=True)
         for found in [p for p in self.folder.rglob("*") if p.is_file()]:

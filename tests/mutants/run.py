@@ -52,10 +52,10 @@ class Fault:
 def source_files(suffixes, given, since):
     """Files to draw from: given, changed since a revision, or all of the package."""
     if since:
-        command = ["git", "diff", "--name-only", since, "--", "cynet"]
+        command = ["git", "diff", "--name-only", since, "--", "cynet", "cynet_cuda_cpu"]
         given = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         given = given.stdout.split()
-    paths = [ROOT / each for each in given] or [ROOT / "cynet"]
+    paths = [ROOT / each for each in given] or [ROOT / "cynet", ROOT / "cynet_cuda_cpu"]
     found = [p for path in paths for p in ([path] if path.is_file() else path.rglob("*"))]
     found = sorted({p.relative_to(ROOT) for p in found if p.suffix in suffixes})
     return [p for p in found if p.name != "__init__.py" and "build" not in p.parts]
@@ -184,7 +184,7 @@ class Runner:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="*", help="files or folders to draw from (cynet)")
+    parser.add_argument("files", nargs="*", help="files or folders to draw from (both packages)")
     parser.add_argument("--since", default="", help="draw from files changed since this revision")
     parser.add_argument("--seed", type=int, help="repeat a run (default: a new one)")
     parser.add_argument("--python", type=int, default=60, help="faults in .py files (60)")

@@ -33,14 +33,15 @@ def texts():
 def includes():
     """For each header the modules (.pyx) that are compiled with it."""
     direct, users = {}, {}
-    files = [p for p in (ROOT / "cynet").rglob("*") if p.suffix in (".pyx", ".pxd", ".h", ".cc")]
+    files = [p for p in ROOT.glob("cynet*/**/*") if p.suffix in (".pyx", ".pxd", ".h", ".cc")]
     for path in files:
         text = path.read_text()
         headers = re.findall(r'"([\w/.]+\.h)"', text)
         found = {folder / each for each in headers for folder in (path.parent, KERNELS)}
         if path.suffix != ".h":
-            for up, at in re.findall(r"^from (\.+)([\w.]+) cimport", text, re.M):
-                other = path.parents[len(up) - 1] / (at.replace(".", "/") + ".pxd")
+            for up, at in re.findall(r"^from (\.*)([\w.]+) cimport", text, re.M):
+                folder = path.parents[len(up) - 1] if up else ROOT
+                other = folder / (at.replace(".", "/") + ".pxd")
                 if not other.with_suffix(".pyx").exists():  # else that is the module
                     found.add(other)
         direct[path] = found.intersection(files)
@@ -109,7 +110,7 @@ def callers(path, names):
 
 
 def _ranked(path, words):
-    parts, scores = path.parts[1:-1], {}
+    parts, scores = path.parts[path.parts[0] == "cynet" : -1], {}
     mirror = Path("tests", *parts, f"test_{path.stem}.py")
     pattern = re.compile(r"\b(" + "|".join(map(re.escape, words)) + r")\b") if words else None
     module = re.compile(rf"\b{re.escape(path.stem)}\b") if len(path.stem) > 3 else None

@@ -10,7 +10,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, CynetError, KernelError
-from cynet.cuda.emulator import compiler
+from cynet_cuda_cpu import compiler
 
 DTYPES = ["float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool"]
 

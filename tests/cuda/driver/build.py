@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from cynet.base import config
-from cynet.cuda.emulator.compiler import host_compiler
+from cynet_cuda_cpu.compiler import host_compiler
 
 from .. import simulated
 from .make_stubs import stubs

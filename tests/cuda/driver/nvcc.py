@@ -11,11 +11,12 @@ import sys
 from pathlib import Path
 
 from cynet.base.errors import KernelError
+from cynet.cuda.libraries.symbols import kernel_symbols, plain
+from cynet.cuda.sources import KERNELS, OWN
 
 # Under the name `cynet` only if PYTHONPATH has it: nvcc is called in a folder of its own.
-from cynet.cuda.emulator import EmulatedModule
-from cynet.cuda.emulator.compiler import INCLUDE, KERNELS, OWN, host_compiler
-from cynet.cuda.libraries.symbols import kernel_symbols, plain
+from cynet_cuda_cpu import EmulatedModule
+from cynet_cuda_cpu.compiler import INCLUDE, host_compiler
 
 _TABLE = re.compile(r"void\* cynet_instances\[\] = \{\n(.*?)\};\n", re.S)
 

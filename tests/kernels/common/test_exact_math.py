@@ -15,8 +15,9 @@ import pytest
 from cynet.kernels.isa.dispatch import cpu_capabilities
 
 from cynet.base.errors import KernelError
-from cynet.cuda.emulator import EmulatedModule
-from cynet.cuda.emulator.compiler import KERNELS, host_compiler
+from cynet.cuda.sources import KERNELS
+from cynet_cuda_cpu import EmulatedModule
+from cynet_cuda_cpu.compiler import host_compiler
 
 ROOT = Path(__file__).parents[3]
 FUNCTIONS = {  # of one double each

@@ -3,8 +3,8 @@
 import functools
 
 import numpy as np
-from cynet.cuda.emulator.device import EmulatedDevice
 from cynet.operator._testing import prepare, run_backward, run_forward
+from cynet_cuda_cpu.device import EmulatedDevice
 
 import cynet as mx
 from cynet.base.dtype import name_of

@@ -9,8 +9,8 @@ import sys
 
 import numpy as np
 import pytest
-from cynet.cuda.emulator.device import EmulatedDevice
 from cynet.operator._testing import prepare, run_backward, run_forward
+from cynet_cuda_cpu.device import EmulatedDevice
 
 from cynet.base import config
 from cynet.base.errors import ArgumentError, ArgumentTypeError, CynetError

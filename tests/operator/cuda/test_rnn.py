@@ -6,8 +6,8 @@ import gc
 
 import numpy as np
 import pytest
-from cynet.cuda.emulator.device import EmulatedDevice
 from cynet.operator._testing import run_forward
+from cynet_cuda_cpu.device import EmulatedDevice
 
 import cynet as mx
 from cynet.base import config

@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import pytest
 
-from cynet.cuda.emulator import EmulatedModule
+from cynet_cuda_cpu import EmulatedModule
 
 INT = ctypes.c_int
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cynet.base.errors import ArgumentError, ArgumentTypeError, KernelError
-from cynet.cuda.emulator import EmulatedModule, compiler
+from cynet_cuda_cpu import EmulatedModule, compiler
 
 INT = ctypes.c_int
 
@@ -269,7 +269,7 @@ def test_faults_that_are_not_a_kernels_stay():
     code = """
 import ctypes, os, signal, sys
 import numpy as np
-from cynet.cuda.emulator import EmulatedModule
+from cynet_cuda_cpu import EmulatedModule
 EmulatedModule("__global__ void f(float *x) { x[0] = 1; }").get("f").launch([np.ones(1, "f")], 1, 1)
 if sys.argv[1] == "read": ctypes.string_at(0)
 else: os.kill(os.getpid(), signal.SIGFPE)
@@ -449,7 +449,7 @@ def test_objects_are_kept(fresh_compiler, monkeypatch):
 
 def test_an_object_that_was_damaged_is_made_again(fresh_compiler):
     text = "__global__ void f(float *x) { x[0] = 3; }"
-    code = f"from cynet.cuda.emulator import EmulatedModule; EmulatedModule({text!r})"
+    code = f"from cynet_cuda_cpu import EmulatedModule; EmulatedModule({text!r})"
     subprocess.run([sys.executable, "-c", code], check=True)
     (path,) = (fresh_compiler / "kernels").iterdir()
     path.write_bytes(b"nothing of use")
@@ -474,7 +474,7 @@ def test_a_folder_that_cannot_be_written(fresh_compiler, monkeypatch):
 def test_processes_compile_the_same_source_at_once(fresh_compiler):
     program = (
         "import numpy as np\n"
-        "from cynet.cuda.emulator import EmulatedModule\n"
+        "from cynet_cuda_cpu import EmulatedModule\n"
         "x = np.zeros(4, 'f')\n"
         "EmulatedModule('__global__ void f(float *x) { x[threadIdx.x] = 5; }')"
         ".get('f').launch([x], 1, 4)\n"

@@ -12,13 +12,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ...base import cache, config
-from ...base.errors import KernelError
-from .source import blanked
+from cynet.base import cache, config
+from cynet.base.errors import KernelError
+from cynet.cuda.sources import KERNELS, OWN, explain
 
 INCLUDE = Path(__file__).parent / "include"
-KERNELS = Path(__file__).parent.parent.parent / "kernels"
-OWN = Path(__file__).parent.parent / "kernels"
 # A frame of more than this many bytes does not fit a fibre's stack (cynet_fibre.h).
 _FRAME = 128 << 10
 _TIMEOUT = 300  # seconds; a kernel of normal size takes one or two
@@ -179,55 +177,6 @@ def _call(arguments, folder, user_text, title):
     if done.returncode:
         said = done.stderr.strip() or f"{shlex.join(host_compiler())} exits with {done.returncode}"
         raise KernelError(explain(said, user_text, title))
-
-
-def explain(said, user_text, title):
-    """A compiler's messages as one text: each error with the user's line under it."""
-    lines = user_text.split("\n")
-    found = []
-    # g++: "title:3:7: error: ..."; nvcc: "title(3): error: ..."
-    pattern = re.compile(
-        rf"^{re.escape(title)}(?::(\d+):(?:\d+:)?|\((\d+)\):)\s*(?:\w+ )?error[^:]*:\s*(.*)$", re.M
-    )
-    for match in pattern.finditer(said):
-        number = int(match[1] or match[2])
-        quoted = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-        found.append(f"  line {number}: {match[3]}\n      {quoted}")
-    # what was written around it: the name of a kernel in the table, or of an argument
-    around = r"^((?:kernel|arguments of) .*?)(?::\d+:\d+|\(\d+\)): error: (.*)$"
-    for match in re.finditer(around, said, re.M):
-        if not any(each.startswith(f"  {match[1]}: ") for each in found):
-            found.append(f"  {match[1]}: {match[2]}")
-    if re.search(r"\basm\b", blanked(user_text)) and re.search(r"'asm'|Assembler messages", said):
-        found.append(
-            "  asm with PTX needs a GPU: the host's compiler knows the host's instructions"
-        )
-    brace = _odd_brace(user_text)
-    if brace and re.search(r"expected (a )?[‘'\"]\}[’'\"]", said):
-        number, what = brace
-        found = [f"  line {number}: {what}\n      {lines[number - 1].strip()}"]
-    if not found:  # the mistake shows in a header: say all
-        first = re.search(rf"^{re.escape(title)}:(\d+):.*required from here", said, re.M)
-        where = ""
-        if first and int(first[1]) <= len(lines):
-            where = f"  line {first[1]}: {lines[int(first[1]) - 1].strip()}\n"
-        found = [where + "\n".join(said.strip().split("\n")[:20])]
-    return f"{title} does not compile:\n" + "\n".join(found[:10])
-
-
-def _odd_brace(text):
-    """Line and fault of the first brace that has no partner, or None."""
-    opened, line = [], 1
-    for match in re.finditer(r"[{}\n]", blanked(text)):
-        if match[0] == "\n":
-            line += 1
-        elif match[0] == "{":
-            opened.append(line)
-        elif not opened:
-            return line, "this } closes nothing"
-        else:
-            opened.pop()
-    return (opened[-1], "this { is never closed") if opened else None
 
 
 _NEAR = 512  # bytes of code behind an address without a line in which its line is looked for

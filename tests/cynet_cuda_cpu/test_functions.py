@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from cynet.base.errors import KernelError
-from cynet.cuda.emulator import EmulatedModule
+from cynet_cuda_cpu import EmulatedModule
 
 REAL = {
     "expf(x)": np.exp,

@@ -7,17 +7,17 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from ..._resource cimport Resource, get_space, kTempSpace
-from ...kernels.parallel cimport threads_for
-from .._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
-from .launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
+from cynet._resource cimport Resource, get_space, kTempSpace
+from cynet.kernels.parallel cimport threads_for
+from cynet.cuda._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
+from cynet.cuda._launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
 
-from ...base import config
-from ...storage.block import Memory
-from ...context import Context
-from ...base.errors import KernelError
-from .. import families
-from ..device import Device
+from cynet.base import config
+from cynet.storage.block import Memory
+from cynet.context import Context
+from cynet.base.errors import KernelError
+from cynet.cuda import families
+from cynet.cuda.device import Device
 from .module import EmulatedModule, Failure
 
 cdef extern from *:

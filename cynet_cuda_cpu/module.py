@@ -6,25 +6,16 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ...base.errors import ArgumentError, ArgumentTypeError, KernelError
-from ...base.kinds import to_index
-from .compiler import KERNELS, OWN, compile_object, line_of
+from cynet.base.errors import ArgumentError, ArgumentTypeError, KernelError
+from cynet.cuda.limits import check_limits
+from cynet.cuda.sources import KERNELS, OWN
+
+from .compiler import compile_object, line_of
 from .source import Source
 
 # The thread of a failure where it is not known (cynet_threads.h)
 _UNKNOWN_THREAD = 2**32 - 1
 
-
-class Limits(NamedTuple):
-    """What a device launches at most; the defaults are those of all GPUs of today."""
-
-    threads: int = 1024  # of a block
-    block: tuple = (1024, 1024, 64)
-    grid: tuple = (2**31 - 1, 65535, 65535)
-    shared: int = 48 << 10  # bytes of a block
-
-
-_LIMITS = Limits()
 
 _NAMES = {
     "f": "float", "d": "double", "e": "__half", "?": "bool", "b": "signed char",
@@ -354,50 +345,3 @@ def host_options(options):
                 f"option {option!r} is not one of -D..., -U..., -I..., -O..., -f..., "
                 "--use_fast_math"
             )
-
-
-def three(name, what, value):
-    """A launch size as three positive ints."""
-    if type(value) is tuple and [type(n) for n in value] == [int, int, int]:
-        return value
-    sizes = tuple(value) if isinstance(value, (tuple, list)) else (value,)
-    good = 1 <= len(sizes) <= 3 and all(
-        not isinstance(n, bool) and hasattr(n, "__index__") for n in sizes
-    )
-    if not good:
-        raise ArgumentTypeError(f"kernel {name}: {what} takes 1 to 3 ints, got {value!r}")
-    return tuple(int(n) for n in sizes) + (1,) * (3 - len(sizes))
-
-
-def check_limits(name, grid, block, shared, threads_limit=None, limits=None):
-    """Refuse what no device would launch; returns (grid, block) as three ints each.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        The message names the kernel, what was asked for and the limit.
-    """
-    limits = limits or _LIMITS
-    grid, block = three(name, "grid_dims", grid), three(name, "block_dims", block)
-    for what, sizes, most in (("grid", grid, limits.grid), ("block", block, limits.block)):
-        x, y, z = sizes
-        if min(sizes) < 1 or x > most[0] or y > most[1] or z > most[2]:
-            raise ArgumentError(
-                f"kernel {name}: a {what} of {sizes} is not within (1, 1, 1) and {most}"
-            )
-    count = block[0] * block[1] * block[2]
-    if count > limits.threads:
-        raise ArgumentError(
-            f"kernel {name}: a block of {block} has {count} threads, {limits.threads} is the most"
-        )
-    if threads_limit is not None and count > threads_limit:
-        raise ArgumentError(
-            f"kernel {name}: a block of {block} has {count} threads, its __launch_bounds__ allow "
-            f"{threads_limit}"
-        )
-    if not 0 <= to_index(f"kernel {name}: shared_mem", shared) <= limits.shared:
-        raise ArgumentError(
-            f"kernel {name}: {shared} bytes of shared memory were asked for, a block has 0 to "
-            f"{limits.shared}"
-        )
-    return grid, block

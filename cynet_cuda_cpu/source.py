@@ -8,14 +8,11 @@ its number, so that messages of the compiler and of the checking mode name the u
 import re
 from typing import NamedTuple
 
+from cynet.cuda.sources import blanked, spaces
+
 # Calls that need the threads of a block to be fibres: they wait, or end the launch.
 SYNCHRONISE = re.compile(
     r"__sync(threads|warp)|__(shfl|ballot|any|all|match|reduce)_|__activemask|__trap|\bassert\b"
-)
-_BLANK = re.compile(
-    r'//[^\n]*|/\*.*?\*/|R"(?P<mark>[^()\\ ]{0,16})\(.*?\)(?P=mark)"'
-    r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'",
-    re.DOTALL,
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _DYNAMIC = re.compile(
@@ -165,19 +162,9 @@ def _last(name):
     return name.rpartition("::")[2]
 
 
-def blanked(text):
-    """C++ with spaces where comments and strings stood."""
-    return _BLANK.sub(_spaces, text)
-
-
-def _spaces(match):
-    """The same lines, without what stood there."""
-    return re.sub(r"[^\n]", " ", match[0])
-
-
 def _without_directives(text):
     """Preprocessor lines blanked: their braces need not balance."""
-    return re.sub(r"^[ \t]*#(?:\\\n|.)*", _spaces, text, flags=re.M)
+    return re.sub(r"^[ \t]*#(?:\\\n|.)*", spaces, text, flags=re.M)
 
 
 def _functions(text):

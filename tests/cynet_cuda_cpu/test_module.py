@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from cynet.cuda.emulator import EmulatedModule
+from cynet_cuda_cpu import EmulatedModule
 
 FLOAT, INT, UINT = ctypes.c_float, ctypes.c_int, ctypes.c_uint
 

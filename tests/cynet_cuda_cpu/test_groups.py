@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cynet.base.errors import KernelError
-from cynet.cuda.emulator import EmulatedModule
+from cynet_cuda_cpu import EmulatedModule
 
 GROUPS = """
 #include <cooperative_groups.h>
