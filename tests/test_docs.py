@@ -83,7 +83,8 @@ def test_the_house_names_every_folder():
 def test_names_in_the_architecture_pages_exist():
     """Functions, classes and files that a page names in backticks are in the sources."""
     suffixes = {".py", ".pyx", ".pxd", ".h", ".cuh", ".cu"}
-    folders = [ROOT / top for top in ("cynet", "tests", "benchmarks", "scripts")]
+    tops = "cynet", "cynet_cuda_cpu", "tests", "benchmarks", "scripts"
+    folders = [ROOT / top for top in tops]
     sources = [p for folder in folders for p in folder.rglob("*") if p.suffix in suffixes]
     sources.append(ROOT / "setup.py")
     files = {f"/{p.relative_to(ROOT)}" for p in sources}
