@@ -20,7 +20,7 @@ import pytest
 PARTS = ("summary", "parameters", "returns", "raises", "example")
 # How many items of a package lack each of PARTS. A number may only fall: lower it here then.
 LACKING = {
-    "gluon": (0, 19, 16, 15, 65),
+    "gluon": (0, 11, 8, 13, 3),
     "gluon.nn": (0, 1, 0, 0, 0),
     "gluon.rnn": (0, 0, 8, 4, 16),
     "gluon.loss": (0, 0, 0, 1, 0),
@@ -43,9 +43,9 @@ LACKING = {
     "lr_scheduler": (0, 2, 0, 0, 3),
     "initializer": (0, 8, 5, 6, 17),
     "callback": (0, 0, 3, 0, 23),
-    "autograd": (0, 3, 6, 3, 9),
+    "autograd": (0, 0, 0, 2, 1),
     "symbol": (0, 18, 10, 0, 34),
-    "ndarray": (0, 32, 16, 23, 59),
+    "ndarray": (0, 4, 1, 0, 8),
     "executor": (3, 4, 1, 6, 18),
     "kvstore": (0, 8, 1, 0, 16),
     "recordio": (0, 0, 2, 0, 8),

@@ -68,11 +68,32 @@ class Function:
         self.saved_tensors = args
 
     def forward(self, *inputs: Any) -> Any:
-        """Compute the outputs: an NDArray, or a tuple or list of them."""
+        """Compute the outputs: an NDArray, or a tuple or list of them.
+
+        Parameters
+        ----------
+        *inputs : NDArray
+            What the function is called with.
+
+        Returns
+        -------
+        NDArray or tuple of NDArray
+        """
         raise UndefinedError(f"{type(self).__name__} defines no forward")
 
     def backward(self, *output_grads: Any) -> Any:
-        """The gradients of the inputs: an NDArray, or a tuple or list of them."""
+        """The gradients of the inputs: an NDArray, or a tuple or list of them.
+
+        Parameters
+        ----------
+        *output_grads : NDArray
+            The gradient of each output.
+
+        Returns
+        -------
+        NDArray or tuple of NDArray
+            The gradient of each input.
+        """
         raise UndefinedError(f"{type(self).__name__} defines no backward")
 
     def __call__(self, *inputs: NDArray) -> Any:

@@ -64,6 +64,24 @@ def mark_variables(
         Each gradient has its variable's shape and dtype.
     grad_reqs : str or list of str
         ``'write'``, ``'add'`` or ``'null'``.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        Lists have different lengths, or a value is not an NDArray.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> x, grad = mx.nd.array([1, 2]), mx.nd.zeros(2)
+    >>> mx.autograd.mark_variables([x], [grad])
+    >>> with mx.autograd.record():
+    ...     y = x * x
+    ...
+    >>> y.backward()
+    >>> grad
+    [2. 4.]
+    <NDArray 2 @cpu(0)>
     """
     variables, gradients = _list("variables", variables), _list("gradients", gradients)
     if isinstance(grad_reqs, str):

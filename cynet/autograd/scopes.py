@@ -16,6 +16,14 @@ def is_recording() -> bool:
     Returns
     -------
     bool
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> with mx.autograd.record():
+    ...     mx.autograd.is_recording()
+    ...
+    True
     """
     return bool(get_state() & _RECORDS)
 
@@ -26,6 +34,14 @@ def is_training() -> bool:
     Returns
     -------
     bool
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> with mx.autograd.record(train_mode=False):
+    ...     mx.autograd.is_training()
+    ...
+    False
     """
     return bool(get_state() & _TRAINS)
 
@@ -41,6 +57,13 @@ def set_recording(is_recording: bool) -> bool:
     Returns
     -------
     bool
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> before = mx.autograd.set_recording(True)
+    >>> mx.autograd.is_recording(), mx.autograd.set_recording(before)
+    (True, True)
     """
     return _set(_RECORDS, "set_recording", is_recording)
 
@@ -48,9 +71,21 @@ def set_recording(is_recording: bool) -> bool:
 def set_training(train_mode: bool) -> bool:
     """Set whether operators of this thread behave as in training; returns what was set before.
 
+    Parameters
+    ----------
+    train_mode : bool
+        Whether they do from now on.
+
     Returns
     -------
     bool
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> before = mx.autograd.set_training(True)
+    >>> mx.autograd.is_training(), mx.autograd.set_training(before)
+    (True, True)
     """
     return _set(_TRAINS, "set_training", train_mode)
 
@@ -97,6 +132,10 @@ def record(train_mode: bool | None = True) -> _Scope:
     train_mode : bool
         Whether operators behave as in training meanwhile; None leaves that as it is.
 
+    Returns
+    -------
+    context manager
+
     Examples
     --------
     >>> import cynet as mx
@@ -114,15 +153,61 @@ def pause(train_mode: bool | None = False) -> _Scope:
     ----------
     train_mode : bool
         Whether operators behave as in training meanwhile; None leaves that as it is.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> x = mx.nd.array([3])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = x * x
+    ...     with mx.autograd.pause():
+    ...         seen = y * 100  # no gradient goes through it
+    ...
+    >>> y.backward()
+    >>> x.grad
+    [6.]
+    <NDArray 1 @cpu(0)>
     """
     return _Scope(False, train_mode)
 
 
 def train_mode() -> _Scope:
-    """A scope in which operators behave as in training; whether the thread records stays."""
+    """A scope in which operators behave as in training; whether the thread records stays.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> with mx.autograd.train_mode():
+    ...     mx.autograd.is_training(), mx.autograd.is_recording()
+    ...
+    (True, False)
+    """
     return _Scope(None, True)
 
 
 def predict_mode() -> _Scope:
-    """A scope in which operators behave as in prediction; whether the thread records stays."""
+    """A scope in which operators behave as in prediction; whether the thread records stays.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> with mx.autograd.record():
+    ...     with mx.autograd.predict_mode():
+    ...         mx.autograd.is_training(), mx.autograd.is_recording()
+    ...
+    (False, True)
+    """
     return _Scope(None, False)

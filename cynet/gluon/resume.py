@@ -77,6 +77,12 @@ def load_training(
     ----------
     path : str
         The file, or its beginning.
+    net : Block
+        Of the same structure; it need not be initialized.
+    trainer : Trainer, optional
+        Gets the optimizer with its states; needed if one was saved.
+    loader : DataLoader, optional
+        Goes on with the batch after the last one.
 
     Returns
     -------
@@ -88,6 +94,19 @@ def load_training(
         That is no such file.
     MismatchError
         It is of another network.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.Dense(1, in_units=2)
+    >>> net.initialize(mx.init.One())
+    >>> path = mx.gluon.save_training("run", net, extra={"epoch": 3})
+    >>> again = mx.gluon.nn.Dense(1, in_units=2)
+    >>> mx.gluon.load_training("run", again)
+    {'epoch': 3}
+    >>> again.weight.data()
+    [[1. 1.]]
+    <NDArray 1x2 @cpu(0)>
     """
     meta, arrays = read_training(path, _FORM)
     params = net._collect_params_with_prefix()

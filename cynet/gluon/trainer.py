@@ -9,21 +9,20 @@ from .. import kvstore as kvs
 from .. import ndarray as nd
 from .. import optimizer as opt
 from ..base.errors import ArgumentError, ArgumentTypeError, dress, shown
-from ..base.files import read_file, write_atomically
 from ..base.guard import guarded
 from ..base.kinds import check_flag
-from ..base.overrides import is_ours
 from ..engine.trace import Span
 from .errors import MismatchError, StaleGradientError
 from .parameter import Parameter, ParameterDict
 from .parameter.parameter_dict import brief_list
 from .tracing import count_of_changes
+from .trainer_states import TrainerStates, copied
 from .utils import clip_global_norm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..typing import FileName, KVStoreLike, Optimizer
+    from ..typing import KVStoreLike, Optimizer
 
 _OF_GROUPS = {"lr_mult", "wd_mult", "grad_req"}
 _UPDATE = Span("update", "training")
@@ -34,7 +33,7 @@ _STALE = (
 
 
 @guarded(but=("step", "update"))
-class Trainer:
+class Trainer(TrainerStates):
     """Applies an optimizer to parameters: after ``backward`` call ``step(batch_size)``.
 
     One thread at a time uses it (docs/guide/threads.md).
@@ -189,7 +188,7 @@ class Trainer:
         while len(self._updaters) < len(self._contexts):
             self._updaters.append(opt.get_updater(self._optimizer))
             self._updaters[-1].states = {
-                name: _copied(state) for name, state in self._updaters[0].states.items()
+                name: copied(state) for name, state in self._updaters[0].states.items()
             }
             self._updaters[-1].states_synced = dict.fromkeys(self._updaters[0].states, False)
         del self._updaters[max(1, len(self._contexts)) :]
@@ -270,12 +269,32 @@ class Trainer:
     # --- steps ------------------------------------------------------------------------------------
     @property
     def learning_rate(self) -> float:
-        """The rate now."""
+        """The rate now.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+        >>> trainer.set_learning_rate(0.01)
+        >>> trainer.learning_rate, type(trainer.optimizer).__name__
+        (0.01, 'SGD')
+        """
         return self._optimizer.learning_rate
 
     @property
     def optimizer(self) -> Optimizer:
-        """The optimizer."""
+        """The optimizer.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> mx.gluon.Trainer(net.collect_params(), "adam").optimizer.beta1
+        0.9
+        """
         return self._optimizer
 
     def set_learning_rate(self, lr: float) -> None:
@@ -285,6 +304,16 @@ class Trainer:
         ----------
         lr : float
             The new learning rate.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+        >>> trainer.set_learning_rate(0.01)
+        >>> trainer.learning_rate
+        0.01
         """
         self._optimizer.set_learning_rate(lr)
 
@@ -325,7 +354,26 @@ class Trainer:
                         each.zero_grad()
 
     def allreduce_grads(self) -> None:
-        """Sum gradients over contexts, for `update` to use: between them they may be changed."""
+        """Sum gradients over contexts, for `update` to use: between them they may be changed.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(1, in_units=2, use_bias=False)
+        >>> net.initialize(mx.init.One())
+        >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1},
+        ...                            update_on_kvstore=False)
+        >>> with mx.autograd.record():
+        ...     loss = net(mx.nd.array([[30, 40]]))
+        ...
+        >>> loss.backward()
+        >>> trainer.allreduce_grads()
+        >>> norm = mx.gluon.utils.clip_global_norm([net.weight.grad()], 1)
+        >>> trainer.update(1)
+        >>> net.weight.data()
+        [[0.94 0.92]]
+        <NDArray 1x2 @cpu(0)>
+        """
         self._prepare()
         if self._kvstore is not None and self._update_on_kvstore:
             raise MismatchError(
@@ -343,6 +391,23 @@ class Trainer:
             Examples in a batch.
         ignore_stale_grad : bool
             Pass over parameters whose gradient no backward has written since the last step.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(1, in_units=2, use_bias=False)
+        >>> net.initialize(mx.init.One())
+        >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1},
+        ...                            update_on_kvstore=False)
+        >>> with mx.autograd.record():
+        ...     loss = net(mx.nd.array([[3, 4]]))
+        ...
+        >>> loss.backward()
+        >>> trainer.allreduce_grads()
+        >>> trainer.update(batch_size=1)
+        >>> net.weight.data()
+        [[0.7 0.6]]
+        <NDArray 1x2 @cpu(0)>
         """
         check_flag("Trainer.update", "ignore_stale_grad", ignore_stale_grad)
         self._prepare()
@@ -468,90 +533,11 @@ class Trainer:
             self._plain = all(each.is_plain() for each in self._params)
         return self._plain
 
-    # --- files ------------------------------------------------------------------------------------
-    def save_states(self, fname: FileName) -> None:
-        """Write the optimizer, with counts and schedule, and its states by the parameters' names.
-
-        Names are structural (``0.weight``) where the parameters come from ``collect_params()``, so
-        that no prefix matters.
-
-        Parameters
-        ----------
-        fname : str
-            The file.
-        """
-        self._prepare()
-        if self._update_on_kvstore and self._own_store:
-            self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
-            return
-        write_atomically(fname, self._chunks())
-
-    def _chunks(self):
-        """What `save_states` writes."""
-        if self._update_on_kvstore and self._own_store:
-            raise MismatchError(
-                f"Trainer: {type(self._kvstore).__name__} keeps the optimizer's states itself;"
-                " save_states and load_states ask it for them"
-            )
-        return self._updaters[0].chunks(dump_optimizer=True)
-
-    def load_states(self, fname: FileName) -> None:
-        """Read what `save_states` wrote.
-
-        Parameters
-        ----------
-        fname : str
-            The file.
-
-        Raises
-        ------
-        FormatError
-            MXNet's files are pickles, which are not loaded.
-        MismatchError
-            An AssertionError: the states are of other parameters.
-        """
-        self._prepare()
-        if self._update_on_kvstore and self._own_store:
-            self._kvstore.load_optimizer_states(fname)
-            return
-        if not all(is_ours(each.set_states) for each in self._updaters):
-            content = read_file(fname)
-            for each in self._updaters:
-                each.set_states(content)
-            self._optimizer = self._updaters[0].optimizer
-            return
-        loaded = opt.get_updater(self._optimizer)
-        loaded.load(fname)
-        self._take_over(loaded, fname)
-
-    def _take_over(self, loaded, fname):
-        """Use the optimizer and the states of an Updater that was loaded."""
-        self._prepare()
-        first = self._updaters[0]
-        strange = [name for name in loaded.states if name not in self._optimizer.param_dict]
-        if strange:
-            raise MismatchError(
-                f"{fname}: there are states of {brief_list(map(str, strange))}, which are not among"
-                f" the parameters {brief_list(self._names)}"
-            )
-        for updater in self._updaters:
-            updater.states = {name: _copied(state) for name, state in loaded.states.items()}
-            updater.states_synced = dict.fromkeys(loaded.states, False)
-            updater.optimizer = loaded.optimizer
-        self._optimizer = first.optimizer
-        self._optimizer.param_dict = dict(zip(self._names, self._params))
-
 
 def _is_special(kvstore):
     """Whether a KVStore does something that one context needs, too: one with a user's methods."""
     kind = type(kvstore)
     return kind is not kvs.KVStore or any(callable(getattr(kind, n, None)) for n in vars(kvstore))
-
-
-def _copied(state):
-    if isinstance(state, (tuple, list)):
-        return tuple(map(_copied, state))
-    return None if state is None else state.copy()
 
 
 def _parameters(params):

@@ -14,7 +14,7 @@ from ..base.guard import guarded
 from ..operator.parameters import MOST_ARRAYS
 from ..optimizer.clipping import clip_global_norm
 from .block.hooks import HookHandle
-from .parameter.parameter import context_list
+from .parameter.contexts import context_list
 from .parameter.shapes import shape_is_known
 
 if TYPE_CHECKING:

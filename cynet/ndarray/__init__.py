@@ -22,30 +22,23 @@ from .binary import (
     subtract,
     true_divide,
 )
-from .composed import histogram
+from .composed import concatenate, histogram, moveaxis, onehot_encode, split_v2
 from .creation import (
     arange,
     array,
-    concatenate,
     empty,
     eye,
-    from_dlpack,
-    from_numpy,
     full,
     linspace,
-    moveaxis,
-    onehot_encode,
     ones,
     ones_like,
-    split_v2,
-    to_dlpack_for_read,
-    to_dlpack_for_write,
     zeros,
     zeros_like,
 )
+from .exchange import from_dlpack, from_numpy, to_dlpack_for_read, to_dlpack_for_write
 from .functions import __dir__, __getattr__
 from .ndarray import NDArray
-from .numpy_like import einsum, matmul
+from .methods import einsum, matmul
 from .serialization import load, load_frombuffer, save, save_tobuffer
 from . import sparse
 from .sparse.functions import cast_storage

@@ -59,6 +59,19 @@ Returns
 -------
 NDArray
     Of the arrays' dtype; a number when both operands are numbers.
+
+Raises
+------
+ArgumentTypeError
+    An operand is neither an NDArray nor a number.
+MXNetError
+    Two arrays do not broadcast.
+
+Examples
+--------
+>>> import cynet as mx
+>>> mx.nd.{name}(mx.nd.array([1, 2, 3]), 2).asnumpy().tolist()
+{[float(numbers(each, 2)) for each in (1, 2, 3)]}
 """
     return function
 

@@ -9,14 +9,18 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.guard import guarded
+from ..operator import get_operator
 from ..operator.tensor.axes import axis_of
+from ._call import invoke, is_array
 from .creation import array
 from .functions import function_of
 from .ndarray import NDArray
 from .random import uniform
 
 if TYPE_CHECKING:
-    from ..typing import ContextLike
+    from collections.abc import Sequence
+
+    from ..typing import ContextLike, ShapeLike
 
 
 @guarded
@@ -206,3 +210,146 @@ def rand_zipfian(
         return function_of("log")((c + 2) / (c + 1)) * (num_sampled / width)
 
     return drawn, expected(true_classes), expected(drawn)
+
+
+@guarded
+def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
+    """The arrays joined along an axis.
+
+    Parameters
+    ----------
+    arrays : list of NDArray
+        Same dtype, same sizes but for `axis`.
+    axis : int
+    always_copy : bool
+        False returns a single array as it is.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        There is no array, or lengths of other axes differ.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> x = mx.nd.array([[1, 2]])
+    >>> mx.nd.concatenate([x, 10 * x])
+    [[ 1.  2.]
+     [10. 20.]]
+    <NDArray 2x2 @cpu(0)>
+    """
+    arrays = list(arrays)
+    if not arrays:
+        raise ArgumentError("concatenate: no arrays are given")
+    if len(arrays) == 1 and is_array(arrays[0]):
+        return arrays[0].copy() if always_copy else arrays[0]
+    return function_of("Concat")(*arrays, dim=axis)
+
+
+@guarded
+def moveaxis(tensor: NDArray, source: ShapeLike, destination: ShapeLike) -> NDArray:
+    """A copy with axis `source` (an int or several) moved to place `destination`.
+
+    Parameters
+    ----------
+    tensor : NDArray
+    source, destination : int or tuple of int
+        Axes, and their new places.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        An axis is not there or is named twice.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.moveaxis(mx.nd.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    source, destination = np.atleast_1d(source), np.atleast_1d(destination)
+    ndim = tensor.ndim
+    if len(source) != len(destination):
+        raise ArgumentError("moveaxis: source and destination must have the same number of axes")
+    if any(not -ndim <= a < ndim for a in (*source, *destination)):
+        raise ArgumentError(
+            f"moveaxis: axes must be in [-{ndim}, {ndim}), got {source} and {destination}"
+        )
+    source, destination = [int(a) % ndim for a in source], [int(a) % ndim for a in destination]
+    if len(set(source)) < len(source) or len(set(destination)) < len(destination):
+        raise ArgumentError("moveaxis: an axis is named twice")
+    order = [a for a in range(ndim) if a not in source]
+    for to, axis in sorted(zip(destination, source)):
+        order.insert(to, axis)
+    return tensor.transpose(order)
+
+
+@guarded
+def split_v2(
+    ary: NDArray, indices_or_sections: ShapeLike, axis: int = 0, squeeze_axis: bool = False
+) -> list[NDArray]:
+    """Split into equal parts, or at indices.
+
+    Parameters
+    ----------
+    ary : NDArray
+    indices_or_sections : int or tuple of int
+        A number of equal parts, or where the parts after the first begin.
+    axis : int
+    squeeze_axis : bool
+        Drop `axis` from the parts; each must be of length 1 there.
+
+    Returns
+    -------
+    list of NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> [part.shape for part in mx.nd.split_v2(mx.nd.ones((5, 2)), (2, 3))]
+    [(2, 2), (1, 2), (2, 2)]
+    """
+    if hasattr(indices_or_sections, "__index__"):
+        indices, sections = (), indices_or_sections
+    else:
+        indices, sections = (0, *indices_or_sections), 0
+    params = {"axis": axis, "squeeze_axis": squeeze_axis}
+    return function_of("_split_v2")(ary, indices=indices, sections=sections, **params)
+
+
+@guarded
+def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
+    """Write one row for each index into `out`, of shape (len(indices), classes): 1 there, else
+    0.
+
+    Parameters
+    ----------
+    indices : NDArray
+        Of shape (n,).
+    out : NDArray
+        Of shape (n, classes); it is written.
+
+    Returns
+    -------
+    NDArray
+        `out`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.onehot_encode(mx.nd.array([1, 0]), mx.nd.zeros((2, 3)))
+    [[0. 1. 0.]
+     [1. 0. 0.]]
+    <NDArray 2x3 @cpu(0)>
+    """
+    return invoke(
+        get_operator("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out}
+    )

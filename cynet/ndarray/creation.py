@@ -8,23 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.copy import copy_into
-from .._core.sparse_kind import is_dense
 from .._ndarray import empty as empty_array
 from ..base.dtype import NAMES, NUMPY, dtype_flag
 from ..base.errors import ArgumentError, ArgumentTypeError, SizeError, shown
 from ..base.guard import guarded
 from ..context import read_context
-from ..operator import get_operator
 from ..operator.checks.shapes import check_elements
-from . import _dlpack
-from ._call import invoke, is_array
+from ._call import is_array
 from ._fill import diagonal, filled, filled_like, progression
 from ._indexing import from_host
 from ._tape import note_copy
 from .functions import function_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
 
     from ..typing import (
         ArrayLike,
@@ -32,7 +28,6 @@ if TYPE_CHECKING:
         DTypeLike,
         NDArray,
         Number,
-        NumpyArray,
         ShapeLike,
     )
 
@@ -102,6 +97,18 @@ def empty(
     ctx : Context, optional
     dtype : optional
         float32 when not given.
+    stype : str, optional
+        ``'csr'`` or ``'row_sparse'`` for a sparse array.
+
+    Returns
+    -------
+    NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.empty((2, 3)).shape
+    (2, 3)
     """
     if _sparse(stype):
         from .sparse.creation import empty as sparse_empty
@@ -119,6 +126,26 @@ def full(
     out: NDArray | None = None,
 ) -> NDArray:
     """An array filled with `val`; `out`, when given, is filled instead of a new one.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    val : number
+        The value.
+    ctx : Context, optional
+    dtype : str or numpy.dtype, optional
+        float32 when not given.
+    out : NDArray, optional
+        Where it is written.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentTypeError
+        `val` is not a number.
 
     Examples
     --------
@@ -143,7 +170,32 @@ def zeros(
     stype: str | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """An array of zeros."""
+    """An array of zeros.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    ctx : Context, optional
+        The device; the current one when not given.
+    dtype : str or numpy.dtype, optional
+        float32 when not given.
+    stype : str, optional
+        ``'csr'`` or ``'row_sparse'`` for a sparse array.
+    out : NDArray, optional
+        Where the zeros are written.
+
+    Returns
+    -------
+    NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.zeros((2, 3))
+    [[0. 0. 0.]
+     [0. 0. 0.]]
+    <NDArray 2x3 @cpu(0)>
+    """
     if stype is not None and _sparse(stype):
         from .sparse.creation import zeros as sparse_zeros
 
@@ -158,7 +210,30 @@ def ones(
     dtype: DTypeLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """An array of ones."""
+    """An array of ones.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    ctx : Context, optional
+        The device; the current one when not given.
+    dtype : str or numpy.dtype, optional
+        float32 when not given.
+    out : NDArray, optional
+        Where the ones are written.
+
+    Returns
+    -------
+    NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.ones((2, 2), dtype="int32")
+    [[1 1]
+     [1 1]]
+    <NDArray 2x2 @cpu(0)>
+    """
     return filled(shape, 1.0, ctx, dtype) if out is None else full(shape, 1, out=out)
 
 
@@ -183,6 +258,12 @@ def arange(
     repeat : int
     infer_range : None
         Only the default: the size is never inferred here.
+    infer_range : bool, optional
+        Not used: only a symbol can have an end that inference finds.
+
+    Returns
+    -------
+    NDArray
 
     Raises
     ------
@@ -244,7 +325,39 @@ def linspace(
     ctx: ContextLike | None = None,
     dtype: DTypeLike = "float32",
 ) -> NDArray:
-    """`num` evenly spaced values from `start` to `stop`, with or without the end."""
+    """`num` evenly spaced values from `start` to `stop`, with or without the end.
+
+    Parameters
+    ----------
+    start, stop : float
+        The ends.
+    num : int
+        How many numbers.
+    endpoint : bool
+        Whether `stop` is the last of them.
+    ctx : Context, optional
+    dtype : str or numpy.dtype
+
+    Returns
+    -------
+    NDArray
+        Of shape (num,).
+
+    Raises
+    ------
+    ArgumentError
+        `num` is negative.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.linspace(0, 1, 5)
+    [0.   0.25 0.5  0.75 1.  ]
+    <NDArray 5 @cpu(0)>
+    >>> mx.nd.linspace(0, 1, 4, endpoint=False)
+    [0.   0.25 0.5  0.75]
+    <NDArray 4 @cpu(0)>
+    """
     if num < 0:
         raise ArgumentError(f"linspace: num must be at least 0, got {shown(num)}")
     check_elements((num,), "linspace")
@@ -259,7 +372,31 @@ def linspace(
 def eye(
     N: int, M: int = 0, k: int = 0, ctx: ContextLike | None = None, dtype: DTypeLike | None = None
 ) -> NDArray:
-    """A matrix of `N` rows and `M` columns (0: as many as rows) with ones on diagonal `k`."""
+    """A matrix of `N` rows and `M` columns (0: as many as rows) with ones on diagonal `k`.
+
+    Parameters
+    ----------
+    N, M : int
+        Rows and columns.
+    k : int
+        The diagonal: above the main one if positive.
+    ctx : Context, optional
+    dtype : str or numpy.dtype, optional
+        float32 when not given.
+
+    Returns
+    -------
+    NDArray
+        Of shape (N, M).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.eye(2, 3, k=1)
+    [[0. 1. 0.]
+     [0. 0. 1.]]
+    <NDArray 2x3 @cpu(0)>
+    """
     columns = M or N
     return diagonal(N, columns, max(-N, min(k, columns)), ctx, dtype)
 
@@ -272,7 +409,29 @@ def dtype_name(dtype):
 def zeros_like(
     data: NDArray, out: NDArray | None = None, name: str | None = None, **kwargs: Any
 ) -> NDArray:
-    """An array of zeros with the shape, dtype and device of `data`."""
+    """An array of zeros with the shape, dtype and device of `data`.
+
+    Parameters
+    ----------
+    data : NDArray
+        What it is like.
+    out : NDArray, optional
+        Where the zeros are written.
+    name : str, optional
+        Not used: only a symbol has a name.
+
+    Returns
+    -------
+    NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.zeros_like(mx.nd.array([[1, 2], [3, 4]]))
+    [[0. 0.]
+     [0. 0.]]
+    <NDArray 2x2 @cpu(0)>
+    """
     if kwargs or out is not None or not is_array(data):
         return function_of("zeros_like")(data, out=out, **kwargs)
     filled = filled_like(data, 0.0)
@@ -282,164 +441,33 @@ def zeros_like(
 def ones_like(
     data: NDArray, out: NDArray | None = None, name: str | None = None, **kwargs: Any
 ) -> NDArray:
-    """An array of ones with the shape, dtype and device of `data`."""
-    if kwargs or out is not None or not is_array(data):
-        return function_of("ones_like")(data, out=out, **kwargs)
-    filled = filled_like(data, 1.0)
-    return filled if filled is not None else function_of("ones_like")(data)
-
-
-@guarded
-def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
-    """The arrays joined along an axis.
+    """An array of ones with the shape, dtype and device of `data`.
 
     Parameters
     ----------
-    arrays : list of NDArray
-        Same dtype, same sizes but for `axis`.
-    axis : int
-    always_copy : bool
-        False returns a single array as it is.
-    """
-    arrays = list(arrays)
-    if not arrays:
-        raise ArgumentError("concatenate: no arrays are given")
-    if len(arrays) == 1 and is_array(arrays[0]):
-        return arrays[0].copy() if always_copy else arrays[0]
-    return function_of("Concat")(*arrays, dim=axis)
-
-
-@guarded
-def moveaxis(tensor: NDArray, source: ShapeLike, destination: ShapeLike) -> NDArray:
-    """A copy with axis `source` (an int or several) moved to place `destination`."""
-    source, destination = np.atleast_1d(source), np.atleast_1d(destination)
-    ndim = tensor.ndim
-    if len(source) != len(destination):
-        raise ArgumentError("moveaxis: source and destination must have the same number of axes")
-    if any(not -ndim <= a < ndim for a in (*source, *destination)):
-        raise ArgumentError(
-            f"moveaxis: axes must be in [-{ndim}, {ndim}), got {source} and {destination}"
-        )
-    source, destination = [int(a) % ndim for a in source], [int(a) % ndim for a in destination]
-    if len(set(source)) < len(source) or len(set(destination)) < len(destination):
-        raise ArgumentError("moveaxis: an axis is named twice")
-    order = [a for a in range(ndim) if a not in source]
-    for to, axis in sorted(zip(destination, source)):
-        order.insert(to, axis)
-    return tensor.transpose(order)
-
-
-@guarded
-def split_v2(
-    ary: NDArray, indices_or_sections: ShapeLike, axis: int = 0, squeeze_axis: bool = False
-) -> list[NDArray]:
-    """Split into equal parts, or at indices.
-
-    Parameters
-    ----------
-    ary : NDArray
-    indices_or_sections : int or tuple of int
-        A number of equal parts, or where the parts after the first begin.
-    axis : int
-    squeeze_axis : bool
-        Drop `axis` from the parts; each must be of length 1 there.
+    data : NDArray
+        What it is like.
+    out : NDArray, optional
+        Where the ones are written.
+    name : str, optional
+        Not used: only a symbol has a name.
 
     Returns
     -------
-    list of NDArray
+    NDArray
 
     Examples
     --------
     >>> import cynet as mx
-    >>> [part.shape for part in mx.nd.split_v2(mx.nd.ones((5, 2)), (2, 3))]
-    [(2, 2), (1, 2), (2, 2)]
+    >>> mx.nd.ones_like(mx.nd.array([[1, 2], [3, 4]]))
+    [[1. 1.]
+     [1. 1.]]
+    <NDArray 2x2 @cpu(0)>
     """
-    if hasattr(indices_or_sections, "__index__"):
-        indices, sections = (), indices_or_sections
-    else:
-        indices, sections = (0, *indices_or_sections), 0
-    params = {"axis": axis, "squeeze_axis": squeeze_axis}
-    return function_of("_split_v2")(ary, indices=indices, sections=sections, **params)
-
-
-@guarded
-def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
-    """Write one row for each index into `out`, of shape (len(indices), classes): 1 there, else
-    0."""
-    return invoke(
-        get_operator("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype, "out": out}
-    )
-
-
-@guarded
-def from_numpy(
-    ndarray: NumpyArray, zero_copy: bool = True, array_cls: type[NDArray] | None = None
-) -> NDArray:
-    """An NDArray over a NumPy array's memory, or with a copy of its values.
-
-    With `zero_copy` the NumPy array becomes read-only: the engine may read and write its memory at
-    any time. Of an array that is read-only already its values are copied. `array_cls` is the class
-    of the result: mx.nd.NDArray, the default, as there is no other.
-
-    Raises
-    ------
-    ArgumentError
-        When `zero_copy` is asked for an array that is not C-contiguous.
-    ArgumentTypeError
-        When `ndarray` is no NumPy array, or `array_cls` another class.
-    """
-    if not isinstance(ndarray, np.ndarray):
-        raise ArgumentTypeError(f"from_numpy takes a NumPy array, got {type(ndarray).__name__}")
-    shared = zero_copy and ndarray.flags.writeable
-    if shared and not ndarray.flags.c_contiguous:
-        raise ArgumentError(
-            "from_numpy: this array is not C-contiguous, so its memory cannot be shared; copy its "
-            "values with zero_copy=False"
-        )
-    out = from_dlpack(ndarray) if shared else array(ndarray, dtype=ndarray.dtype)
-    if array_cls not in (None, type(out)):
-        raise ArgumentTypeError(
-            f"from_numpy: array_cls must be mx.nd.NDArray, got {shown(array_cls)}"
-        )
-    if shared:
-        ndarray.flags.writeable = False
-    return out
-
-
-@guarded
-def from_dlpack(dlpack: Any) -> NDArray:
-    """An NDArray over the memory of a DLPack capsule or of an object with ``__dlpack__``; nothing
-    is copied.
-
-    Examples
-    --------
-    >>> import cynet as mx, numpy as np
-    >>> values = np.zeros(2, "float32")
-    >>> mx.nd.from_dlpack(values)[:] = 3
-    >>> mx.nd.waitall(); values.tolist()
-    [3.0, 3.0]
-    """
-    return _dlpack.take(dlpack)
-
-
-@guarded
-def to_dlpack_for_read(data: NDArray) -> Any:
-    """A DLPack capsule over the array's memory, after waiting for it."""
-    return _exported("to_dlpack_for_read", data)
-
-
-@guarded
-def to_dlpack_for_write(data: NDArray) -> Any:
-    """A DLPack capsule over the array's memory, after waiting for everything that uses it."""
-    return _exported("to_dlpack_for_write", data)
-
-
-def _exported(where, data):
-    if not is_array(data):
-        raise ArgumentTypeError(f"{where} takes an NDArray, got {shown(data)}")
-    if not is_dense(data):
-        raise ArgumentError(f"{where} takes no sparse array ({data.stype})")
-    return _dlpack.export(data)
+    if kwargs or out is not None or not is_array(data):
+        return function_of("ones_like")(data, out=out, **kwargs)
+    filled = filled_like(data, 1.0)
+    return filled if filled is not None else function_of("ones_like")(data)
 
 
 def _sparse(stype):

@@ -10,18 +10,16 @@ from ..base.errors import (
     ArgumentTypeError,
     GradientError,
     NotFoundError,
-    ShapeError,
     shown,
     warn_user,
 )
-from ..base.guard import guarded
 from ..base.kinds import check_flag
 from ..context import Context, read_context
 from ..operator import OPERATORS, get_operator
 from . import _dlpack, _tape
 from ._call import invoke
-from ._indexing import NDArrayIndexing, from_host, recorded_reshape
-from .numpy_like import NumpyMethods
+from ._indexing import NDArrayIndexing, from_host
+from .methods import NumpyMethods, ShapeMethods
 
 _heads = None  # autograd.heads, which stands on a floor above
 
@@ -116,7 +114,7 @@ class _Absent:
         raise NotFoundError(self.text)
 
 
-class NDArray(NumpyMethods, NDArrayIndexing):
+class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
     """An array on a device; its operations are run by the engine, asynchronously.
 
     Arrays are made by ``mx.nd.array``, ``zeros``, ``ones`` and the like, and by every operator.
@@ -133,6 +131,21 @@ class NDArray(NumpyMethods, NDArrayIndexing):
     >>> x[0] += 10
     >>> (x * 2).asnumpy().tolist()
     [[22.0, 24.0], [6.0, 8.0]]
+    >>> x.stype, x.grad is None
+    ('default', True)
+    >>> x.T
+    [[11.  3.]
+     [12.  4.]]
+    <NDArray 2x2 @cpu(0)>
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = (x * x).sum()
+    ...
+    >>> y.backward()
+    >>> x.grad
+    [[22. 24.]
+     [ 6.  8.]]
+    <NDArray 2x2 @cpu(0)>
     """
 
     __slots__ = ()
@@ -181,14 +194,34 @@ class NDArray(NumpyMethods, NDArrayIndexing):
         return _dlpack.device_of(self)
 
     def to_dlpack_for_read(self):
-        """A DLPack capsule over the array's memory, after waiting for it."""
+        """A DLPack capsule over the array's memory, after waiting for it.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> capsule = mx.nd.array([1, 2]).to_dlpack_for_read()
+        >>> mx.nd.from_dlpack(capsule)
+        [1. 2.]
+        <NDArray 2 @cpu(0)>
+        """
         return _dlpack.export(self)
 
     to_dlpack_for_write = to_dlpack_for_read
 
     # --- copies -----------------------------------------------------------------------------------
     def copy(self):
-        """A copy on the same device."""
+        """A copy on the same device.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.nd.array([1, 2])
+        >>> y = x.copy()
+        >>> y[0] = 9
+        >>> x
+        [1. 2.]
+        <NDArray 2 @cpu(0)>
+        """
         return _noted(self, copied(self))
 
     def copyto(self, other):
@@ -207,6 +240,14 @@ class NDArray(NumpyMethods, NDArrayIndexing):
         ------
         ShapeError
             When the shapes differ.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.nd.array([1, 2])
+        >>> y = mx.nd.zeros(2)
+        >>> x.copyto(y) is y, y.asnumpy().tolist()
+        (True, [1.0, 2.0])
         """
         if isinstance(other, NDArray) and other.stype != "default":
             return other.copied_from(self)
@@ -228,7 +269,20 @@ class NDArray(NumpyMethods, NDArrayIndexing):
         return _noted(self, out)
 
     def as_in_context(self, context):
-        """The array itself when it is on `context`, else a copy there."""
+        """The array itself when it is on `context`, else a copy there.
+
+        Parameters
+        ----------
+        context : Context
+            The device.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.nd.array([1, 2])
+        >>> x.as_in_context(mx.cpu()) is x, x.as_in_context(mx.cpu(1)).context
+        (True, cpu(1))
+        """
         context = read_context(context)
         return self if context == self.context else self.copyto(context)
 
@@ -243,6 +297,13 @@ class NDArray(NumpyMethods, NDArrayIndexing):
             ``'float32'``, ``numpy.int32``, ...
         copy : bool
             False returns the array itself when it has that dtype already.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.nd.array([1.5, 2.5]).astype("int32")
+        [1 2]
+        <NDArray 2 @cpu(0)>
         """
         flag = dtype_flag(dtype)
         if copy is not True:
@@ -261,7 +322,15 @@ class NDArray(NumpyMethods, NDArrayIndexing):
         return cast(self, stype)
 
     def as_nd_ndarray(self):
-        """The array itself."""
+        """The array itself.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.nd.array([1, 2])
+        >>> x.as_nd_ndarray() is x
+        True
+        """
         return self
 
     # --- gradients --------------------------------------------------------------------------------
@@ -276,6 +345,11 @@ class NDArray(NumpyMethods, NDArrayIndexing):
             none.
         stype : str, optional
             Its storage type: ``'default'`` is the only one.
+
+        Raises
+        ------
+        ArgumentError
+            `grad_req` is not one of those.
 
         Examples
         --------
@@ -312,7 +386,21 @@ class NDArray(NumpyMethods, NDArrayIndexing):
         return None if leaf is None else leaf.grad
 
     def detach(self):
-        """The same memory as another array, which no gradient goes through."""
+        """The same memory as another array, which no gradient goes through.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.nd.array([2, 3])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * x.detach()
+        ...
+        >>> y.backward()
+        >>> x.grad
+        [2. 3.]
+        <NDArray 2 @cpu(0)>
+        """
         return self._view(self.shape)
 
     def backward(self, out_grad=None, retain_graph=False, train_mode=True):
@@ -334,6 +422,19 @@ class NDArray(NumpyMethods, NDArrayIndexing):
             backward reads was changed since.
         ShapeError
             When `out_grad` has another shape.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.nd.array([1, 2])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = x * x
+        ...
+        >>> y.backward(mx.nd.array([1, 10]))
+        >>> x.grad
+        [ 2. 40.]
+        <NDArray 2 @cpu(0)>
         """
         global _heads
         if _heads is None:  # an import statement takes a microsecond at each call
@@ -353,167 +454,11 @@ class NDArray(NumpyMethods, NDArrayIndexing):
             raise GradientError("an array without a gradient has no fresh one; call attach_grad")
         leaf.fresh = value
 
-    # --- shapes -----------------------------------------------------------------------------------
-    def reshape(self, *shape, **kwargs):
-        """A view of the same memory under another shape.
-
-        Parameters
-        ----------
-        shape : tuple of int, or ints
-            Sizes, with MXNet's codes: 0 keeps the size, -1 is inferred, -2 keeps all that remain,
-            -3 joins two axes, -4 splits one into the two sizes that follow.
-        reverse : bool
-            Read the codes from the last axis to the first.
-
-        Raises
-        ------
-        ShapeError
-            When the sizes do not fit.
-
-        Examples
-        --------
-        >>> import cynet as mx
-        >>> mx.nd.zeros((2, 3, 4)).reshape((0, -1)).shape
-        (2, 12)
-        """
-        if not kwargs:
-            try:
-                out = self._plain_reshape(shape)
-            except OverflowError:
-                out = None  # said below
-            if out is not None:
-                return self._reshaped(out.shape) if _tape.follows(self) else out
-        reverse = kwargs.pop("reverse", False)
-        if "shape" in kwargs:
-            if shape:
-                raise ArgumentTypeError("reshape: the shape is given twice")
-            shape = (kwargs.pop("shape"),)
-        if kwargs:
-            raise ArgumentTypeError(f"reshape takes shape and reverse, got {', '.join(kwargs)}")
-        if not shape:
-            raise ArgumentTypeError("reshape: the shape is missing")
-        if len(shape) == 1 and not hasattr(shape[0], "__index__"):
-            shape = shape[0]
-        try:
-            sizes = tuple(n.__index__() for n in shape)
-        except (AttributeError, TypeError):
-            raise ArgumentTypeError(
-                f"reshape: a shape is a tuple of ints, got {shown(shape)}"
-            ) from None
-        if not sizes or min(sizes) <= 0:
-            sizes = self._infer_reshape(sizes, reverse)
-        if _product(sizes) != self.size:
-            raise ShapeError(
-                f"reshape: an array of shape {self.shape} cannot take shape {shown(sizes)}"
-            )
-        return self._reshaped(sizes)
-
-    def _reshaped(self, sizes):
-        if _tape.follows(self) and self.size:
-            return recorded_reshape(self, sizes)
-        return self._view(sizes)
-
-    def _infer_reshape(self, sizes, reverse):
-        if not sizes:
-            return ()
-        prop = get_operator("Reshape").prop(shape=sizes, reverse=reverse)
-        return prop.output_shapes([self.shape])[0]
-
-    def transpose(self, *order, axes=None):
-        """A copy with the axes in the given order, or reversed without one.
-
-        Parameters
-        ----------
-        *order : int, or one tuple of int
-            Axis of this array for each axis of the result.
-        axes : tuple of int, optional
-            The same by name.
-        """
-        if order and axes is not None:
-            raise ArgumentTypeError("transpose: the axes are given twice")
-        if len(order) == 1 and not hasattr(order[0], "__index__"):
-            order = order[0]
-        given = order if axes is None else axes
-        if hasattr(given, "__len__"):
-            given = tuple(given) or None
-        params = {} if given is None else {"axes": given}
-        return invoke(get_operator("transpose"), (self,), params)
-
-    @guarded
-    def slice_assign(self, rhs, begin, end, step):
-        """Put `rhs` into the part of this array that ``mx.nd.slice`` takes; this array."""
-        self[_part(begin, end, step)] = rhs
-        return self
-
-    @guarded
-    def slice_assign_scalar(self, value, begin, end, step):
-        """Put a number into the part of this array that ``mx.nd.slice`` takes; this array."""
-        self[_part(begin, end, step)] = value
-        return self
-
-    def _same_bytes(self, operator, inplace, **params):
-        """`operator`, which changes nothing but the shape, as a copy or as a view."""
-        check_flag(operator, "inplace", inplace)
-        entry = get_operator(operator)
-        if not inplace:
-            return invoke(entry, (self,), params)
-        return self._reshaped(entry.prop(**params).infer_shape([self.shape], [None])[1][0])
-
-    def expand_dims(self, axis, inplace=False):
-        """A copy with an axis of length 1 at place `axis`; with `inplace` a view of the same
-        memory."""
-        return self._same_bytes("expand_dims", inplace, axis=axis)
-
-    def squeeze(self, axis=None, inplace=False):
-        """A copy without its axes of length 1, or without those of `axis`; with `inplace` a view of
-        the same memory."""
-        return self._same_bytes("squeeze", inplace, **({} if axis is None else {"axis": axis}))
-
-    def flatten(self, inplace=False):
-        """A copy with two axes, the first one and all others joined; with `inplace` a view of the
-        same memory."""
-        return self._same_bytes("Flatten", inplace)
-
-    def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
-        """See ``mx.nd.split_v2``."""
-        from .creation import split_v2
-
-        return split_v2(self, indices_or_sections, axis, squeeze_axis)
-
-    def broadcast_to(self, shape):
-        """A copy whose axes of size 1 are repeated up to `shape`; missing leading axes are
-        added."""
-        try:
-            shape = tuple(shape)
-        except TypeError:  # a number
-            shape = (shape,)
-        array = self
-        if len(shape) > self.ndim:
-            array = self._reshaped((1,) * (len(shape) - self.ndim) + self.shape)
-        return invoke(get_operator("broadcast_to"), (array,), {"shape": shape})
-
 
 def _noted(source, target):
     """`target`, a copy of `source`, which belongs to the graph where autograd records."""
     _tape.note_copy(source, target)
     return target
-
-
-def _part(begin, end, step):
-    """The slices of ``mx.nd.slice``'s parameters; a `step` of () or None is one of 1."""
-    steps = step or (None,) * len(begin)
-    if not len(begin) == len(end) == len(steps):
-        raise ArgumentError(
-            f"slice_assign: begin {begin}, end {end} and step {step} must be as long as each other"
-        )
-    return tuple(map(slice, begin, end, steps))
-
-
-def _product(sizes):
-    out = 1
-    for n in sizes:
-        out *= n
-    return out
 
 
 def _restore(values, device_type, device_id):

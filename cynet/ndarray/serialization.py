@@ -570,7 +570,7 @@ def save(fname: FileName, data: NDArray | Sequence[NDArray] | Mapping[str, NDArr
 
     Examples
     --------
-    See `load`.
+    >>> mx.nd.save("arrays.params", {"x": mx.nd.array([1, 2]), "y": mx.nd.zeros(3)})
     """
     name = file_name(fname, "save: a file name")
     if form := form_of(name):

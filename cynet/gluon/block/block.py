@@ -9,7 +9,6 @@ from ...base.errors import (
     NotFoundError,
     UndefinedError,
     shown,
-    warn_user,
 )
 from ...base.guard import guarded
 from ...engine.trace import ON, Span
@@ -21,19 +20,20 @@ from ..tracing import changed
 from . import files
 from .children import blocks_within
 from .hooks import HookHandle, Hooks, require_callable
+from .saving import Files
 from .scope import BlockScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ...typing import DTypeLike, FileName, InitializerLike, NDArray
+    from ...typing import DTypeLike, InitializerLike, NDArray
     from ..parameter.parameter import Contexts
 
 _MADE_BY_INIT = {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_scope"}
 
 
 @guarded(but=("__call__", "forward", "__setattr__", "__delattr__"))
-class Block:
+class Block(Files):
     """A part of a network: it has parameters and other Blocks, and `forward` computes.
 
     Blocks and Parameters that become attributes are registered, and so are Blocks in lists, tuples
@@ -62,12 +62,21 @@ class Block:
     ...             self.dense = mx.gluon.nn.Dense(2)
     ...     def forward(self, x):
     ...         return self.dense(x) * 2
+    ...
     >>> net = Twice(prefix="twice_")
     >>> net.initialize(mx.init.One())
     >>> net(mx.nd.ones((1, 3))).asnumpy().tolist()
     [[6.0, 6.0]]
     >>> list(net.collect_params().keys())
     ['twice_dense0_weight', 'twice_dense0_bias']
+    >>> net.name, net.prefix, list(net.params.keys())
+    ('twice', 'twice_', [])
+    >>> net.register_child(mx.gluon.nn.Dense(1), "extra")
+    >>> net
+    Twice(
+      (dense): Dense(3 -> 2, linear)
+      (extra): Dense(None -> 1, linear)
+    )
     """
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
@@ -147,6 +156,8 @@ class Block:
         ----------
         name : str
             Its name.
+        block : Block
+            The child.
 
         Raises
         ------
@@ -170,6 +181,16 @@ class Block:
         -------
         Block
             This one.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Sequential()
+        >>> net.add(mx.gluon.nn.Dense(2, prefix="first_"), mx.gluon.nn.Dense(1, prefix="second_"))
+        >>> _ = net.apply(lambda block: print(type(block).__name__, block.name))
+        Dense first
+        Dense second
+        Sequential sequential0
         """
         for _, each in self._named_children():
             each.apply(fn)
@@ -240,6 +261,17 @@ class Block:
         -------
         list of str
             The names that matched.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.freeze("weight")
+        ['weight']
+        >>> net.weight.grad_req, net.bias.grad_req
+        ('null', 'write')
+        >>> net.unfreeze()
+        ['weight']
         """
         return files.set_frozen(self, select, True)
 
@@ -254,6 +286,15 @@ class Block:
         Returns
         -------
         list of str
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.freeze()
+        ['weight', 'bias']
+        >>> net.unfreeze("bias")
+        ['bias']
         """
         return files.set_frozen(self, select, False)
 
@@ -264,6 +305,15 @@ class Block:
         ----------
         dtype : str or numpy.dtype
             Type of the elements.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize()
+        >>> net.cast("float16")
+        >>> net(mx.nd.ones((1, 3), dtype="float16")).dtype
+        <class 'numpy.float16'>
         """
         for _, each in self._named_children():
             each.cast(dtype)
@@ -272,107 +322,28 @@ class Block:
         changed()
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Hybridize every HybridBlock among the children."""
+        """Hybridize every HybridBlock among the children.
+
+        Parameters
+        ----------
+        active : bool
+            False goes back to running operator by operator.
+        **kwargs
+            Settings of `HybridBlock.hybridize`.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.HybridSequential()
+        >>> net.add(mx.gluon.nn.Dense(2), mx.gluon.nn.Dense(1))
+        >>> net.initialize(mx.init.One())
+        >>> net.hybridize()
+        >>> net(mx.nd.ones((1, 3)))
+        [[6.]]
+        <NDArray 1x1 @cpu(0)>
+        """
         for _, each in self._named_children():
             each.hybridize(active, **kwargs)
-
-    # --- files ------------------------------------------------------------------------------------
-    def save_parameters(self, filename: FileName, deduplicate: bool = False) -> None:
-        """Write all parameters under their structural names, which no prefix changes.
-
-        Parameters
-        ----------
-        filename : str
-        deduplicate : bool
-            Write a shared parameter once.
-        """
-        files.save_parameters(self, filename, deduplicate)
-
-    def load_parameters(
-        self,
-        filename: FileName,
-        ctx: Contexts | None = None,
-        allow_missing: bool = False,
-        ignore_extra: bool = False,
-        cast_dtype: bool = False,
-        dtype_source: str = "current",
-    ) -> None:
-        """Read parameters; they need not be initialized.
-
-        Parameters
-        ----------
-        filename : str
-            Of `save_parameters`, of ``collect_params().save``, or the ``.params`` of `export`.
-        ctx : Context or list of Context, optional
-        allow_missing, ignore_extra : bool
-            Leave parameters that the file lacks; pass over names that are no parameters.
-        cast_dtype : bool
-            Take arrays of another dtype.
-        dtype_source : str
-            ``'current'`` or ``'saved'``: whose dtype holds then.
-
-        Raises
-        ------
-        MismatchError
-            An AssertionError; it lists what is missing, superfluous or of another shape.
-        """
-        files.load_parameters(
-            self, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
-        )
-
-    def save_params(self, filename: FileName) -> None:
-        """Deprecated, `save_parameters`: under names without the prefix.
-
-        Parameters
-        ----------
-        filename : str
-            The file.
-        """
-        warn_user("save_params is deprecated for save_parameters", DeprecationWarning)
-        self.collect_params().save(filename, strip_prefix=self.prefix)
-
-    def load_params(
-        self,
-        filename: FileName,
-        ctx: Contexts | None = None,
-        allow_missing: bool = False,
-        ignore_extra: bool = False,
-    ) -> None:
-        """Deprecated, `load_parameters`.
-
-        Parameters
-        ----------
-        filename : str
-            The file.
-        ctx : Context or list of Context, optional
-            The device; the current one by default.
-        allow_missing : bool
-            Pass over what is not given.
-        ignore_extra : bool
-            Pass over names that are not there.
-        """
-        warn_user("load_params is deprecated for load_parameters", DeprecationWarning)
-        self.load_parameters(filename, ctx, allow_missing, ignore_extra)
-
-    def save(self, prefix: str) -> None:
-        """Write ``prefix-model.json``, the structure, and ``prefix-model.params``.
-
-        Parameters
-        ----------
-        prefix : str, optional
-            Beginning of the names of parameters; by default one with a number.
-        """
-        files.save_model(self, prefix)
-
-    def load(self, prefix: str) -> None:
-        """Read what `save` wrote into a Block of the same structure.
-
-        Parameters
-        ----------
-        prefix : str, optional
-            Beginning of the names of parameters; by default one with a number.
-        """
-        files.load_model(self, prefix)
 
     # --- hooks ------------------------------------------------------------------------------------
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
@@ -387,6 +358,16 @@ class Block:
         -------
         HookHandle
             Its ``detach`` takes the hook away.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(2, prefix="dense_")
+        >>> net.initialize()
+        >>> handle = net.register_forward_hook(lambda block, x, y: print(block.name, y.shape))
+        >>> _ = net(mx.nd.ones((4, 3)))
+        dense (4, 2)
+        >>> handle.detach()
         """
         handle = HookHandle()
         handle.attach(self._forward_hooks, hook)
@@ -405,6 +386,15 @@ class Block:
         -------
         HookHandle
             Its ``detach`` takes the hook away.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(2, prefix="dense_")
+        >>> net.initialize()
+        >>> handle = net.register_forward_pre_hook(lambda block, x: print(block.name, x[0].shape))
+        >>> _ = net(mx.nd.ones((4, 3)))
+        dense (4, 3)
         """
         handle = HookHandle()
         handle.attach(self._forward_pre_hooks, hook)
@@ -413,7 +403,19 @@ class Block:
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Call ``callback(node_name, operator_name, array)`` for the outputs of every operator of
-        hybridized children; with `monitor_all` for inputs, too."""
+        hybridized children; with `monitor_all` for inputs, too.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(2, activation="relu", prefix="dense_")
+        >>> net.initialize()
+        >>> net.hybridize()
+        >>> net.register_op_hook(lambda node, operator, array: print(operator, array.shape))
+        >>> _ = net(mx.nd.ones((4, 3)))
+        FullyConnected (4, 2)
+        Activation (4, 2)
+        """
         require_callable(callback)
         for _, each in self._named_children():
             each.register_op_hook(callback, monitor_all)
@@ -444,12 +446,44 @@ class Block:
         raise NotFoundError(f"'{type(self).__name__}' object has no attribute '{name}'{meant}")
 
     def forward(self, *args: Any) -> Any:
-        """What the Block computes; subclasses define it."""
+        """What the Block computes; subclasses define it.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> class Sum(mx.gluon.Block):
+        ...     def forward(self, x, y):
+        ...         return x + y
+        ...
+        >>> Sum()(mx.nd.ones(2), mx.nd.ones(2))
+        [2. 2.]
+        <NDArray 2 @cpu(0)>
+        """
         raise UndefinedError(f"{type(self).__name__} defines no forward")
 
     def summary(self, *inputs: Any) -> None:
         """Print a table of the layers, with output shapes and numbers of parameters, for inputs
-        as `forward` takes them."""
+        as `forward` takes them.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(2, prefix="dense_")
+        >>> net.initialize()
+        >>> net.summary(mx.nd.ones((4, 3)))
+        ---...
+        Layer (type)  Output Shape  Param #
+        ===...
+        Input  (4, 3)  0
+        Dense  (4, 2)  8
+        ===...
+        Total params: 8
+        Trainable params: 8
+        Non-trainable params: 0
+        Shared params in forward computation graph: 0
+        Unique parameters in model: 8
+        ---...
+        """
         from .summary import print_summary
 
         print_summary(self, inputs)

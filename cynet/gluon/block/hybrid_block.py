@@ -154,6 +154,16 @@ class HybridBlock(Block):
         ------
         ArgumentError
             A value is not one of those allowed; the message names it.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(2)
+        >>> try:
+        ...     net.optimize_for(mx.nd.ones((1, 3)), backend="other")
+        ... except mx.MXNetError as error:
+        ...     print(type(error).__name__)
+        ArgumentError
         """
         raise ArgumentError("optimize_for: a backend is needed, and there is none to choose")
 
@@ -171,11 +181,31 @@ class HybridBlock(Block):
 
     # --- shapes and types -------------------------------------------------------------------------
     def infer_shape(self, *args: Any) -> None:
-        """Fill in unknown shapes of parameters from those of inputs."""
+        """Fill in unknown shapes of parameters from those of inputs.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(2)
+        >>> net.weight.shape
+        (2, 0)
+        >>> net.infer_shape(mx.nd.ones((4, 3)))
+        >>> net.weight.shape
+        (2, 3)
+        """
         graph.infer_shapes(self, args)
 
     def infer_type(self, *args: Any) -> None:
-        """Take over the dtypes of parameters that those of inputs ask for."""
+        """Take over the dtypes of parameters that those of inputs ask for.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(2, in_units=3, dtype="float16")
+        >>> net.infer_type(mx.nd.ones((4, 3), dtype="float16"))
+        >>> net.weight.dtype
+        'float16'
+        """
         graph.infer_types(self, args)
 
     def _finish_deferred(self, args, params):
@@ -207,6 +237,18 @@ class HybridBlock(Block):
         ------
         StateError
             A RuntimeError: nothing was traced yet; hybridize and call it first.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(2, prefix="dense_")
+        >>> net.initialize()
+        >>> net.hybridize()
+        >>> y = net(mx.nd.ones((1, 3)))
+        >>> net.export("net")
+        >>> same = mx.gluon.SymbolBlock.imports("net-symbol.json", ["data"], "net-0000.params")
+        >>> bool((same(mx.nd.ones((1, 3))) == y).min())
+        True
         """
         graph.export(self, path, epoch)
 
@@ -310,6 +352,20 @@ class HybridBlock(Block):
             Arrays of that kind.
         **kwargs
             Own parameters, by the names of attributes.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> class Swish(mx.gluon.HybridBlock):
+        ...     def hybrid_forward(self, F, x):
+        ...         return x * F.sigmoid(x)
+        ...
+        >>> net = Swish()
+        >>> net(mx.nd.array([-1, 0, 2]))
+        [-0.26894143  0.          1.761594  ]
+        <NDArray 3 @cpu(0)>
+        >>> net(mx.sym.var("x")).list_arguments()
+        ['x']
         """
         raise UndefinedError(f"{type(self).__name__} defines no hybrid_forward and no forward")
 

@@ -116,6 +116,17 @@ class SymbolBlock(HybridBlock):
         ctx : Context or list of Context, optional
         allow_missing, ignore_extra : bool
             See ``ParameterDict.load``.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+        >>> net.save("net-symbol.json")
+        >>> mx.nd.save("net-0000.params", {"arg:fc_weight": mx.nd.ones((2, 3))})
+        >>> block = mx.gluon.SymbolBlock.imports("net-symbol.json", ["data"], "net-0000.params")
+        >>> block(mx.nd.ones((1, 3)))
+        [[3. 3.]]
+        <NDArray 1x2 @cpu(0)>
         """
         if isinstance(input_names, str):
             input_names = [input_names]
@@ -141,6 +152,16 @@ class SymbolBlock(HybridBlock):
         ----------
         ctx : Context or list of Context, optional
             The device; the current one by default.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        >>> net = mx.gluon.SymbolBlock(out, mx.sym.var("data"))
+        >>> net.initialize()
+        >>> net.reset_ctx(mx.cpu(0))
+        >>> net.collect_params().list_ctx()
+        [cpu(0)]
         """
         self.collect_params().reset_ctx(ctx)
 

@@ -14,7 +14,7 @@ from ...base.errors import BoundsError, CynetError, shown
 from ...base.tracing import active
 from ...graph.infer import infer_shapes, infer_types
 from ...ndarray import NDArray
-from ...ndarray.numpy_like import NumpyMethods
+from ...ndarray.methods import NumpyMethods
 from ...operator._base import get_operator
 from ...operator.control_flow.subgraphs import row_of
 from ...operator.property import is_known, plain

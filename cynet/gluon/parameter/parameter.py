@@ -18,10 +18,11 @@ from ...base.np_shape import is_np_shape
 from ...base.overrides import overridden
 from ...base.tracing import active, has_trace
 from ...context import Context, cpu, current_context, read_context
-from ...initializer import InitDesc
 from ..errors import DeferredInitializationError, MismatchError, StateError
 from ..tracing import changed
-from .shapes import has_sizes, merged_shape
+from .contexts import context_list, places
+from .filling import fill
+from .shapes import checked_shape, has_sizes, merged_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,26 +44,6 @@ _DEFERRED = (
     " batch through the network, or say in_units, in_channels or the like"
 )
 _GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # see is_plain
-
-
-def context_list(ctx):
-    """A list of Contexts from one, several, or None for the current one."""
-    if ctx is None:
-        return [current_context()]
-    if isinstance(ctx, (Context, str)):
-        ctx = [ctx]
-    try:
-        return [Context(each) if isinstance(each, Context) else _named(each) for each in ctx]
-    except TypeError:
-        raise ArgumentTypeError(
-            f"ctx must be a Context or a list of them, got {shown(ctx)}"
-        ) from None
-
-
-def _named(text):
-    if text is None:
-        raise ArgumentTypeError("ctx must be a Context or a list of them, got a None among them")
-    return read_context(text)
 
 
 @guarded(but=("data", "grad", "var"))
@@ -93,10 +74,29 @@ class Parameter:
 
     Examples
     --------
-    >>> w = Parameter("w", shape=(2, 3))
+    >>> import cynet as mx
+    >>> w = mx.gluon.Parameter("w", shape=(2, 3), dtype="float32")
     >>> w.initialize(init="ones")
-    >>> float(w.data().asnumpy().sum())
-    6.0
+    >>> w.data()
+    [[1. 1. 1.]
+     [1. 1. 1.]]
+    <NDArray 2x3 @cpu(0)>
+    >>> w.shape, w.dtype, w.grad_req, w.stype, w.grad_stype, w.list_ctx()
+    ((2, 3), 'float32', 'write', 'default', 'default', [cpu(0)])
+    >>> with mx.autograd.record():
+    ...     y = (2 * w.data()).sum()
+    ...
+    >>> y.backward()
+    >>> w.grad()
+    [[2. 2. 2.]
+     [2. 2. 2.]]
+    <NDArray 2x3 @cpu(0)>
+    >>> w.set_data(mx.nd.zeros((2, 3)))
+    >>> w.zero_grad()
+    >>> w.reset_ctx(mx.cpu(0))
+    >>> w.cast("float16")
+    >>> [float(each.sum()) for each in (*w.list_data(), *w.list_grad())]
+    [0.0, 0.0]
     """
 
     _is_patched = False  # whether one of _GIVE_ARRAYS was set on this object
@@ -154,13 +154,13 @@ class Parameter:
         self._data = None
         self._grad = None
         self._ctx_list = None
-        self._ctx_map = None  # the place of each context, see _places
+        self._ctx_map = None  # the place of each context, see places
         self._deferred_init = ()
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
         self._grad_req = None
         self._thawed = None  # the grad_req that it had before it was frozen
-        self._shape = _checked_shape(name, shape)
+        self._shape = checked_shape(name, shape)
         dtype_flag(dtype)
         self._dtype = dtype
         self._stype, self._grad_stype = stype, grad_stype
@@ -206,7 +206,7 @@ class Parameter:
 
     @shape.setter
     def shape(self, shape: Shape) -> None:
-        new = _checked_shape(self.name, shape)
+        new = checked_shape(self.name, shape)
         if self._shape is None or new is None:
             self._shape = new if self._shape is None else self._shape
             return
@@ -243,17 +243,44 @@ class Parameter:
         return self._check_and_get(self._data, ctx)
 
     def grad(self, ctx: ContextLike | None = None) -> nd.NDArray:
-        """The gradient on `ctx`, an array that ``backward`` fills."""
+        """The gradient on `ctx`, an array that ``backward`` fills.
+
+        Parameters
+        ----------
+        ctx : Context, optional
+            The device; the current one, or the only one, by default.
+
+        Returns
+        -------
+        NDArray
+
+        Raises
+        ------
+        DeferredInitializationError, UninitializedError
+            It has no arrays yet.
+        MismatchError
+            Its `grad_req` is ``'null'``, or it is not on `ctx`.
+        """
         if self._data is not None and self._grad is None:
             raise StateError(f"parameter '{self.name}' has no gradient: its grad_req is 'null'")
         return self._check_and_get(self._grad, ctx)
 
     def list_data(self) -> list[nd.NDArray]:
-        """The arrays on all contexts."""
+        """The arrays on all contexts.
+
+        Returns
+        -------
+        list of NDArray
+        """
         return list(self._check_and_get(self._data, list))
 
     def list_grad(self) -> list[nd.NDArray]:
-        """The gradients on all contexts."""
+        """The gradients on all contexts.
+
+        Returns
+        -------
+        list of NDArray
+        """
         if self._data is not None and self._grad is None:
             raise StateError(f"parameter '{self.name}' has no gradient: its grad_req is 'null'")
         return list(self._check_and_get(self._grad, list))
@@ -263,7 +290,12 @@ class Parameter:
         return not self._of_user and not self._is_patched
 
     def list_ctx(self) -> list[Context]:
-        """The contexts, also where initialization is deferred."""
+        """The contexts, also where initialization is deferred.
+
+        Returns
+        -------
+        list of Context
+        """
         if self._data is None:
             if self._deferred_init:
                 return list(self._deferred_init[1])
@@ -372,7 +404,7 @@ class Parameter:
     def _init_impl(self, data, ctx_list):
         """Make the array of each context with these values, and its gradient."""
         self._ctx_list = list(ctx_list)
-        self._ctx_map = _places(self._ctx_list)
+        self._ctx_map = places(self._ctx_list)
         self._data = [data.copyto(ctx) for ctx in self._ctx_list]
         changed()  # now, since other threads look at it only once after a change
         self._init_grad()
@@ -433,7 +465,13 @@ class Parameter:
     # --- changes ----------------------------------------------------------------------------------
     def set_data(self, data: ArrayLike) -> None:
         """Set the values on all contexts; of a deferred parameter the shape and the values that
-        it gets. Within a record they are set, too, and no gradient goes to where they come from."""
+        it gets. Within a record they are set, too, and no gradient goes to where they come from.
+
+        Parameters
+        ----------
+        data : NDArray or array-like
+            The values, of its shape.
+        """
         data = data.detach() if isinstance(data, nd.NDArray) else nd.array(data, dtype=self._dtype)
         if data.stype != "default":
             data = data.tostype("default")
@@ -462,7 +500,13 @@ class Parameter:
             each[:] = 0
 
     def reset_ctx(self, ctx: Contexts) -> None:
-        """Move to other contexts."""
+        """Move to other contexts.
+
+        Parameters
+        ----------
+        ctx : Context or list of Context
+            The new ones.
+        """
         contexts = context_list(ctx)
         if self._data is not None:
             with autograd.pause():
@@ -478,7 +522,13 @@ class Parameter:
             self._trainer._forget_copies_of(self)
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Change the element type; gradients begin at 0 again."""
+        """Change the element type; gradients begin at 0 again.
+
+        Parameters
+        ----------
+        dtype : str or numpy.dtype
+            The new type.
+        """
         dtype_flag(dtype)  # refuses what none is
         self._dtype = dtype
         self._var = None
@@ -492,7 +542,17 @@ class Parameter:
             self._init_grad()
 
     def var(self) -> sym.Symbol:
-        """The Symbol that stands for it: always the same one."""
+        """The Symbol that stands for it: always the same one.
+
+        Returns
+        -------
+        Symbol
+
+        Examples
+        --------
+        >>> Parameter("w", shape=(2,)).var()
+        <Symbol w>
+        """
         if self._var is None:
             self._var = sym.var(
                 self.name,
@@ -527,50 +587,3 @@ class Parameter:
         vars(self).update(state)
         if self._data is not None and self._grad is not None:
             autograd.mark_variables(self._data, self._grad, self._grad_req)
-
-
-def fill(init, default_init, name, values):
-    """Fill an array by `init`, as a weight whatever its name is; Mixed and Load look at the name.
-
-    As in MXNet it is the initializer of the whole network that is called, and `init` goes to it as
-    the attribute ``__init__``: so one with a ``__call__`` of its own, or values that were loaded,
-    come before what the parameter asks for.
-    """
-    chosen, default = (
-        initializer.create(each) if isinstance(each, str) else each for each in (init, default_init)
-    )
-    if isinstance(chosen, initializer.Initializer):
-        known = (initializer.Initializer, initializer.Mixed, initializer.Load)
-        called = default if isinstance(default, known) else chosen
-        called(InitDesc(name, {"__init__": chosen}), values)
-    elif callable(chosen):
-        chosen(InitDesc(name), values)
-    else:
-        raise ArgumentTypeError(
-            f"Parameter '{name}': an initializer is expected, got {shown(init)}"
-        )
-
-
-def _places(contexts):
-    """Two dicts of device number to place in the list: of GPUs, and of the host, whose memory is
-    one device whatever kind of it a context names."""
-    found = {}, {}
-    for i, ctx in enumerate(contexts):
-        found[ctx.device_typeid & 1].setdefault(ctx.device_id, i)
-    return found
-
-
-def _checked_shape(name, shape):
-    if shape is None:
-        return None
-    if hasattr(shape, "__index__"):
-        shape = (shape,)
-    try:
-        out = tuple(int(n.__index__()) for n in shape)
-    except (TypeError, AttributeError):
-        raise ArgumentTypeError(
-            f"Parameter '{name}': a shape is a tuple of ints, got {shown(shape)}"
-        ) from None
-    if any(n < -1 for n in out):
-        raise ArgumentError(f"Parameter '{name}': shape {out} has a negative size")
-    return tuple(max(n, 0) for n in out)

@@ -42,11 +42,19 @@ class ParameterDict:
 
     Examples
     --------
-    >>> params = ParameterDict("net_")
+    >>> import cynet as mx
+    >>> params = mx.gluon.ParameterDict("net_")
     >>> params.get("weight", shape=(2, 3))
     Parameter net_weight (shape=(2, 3), dtype=<class 'numpy.float32'>)
-    >>> list(params.keys())
-    ['net_weight']
+    >>> params.prefix, list(params.keys())
+    ('net_', ['net_weight'])
+    >>> params.initialize()
+    >>> params.zero_grad()
+    >>> params.setattr("lr_mult", 0.5)
+    >>> [each.lr_mult for each in params.values()]
+    [0.5]
+    >>> [(name, each.shape) for name, each in params.items()]
+    [('net_weight', (2, 3))]
     """
 
     def __init__(self, prefix: str = "", shared: ParameterDict | None = None) -> None:
@@ -77,15 +85,30 @@ class ParameterDict:
         return key in self._params
 
     def keys(self) -> KeysView[str]:
-        """The whole names."""
+        """The whole names.
+
+        Returns
+        -------
+        KeysView of str
+        """
         return self._params.keys()
 
     def values(self) -> ValuesView[Parameter]:
-        """The parameters."""
+        """The parameters.
+
+        Returns
+        -------
+        ValuesView of Parameter
+        """
         return self._params.values()
 
     def items(self) -> ItemsView[str, Parameter]:
-        """Pairs of whole name and parameter."""
+        """Pairs of whole name and parameter.
+
+        Returns
+        -------
+        ItemsView of str, Parameter
+        """
         return self._params.items()
 
     @property
@@ -157,6 +180,15 @@ class ParameterDict:
         Returns
         -------
         Constant
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> params = mx.gluon.ParameterDict("net_")
+        >>> scale = params.get_constant("scale", [2, 3])
+        >>> scale.initialize()
+        >>> scale.name, scale.data().asnumpy().tolist(), scale.grad_req
+        ('net_scale', [2.0, 3.0], 'null')
         """
         name = self._prefix + name
         found = self._find(name)
@@ -176,7 +208,27 @@ class ParameterDict:
         return found
 
     def update(self, other: ParameterDict | Mapping[str, Parameter]) -> None:
-        """Take all parameters of another dictionary in."""
+        """Take all parameters of another dictionary in.
+
+        Parameters
+        ----------
+        other : ParameterDict or dict
+            Name to Parameter.
+
+        Raises
+        ------
+        MismatchError
+            A name stands for two different parameters.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> params, others = mx.gluon.ParameterDict("a_"), mx.gluon.ParameterDict("b_")
+        >>> w = others.get("w", shape=(2,))
+        >>> params.update(others)
+        >>> list(params.keys())
+        ['b_w']
+        """
         found = dict(other.items())
         for name, param in found.items():
             if not isinstance(param, Parameter):
@@ -225,6 +277,16 @@ class ParameterDict:
             Log what is done.
         force_reinit : bool
             Give new values even if there are some.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> params = mx.gluon.ParameterDict()
+        >>> w = params.get("w", shape=(2,))
+        >>> params.initialize(mx.init.Constant(3))
+        >>> w.data()
+        [3. 3.]
+        <NDArray 2 @cpu(0)>
         """
         if verbose:
             init = initializer.create(init)
@@ -244,6 +306,16 @@ class ParameterDict:
         ----------
         ctx : Context or list of Context, optional
             The device; the current one by default.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> params = mx.gluon.ParameterDict()
+        >>> w = params.get("w", shape=(2,))
+        >>> params.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
+        >>> params.reset_ctx(mx.cpu(0))
+        >>> params.list_ctx()
+        [cpu(0)]
         """
         for each in self.values():
             each.reset_ctx(ctx)
@@ -254,6 +326,15 @@ class ParameterDict:
         Returns
         -------
         list of Context
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> params = mx.gluon.ParameterDict()
+        >>> w = params.get("w", shape=(2,))
+        >>> params.initialize(ctx=[mx.cpu(0), mx.cpu(1)])
+        >>> params.list_ctx()
+        [cpu(0), cpu(1)]
         """
         found = {}
         for each in self.values():
@@ -284,6 +365,16 @@ class ParameterDict:
         ------
         ArgumentError
             A value is not one of those allowed; the message names it.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> params = mx.gluon.ParameterDict("net_")
+        >>> w = params.get("w", shape=(2,))
+        >>> params.initialize()
+        >>> params.save("net.params", strip_prefix="net_")
+        >>> list(mx.nd.load("net.params"))
+        ['w']
         """
         arrays = {}
         for name, each in self.items():
@@ -327,6 +418,17 @@ class ParameterDict:
         ------
         MismatchError
             An AssertionError: names, shapes or dtypes differ.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.nd.save("net.params", {"w": mx.nd.array([1, 2])})
+        >>> params = mx.gluon.ParameterDict("net_")
+        >>> w = params.get("w", shape=(2,))
+        >>> params.load("net.params", restore_prefix="net_")
+        >>> w.data()
+        [1. 2.]
+        <NDArray 2 @cpu(0)>
         """
         for name in self.keys():
             if not name.startswith(restore_prefix):
@@ -365,6 +467,16 @@ class ParameterDict:
             Pass over names that are not there.
         filename : str
             The file.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> params = mx.gluon.ParameterDict()
+        >>> w = params.get("w", shape=(2,))
+        >>> params.load_dict({"w": mx.nd.array([1, 2])})
+        >>> w.data()
+        [1. 2.]
+        <NDArray 2 @cpu(0)>
         """
         source = "" if filename is None else f" in file: {filename}"
         param_dict = {_bare(restore_prefix, name): each for name, each in param_dict.items()}

@@ -1,5 +1,6 @@
 """Shapes of parameters, of which dimensions may be unknown."""
 
+from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from ...base.guard import guarded
 from ...base.np_shape import is_np_shape
 
@@ -40,3 +41,19 @@ def merged_shape(known, given):
             return None
         out.append(a if a > 0 else b)
     return tuple(out)
+
+
+def checked_shape(name, shape):
+    if shape is None:
+        return None
+    if hasattr(shape, "__index__"):
+        shape = (shape,)
+    try:
+        out = tuple(int(n.__index__()) for n in shape)
+    except (TypeError, AttributeError):
+        raise ArgumentTypeError(
+            f"Parameter '{name}': a shape is a tuple of ints, got {shown(shape)}"
+        ) from None
+    if any(n < -1 for n in out):
+        raise ArgumentError(f"Parameter '{name}': shape {out} has a negative size")
+    return tuple(max(n, 0) for n in out)

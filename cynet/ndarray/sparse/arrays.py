@@ -19,7 +19,7 @@ from ...context import Context, read_context
 from ...operator import get_operator
 from .. import _tape
 from .._call import invoke
-from ..creation import from_numpy
+from ..exchange import from_numpy
 from ..ndarray import NDArray
 from . import convert, structure
 

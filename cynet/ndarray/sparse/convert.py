@@ -5,8 +5,8 @@ import numpy as np
 from ...base.dtype import name_of
 from ...operator import get_operator
 from .._call import invoke
-from ..creation import from_numpy
 from ..creation import zeros as dense_zeros
+from ..exchange import from_numpy
 from . import arrays, structure
 
 

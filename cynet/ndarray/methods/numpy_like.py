@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown
-from ..base.guard import guarded
-from ..operator.tensor.axes import axes_of
-from .functions import function_of
+from ...base.errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown
+from ...base.guard import guarded
+from ...operator.tensor.axes import axes_of
+from ..functions import function_of
 
 if TYPE_CHECKING:
-    from .ndarray import NDArray
+    from ..ndarray import NDArray
 
 
 def _call(name, *arrays, **params):
@@ -117,6 +117,15 @@ class NumpyMethods:
     def std(self, axis=None, keepdims=False, ddof=0):
         """The square root of `var`, which see.
 
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            All axes when not given.
+        keepdims : bool
+            Keep the axes with length 1.
+        ddof : int
+            What is taken off the number of elements that the sum of squares is divided by.
+
         Examples
         --------
         >>> import cynet as mx
@@ -129,6 +138,13 @@ class NumpyMethods:
     def any(self, axis=None, keepdims=False):
         """1 where an element along the axes is not zero, else 0, in the array's dtype.
 
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            All axes when not given.
+        keepdims : bool
+            Keep the axes with length 1.
+
         Examples
         --------
         >>> import cynet as mx
@@ -140,6 +156,13 @@ class NumpyMethods:
     @guarded
     def all(self, axis=None, keepdims=False):
         """1 where no element along the axes is zero, else 0, in the array's dtype.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            All axes when not given.
+        keepdims : bool
+            Keep the axes with length 1.
 
         Examples
         --------
@@ -156,6 +179,13 @@ class NumpyMethods:
     @guarded
     def cumsum(self, axis=None, dtype=None):
         """Running sums along an axis; of all elements in order without one.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Of the flattened array when not given.
+        dtype : str or numpy.dtype, optional
+            Of the result.
 
         Examples
         --------
@@ -181,6 +211,11 @@ class NumpyMethods:
     def tril(self, k=0):
         """A copy with zeros above the k-th diagonal of the last two axes.
 
+        Parameters
+        ----------
+        k : int
+            The diagonal that is kept with what is below it.
+
         Examples
         --------
         >>> import cynet as mx
@@ -191,7 +226,22 @@ class NumpyMethods:
 
     @guarded
     def triu(self, k=0):
-        """A copy with zeros below the k-th diagonal of the last two axes."""
+        """A copy with zeros below the k-th diagonal of the last two axes.
+
+        Parameters
+        ----------
+        k : int
+            The diagonal that is kept with what is above it.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.nd.ones((3, 3)).triu(1)
+        [[0. 1. 1.]
+         [0. 0. 1.]
+         [0. 0. 0.]]
+        <NDArray 3x3 @cpu(0)>
+        """
         return self._triangle("triu", k)
 
     def _triangle(self, what, k):
@@ -245,7 +295,7 @@ class NumpyMethods:
 
     def _like(self, values):
         """Values of NumPy as an array beside this one."""
-        from .creation import array
+        from ..creation import array
 
         return array(values, ctx=self.context, dtype=values.dtype)
 

@@ -1,0 +1,182 @@
+"""Methods of Block that write files and read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...base.errors import warn_user
+from . import files
+
+if TYPE_CHECKING:
+    from ...typing import FileName
+    from ..parameter.parameter import Contexts
+
+
+class Files:
+    """Base of Block: what saves and loads its parameters."""
+
+    def save_parameters(self, filename: FileName, deduplicate: bool = False) -> None:
+        """Write all parameters under their structural names, which no prefix changes.
+
+        Parameters
+        ----------
+        filename : str
+        deduplicate : bool
+            Write a shared parameter once.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize()
+        >>> net.save_parameters("net.params")
+        >>> sorted(mx.nd.load("net.params"))
+        ['bias', 'weight']
+        """
+        files.save_parameters(self, filename, deduplicate)
+
+    def load_parameters(
+        self,
+        filename: FileName,
+        ctx: Contexts | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Read parameters; they need not be initialized.
+
+        Parameters
+        ----------
+        filename : str
+            Of `save_parameters`, of ``collect_params().save``, or the ``.params`` of `export`.
+        ctx : Context or list of Context, optional
+        allow_missing, ignore_extra : bool
+            Leave parameters that the file lacks; pass over names that are no parameters.
+        cast_dtype : bool
+            Take arrays of another dtype.
+        dtype_source : str
+            ``'current'`` or ``'saved'``: whose dtype holds then.
+
+        Raises
+        ------
+        MismatchError
+            An AssertionError; it lists what is missing, superfluous or of another shape.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize(mx.init.One())
+        >>> net.save_parameters("net.params")
+        >>> same = mx.gluon.nn.Dense(2)
+        >>> same.load_parameters("net.params")
+        >>> same.weight.data()
+        [[1. 1. 1.]
+         [1. 1. 1.]]
+        <NDArray 2x3 @cpu(0)>
+        """
+        files.load_parameters(
+            self, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
+        )
+
+    def save_params(self, filename: FileName) -> None:
+        """Deprecated, `save_parameters`: under names without the prefix.
+
+        Parameters
+        ----------
+        filename : str
+            The file.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> import warnings
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize()
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", DeprecationWarning)
+        ...     net.save_params("net.params")
+        ...     net.load_params("net.params")
+        ...
+        """
+        warn_user("save_params is deprecated for save_parameters", DeprecationWarning)
+        self.collect_params().save(filename, strip_prefix=self.prefix)
+
+    def load_params(
+        self,
+        filename: FileName,
+        ctx: Contexts | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+    ) -> None:
+        """Deprecated, `load_parameters`.
+
+        Parameters
+        ----------
+        filename : str
+            The file.
+        ctx : Context or list of Context, optional
+            The device; the current one by default.
+        allow_missing : bool
+            Pass over what is not given.
+        ignore_extra : bool
+            Pass over names that are not there.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> import warnings
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize()
+        >>> net.save_parameters("net.params")
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", DeprecationWarning)
+        ...     net.load_params("net.params")
+        ...
+        """
+        warn_user("load_params is deprecated for load_parameters", DeprecationWarning)
+        self.load_parameters(filename, ctx, allow_missing, ignore_extra)
+
+    def save(self, prefix: str) -> None:
+        """Write ``prefix-model.json``, the structure, and ``prefix-model.params``.
+
+        Parameters
+        ----------
+        prefix : str, optional
+            Beginning of the names of parameters; by default one with a number.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.HybridSequential(prefix="net_")
+        >>> net.add(mx.gluon.nn.Dense(2, in_units=3))
+        >>> net.initialize()
+        >>> net.save("net")
+        >>> net.load("net")
+        """
+        files.save_model(self, prefix)
+
+    def load(self, prefix: str) -> None:
+        """Read what `save` wrote into a Block of the same structure.
+
+        Parameters
+        ----------
+        prefix : str, optional
+            Beginning of the names of parameters; by default one with a number.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.HybridSequential()
+        >>> net.add(mx.gluon.nn.Dense(2, in_units=3))
+        >>> net.initialize(mx.init.One())
+        >>> net.save("net")
+        >>> same = mx.gluon.nn.HybridSequential()
+        >>> same.add(mx.gluon.nn.Dense(2, in_units=3))
+        >>> same.load("net")
+        >>> same(mx.nd.ones((1, 3)))
+        [[3. 3.]]
+        <NDArray 1x2 @cpu(0)>
+        """
+        files.load_model(self, prefix)

@@ -1,0 +1,33 @@
+"""Reads the contexts that a Parameter is asked to be on."""
+
+from ...base.errors import ArgumentTypeError, shown
+from ...context import Context, current_context, read_context
+
+
+def context_list(ctx):
+    """A list of Contexts from one, several, or None for the current one."""
+    if ctx is None:
+        return [current_context()]
+    if isinstance(ctx, (Context, str)):
+        ctx = [ctx]
+    try:
+        return [Context(each) if isinstance(each, Context) else _named(each) for each in ctx]
+    except TypeError:
+        raise ArgumentTypeError(
+            f"ctx must be a Context or a list of them, got {shown(ctx)}"
+        ) from None
+
+
+def _named(text):
+    if text is None:
+        raise ArgumentTypeError("ctx must be a Context or a list of them, got a None among them")
+    return read_context(text)
+
+
+def places(contexts):
+    """Two dicts of device number to place in the list: of GPUs, and of the host, whose memory is
+    one device whatever kind of it a context names."""
+    found = {}, {}
+    for i, ctx in enumerate(contexts):
+        found[ctx.device_typeid & 1].setdefault(ctx.device_id, i)
+    return found

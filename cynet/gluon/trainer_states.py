@@ -1,0 +1,117 @@
+"""Files of a Trainer: the optimizer, with counts and schedule, and its states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import optimizer as opt
+from ..base.files import read_file, write_atomically
+from ..base.overrides import is_ours
+from .errors import MismatchError
+from .parameter.parameter_dict import brief_list
+
+if TYPE_CHECKING:
+    from ..typing import FileName
+
+
+class TrainerStates:
+    """Base of Trainer: what saves and loads the states of its optimizer."""
+
+    def save_states(self, fname: FileName) -> None:
+        """Write the optimizer, with counts and schedule, and its states by the parameters' names.
+
+        Names are structural (``0.weight``) where the parameters come from ``collect_params()``, so
+        that no prefix matters.
+
+        Parameters
+        ----------
+        fname : str
+            The file.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> trainer = mx.gluon.Trainer(net.collect_params(), "adam")
+        >>> trainer.save_states("net.states")
+        >>> trainer.load_states("net.states")
+        """
+        self._prepare()
+        if self._update_on_kvstore and self._own_store:
+            self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
+            return
+        write_atomically(fname, self._chunks())
+
+    def _chunks(self):
+        """What `save_states` writes."""
+        if self._update_on_kvstore and self._own_store:
+            raise MismatchError(
+                f"Trainer: {type(self._kvstore).__name__} keeps the optimizer's states itself;"
+                " save_states and load_states ask it for them"
+            )
+        return self._updaters[0].chunks(dump_optimizer=True)
+
+    def load_states(self, fname: FileName) -> None:
+        """Read what `save_states` wrote.
+
+        Parameters
+        ----------
+        fname : str
+            The file.
+
+        Raises
+        ------
+        FormatError
+            MXNet's files are pickles, which are not loaded.
+        MismatchError
+            An AssertionError: the states are of other parameters.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.02})
+        >>> trainer.save_states("net.states")
+        >>> again = mx.gluon.Trainer(net.collect_params(), "adam")
+        >>> again.load_states("net.states")
+        >>> again.learning_rate
+        0.02
+        """
+        self._prepare()
+        if self._update_on_kvstore and self._own_store:
+            self._kvstore.load_optimizer_states(fname)
+            return
+        if not all(is_ours(each.set_states) for each in self._updaters):
+            content = read_file(fname)
+            for each in self._updaters:
+                each.set_states(content)
+            self._optimizer = self._updaters[0].optimizer
+            return
+        loaded = opt.get_updater(self._optimizer)
+        loaded.load(fname)
+        self._take_over(loaded, fname)
+
+    def _take_over(self, loaded, fname):
+        """Use the optimizer and the states of an Updater that was loaded."""
+        self._prepare()
+        first = self._updaters[0]
+        strange = [name for name in loaded.states if name not in self._optimizer.param_dict]
+        if strange:
+            raise MismatchError(
+                f"{fname}: there are states of {brief_list(map(str, strange))}, which are not among"
+                f" the parameters {brief_list(self._names)}"
+            )
+        for updater in self._updaters:
+            updater.states = {name: copied(state) for name, state in loaded.states.items()}
+            updater.states_synced = dict.fromkeys(loaded.states, False)
+            updater.optimizer = loaded.optimizer
+        self._optimizer = first.optimizer
+        self._optimizer.param_dict = dict(zip(self._names, self._params))
+
+
+def copied(state):
+    if isinstance(state, (tuple, list)):
+        return tuple(map(copied, state))
+    return None if state is None else state.copy()

@@ -1,0 +1,4 @@
+"""Methods of NDArray that are not operators."""
+
+from .numpy_like import NumpyMethods, einsum, matmul
+from .shapes import ShapeMethods

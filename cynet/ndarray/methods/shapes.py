@@ -1,0 +1,280 @@
+"""Methods of NDArray that give other shapes, and parts: reshape, transpose, squeeze, ..."""
+
+import math
+
+from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ...base.guard import guarded
+from ...base.kinds import check_flag
+from ...operator import get_operator
+from .. import _tape
+from .._call import invoke
+from .._indexing import recorded_reshape
+
+
+class ShapeMethods:
+    """Base of NDArray: methods that move no number, or copy them to other places."""
+
+    __slots__ = ()
+
+    def reshape(self, *shape, **kwargs):
+        """A view of the same memory under another shape.
+
+        Parameters
+        ----------
+        shape : tuple of int, or ints
+            Sizes, with MXNet's codes: 0 keeps the size, -1 is inferred, -2 keeps all that remain,
+            -3 joins two axes, -4 splits one into the two sizes that follow.
+        reverse : bool
+            Read the codes from the last axis to the first.
+
+        Raises
+        ------
+        ShapeError
+            When the sizes do not fit.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.nd.zeros((2, 3, 4)).reshape((0, -1)).shape
+        (2, 12)
+        """
+        if not kwargs:
+            try:
+                out = self._plain_reshape(shape)
+            except OverflowError:
+                out = None  # said below
+            if out is not None:
+                return self._reshaped(out.shape) if _tape.follows(self) else out
+        reverse = kwargs.pop("reverse", False)
+        if "shape" in kwargs:
+            if shape:
+                raise ArgumentTypeError("reshape: the shape is given twice")
+            shape = (kwargs.pop("shape"),)
+        if kwargs:
+            raise ArgumentTypeError(f"reshape takes shape and reverse, got {', '.join(kwargs)}")
+        if not shape:
+            raise ArgumentTypeError("reshape: the shape is missing")
+        if len(shape) == 1 and not hasattr(shape[0], "__index__"):
+            shape = shape[0]
+        try:
+            sizes = tuple(n.__index__() for n in shape)
+        except (AttributeError, TypeError):
+            raise ArgumentTypeError(
+                f"reshape: a shape is a tuple of ints, got {shown(shape)}"
+            ) from None
+        if not sizes or min(sizes) <= 0:
+            sizes = self._infer_reshape(sizes, reverse)
+        if math.prod(sizes) != self.size:
+            raise ShapeError(
+                f"reshape: an array of shape {self.shape} cannot take shape {shown(sizes)}"
+            )
+        return self._reshaped(sizes)
+
+    def _reshaped(self, sizes):
+        if _tape.follows(self) and self.size:
+            return recorded_reshape(self, sizes)
+        return self._view(sizes)
+
+    def _infer_reshape(self, sizes, reverse):
+        if not sizes:
+            return ()
+        prop = get_operator("Reshape").prop(shape=sizes, reverse=reverse)
+        return prop.output_shapes([self.shape])[0]
+
+    def transpose(self, *order, axes=None):
+        """A copy with the axes in the given order, or reversed without one.
+
+        Parameters
+        ----------
+        *order : int, or one tuple of int
+            Axis of this array for each axis of the result.
+        axes : tuple of int, optional
+            The same by name.
+
+        Raises
+        ------
+        ArgumentError
+            The axes are given twice, or are not those of the array.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.nd.zeros((2, 3, 4)).transpose(2, 0, 1).shape
+        (4, 2, 3)
+        """
+        if order and axes is not None:
+            raise ArgumentTypeError("transpose: the axes are given twice")
+        if len(order) == 1 and not hasattr(order[0], "__index__"):
+            order = order[0]
+        given = order if axes is None else axes
+        if hasattr(given, "__len__"):
+            given = tuple(given) or None
+        params = {} if given is None else {"axes": given}
+        return invoke(get_operator("transpose"), (self,), params)
+
+    @guarded
+    def slice_assign(self, rhs, begin, end, step):
+        """Put `rhs` into the part of this array that ``mx.nd.slice`` takes; this array.
+
+        Parameters
+        ----------
+        rhs : NDArray
+            What is written, of the slice's shape.
+        begin, end, step : tuple of int
+            The slice, as of ``mx.nd.slice``.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.nd.zeros((2, 3))
+        >>> x.slice_assign(mx.nd.array([[1, 2]]), begin=(0, 1), end=(1, 3), step=(1, 1))
+        [[0. 1. 2.]
+         [0. 0. 0.]]
+        <NDArray 2x3 @cpu(0)>
+        """
+        self[_part(begin, end, step)] = rhs
+        return self
+
+    @guarded
+    def slice_assign_scalar(self, value, begin, end, step):
+        """Put a number into the part of this array that ``mx.nd.slice`` takes; this array.
+
+        Parameters
+        ----------
+        value : number
+            What is written.
+        begin, end, step : tuple of int
+            The slice, as of ``mx.nd.slice``.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.nd.zeros((2, 3))
+        >>> x.slice_assign_scalar(7, begin=(0, 1), end=(2, 2), step=(1, 1))
+        [[0. 7. 0.]
+         [0. 7. 0.]]
+        <NDArray 2x3 @cpu(0)>
+        """
+        self[_part(begin, end, step)] = value
+        return self
+
+    def _same_bytes(self, operator, inplace, **params):
+        """`operator`, which changes nothing but the shape, as a copy or as a view."""
+        check_flag(operator, "inplace", inplace)
+        entry = get_operator(operator)
+        if not inplace:
+            return invoke(entry, (self,), params)
+        return self._reshaped(entry.prop(**params).infer_shape([self.shape], [None])[1][0])
+
+    def expand_dims(self, axis, inplace=False):
+        """A copy with an axis of length 1 at place `axis`; with `inplace` a view of the same
+        memory.
+
+        Parameters
+        ----------
+        axis : int
+            Where the axis of length 1 is put.
+        inplace : bool
+            Share the memory.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.nd.zeros((2, 3)).expand_dims(0).shape
+        (1, 2, 3)
+        """
+        return self._same_bytes("expand_dims", inplace, axis=axis)
+
+    def squeeze(self, axis=None, inplace=False):
+        """A copy without its axes of length 1, or without those of `axis`; with `inplace` a view of
+        the same memory.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            Axes of length 1; all of them when not given.
+        inplace : bool
+            Share the memory.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.nd.zeros((1, 2, 1)).squeeze().shape
+        (2,)
+        """
+        return self._same_bytes("squeeze", inplace, **({} if axis is None else {"axis": axis}))
+
+    def flatten(self, inplace=False):
+        """A copy with two axes, the first one and all others joined; with `inplace` a view of the
+        same memory.
+
+        Parameters
+        ----------
+        inplace : bool
+            Share the memory.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.nd.zeros((2, 3, 4)).flatten().shape
+        (2, 12)
+        """
+        return self._same_bytes("Flatten", inplace)
+
+    def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
+        """See ``mx.nd.split_v2``.
+
+        Parameters
+        ----------
+        indices_or_sections : int or tuple of int
+            Number of equal parts, or where parts begin.
+        axis : int
+            The axis that is split.
+        squeeze_axis : bool
+            Drop the axis; each part has length 1 along it.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> [part.shape for part in mx.nd.zeros((5, 2)).split_v2((1, 3))]
+        [(1, 2), (2, 2), (2, 2)]
+        """
+        from ..composed import split_v2
+
+        return split_v2(self, indices_or_sections, axis, squeeze_axis)
+
+    def broadcast_to(self, shape):
+        """A copy whose axes of size 1 are repeated up to `shape`; missing leading axes are
+        added.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            The new shape; a length of 0 stays as it is.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.nd.array([[1], [2]]).broadcast_to((2, 3))
+        [[1. 1. 1.]
+         [2. 2. 2.]]
+        <NDArray 2x3 @cpu(0)>
+        """
+        try:
+            shape = tuple(shape)
+        except TypeError:  # a number
+            shape = (shape,)
+        array = self
+        if len(shape) > self.ndim:
+            array = self._reshaped((1,) * (len(shape) - self.ndim) + self.shape)
+        return invoke(get_operator("broadcast_to"), (array,), {"shape": shape})
+
+
+def _part(begin, end, step):
+    """The slices of ``mx.nd.slice``'s parameters; a `step` of () or None is one of 1."""
+    steps = step or (None,) * len(begin)
+    if not len(begin) == len(end) == len(steps):
+        raise ArgumentError(
+            f"slice_assign: begin {begin}, end {end} and step {step} must be as long as each other"
+        )
+    return tuple(map(slice, begin, end, steps))
