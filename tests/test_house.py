@@ -345,3 +345,17 @@ def test_tests_are_where_one_looks():
         and not ROOT.joinpath(*path.parts[1:-1]).is_dir()
     ]
     assert not lost
+
+
+def test_the_thread_sanitizer_has_what_its_tests_import():
+    """tests/tsan/run.sh copies conftest.py, three files of tests, and all of tests/ they import."""
+    script = (ROOT / "tests/tsan/run.sh").read_text()
+    copied = ("conftest", "engine/test_engine", "engine/test_stress", "storage/test_storage")
+    names = {
+        name
+        for file in copied
+        for name in re.findall(r"from tests\.(\w+)", (ROOT / f"tests/{file}.py").read_text())
+    }
+    assert names
+    listed = re.search(r"cp tests/\{([\w,]+)\}\.py", script).group(1).split(",")
+    assert names | {"conftest"} <= set(listed)
