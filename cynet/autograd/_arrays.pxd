@@ -2,7 +2,13 @@
 
 from .._ndarray cimport NDArrayBase
 from .._typedefs cimport TBlob
+from ..ndarray._tape cimport CallNode
 
+cdef str NOT_RECORDED  # the error of an array that is in no graph, with a name for it
+
+
+# The module ndarray/sparse/gradients.py.
+cdef object of_sparse()
 # Without values until the engine has written it.
 cdef NDArrayBase blank(const TBlob* like)
 cdef NDArrayBase filled(const TBlob* like, double value)
@@ -15,3 +21,9 @@ cdef NDArrayBase plus(NDArrayBase a, NDArrayBase b, NDArrayBase out)
 cdef NDArrayBase in_shape(NDArrayBase array, const TBlob* like)
 # What a user gives as the gradient of head `i`, with the head's dtype on its device.
 cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i)
+# Output `i` of a node as an entry.
+cdef object own_entry(CallNode node, int i)
+# The array as the output of a graph that it was when it was recorded.
+cdef NDArrayBase linked(NDArrayBase array, object entry)
+# What heads are in a graph; raises for those that are in none.
+cdef list entries_of(list heads)

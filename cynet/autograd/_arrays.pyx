@@ -1,16 +1,32 @@
 """Arrays of gradients (contract in _arrays.pxd)."""
 
 from .._core.copy cimport Region, push_copy, push_fill, whole
+from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view, same_shape
 from .._typedefs cimport TBlob, kFloat64
 from ..ndarray._dispatch cimport run_small
 from ..ndarray._resolve cimport resolve
+from ..ndarray._tape cimport CallNode, Output, entry_in_graph
 
 from ..base.dtype import NAMES
-from ..base.errors import ArgumentTypeError, ShapeError, shown
+from ..base.errors import ArgumentTypeError, GradientError, ShapeError, shown
 from ..operator._base import get_operator
 
 cdef object _sum = None
+cdef object _sparse = None  # ndarray/sparse/gradients.py, from its first use on
+
+NOT_RECORDED = (
+    "{} belongs to no recorded graph: compute it from arrays "
+    "with attach_grad() inside `with autograd.record():`. An earlier backward has let go of its "
+    "graph, unless it was called with retain_graph=True.")
+
+
+cdef object of_sparse():
+    global _sparse
+    if _sparse is None:
+        from ..ndarray.sparse import gradients
+        _sparse = gradients
+    return _sparse
 
 
 cdef NDArrayBase blank(const TBlob* like):
@@ -27,6 +43,9 @@ cdef NDArrayBase filled(const TBlob* like, double value):
 
 cdef int fill(NDArrayBase array, double value) except -1:
     cdef Region to = whole(array)
+    if is_sparse(&array.blob):
+        of_sparse().clear(array)
+        return 0
     if array.blob.size == 0:
         return 0
     return push_fill(array, &to, &value, kFloat64)
@@ -35,17 +54,25 @@ cdef int fill(NDArrayBase array, double value) except -1:
 cdef int copy_values(NDArrayBase target, NDArrayBase source) except -1:
     cdef Region to = whole(target)
     cdef Region region = whole(source)
+    if is_sparse(&target.blob) or is_sparse(&source.blob):
+        of_sparse().put(target, source)
+        return 0
     return push_copy(target, &to, source, &region)
 
 
 cdef NDArrayBase copied(NDArrayBase source):
-    cdef NDArrayBase out = blank(&source.blob)
+    cdef NDArrayBase out
+    if is_sparse(&source.blob):
+        return (<object>source).copy()
+    out = blank(&source.blob)
     copy_values(out, source)
     return out
 
 
 cdef NDArrayBase plus(NDArrayBase a, NDArrayBase b, NDArrayBase out):
     global _sum
+    if is_sparse(&a.blob) or is_sparse(&b.blob):
+        return of_sparse().total(a, b, out)
     if _sum is None:
         _sum = get_operator("elemwise_add")
     return run_small(resolve(_sum, [a, b], (), {}, None), a, b, out)
@@ -63,6 +90,8 @@ cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i):
         raise ArgumentTypeError(
             f"the gradient of head {i} must be an NDArray or None, got {shown(given)}")
     grad = given
+    if is_sparse(&grad.blob) or is_sparse(&head.blob):
+        return of_sparse().of_head(head, given, i)
     if not same_shape(&head.blob, &grad.blob):
         raise ShapeError(f"the gradient of head {i} has shape {blob_shape(&grad.blob)}, the "
                          f"head has shape {blob_shape(&head.blob)}")
@@ -71,3 +100,35 @@ cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i):
         grad = given.as_in_context((<object>head).context).astype(
             NAMES[head.blob.dtype], copy=False)
     return grad
+
+
+cdef object own_entry(CallNode node, int i):
+    cdef Output out
+    if node.call.n_visible == 1:
+        return node
+    out = Output.__new__(Output)
+    out.node, out.index = node, i
+    return out
+
+
+cdef NDArrayBase linked(NDArrayBase array, object entry):
+    # The array as the output of a graph that it was when it was recorded.
+    cdef NDArrayBase out
+    if array is None or array.grad_entry is entry:
+        return array
+    out = new_view(array, array.blob.shape, array.blob.ndim, 0)
+    out.grad_entry = entry
+    return out
+
+
+cdef list entries_of(list heads):
+    out = []
+    for i, head in enumerate(heads):
+        if not isinstance(head, NDArrayBase):
+            raise ArgumentTypeError(f"head {i} must be an NDArray, got {shown(head)}")
+        entry = entry_in_graph(head)
+        if entry is None:
+            raise GradientError(NOT_RECORDED.format(
+                f"head {i}" if len(heads) > 1 else "this array"))
+        out.append(entry)
+    return out

@@ -8,17 +8,20 @@ from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
 from .._core.kept_values cimport forget_older
-from .._ndarray cimport NDArrayBase, blob_shape, new_view
+from .._core.sparse_kind cimport is_sparse
+from .._ndarray cimport NDArrayBase, blob_shape
 from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward
 from ..ndarray._resolve cimport Call, State
 from ..ndarray._tape cimport (
-    Backward, CallNode, Leaf, Node, Output, StepNode, entry_in_graph, index_of, node_of, nothing,
+    Backward, CallNode, Leaf, Node, StepNode, entry_in_graph, index_of, node_of, nothing,
     set_flags, trains)
-from ._arrays cimport blank, copied, copy_values, fill, filled, gradient_of_head, in_shape, plus
+from ._arrays cimport (
+    NOT_RECORDED, blank, copied, copy_values, entries_of, fill, filled, gradient_of_head, in_shape,
+    linked, of_sparse, own_entry, plus)
 
 from .. import ndarray
-from ..base.errors import ArgumentTypeError, GradientError, shown
+from ..base.errors import GradientError
 from ..base.observers import backward_steps
 from ..operator.gradients import BY_FORMULA, BY_REWRITING, FLATLY, LINEARLY, way_of
 from ..operator.property import OperatorProperty
@@ -30,10 +33,6 @@ cdef uint64_t _walks = 0
 cdef set _live = set()  # walks that are on their way
 cdef list _watchers = backward_steps
 
-cdef str _NOT_RECORDED = (
-    "{} belongs to no recorded graph: compute it from arrays "
-    "with attach_grad() inside `with autograd.record():`. An earlier backward has let go of its "
-    "graph, unless it was called with retain_graph=True.")
 cdef str _NO_LEAF = (
     "backward: none of the arrays that the heads were computed from wants a gradient "
     "(grad_req 'null')")
@@ -49,6 +48,7 @@ cdef class Walk:
     cdef dict wanted      # Leaf -> its gradient so far, or None; None: each leaf has its own array
     cdef set begun        # leaves that something was written to
     cdef list order       # nodes, each behind its inputs
+    cdef list late        # (entry, gradient) of steps, to be delivered behind them
     cdef vector[PyObject*] room
     cdef vector[int] requests
 
@@ -56,7 +56,7 @@ cdef class Walk:
         global _walks
         _walks += 1
         self.id = _walks
-        self.begun, self.order = set(), []
+        self.begun, self.order, self.late = set(), [], []
 
     cdef int collect(self, list entries) except -1:
         # Fills `order`, marks what is needed and checks what was kept: before anything is changed.
@@ -71,7 +71,7 @@ cdef class Walk:
                         raise GradientError(
                             f"{child.name}, recorded at {child.where()}, is gone: an earlier "
                             "backward has let go of a part of this graph. "
-                            + _NOT_RECORDED.format("this array"))
+                            + NOT_RECORDED.format("this array"))
                     if others and child.walk in _live and not isinstance(child, Leaf):
                         raise GradientError(
                             f"{child.name}, recorded at {child.where()}: another backward is "
@@ -161,7 +161,9 @@ cdef class Walk:
         cdef Leaf leaf
         if self.wanted is not None:
             if isinstance(node, Leaf) and node in self.wanted and self.wanted[node] is None:
-                self.wanted[node] = filled(&(<Leaf>node).like, 0)
+                self.wanted[node] = self._nothing_of(<Leaf>node)
+            elif node in self.wanted and self.takes_rows(node) and not self.create:
+                self.wanted[node] = of_sparse().as_rows(self.wanted[node])
             return 0
         leaf = <Leaf>node
         if leaf.req != kNullOp:
@@ -169,6 +171,17 @@ cdef class Walk:
                 fill(leaf.grad, 0)
             leaf.fresh = True
         return 0
+
+    cdef NDArrayBase _nothing_of(self, Leaf leaf):
+        if leaf.grad is not None and is_sparse(&leaf.grad.blob):
+            return of_sparse().nothing_like(leaf.grad)
+        return filled(&leaf.like, 0)
+
+    cdef bint takes_rows(self, object entry) except -1:
+        # Its gradient is row_sparse: no operator writes there.
+        cdef Node node = node_of(entry)
+        return isinstance(node, Leaf) and (<Leaf>node).grad is not None and is_sparse(
+            &(<Leaf>node).grad.blob)
 
     cdef bint wants(self, object entry) except -1:
         cdef Node node
@@ -246,7 +259,7 @@ cdef class Walk:
             if i < SLOTS:
                 node.lent &= ~(<uint64_t>1 << i)
         else:
-            plus(old, grad, old)
+            node.grads[i] = plus(old, grad, old)
         return 0
 
     def _pull(self, Node node):
@@ -254,6 +267,9 @@ cdef class Walk:
         cdef int i = 0
         if isinstance(node, StepNode) and (<object>node).direct and not self.create:
             (<object>node).go_back(self, node.grads)
+            for entry, grad in self.late:
+                self.deliver(entry, grad, False)
+            del self.late[:]
             return
         for grad in node.pull(node.grads, self.create):
             if grad is not None and self.wants(node.inputs[i]):
@@ -267,8 +283,14 @@ cdef class Walk:
         cdef int request, i
         for i in numbers:
             entry, request = node.inputs[i], kNullOp
-            arrays.append(self.target(entry, &node.likes[i], &request) if self.wants(entry)
-                          else None)
+            if not self.wants(entry):
+                arrays.append(None)
+            elif self.takes_rows(entry):
+                arrays.append(blank(&node.likes[i]))
+                self.late.append((entry, arrays[len(arrays) - 1]))
+                request = kWriteTo
+            else:
+                arrays.append(self.target(entry, &node.likes[i], &request))
             requests.append(request)
         return arrays, requests
 
@@ -316,9 +338,15 @@ cdef class Walk:
                 lent = takers > 1 or node.lent & 1 or grad is not node.grads[0]
                 self.deliver(entry, grad, lent)
                 continue
+            if self.takes_rows(entry):
+                grad = of_sparse().rows_of(
+                    call.entry.name, call.prop, node.arrays[:n_in], node.grads[0], i)
+                if grad is not None:
+                    self.deliver(entry, grad, False)
+                    continue
             asked += 1
             arrays.req[i] = kWriteTo
-            if not info.honours_req or self._given_before(node, i, entry):
+            if not info.honours_req or self.takes_rows(entry) or self._given_before(node, i, entry):
                 array = blank(&call.arrays[i])
                 late = [] if late is None else late
                 late.append((entry, array))
@@ -409,10 +437,10 @@ cdef class Walk:
         if not flows or all(array.size == 0 for array in grads):  # an empty sum
             return 0
         for i in range(n_in):
-            inputs.append(_linked(node.arrays[i], node.inputs[i]))
+            inputs.append(linked(node.arrays[i], node.inputs[i]))
         for i in range(call.n_out):
             array = node.arrays[n_in + i]
-            outputs.append(array if i >= call.n_visible else _linked(array, _own_entry(node, i)))
+            outputs.append(array if i >= call.n_visible else linked(array, own_entry(node, i)))
         wanted = [i for i in range(n_in) if info.flows[i] and self.wants(node.inputs[i])]
         parts = _gradient_as_calls(node, grads, inputs, outputs, wanted)
         for i in wanted:
@@ -457,7 +485,7 @@ cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list 
         if array is None:  # its gradient does not depend on it
             array = filled(&call.arrays[i], 0)
             if i in wanted:
-                array = _linked(array, node.inputs[i])
+                array = linked(array, node.inputs[i])
         if i in wanted:
             array, nodes[i] = alias_of(array)
         aliases.append(array)
@@ -470,46 +498,14 @@ cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list 
     walk.wanted = dict.fromkeys(nodes.values())
     walk.retain = walk.create = True
     heads = [out for out, _ in outs]
-    entries = _entries(heads)
+    entries = entries_of(heads)
     walk.collect(entries)
     _seed(walk, heads, entries, [grad for _, grad in outs])
     walk.run()
     return [walk.wanted[nodes[i]] if i in nodes else None for i in range(call.n_in)]
 
 
-cdef object _own_entry(CallNode node, int i):
-    cdef Output out
-    if node.call.n_visible == 1:
-        return node
-    out = Output.__new__(Output)
-    out.node, out.index = node, i
-    return out
-
-
-cdef object _linked(NDArrayBase array, object entry):
-    # The array as the output of a graph that it was when it was recorded.
-    cdef NDArrayBase out
-    if array is None or array.grad_entry is entry:
-        return array
-    out = new_view(array, array.blob.shape, array.blob.ndim, 0)
-    out.grad_entry = entry
-    return out
-
-
 # --- the doors ------------------------------------------------------------------------------------
-cdef list _entries(list heads):
-    out = []
-    for i, head in enumerate(heads):
-        if not isinstance(head, NDArrayBase):
-            raise ArgumentTypeError(f"head {i} must be an NDArray, got {shown(head)}")
-        entry = entry_in_graph(head)
-        if entry is None:
-            raise GradientError(_NOT_RECORDED.format(
-                f"head {i}" if len(heads) > 1 else "this array"))
-        out.append(entry)
-    return out
-
-
 cdef int _seed(Walk walk, list heads, list entries, list grads) except -1:
     cdef NDArrayBase head
     for i, each in enumerate(heads):
@@ -517,7 +513,10 @@ cdef int _seed(Walk walk, list heads, list entries, list grads) except -1:
         if not walk.wants(entries[i]):
             continue
         if grads is None or grads[i] is None:
-            walk.deliver(entries[i], filled(&head.blob, 1), False)
+            if is_sparse(&head.blob):
+                walk.deliver(entries[i], of_sparse().ones_of(head), False)
+            else:
+                walk.deliver(entries[i], filled(&head.blob, 1), False)
             continue
         walk.deliver(entries[i], gradient_of_head(head, grads[i], i), True)
     return 0
@@ -537,7 +536,7 @@ def backward(list heads, list grads, bint retain, bint train_mode):
         What ``autograd.is_training()`` says to a Function's backward meanwhile.
     """
     cdef Walk walk = Walk.__new__(Walk)
-    cdef list entries = _entries(heads)
+    cdef list entries = entries_of(heads)
     walk.retain = retain
     walk.collect(entries)
     for entry in entries:
@@ -552,12 +551,12 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
     """The gradients of `heads` with respect to `variables`, as new arrays; `create`: they belong to
     a graph themselves."""
     cdef Walk walk = Walk.__new__(Walk)
-    cdef list entries = _entries(heads), leaves = []
+    cdef list entries = entries_of(heads), leaves = []
     cdef Node node
     for i, variable in enumerate(variables):
         entry = entry_in_graph(variable)
         if entry is None:
-            raise GradientError(_NOT_RECORDED.format(f"variable {i}"))
+            raise GradientError(NOT_RECORDED.format(f"variable {i}"))
         if not isinstance(entry, Leaf):
             raise GradientError(
                 f"grad: variable {i} was not marked when it was used: call attach_grad() on it "
@@ -582,7 +581,7 @@ def gradients_to(list heads, list grads, list nodes, bint retain, bint create):
     heads = [heads[i] for i in chosen]
     if grads is not None:
         grads = [grads[i] for i in chosen]
-    entries = _entries(heads)
+    entries = entries_of(heads)
     walk.wanted = dict.fromkeys(nodes)
     walk.retain, walk.create = retain, create
     walk.collect(entries)

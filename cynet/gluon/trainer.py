@@ -237,7 +237,7 @@ class Trainer(TrainerStates):
             if each._deferred_init:
                 waiting.append(each)
             elif self._kvstore is not None:
-                arrays = each.list_data()
+                arrays = each._all_data()
                 if isinstance(self._kvstore, kvs.DistKVStore) and not self._update_on_kvstore:
                     shared[name] = arrays
                 else:
@@ -251,7 +251,7 @@ class Trainer(TrainerStates):
         store = self._wished[0]
         if isinstance(store, kvs.DistKVStore) and store.num_workers > 1:
             known = {id(p): name for name, p in zip(self._names, self._params)}
-            ready = {known[id(p)]: p.list_data() for p in params if p._data is not None}
+            ready = {known[id(p)]: p._all_data() for p in params if p._data is not None}
             if ready:
                 store.share(ready)
 
@@ -438,7 +438,7 @@ class Trainer(TrainerStates):
             return
         for each in self._params:
             if each._grad_req != "null":
-                for array in each.list_data():
+                for array in each._all_data():
                     if not array._fresh_grad:
                         raise StaleGradientError(_STALE.format(each.name, array.context))
 
@@ -452,7 +452,7 @@ class Trainer(TrainerStates):
             if each._grad_req == "null":
                 continue
             grads = each.list_grad()
-            if self._skips_stale and not all(array._fresh_grad for array in each.list_data()):
+            if self._skips_stale and not all(array._fresh_grad for array in each._all_data()):
                 continue
             if self._kvstore is None:
                 total = nd.add_n(*[g.as_in_context(grads[0].context) for g in grads])
@@ -460,7 +460,7 @@ class Trainer(TrainerStates):
                     grad[:] = total
                 continue
             if self._update_on_kvstore and self._own_store:
-                self._kvstore.pushpull(name, grads, out=each.list_data(), priority=-i)
+                self._kvstore.pushpull(name, grads, out=each._all_data(), priority=-i)
             elif isinstance(self._kvstore, kvs.DistKVStore):
                 together[name] = grads
             elif self._update_on_kvstore:
@@ -476,13 +476,13 @@ class Trainer(TrainerStates):
         if scaler is not None and scaler.has_overflow(self._params):
             for each in self._params:
                 if each._grad_req != "null":
-                    for array in each.list_data():
+                    for array in each._all_data():
                         array._fresh_grad = False
             return
         if self._update_on_kvstore:
             for i, (name, each) in enumerate(zip(self._names, self._params)):
                 if each._grad_req != "null":
-                    arrays = each.list_data()
+                    arrays = each._all_data()
                     if not self._own_store:  # which has handed weights out already
                         self._kvstore.pull(name, arrays, priority=-i)
                     for array in arrays:
@@ -499,10 +499,10 @@ class Trainer(TrainerStates):
                 if plain:
                     weights = [each._data[k] for each in params]
                 else:
-                    weights = [each.list_data()[k] for each in params]
+                    weights = [each._all_data()[k] for each in params]
             except TypeError:  # one has no data
                 for each in params:
-                    each.list_data()
+                    each._all_data()
                 raise
             fresh = [weight._fresh_grad for weight in weights]
             if False in fresh:

@@ -7,7 +7,7 @@ from libc.string cimport memset
 
 from .._core.kept_values cimport changed_outside, count_reader, marked, older_values
 from ..engine.records cimport pushed_writes
-from .._core.sparse_kind cimport refuse_sparse
+from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, new_view, overlap, same_shape
 from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ._resolve cimport Call, State, drop_state
@@ -540,10 +540,11 @@ def mark(NDArrayBase array not None, NDArrayBase grad, str req):
     if request is None:
         raise NotFoundError(
             f"grad_req is {shown(req)}; expected 'write', 'add' or 'null'")
-    refuse_sparse(array, "a gradient's variable")
-    if grad is not None:
-        refuse_sparse(grad, "a gradient")
-    if grad is not None and not same_shape(&array.blob, &grad.blob):
+    if grad is not None and (is_sparse(&array.blob) or is_sparse(&grad.blob)):
+        if (<object>array).shape != (<object>grad).shape:
+            raise ShapeError(f"the gradient of a variable of shape {(<object>array).shape} has "
+                             f"shape {(<object>grad).shape}")
+    elif grad is not None and not same_shape(&array.blob, &grad.blob):
         raise ShapeError(f"the gradient of a variable of shape {blob_shape(&array.blob)} has shape "
                          f"{blob_shape(&grad.blob)}")
     if grad is not None and grad.blob.dtype != array.blob.dtype:
@@ -559,6 +560,12 @@ def leaf_of(NDArrayBase array):
     """The Leaf of an array that has a gradient, else None."""
     entry = array.grad_entry
     return entry if isinstance(entry, Leaf) else None
+
+
+def stand_for(NDArrayBase array not None, NDArrayBase part not None):
+    """Let `part`, rows of `array`, be in a graph what `array` is."""
+    part.grad_entry = array.grad_entry
+    return part
 
 
 def entry_of(NDArrayBase array not None):

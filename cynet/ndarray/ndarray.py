@@ -4,7 +4,7 @@ operator."""
 from .._core.copy import copied, copy_into
 from .._ndarray import empty as empty_array
 from .._ndarray import set_public_class
-from ..base.dtype import dtype_flag
+from ..base.dtype import dtype_flag, name_of
 from ..base.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -344,7 +344,8 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
             ``'write'``: each backward overwrites it; ``'add'``: adds to it; ``'null'``: there is
             none.
         stype : str, optional
-            Its storage type: ``'default'`` is the only one.
+            Storage type of the gradient, by default that of the array. A ``'row_sparse'`` one
+            holds only the rows that a backward by rows touches, as Embedding's.
 
         Raises
         ------
@@ -362,20 +363,11 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         >>> x.grad.asnumpy().tolist()
         [2.0, 4.0, 6.0]
         """
-        if stype not in (None, "default"):
-            raise ArgumentError(
-                f"attach_grad: a gradient of storage type {shown(stype)} is not supported yet, "
-                "only 'default'"
-            )
         if not isinstance(grad_req, str):
             raise ArgumentTypeError(f"attach_grad: grad_req must be a str, got {shown(grad_req)}")
         grad = None
         if grad_req != "null":
-            context = self.context
-            grad = empty_array(
-                self.shape, self.dtype_flag, context.device_typeid, context.device_id
-            )
-            grad[:] = 0
+            grad = zeros_for(self, self.stype if stype is None else stype)
         _tape.mark(self, grad, grad_req)
 
     @property
@@ -453,6 +445,18 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         if leaf is None:
             raise GradientError("an array without a gradient has no fresh one; call attach_grad")
         leaf.fresh = value
+
+
+def zeros_for(array, stype):
+    """Zeros like `array`, of storage type `stype`: a gradient at first."""
+    context = array.context
+    if stype != "default":
+        from .sparse.creation import zeros
+
+        return zeros(stype, array.shape, context, name_of(array.dtype))
+    grad = empty_array(array.shape, array.dtype_flag, context.device_typeid, context.device_id)
+    grad[:] = 0
+    return grad
 
 
 def _noted(source, target):

@@ -33,7 +33,8 @@ class Adam(FusedOptimizer):
         Decay of the means of gradients and of their squares.
     epsilon : float
     lazy_update : bool
-        Accepted for MXNet's sake; matters for sparse gradients only.
+        Of a row_sparse gradient: change only the rows that it has, and their states; False decays
+        all rows and moves all states.
     **kwargs
         See :class:`Optimizer`.
     learning_rate : float
@@ -67,6 +68,10 @@ class Adam(FusedOptimizer):
         self.beta2 = beta2
         self.epsilon = epsilon
         self.lazy_update = lazy_update
+
+    @property
+    def _rests_rows(self):
+        return self.lazy_update
 
     def _numbers(self, count):
         return self.beta1, self.beta2, self.epsilon
@@ -310,7 +315,7 @@ class AdaGrad(FusedOptimizer):
     """
 
     kept = {"float_stable_eps": number()}
-    _rule_name, _n_states = "adagrad", 1
+    _rule_name, _n_states, _rests_rows = "adagrad", 1, True
 
     def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -457,7 +462,7 @@ class Ftrl(FusedOptimizer):
     """
 
     kept = {"lamda1": number(), "beta": number()}
-    _rule_name, _n_states = "ftrl", 2
+    _rule_name, _n_states, _rests_rows = "ftrl", 2, True
 
     def __init__(
         self,

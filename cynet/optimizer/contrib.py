@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import ndarray as nd
+from .._core.put_rows import put_rows
 from ..base.errors import ArgumentError, ShapeError
 from ..base.guard import guarded
 from ..base.kinds import number
+from ..ndarray.sparse.convert import taken
 from .base import Optimizer, register
+from .sparse import all_rows
 
 if TYPE_CHECKING:
     from ..typing import NDArray, State
@@ -28,7 +31,8 @@ class GroupAdaGrad(Optimizer):
     ----------
     eps : float
     **kwargs
-        See :class:`Optimizer`; without weight decay.
+        See :class:`Optimizer`; without weight decay. Of a row_sparse gradient only the rows that it
+        has change.
 
     Examples
     --------
@@ -59,7 +63,19 @@ class GroupAdaGrad(Optimizer):
         if wd:
             raise ArgumentError(f"GroupAdaGrad has no weight decay, got wd={wd} for {index!r}")
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
-        nd.contrib.group_adagrad_update(
-            weight, grad, state, lr=lr, rescale_grad=self.rescale_grad, clip_gradient=clip,
-            epsilon=self.float_stable_eps, out=weight,
-        )  # fmt: skip
+        numbers = {
+            "lr": lr,
+            "rescale_grad": self.rescale_grad,
+            "clip_gradient": clip,
+            "epsilon": self.float_stable_eps,
+        }
+        if grad.stype == "row_sparse":
+            values, (rows,) = grad.parts()
+            weight, state = all_rows(weight), all_rows(state)
+            if len(rows):
+                own, history = taken(weight, rows), taken(state, rows)
+                nd.contrib.group_adagrad_update(own, values, history, out=own, **numbers)
+                put_rows(weight, own, rows)
+                put_rows(state, history, rows)
+        else:
+            nd.contrib.group_adagrad_update(weight, grad, state, out=weight, **numbers)

@@ -9,7 +9,9 @@ from ..base.errors import UndefinedError
 from ..base.guard import guarded
 from ..ndarray import zeros_like
 from ._joined import JoinedUpdate
+from ._rows import among_sparse, update_rows
 from .base import Optimizer
+from .sparse import all_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +34,7 @@ class FusedOptimizer(Optimizer):
     _takes_lists = False
     _asks_for_lists = False  # of learning rates, and counts a list of indices, as MXNet's SGD
     _keeps_masters = False  # the rule has a form with float32 copies of narrow weights
+    _rests_rows = False  # a row without a gradient stays as it is where the gradient is by rows
     _joined = None  # tuple of indices to the JoinedUpdate of their arrays
 
     def _rule(self, state):
@@ -62,7 +65,8 @@ class FusedOptimizer(Optimizer):
         """Change one weight; push the step and return."""
         own = self._steps_are_own()
         if isinstance(index, (list, tuple)):
-            self._update_joined(list(index), list(weight), list(grad), list(state), False, own)
+            arrays = list(weight), list(grad), list(state)
+            self._update_joined(list(index), *arrays, False, own)
         else:
             self._update_joined([index], [weight], [grad], [state], False, own)
 
@@ -93,6 +97,8 @@ class FusedOptimizer(Optimizer):
     def joined_update(self, indices, weights, grads, states):
         """The function that `update_all` would push, and its arguments."""
         plain = type(self).update_all is FusedOptimizer.update_all and not self._steps_are_own()
+        if among_sparse(grads):
+            return None
         if not (plain and indices and self._joins(weights)):
             return None
         arrays = list(weights), list(grads), list(states)
@@ -108,18 +114,35 @@ class FusedOptimizer(Optimizer):
         )
 
     def _update_joined(self, indices, weights, grads, states, multi_precision, own=False):
-        if indices:
+        if among_sparse(grads):
+            for each in zip(indices, weights, grads, states):
+                self._update_one_sparse(*each, multi_precision, own)
+        elif indices:
             joined, numbers = self._prepare(indices, weights, grads, states, multi_precision, own)
             joined(*numbers)
+
+    def _update_one_sparse(self, index, weight, grad, state, multi_precision, own):
+        """Change the rows of a weight that the gradient has, or all of them where the optimizer
+        has no lazy update."""
+        weight, state = all_rows(weight), all_rows(state)
+        if grad.stype != "row_sparse" or not self._rests_rows:
+            arrays = [weight], [grad.tostype("default")], [state]
+            self._update_joined([index], *arrays, multi_precision, own)
+            return
+        master = None
+        if multi_precision and is_narrow(weight.dtype):
+            master, state = state
+        states = () if state is None else state if isinstance(state, tuple) else (state,)
+        rates, decays, rescale, clip, numbers = self._counted([index], own)
+        values, (rows,) = grad.parts()
+        rule = self._rule(state)
+        step = rates[0], decays[0], rescale, clip, tuple(numbers[0])
+        update_rows(rule, weight, values, rows, tuple(states), master, *step)
 
     def _prepare(self, indices, weights, grads, states, multi_precision, own=False):
         """Count a step; the JoinedUpdate of these arrays and the arguments of its call. With
         `multi_precision` states of narrow weights are what `create_state_multi_precision` gave;
         `own`: a user has defined steps of the optimizer."""
-        if own and not self._asks_for_lists and len(indices) == 1:
-            self._update_count(indices[0])
-        else:
-            self._update_count(indices)
         if self._joined is None:
             self._joined = {}
         key = tuple(indices)
@@ -129,6 +152,15 @@ class FusedOptimizer(Optimizer):
             rule = self._rule(states[0][1] if has_master else states[0])
             joined = JoinedUpdate(rule, weights, grads, states, multi_precision)
             self._joined[key] = joined
+        return joined, self._counted(indices, own)
+
+    def _counted(self, indices, own):
+        """Count a step; its learning rates, weight decays, factor and bound of the gradient, and
+        the rule's own numbers."""
+        if own and not self._asks_for_lists and len(indices) == 1:
+            self._update_count(indices[0])
+        else:
+            self._update_count(indices)
         counts = [self._index_update_count[index] for index in indices]
         if own:
             rates, decays = self._rates_of(indices)
@@ -137,8 +169,7 @@ class FusedOptimizer(Optimizer):
         if type(self)._rate is not FusedOptimizer._rate:
             rates = [self._rate(lr, count) for lr, count in zip(rates, counts)]
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
-        numbers = self._all_numbers(counts)
-        return joined, (rates, decays, self.rescale_grad, clip, numbers)
+        return rates, decays, self.rescale_grad, clip, self._all_numbers(counts)
 
     def _rates_of(self, indices):
         """Learning rates and weight decays by the methods that a user's subclass defines."""

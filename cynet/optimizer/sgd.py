@@ -27,7 +27,8 @@ class SGD(FusedOptimizer):
     ----------
     momentum : float
     lazy_update : bool
-        Accepted for MXNet's sake; matters for sparse gradients only.
+        Of a row_sparse gradient: change only the rows that it has, and their states; False decays
+        all rows and moves all states.
     **kwargs
         See :class:`Optimizer`; the default learning rate is 0.01.
 
@@ -53,6 +54,10 @@ class SGD(FusedOptimizer):
 
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight) if self.momentum != 0.0 else None
+
+    @property
+    def _rests_rows(self):
+        return self.lazy_update
 
     def _rule(self, state):
         return "sgd" if state is None else "sgd_mom"

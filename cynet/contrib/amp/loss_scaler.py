@@ -49,6 +49,10 @@ class LossScaler:
         for each in params:
             if each.grad_req != "null":
                 for grad in each.list_grad():
+                    if grad.stype != "default":
+                        grad = grad.parts()[0]
+                    if not grad.size:
+                        continue
                     by_kind.setdefault((grad.context, grad.dtype), []).append(grad)
         for grads in by_kind.values():
             finite.append(nd.multi_all_finite(*grads, num_arrays=len(grads)))

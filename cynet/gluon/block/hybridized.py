@@ -180,6 +180,7 @@ class Hybridized:
         self._finished = -1  # changes after which no parameter waited for its shape
         self._print = None
         self._watched = None
+        self._by_rows = ()  # parameters with gradients by rows, where graphs write whole ones
         self._plain = None  # why it runs operator by operator, or None
         self._changed_itself = 0  # how often a `forward` changed attributes while it was traced
         self._told = set()
@@ -199,7 +200,7 @@ class Hybridized:
     def __call__(self, args, kwargs):
         if self._changes != count_of_changes():
             self._look_at_changes()
-        if self._plain is not None:
+        if self._plain is not None or (self._by_rows and self._wants_rows()):
             return self._run_plain(args, kwargs)
         if not kwargs and all(type(each) is NDArray for each in args):
             arrays, key = args, len(args)
@@ -229,6 +230,12 @@ class Hybridized:
             first, _ = flatten([list(args), kwargs])
             return self._block._run(first[0], *args, **kwargs)
         return self._block.forward(*args, **kwargs)
+
+    def _wants_rows(self):
+        """Whether this call is recorded and a gradient is to be row_sparse."""
+        return autograd.is_recording() and any(
+            grad.stype != "default" for each in self._by_rows for grad in each._grad or ()
+        )
 
     # --- tracing ----------------------------------------------------------------------------------
     def _plan_for(self, key, signature, arrays, args, kwargs):
@@ -331,6 +338,8 @@ class Hybridized:
     def _look_at_changes(self):
         """Forget graphs where the Block is another one than it was."""
         self._changes = count_of_changes()
+        params = self._block.collect_params().values()
+        self._by_rows = [each for each in params if each._grad_stype != "default"]
         now = fingerprint(self._block)
         if now == self._print and self._watched is watch():
             return

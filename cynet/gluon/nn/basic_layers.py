@@ -171,8 +171,8 @@ class Embedding(HybridBlock):
     dtype : dtype
     weight_initializer : Initializer or str, optional
     sparse_grad : bool
-        Taken for scripts of MXNet: the gradient is dense, and rows that no index named cost the
-        optimizer nothing where it can tell.
+        The gradient of the weight is row_sparse: it holds the rows that the batch named, and
+        optimizers with lazy updates change these alone.
 
     Examples
     --------

@@ -22,6 +22,7 @@ from ..errors import DeferredInitializationError, MismatchError, StateError
 from ..tracing import changed
 from .contexts import context_list, places
 from .filling import fill
+from .rows import RowSparseData
 from .shapes import checked_shape, has_sizes, merged_shape
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ _GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # s
 
 
 @guarded(but=("data", "grad", "var"))
-class Parameter:
+class Parameter(RowSparseData):
     """A weight: an array on each of its contexts, with gradients, filled by an initializer.
 
     Parameters
@@ -68,9 +69,11 @@ class Parameter:
         Whether `initialize` may wait for the shape.
     differentiable : bool
         False keeps `grad_req` at ``'null'``.
-    stype, grad_stype : str
-        Only ``'default'``: there are no sparse arrays. ``grad_stype='row_sparse'`` is taken and
-        means a dense gradient.
+    stype : str
+        ``'default'``, or ``'row_sparse'``: `row_sparse_data` gives its rows, `data` is refused.
+    grad_stype : str
+        ``'default'``, or ``'row_sparse'``: the gradient holds only the rows that backward touched
+        (on GPUs it is dense).
 
     Examples
     --------
@@ -137,14 +140,11 @@ class Parameter:
     ) -> None:
         if not isinstance(name, str):
             raise ArgumentTypeError(f"a Parameter's name must be a str, got {shown(name)}")
-        for what, kind, known in (
-            ("stype", stype, ("default",)),
-            ("grad_stype", grad_stype, ("default", "row_sparse")),
-        ):
-            if kind not in known:
+        for what, kind in (("stype", stype), ("grad_stype", grad_stype)):
+            if kind not in ("default", "row_sparse"):
                 raise MismatchError(
-                    f"Parameter '{name}': {what} must be one of {', '.join(known)}: there are no"
-                    f" sparse arrays; got {shown(kind)}"
+                    f"Parameter '{name}': {what} must be 'default' or 'row_sparse', got"
+                    f" {shown(kind)}"
                 )
         self.name = name
         self.lr_mult = lr_mult
@@ -219,12 +219,12 @@ class Parameter:
 
     @property
     def stype(self) -> str:
-        """``'default'``."""
+        """``'default'`` or ``'row_sparse'``."""
         return self._stype
 
     @property
     def grad_stype(self) -> str:
-        """What was asked for; gradients are dense."""
+        """The gradient's: ``'default'`` or ``'row_sparse'``."""
         return self._grad_stype
 
     # --- arrays -----------------------------------------------------------------------------------
@@ -240,6 +240,8 @@ class Parameter:
         """
         if has_trace():
             return active().data_of(self)
+        if self._stype != "default":
+            self._refuse_rows("data")
         return self._check_and_get(self._data, ctx)
 
     def grad(self, ctx: ContextLike | None = None) -> nd.NDArray:
@@ -272,6 +274,7 @@ class Parameter:
         -------
         list of NDArray
         """
+        self._refuse_rows("list_data")
         return list(self._check_and_get(self._data, list))
 
     def list_grad(self) -> list[nd.NDArray]:
@@ -405,6 +408,7 @@ class Parameter:
         """Make the array of each context with these values, and its gradient."""
         self._ctx_list = list(ctx_list)
         self._ctx_map = places(self._ctx_list)
+        data = data.tostype("default")
         self._data = [data.copyto(ctx) for ctx in self._ctx_list]
         changed()  # now, since other threads look at it only once after a change
         self._init_grad()
@@ -416,9 +420,14 @@ class Parameter:
             self._data = [each.detach() for each in self._data]
             return
         self._grad = [
-            nd.zeros(each.shape, dtype=each.dtype, ctx=each.context) for each in self._data
+            nd.zeros(each.shape, dtype=each.dtype, ctx=each.context, stype=self._stype_on(each))
+            for each in self._data
         ]
         autograd.mark_variables(self._data, self._grad, self._grad_req)
+
+    def _stype_on(self, array):
+        """The storage type of the gradient of an array."""
+        return "default" if array.context.device_type == "gpu" else self._grad_stype
 
     def _load_init(self, values, ctx, cast_dtype=False, dtype_source="current"):
         """Take values from a file; what was not initialized becomes so."""
@@ -491,8 +500,9 @@ class Parameter:
 
     def _reduce(self):
         """The values on the CPU, of several contexts their mean: as files get them."""
-        arrays = [each.as_in_context(cpu()) for each in self.list_data()]
-        return arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
+        arrays = [each.as_in_context(cpu()) for each in self._all_data()]
+        mean = arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
+        return self._all_rows(mean)
 
     def zero_grad(self) -> None:
         """Set the gradients to 0."""
@@ -566,15 +576,6 @@ class Parameter:
                 stype=self._stype,
             )
         return self._var
-
-    def row_sparse_data(self, row_id: nd.NDArray) -> nd.NDArray:
-        """Refused: there are no sparse arrays."""
-        raise StateError(
-            f"parameter '{self.name}' is dense, as all are: take data() instead of"
-            " row_sparse_data()"
-        )
-
-    list_row_sparse_data = row_sparse_data
 
     def _set_trainer(self, trainer):
         self._trainer = trainer

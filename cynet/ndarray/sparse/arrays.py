@@ -124,6 +124,12 @@ class BaseSparseNDArray(NDArray):
     host_copy = asnumpy
 
     # --- copies -----------------------------------------------------------------------------------
+    def _recorded(self, make):
+        """What `make` gives, in the graph of autograd as a copy of the array."""
+        if not _tape.wants_gradient([self]):
+            return make()
+        return recorded_cast(self, make)
+
     def _like(self, values, shape=None):
         """An array of the same structure with other values."""
         out = sparse_shell(type(self), dtype_flag(values.dtype))
@@ -131,16 +137,17 @@ class BaseSparseNDArray(NDArray):
 
     def copy(self):
         """A copy on the same device."""
-        return self._like(self._held.copy())
+        return self._recorded(lambda: self._like(self._held.copy()))
 
     def detach(self):
         """The same values as another array, which no gradient goes through."""
-        return self._like(self._held.detach())
+        return self._like(self._held)
 
     def astype(self, dtype, copy=True):
         """A copy with another element type."""
-        values = self._held.astype(dtype, copy)
-        return self if values is self._held else self._like(values)
+        if not copy and np.dtype(self.dtype) == np.dtype(dtype):
+            return self
+        return self._recorded(lambda: self._like(self._held.astype(dtype)))
 
     def copyto(self, other):
         """Copy into an array of the same shape, sparse of the same storage type or dense, or to a
@@ -157,7 +164,7 @@ class BaseSparseNDArray(NDArray):
         """
         if isinstance(other, Context):
             refuse_device(other)
-            return self._like(self._held.copyto(other))
+            return self._recorded(lambda: self._like(self._held.copyto(other)))
         if isinstance(other, BaseSparseNDArray):
             return other._assign(self)
         if not isinstance(other, NDArray):
@@ -176,11 +183,14 @@ class BaseSparseNDArray(NDArray):
             raise ShapeError(f"copy: source has shape {source.shape}, target {self._shape}")
         if source.stype != self.stype:
             source = cast(source, self.stype)
-        if _tape.follows(self._held) and _tape.get_state() & 1:
-            raise ArgumentError(f"a {self.stype} array of a recorded graph cannot be written")
+        _tape.check_written(self)
         values = source._held.astype(self.dtype)
         self._set(self._shape, values, source._indices, source._indptr, source._ready)
         return self
+
+    def _become(self, source):
+        """Become the same as `source`, of the same shape, dtype and storage type."""
+        return self._set(self._shape, source._held, source._indices, source._indptr, source._ready)
 
     def as_in_context(self, context):
         """The array itself when it is on `context`, else a copy there."""
@@ -229,15 +239,6 @@ class BaseSparseNDArray(NDArray):
     def __abs__(self):
         return invoke(get_operator("abs"), (self,), {})
 
-    def attach_grad(self, grad_req="write", stype=None):
-        """Refused: gradients go to dense arrays."""
-        raise NotSupportedForSparseNDArray(f"a {self.stype} array has no gradient yet")
-
-    @property
-    def grad(self):
-        """None: sparse arrays have no gradients."""
-        return
-
     def canonical(self):
         """The array itself, with its structure checked: sorted, in range, nothing twice.
 
@@ -258,7 +259,6 @@ for _name in (
     "__dlpack__",
     "__dlpack_device__",
     "asscalar",
-    "backward",
     "broadcast_to",
     "expand_dims",
     "flatten",
@@ -312,6 +312,9 @@ class CSRNDArray(BaseSparseNDArray):
             raise ArgumentError(f"a slice of a csr matrix has no step, got {key.step}")
         if key == slice(None):
             return self
+        if _tape.wants_gradient([self]):
+            params = {"begin": (key.start,), "end": (key.stop,)}
+            return invoke(get_operator("slice"), (self,), params)
         begin, end, _ = key.indices(len(self))
         return convert.row_range(self.canonical(), begin, max(begin, end))
 
@@ -414,6 +417,25 @@ def cast(array, stype):
     check_stype(stype)
     if array.stype == stype:
         return array
+    if _tape.wants_gradient([array]):
+        return recorded_cast(array, lambda: _cast(array, stype))
+    return _cast(array, stype)
+
+
+def recorded_cast(source, make):
+    """What `make` gives, in the graph of autograd as a copy of `source`."""
+    from .gradients import CastNode
+
+    flags = _tape.set_state(_tape.get_state() & ~1)
+    try:
+        result = make()
+    finally:
+        _tape.set_state(flags)
+    CastNode(source).attach([source], [result])
+    return result
+
+
+def _cast(array, stype):
     if array.stype != "default":
         if stype != "default":
             raise ArgumentError(f"{array.stype} does not become {stype}: go through 'default'")

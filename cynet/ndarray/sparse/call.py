@@ -8,8 +8,10 @@ from ...base import config
 from ...base.errors import ArgumentError, ArgumentTypeError, warn_user
 from .. import _resolve
 from .._call import invoke
+from .._tape import get_state, set_state, wants_gradient
 from . import arrays
 from .forms import DENSE_RESULTS, FORMS
+from .gradients import node_of
 
 _warned = set()
 
@@ -60,7 +62,17 @@ def _form(entry, given, names, params):
     inputs = _ordered(entry, given, names, prop)
     if len(inputs) != len(prop.list_arguments()):
         return None  # the dense operator says what is missing
-    return form(entry, prop, inputs, params)
+    recorded = wants_gradient(inputs)
+    flags = set_state(get_state() & ~1)
+    try:
+        result = form(entry, prop, inputs, params)
+    finally:
+        set_state(flags)
+    if recorded and result is not None:
+        if any(result is each for each in inputs):
+            result = result.detach()
+        node_of(entry, prop, params, inputs).record(inputs, [result])
+    return result
 
 
 def _by_name(entry, given, names, params):

@@ -5,6 +5,7 @@ import numpy as np
 from ...base.dtype import name_of
 from ...operator import get_operator
 from .._call import invoke
+from .._tape import stand_for
 from ..creation import zeros as dense_zeros
 from ..exchange import from_numpy
 from . import arrays, structure
@@ -108,3 +109,11 @@ def masked(matrix, keep, indices=None, columns=None):
     shape = (matrix.shape[0], columns)
     values = taken(matrix._held, places)
     return arrays.make("csr", shape, values, indices[places], before[matrix._indptr])
+
+
+def rows_of_dense(what, data, rows):
+    """Rows of a dense array, by numbers of NumPy that rise, as a row_sparse array that is in the
+    graph of autograd what `data` is. `what`: the numbers' name in errors."""
+    structure.check_bounds(what, rows, data.shape[0])
+    values = taken(data.detach(), rows)
+    return stand_for(data, arrays.make("row_sparse", data.shape, values, rows))

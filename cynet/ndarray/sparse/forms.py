@@ -158,9 +158,12 @@ def _with_dense(name, lhs, rhs):
     if not lhs._held.size:
         return lhs if _broadcasts(rhs.shape, lhs.shape) and rhs.dtype == lhs.dtype else None
     if lhs.stype == "row_sparse":
-        if rhs.shape != lhs.shape:
+        if not _broadcasts(rhs.shape, lhs.shape):
             return None
-        return lhs._like(convert.call(name, lhs._held, convert.taken(rhs, lhs._indices)))
+        if rhs.ndim == lhs.ndim and rhs.shape[0] != 1:
+            rhs = convert.taken(rhs, lhs._indices)
+        name = name.replace("elemwise", "broadcast")
+        return lhs._like(convert.call(name, lhs._held, rhs.reshape(_padded(rhs.shape, lhs.ndim))))
     if not _broadcasts(rhs.shape, lhs.shape):
         return None
     places = [structure.rows_of(lhs._indptr), lhs._indices]
@@ -170,6 +173,10 @@ def _with_dense(name, lhs, rhs):
         return None
     picked = convert.call("gather_nd", rhs, convert.numbers(np.stack(places)))
     return lhs._like(convert.call(name, lhs._held, picked))
+
+
+def _padded(shape, ndim):
+    return (1,) * (ndim - len(shape)) + shape
 
 
 def _broadcasts(shape, to):

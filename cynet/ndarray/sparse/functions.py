@@ -9,9 +9,11 @@ import numpy as np
 from ..._ndarray import NDArrayBase
 from ...base.errors import ArgumentError, ArgumentTypeError, NotFoundError, shown
 from ...base.guard import guarded
+from .._tape import wants_gradient
 from ..binary import add, divide, multiply, subtract
 from ..functions import function_of
 from . import arrays, call, convert, structure
+from .gradients import RetainNode
 
 # What MXNet has in mx.nd.sparse.
 OPERATORS = (
@@ -69,8 +71,11 @@ def retain(data: Any = None, indices: Any = None, out: Any = None, name: Any = N
     structure.check_bounds("retain: indices", wanted, data.shape[0])
     at, there = structure.find(data._indices, wanted)
     at = at[there]
+    recorded = wants_gradient([data])
     values = convert.taken(data._held, at)
     result = arrays.make("row_sparse", data.shape, values, data._indices[at])
+    if recorded:
+        RetainNode(result._indices).attach([data], [result])
     return result if out is None else result.copyto(out)
 
 

@@ -1,10 +1,9 @@
-"""dot with a csr matrix, and its gradient: the transposed matrix times the gradient."""
+"""dot with a csr matrix."""
 
 import numpy as np
 
 from ...base.errors import ArgumentTypeError, ShapeError
 from .._call import invoke
-from .._tape import StepNode, get_state, set_state, wants_gradient
 from . import arrays, convert, structure
 from .operators import CSR_DOT, CSR_TRANSPOSE
 
@@ -33,44 +32,20 @@ def sides_of(matrix):
     return matrix._transposed
 
 
-class _ProductNode(StepNode):
-    """A product in the graph of autograd: the gradient of `rhs`."""
-
-    def __init__(self, values, sides, transpose):
-        self.values, self.sides, self.transpose = values, sides, transpose
-
-    def backward(self, grads, recorded):
-        return [_product(self.values, self.sides, grads[0], not self.transpose)]
-
-    def let_go(self):
-        self.values = self.sides = None
-
-
-def _product(values, sides, rhs, transpose):
+def multiplied(values, sides, rhs, transpose):
     """The matrix of these values, or its transpose, times the dense matrix `rhs`."""
     n = sides.columns if transpose else sides.rows
     if not values.size or not n or not rhs.size:
         return convert.empty_values(rhs, (n, rhs.shape[1]))
-    recorded = wants_gradient([rhs])
-    flags = set_state(get_state() & ~1)
-    try:
-        indices, indptr, rows, picked = sides.indices, sides.indptr, sides.rows, values
-        if transpose:
-            indices, indptr, order = sides.transposed()
-            rows = sides.columns
-            if values.size:
-                picked = convert.call("take", values, order)
-        out = invoke(CSR_DOT, (picked, indices, indptr, rhs), {"rows": rows})
-    finally:
-        set_state(flags)
-    if recorded:
-        _ProductNode(values, sides, transpose).attach([rhs], [out])
-    return out
+    indices, indptr, rows, picked = sides.indices, sides.indptr, sides.rows, values
+    if transpose:
+        indices, indptr, order = sides.transposed()
+        rows = sides.columns
+        picked = convert.call("take", values, order)
+    return invoke(CSR_DOT, (picked, indices, indptr, rhs), {"rows": rows})
 
 
 def _check(matrix, rhs, transpose):
-    if wants_gradient([matrix._held]):
-        raise ArgumentTypeError("dot: no gradient goes to the values of a csr matrix")
     inner = matrix.shape[0] if transpose else matrix.shape[1]
     if rhs.ndim not in (1, 2) or rhs.shape[0] != inner:
         raise ShapeError(
@@ -90,7 +65,7 @@ def _as_columns(rhs):
 def csr_dense(matrix, rhs, transpose=False):
     """csr x dense, dense; `transpose` of the matrix."""
     _check(matrix, rhs, transpose)
-    out = _product(matrix._held, sides_of(matrix), _as_columns(rhs), transpose)
+    out = multiplied(matrix._held, sides_of(matrix), _as_columns(rhs), transpose)
     return out if rhs.ndim == 2 else out.reshape((out.shape[0],))
 
 
@@ -102,7 +77,7 @@ def csr_transposed_rows(matrix, rhs):
     if not len(rows):
         return convert.nothing("row_sparse", shape, rhs)
     sides = Sides(places.astype(np.int64), matrix._indptr.copy(), len(rows))
-    values = _product(matrix._held, sides, _as_columns(rhs), True)
+    values = multiplied(matrix._held, sides, _as_columns(rhs), True)
     if rhs.ndim == 1:
         values = values.reshape((len(rows),))
     return arrays.make("row_sparse", shape, values, rows)

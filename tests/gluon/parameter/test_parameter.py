@@ -187,7 +187,7 @@ def test_storage_types_are_refused():
     with pytest.raises(AssertionError):
         gluon.Parameter("w", stype="bad")
     with pytest.raises(AssertionError):
-        gluon.Parameter("w", stype="row_sparse")
+        gluon.Parameter("w", grad_stype="csr")
     with pytest.raises(RuntimeError):
         make().row_sparse_data(nd.array([0]))
 

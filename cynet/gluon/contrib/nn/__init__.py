@@ -1,4 +1,4 @@
-"""mx.gluon.contrib.nn: layers side by side, pixel shuffles, SyncBatchNorm."""
+"""mx.gluon.contrib.nn: layers side by side, pixel shuffles, SyncBatchNorm, SparseEmbedding."""
 
 from . import basic_layers
 from .basic_layers import (
@@ -10,6 +10,7 @@ from .basic_layers import (
     PixelShuffle3D,
     SyncBatchNorm,
 )
+from .sparse_embedding import SparseEmbedding
 
 __all__ = [
     "Concurrent",
@@ -18,6 +19,7 @@ __all__ = [
     "PixelShuffle1D",
     "PixelShuffle2D",
     "PixelShuffle3D",
+    "SparseEmbedding",
     "SyncBatchNorm",
     "basic_layers",
 ]

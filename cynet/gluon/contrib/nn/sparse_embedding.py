@@ -1,0 +1,71 @@
+"""SparseEmbedding: an Embedding whose weight is a row_sparse parameter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .... import ndarray as nd
+from ....base.guard import guarded
+from ...block import Block
+
+if TYPE_CHECKING:
+    from ....typing import DTypeLike, InitializerLike, NDArray
+
+__all__ = ["SparseEmbedding"]
+
+
+@guarded(but=("forward",))
+class SparseEmbedding(Block):
+    """Vectors by index from a row_sparse weight, whose gradient is row_sparse.
+
+    Parameters
+    ----------
+    input_dim : int
+        Number of rows.
+    output_dim : int
+        Size of the vectors.
+    dtype : dtype
+    weight_initializer : Initializer or str, optional
+    **kwargs
+        See :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.contrib.nn.SparseEmbedding(10, 4)
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([[1, 2, 3]])).shape
+    (1, 3, 4)
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: DTypeLike = "float32",
+        weight_initializer: InitializerLike | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._kwargs = {
+            "input_dim": input_dim,
+            "output_dim": output_dim,
+            "dtype": dtype,
+            "sparse_grad": True,
+        }
+        self.weight = self.params.get(
+            "weight",
+            shape=(input_dim, output_dim),
+            init=weight_initializer,
+            dtype=dtype,
+            grad_stype="row_sparse",
+            stype="row_sparse",
+        )
+
+    def forward(self, x: NDArray) -> NDArray:
+        """The rows of the indices `x`."""
+        return nd.Embedding(x, self.weight.row_sparse_data(x), name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        sizes = f"{self._kwargs['input_dim']} -> {self._kwargs['output_dim']}"
+        return f"SparseEmbedding({sizes}, {self._kwargs['dtype']})"

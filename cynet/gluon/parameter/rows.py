@@ -1,0 +1,88 @@
+"""The rows of a Parameter of storage type row_sparse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ... import autograd
+from ... import ndarray as nd
+from ...base.errors import ArgumentTypeError, shown
+from ...ndarray.sparse.convert import rows_of_dense
+from ..errors import StateError
+
+if TYPE_CHECKING:
+    from ...typing import NDArray
+
+
+class RowSparseData:
+    """What Parameter has for ``stype='row_sparse'``. Each context keeps all rows, so that rows
+    are taken and nothing is fetched."""
+
+    def row_sparse_data(self, row_id: NDArray) -> NDArray:
+        """The rows that `row_id` names, as a row_sparse array on its context.
+
+        In a record scope gradients of these rows go to `grad`.
+
+        Parameters
+        ----------
+        row_id : NDArray
+            Numbers of rows, of any shape and dtype; this waits for them.
+
+        Raises
+        ------
+        StateError
+            A RuntimeError: the parameter's storage type is not row_sparse.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> w = mx.gluon.Parameter("w", shape=(4, 1), stype="row_sparse")
+        >>> w.initialize(init="ones")
+        >>> w.row_sparse_data(mx.nd.array([2, 0, 2])).indices.asnumpy().tolist()
+        [0, 2]
+        """
+        if not isinstance(row_id, nd.NDArray):
+            raise ArgumentTypeError(
+                f"parameter '{self.name}': row_id must be an NDArray, got {shown(row_id)}"
+            )
+        self._ask_rows("row_sparse_data", "data")
+        return self._rows(self._check_and_get(self._data, row_id.context), row_id)
+
+    def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
+        """`row_sparse_data` on all contexts."""
+        self._ask_rows("list_row_sparse_data", "list_data")
+        return [self._rows(each, row_id) for each in self._check_and_get(self._data, list)]
+
+    def _ask_rows(self, what, other):
+        if self._stype != "row_sparse":
+            raise StateError(
+                f"parameter '{self.name}' has storage type '{self._stype}': take {other}() instead "
+                f"of {what}()"
+            )
+
+    def _refuse_rows(self, what):
+        if self._stype == "row_sparse":
+            raise StateError(
+                f"parameter '{self.name}' has storage type 'row_sparse': take row_sparse_data() "
+                f"or list_row_sparse_data() instead of {what}()"
+            )
+
+    def _rows(self, data, row_id):
+        rows = np.unique(row_id.asnumpy().astype(np.int64))
+        return rows_of_dense(f"parameter '{self.name}': row_id", data, rows)
+
+    def _all_data(self):
+        """The arrays on all contexts, whatever the storage type."""
+        if self._stype == "default":
+            return self.list_data()
+        return list(self._check_and_get(self._data, list))
+
+    def _all_rows(self, data):
+        """`data` as files get it: row_sparse with all rows where that is the storage type."""
+        if self._stype == "default":
+            return data
+        with autograd.pause():
+            rows = np.arange(data.shape[0], dtype=np.int64)
+            return rows_of_dense(self.name, data, rows)

@@ -1,0 +1,281 @@
+"""Gradients that are sparse, and those that go through sparse arrays: what the walk of autograd
+asks where an array is not dense."""
+
+import numpy as np
+
+from ..._core.put_rows import put_rows
+from ...base.dtype import name_of
+from ...base.errors import GradientError, ShapeError
+from .._call import invoke
+from .._tape import StepNode, begin_scope, get_state, resume_scope, set_state, wants_gradient
+from ..creation import ones
+from . import arrays, convert, product
+from .forms import joined
+
+
+# --- sums -----------------------------------------------------------------------------------------
+def clear(target):
+    """Make a sparse gradient zeros."""
+    target._assign(convert.nothing(target.stype, target.shape, target._held))
+
+
+def nothing_like(grad):
+    """New zeros like a sparse gradient."""
+    return convert.nothing(grad.stype, grad.shape, grad._held)
+
+
+def ones_of(head):
+    """The gradient that a sparse head has by default, dense."""
+    return ones(head.shape, ctx=head.context, dtype=name_of(head.dtype))
+
+
+def of_head(head, grad, i):
+    """The gradient that a user gives of head `i`, in its dtype; a copy of a sparse one."""
+    if grad.shape != head.shape:
+        raise ShapeError(
+            f"the gradient of head {i} has shape {grad.shape}, the head has shape {head.shape}"
+        )
+    grad = grad.as_in_context(head.context).astype(head.dtype, copy=False)
+    return grad.copy() if grad.stype != "default" else grad
+
+
+def as_rows(grad):
+    """A gradient as a row_sparse array."""
+    return grad if grad.stype == "row_sparse" else arrays.cast(grad, "row_sparse")
+
+
+def put(target, source):
+    """``target = source``, of which one is sparse. A sparse target takes the values' memory: values
+    of gradients are replaced and not written."""
+    if target.stype == "default":
+        source.tostype("default").copyto(target)
+        return
+    if source.stype != target.stype:
+        source = arrays.cast(source.tostype("default"), target.stype)
+    target._become(source)
+
+
+def total(a, b, out):
+    """``a + b`` of which one is sparse, in `out` where that is dense; the result."""
+    if a.stype == b.stype != "default":
+        result = joined("elemwise_add", a, b)
+    elif "row_sparse" in (a.stype, b.stype) and "default" in (a.stype, b.stype):
+        dense, rows = (a, b) if a.stype == "default" else (b, a)
+        result = _with_rows(dense if dense is out else dense.copy(), rows)
+    else:
+        result = a.tostype("default") + b.tostype("default")
+    if out is None or result is out:
+        return result
+    put(out, result) if out.stype != "default" else result.copyto(out)
+    return out if out.stype == result.stype else result
+
+
+def _with_rows(dense, rows):
+    """`dense`, with row_sparse rows added in place."""
+    if len(rows._indices) and rows._held.size:
+        sums = convert.taken(dense, rows._indices) + rows._held
+        put_rows(dense, sums, rows._indices)
+    return dense
+
+
+# --- operators on dense arrays, of which the gradient is wanted by rows ---------------------------
+def sums_by_row(grad, ids, shape):
+    """The row_sparse array of this shape whose row i is the sum of the rows of `grad` that `ids`
+    says belong to i."""
+    order = np.argsort(ids, kind="stable")
+    ids = ids[order]
+    starts = np.flatnonzero(np.diff(ids, prepend=-1))
+    if not len(starts):
+        return convert.nothing("row_sparse", shape, grad)
+    rows = ids[starts]
+    flat = grad.reshape((len(ids), -1))
+    if len(rows) == len(ids):
+        values = convert.taken(flat, order)
+    else:
+        dtype = name_of(grad.dtype)
+        wide = flat if dtype in ("float32", "float64") else flat.astype("float32")
+        sides = product.Sides(order, np.append(starts, len(ids)), len(ids))
+        weights = ones((len(ids),), ctx=grad.context, dtype=name_of(wide.dtype))
+        values = product.multiplied(weights, sides, wide, False).astype(dtype, copy=False)
+    return arrays.make("row_sparse", shape, values.reshape((len(rows), *shape[1:])), rows)
+
+
+def _embedding(prop, inputs, grad, i):
+    if i != 1:
+        return None
+    ids = np.clip(inputs[0].asnumpy().astype(np.int64).ravel(), 0, prop.input_dim - 1)
+    return sums_by_row(grad, ids, (prop.input_dim, prop.output_dim))
+
+
+_BY_ROW = {"Embedding": _embedding}
+
+
+def rows_of(name, prop, inputs, grad, i):
+    """The gradient of input `i` of an operator on dense arrays as a row_sparse array; None where
+    there is no better way than through the dense one."""
+    way = _BY_ROW.get(name)
+    return None if way is None or grad is None else way(prop, inputs, grad, i)
+
+
+# --- nodes ----------------------------------------------------------------------------------------
+def _dense(grad):
+    return grad.tostype("default")
+
+
+class SparseNode(StepNode):
+    """A step with sparse arrays. A subclass defines ``pull_back(grads)``."""
+
+    what = "a sparse operator"
+
+    @property
+    def name(self):
+        return self.what
+
+    def backward(self, grads, recorded):
+        if recorded:
+            raise GradientError(
+                f"{self.what}, recorded at {self.where()}: gradients of gradients do not go through"
+                " sparse arrays; use tostype('default') before it"
+            )
+        return self.pull_back(grads)
+
+
+class CastNode(SparseNode):
+    """The same values in another storage type, on another device, in another dtype."""
+
+    what = "a copy of a sparse array"
+
+    def __init__(self, source):
+        self.like = source.dtype, source.context
+
+    def pull_back(self, grads):
+        dtype, context = self.like
+        return [grads[0].as_in_context(context).astype(dtype, copy=False)]
+
+
+class FormNode(SparseNode):
+    """A call whose gradient is that of the dense operator on dense copies."""
+
+    def __init__(self, entry, params, inputs):
+        self.what = f"operator {entry.name}"
+        self.entry, self.params, self.given = entry, params, list(inputs)
+
+    def needed(self):
+        """Places of the inputs that backward reads and somebody may write."""
+        return range(len(self.given))
+
+    def record(self, inputs, outputs):
+        """Belong to the graph."""
+        self.places = list(self.needed())
+        read = [self.given[i] for i in self.places]
+        self.attach(inputs, outputs, [x if x.stype == "default" else x._held for x in read])
+
+    def exchanged(self, i, array):
+        at = self.places[i]
+        x = self.given[at]
+        self.given[at] = array if x.stype == "default" else x._like(array)
+
+    def pull_back(self, grads):
+        dense = [x.tostype("default").detach() for x in self.given]
+        sources = self.sources
+        before = begin_scope()
+        flags = set_state(get_state() | 1)
+        try:
+            for x, source in zip(dense, sources):
+                if source is not None:
+                    x.attach_grad()
+            out = invoke(self.entry, tuple(dense), self.params)
+            flows = wants_gradient([out])
+        finally:
+            set_state(flags)
+            resume_scope(before)
+        if flows:
+            out.backward(_dense(grads[0]), train_mode=bool(flags & 2))
+        return [x.grad if flows and source else None for x, source in zip(dense, sources)]
+
+    def let_go(self):
+        self.given = None
+
+
+class ProductNode(FormNode):
+    """A product with a csr matrix: what goes to the other operand needs no dense copy."""
+
+    def needed(self):
+        csr = [x for x in self.given if x.stype == "csr"]
+        return super().needed() if wants_gradient(csr) else ()
+
+
+class DotNode(ProductNode):
+    """dot, of which the gradient by rows may be wanted."""
+
+    def __init__(self, entry, params, inputs, prop, rows):
+        super().__init__(entry, params, inputs)
+        self.transpose, self.rows = prop.transpose_a, rows
+
+    def pull_back(self, grads):
+        lhs, rhs = self.given
+        to_lhs, to_rhs = (source is not None for source in self.sources)
+        grad = _dense(grads[0])
+        if lhs.stype == "csr" and not to_lhs:
+            if self.rows and not self.transpose:
+                return [None, product.csr_transposed_rows(lhs, grad)]
+            return [None, product.csr_dense(lhs, grad, not self.transpose)]
+        if lhs.stype == "default" and rhs.stype == "csr" and not to_rhs:
+            return [product.csr_dense(rhs, grad.T, False).T, None]
+        return super().pull_back(grads)
+
+
+class FullyConnectedNode(ProductNode):
+    """FullyConnected of csr data."""
+
+    def pull_back(self, grads):
+        if self.sources[0] is not None:
+            return super().pull_back(grads)
+        grad = _dense(grads[0])
+        weight = product.csr_dense(self.given[0], grad, True).T
+        return [None, weight, convert.call("sum", grad, axis=0)][: len(self.given)]
+
+
+class EmbeddingNode(FormNode):
+    """Embedding of a row_sparse weight."""
+
+    def __init__(self, entry, params, inputs, prop):
+        super().__init__(entry, params, inputs)
+        self.prop = prop
+
+    def needed(self):
+        return (0,)
+
+    def pull_back(self, grads):
+        return [None, _embedding(self.prop, self.given, _dense(grads[0]), 1)]
+
+
+class RetainNode(SparseNode):
+    """retain: the gradient of the rows that stayed."""
+
+    what = "retain"
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def pull_back(self, grads):
+        grad = _dense(grads[0])
+        if not len(self.rows):
+            return [convert.nothing("row_sparse", grad.shape, grad)]
+        values = convert.taken(grad, self.rows)
+        return [arrays.make("row_sparse", grad.shape, values, self.rows)]
+
+
+def node_of(entry, prop, params, inputs):
+    """The node of a call of a form."""
+    if entry.name == "dot":
+        rhs = inputs[1]
+        wants_rows = rhs.stype == "row_sparse" or (
+            rhs.stype == "default" and getattr(rhs.grad, "stype", "") == "row_sparse"
+        )
+        return DotNode(entry, params, inputs, prop, wants_rows)
+    if entry.name == "FullyConnected":
+        return FullyConnectedNode(entry, params, inputs)
+    if entry.name == "Embedding":
+        return EmbeddingNode(entry, params, inputs, prop)
+    return FormNode(entry, params, inputs)
