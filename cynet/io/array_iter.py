@@ -18,6 +18,7 @@ from ..base.errors import (
 )
 from ..base.guard import PER_BATCH, guarded
 from ..ndarray import NDArray, array
+from ..ndarray.sparse.convert import picked_rows
 from .base import DataBatch, DataDesc, DataIter
 from .positions import check_keys, place, rows
 
@@ -36,8 +37,9 @@ class NDArrayIter(DataIter):
 
     Parameters
     ----------
-    data : NDArray, numpy.ndarray, list or dict of these
-        First axis: examples. NumPy arrays become float32, as ``mx.nd.array`` does it. A list of
+    data : NDArray, numpy.ndarray, csr matrix of SciPy, list or dict of these
+        First axis: examples. NumPy arrays become float32, as ``mx.nd.array`` does it; of a csr
+        matrix batches are csr, too. A list of
         numbers is one array; any other list is one of arrays (or of lists that become arrays),
         named ``_0_data``, ``_1_data``, ..., as in MXNet; a dict is named by its keys, in sorted
         order.
@@ -240,6 +242,8 @@ class NDArrayIter(DataIter):
 
 def _gather(values, rows):
     """A new NDArray of some rows; NumPy reads them from the array's own memory."""
+    if values.stype == "csr":
+        return picked_rows(values.canonical(), rows)
     if name_of(values.dtype) == "bfloat16":  # of which there is no view
         return array(values.host_copy()[rows], dtype=values.dtype)
     return array(np.asarray(memoryview(values))[rows], dtype=values.dtype)
@@ -276,6 +280,11 @@ def _as_ndarray(name, values):
             raise ArgumentTypeError(
                 f"NDArrayIter: '{name}' cannot become an NDArray: {error}"
             ) from None
+    if values.stype == "row_sparse":
+        raise ArgumentError(
+            f"NDArrayIter: '{name}' is row_sparse, of which no batches are taken; give it as a csr"
+            " matrix or a dense array"
+        )
     if len(values.shape) == 0:
         raise ShapeError(f"NDArrayIter: '{name}' needs an axis of examples, got shape ()")
     return values

@@ -1,4 +1,4 @@
-"""LibSVMIter: batches from text in LibSVM's format, as dense arrays."""
+"""LibSVMIter: batches from text in LibSVM's format, as csr matrices."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 from ..base.errors import FormatError, ShapeError, shown
 from ..base.files import file_name, opened
 from ..base.guard import PER_BATCH, guarded
+from ..ndarray.sparse import csr_matrix
+from ..ndarray.sparse.structure import from_numbers
 from .rows_iter import (
     RowsIter,
     check_float32,
@@ -26,14 +28,14 @@ if TYPE_CHECKING:
 @guarded(but=PER_BATCH)
 class LibSVMIter(RowsIter):
     """Batches from LibSVM's format, one example a line: ``label index:value index:value ...`` with
-    indices from 0. Arrays are dense.
+    indices from 0. Data are csr matrices, and so are labels of a file of their own.
 
     Parameters
     ----------
     data_libsvm : str
         Path of the data.
     data_shape : tuple of int
-        Shape of one example; its size is the number of indices.
+        Shape of one example: the number of indices. One of several axes makes dense arrays.
     label_libsvm : str, optional
         Path of labels in the same format, whose own labels are not used; without it the first
         number of each line of `data_libsvm` is the label.
@@ -116,8 +118,19 @@ def _read(path, shape):
                 ) from None
     if not numbers:
         raise FormatError(f"LibSVMIter: {shown(name)} has no lines")
-    table = np.zeros((len(numbers), size), np.float32)
     with np.errstate(over="ignore"):  # beyond float32 is infinite
-        table[rows, columns] = np.array(values, np.float64)
+        values = np.array(values, np.float64).astype(np.float32)
         first = np.array(numbers, np.float64).astype(np.float32)
+    if len(shape) == 1:
+        return _matrix(np.array(rows, np.int64), columns, values, (len(numbers), size)), first
+    table = np.zeros((len(numbers), size), np.float32)
+    table[rows, columns] = values
     return table.reshape(-1, *shape), first
+
+
+def _matrix(rows, columns, values, shape):
+    """A csr matrix; of an index that comes twice in a line the last value counts."""
+    places = rows * shape[1] + np.array(columns, np.int64)
+    places, last = np.unique(places[::-1], return_index=True)
+    indices, indptr = from_numbers(places, shape)
+    return csr_matrix((values[::-1][last], indices, indptr), shape=shape)

@@ -11,13 +11,14 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import PER_BATCH, guarded
-from ..ndarray import array
+from ..ndarray import NDArray, array
+from ..ndarray.sparse.convert import picked_rows
 from .base import DataDesc
 from .mx_data_iter import MXDataIter
 from .positions import check_count, check_keys, place
 
 if TYPE_CHECKING:
-    from ..typing import NDArray, NumpyArray
+    from ..typing import NumpyArray
 
 _MOST_COLUMNS = 1 << 31
 
@@ -28,7 +29,7 @@ class RowsIter(MXDataIter):
 
     Parameters
     ----------
-    data, label : numpy.ndarray
+    data, label : numpy.ndarray or CSRNDArray
         With as many rows.
     batch_size : int
     last : str
@@ -62,7 +63,8 @@ class RowsIter(MXDataIter):
         return self._described(1, self._label)
 
     def _described(self, which, rows):
-        return [DataDesc(self._names[which], (self.batch_size, *rows.shape[1:]), rows.dtype.type)]
+        dtype = np.dtype(rows.dtype).type
+        return [DataDesc(self._names[which], (self.batch_size, *rows.shape[1:]), dtype)]
 
     def reset(self) -> None:
         over = max(self._cursor - self.num_data, 0) if self._last == "round" else 0
@@ -78,11 +80,11 @@ class RowsIter(MXDataIter):
 
     def getdata(self) -> NDArray:
         """The current batch's data."""
-        return array(self._data[self._here()], dtype=self._data.dtype)
+        return _picked(self._data, self._here())
 
     def getlabel(self) -> NDArray:
         """The current batch's labels."""
-        return array(self._label[self._here()], dtype=self._label.dtype)
+        return _picked(self._label, self._here())
 
     def getindex(self) -> NumpyArray:
         """Numbers of the current batch's rows, uint64."""
@@ -114,6 +116,12 @@ class RowsIter(MXDataIter):
         check_count(state, "rows", who, self.num_data, "rows")
         cursor = place(state, "cursor", who, 0, self.num_data + self.batch_size - 1)
         self._cursor, self._batch = cursor, None
+
+
+def _picked(source, rows):
+    if isinstance(source, NDArray):  # csr
+        return picked_rows(source, rows)
+    return array(source[rows], dtype=source.dtype)
 
 
 # --- what the iterators over it are told ----------------------------------------------------------

@@ -71,7 +71,7 @@ class DistKVStore(KVStore):
                 if each in self._values:
                     raise ArgumentError(f"kvstore init: key {shown(each)} has a value already")
             for each, arrays in pairs:
-                self._values[each] = arrays[0].copyto(cpu())
+                self._values[each] = arrays[0].tostype("default").copyto(cpu())
             self.share({each: [self._values[each]] for each, _ in pairs})
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
@@ -95,7 +95,7 @@ class DistKVStore(KVStore):
         """
         grouped = {}
         for each, arrays in self._pairs("push", key, value):
-            grouped.setdefault(each, []).extend(arrays)
+            grouped.setdefault(each, []).extend(_dense(arrays))
         for each, arrays in grouped.items():
             self._check("push", each, arrays)
         with self._lock:
@@ -129,7 +129,8 @@ class DistKVStore(KVStore):
         >>> gradient.asnumpy().tolist()
         [1.0, 1.0]
         """
-        given = dict(self._pairs("sum_up", key, value))
+        handed = dict(self._pairs("sum_up", key, value))
+        given = {each: _dense(arrays) for each, arrays in handed.items()}
         with self._lock:
             self._world.check()
             self._world.count_step()
@@ -147,6 +148,10 @@ class DistKVStore(KVStore):
                 for entry in bucket.entries:
                     for array in given[entry.key]:
                         entry.view.copyto(array)
+            for each, arrays in handed.items():
+                for array, total in zip(arrays, given[each]):
+                    if array is not total:
+                        total.copyto(array)
 
     def share(self, arrays: dict[Any, Sequence[NDArray]], root: int = 0) -> None:
         """Give the arrays of all devices and ranks the values that the first ones of one rank have.
@@ -257,3 +262,8 @@ class DistKVStore(KVStore):
         for array in arrays[1:]:
             merged += array.as_in_context(context).astype(stored.dtype, copy=False)
         return merged
+
+
+def _dense(arrays):
+    """The arrays, dense: ranks sum all rows."""
+    return [each.tostype("default") for each in arrays]

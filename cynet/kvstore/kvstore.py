@@ -13,6 +13,7 @@ from ..ndarray import NDArray
 from ..optimizer import Optimizer, get_updater
 from .base import KVStoreBase
 from .compression import compression
+from .rows import ids_for, pull_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,7 +91,7 @@ class KVStore(KVStoreBase):
         ----------
         key : str, int or a list of them
         value : NDArray or a list of them
-            The store keeps a copy.
+            The store keeps a copy, of the same storage type.
 
         Raises
         ------
@@ -128,6 +129,7 @@ class KVStore(KVStoreBase):
             for each, arrays in grouped.items():
                 stored = self._values[each]
                 if self._compress is not None:
+                    self._refuse_sparse("push", each, arrays)
                     arrays = self._compress(each, arrays)
                 merged = self._sum(arrays, stored)
                 if self._updater is None:
@@ -148,7 +150,7 @@ class KVStore(KVStoreBase):
         priority : int
             A hint, as for `push`.
         ignore_sparse : bool
-            Accepted for MXNet's scripts; every value is dense.
+            Leave out keys whose value is sparse: `row_sparse_pull` is for these.
 
         Raises
         ------
@@ -161,6 +163,8 @@ class KVStore(KVStoreBase):
         for each, arrays in pairs:
             self._check("pull", each, arrays)
         for each, arrays in pairs:
+            if ignore_sparse and self._values[each].stype != "default":
+                continue
             for array in arrays:
                 self._values[each].copyto(array)
 
@@ -180,19 +184,42 @@ class KVStore(KVStoreBase):
     def row_sparse_pull(
         self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Any = None
     ) -> None:
-        """Refused: every value is dense.
+        """Write rows of the values of one or several keys to row_sparse arrays.
 
         Parameters
         ----------
-        out : NDArray, optional
-            Where the result is written.
+        key : str, int or a list of them
+        out : RowSparseNDArray, list of them, or a list of such lists
+            Each becomes the rows that its `row_ids` name.
+        priority : int
+            A hint, as for `push`.
+        row_ids : NDArray or list of NDArray
+            Numbers of rows, of any shape and dtype, for all arrays or for each of them; this waits
+            for them.
 
         Raises
         ------
-        ArgumentError
-            A value is not one of those allowed; the message names it.
+        NotFoundError, ShapeError, ArgumentError
+            As for `push`; for a row that is not there, and an array that is not row_sparse.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> kv = mx.kv.create("local")
+        >>> kv.init("w", mx.nd.ones((5, 1)).tostype("row_sparse"))
+        >>> out = mx.nd.sparse.zeros("row_sparse", (5, 1))
+        >>> kv.row_sparse_pull("w", out=out, row_ids=mx.nd.array([3, 1, 3]))
+        >>> out.indices.asnumpy().tolist()
+        [1, 3]
         """
-        raise ArgumentError("kvstore row_sparse_pull: values are dense; use pull")
+        if out is None:
+            raise ArgumentError("kvstore row_sparse_pull: 'out' is missing: the arrays to write to")
+        pairs = self._pairs("row_sparse_pull", key, out)
+        for each, arrays in pairs:
+            self._check("row_sparse_pull", each, arrays)
+        places = [(each, array) for each, arrays in pairs for array in arrays]
+        for (each, array), ids in zip(places, ids_for(len(places), row_ids)):
+            pull_rows(each, self._values[each], array, ids)
 
     # --- updates ---------------------------------------------------------------------------------
     def set_updater(self, updater: Callable[[Any, NDArray, NDArray], Any]) -> None:
@@ -311,14 +338,17 @@ class KVStore(KVStoreBase):
                     f"kvstore {where}: key {shown(key)} needs an NDArray, got "
                     f"{type(array).__name__}"
                 )
-            if array.stype != "default":
-                raise ArgumentError(
-                    f"kvstore {where}: key {shown(key)} is {array.stype}, expected a dense array "
-                    "(tostype('default'))"
-                )
         if not arrays:
             raise ArgumentError(f"kvstore {where}: key {shown(key)} has an empty list of arrays")
         return [(key, arrays)]
+
+    def _refuse_sparse(self, where, key, arrays):
+        for array in arrays:
+            if array.stype != "default":
+                raise ArgumentError(
+                    f"kvstore {where}: key {shown(key)} is {array.stype}; gradient compression is"
+                    " for dense arrays"
+                )
 
     def _check(self, where, key, arrays):
         if key not in self._values:
@@ -335,7 +365,10 @@ class KVStore(KVStoreBase):
         """The sum of the arrays, made where this kind of store adds; one array is itself."""
         context = arrays[0].context if self._type in _ON_DEVICE else stored.context
         merged = arrays[0].as_in_context(context)
-        if len(arrays) > 1:
+        if any(array.stype != "default" for array in arrays):
+            for array in arrays[1:]:
+                merged = merged + array.as_in_context(context)
+        elif len(arrays) > 1:
             if merged is arrays[0]:
                 merged = merged + arrays[1].as_in_context(context)
             else:

@@ -1,4 +1,4 @@
-"""LibSVMIter: MXNet 1.9.1's batches as dense arrays, and lines that are wrong."""
+"""LibSVMIter: MXNet 1.9.1's batches, csr, and lines that are wrong."""
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ def test_batches(path):
     for _ in range(2):
         for batch in iterator:
             assert batch.data[0].dtype == batch.label[0].dtype == np.float32
+            assert batch.data[0].stype == "csr" and batch.label[0].stype == "default"
             data, label = batch.data[0].asnumpy().tolist(), batch.label[0].asnumpy().tolist()
             found.append((data, label, batch.pad))
         iterator.reset()
@@ -38,6 +39,8 @@ def test_labels_and_parts(path, tmp_path):
         path, (3,), label_libsvm=tmp_path / "l.svm", label_shape=(2,), batch_size=4
     )
     assert next(iterator).label[0].asnumpy().tolist() == [[1, 0], [0, 5], [7, 8], [0, 0]]
+    iterator.reset()
+    assert next(iterator).label[0].stype == "csr"
     second = mx.io.LibSVMIter(path, (3, 1), batch_size=2, num_parts=2, part_index=1)
     (batch,) = second
     assert batch.data[0].shape == (2, 3, 1) and batch.label[0].asnumpy().tolist() == [0, 3]
@@ -71,3 +74,10 @@ def test_wrong_arguments(path):
         mx.io.LibSVMIter(path, (3,), batch_size=0)
     with pytest.raises(FileNotFoundError):
         mx.io.LibSVMIter("none.svm", (3,))
+
+
+def test_an_index_that_comes_twice(path):
+    path.write_bytes(b"1 2:5 0:1 2:7\n")
+    (batch,) = mx.io.LibSVMIter(data_libsvm=path, data_shape=(3,))
+    assert batch.data[0].asnumpy().tolist() == [[1, 0, 7]]
+    batch.data[0].check_format()

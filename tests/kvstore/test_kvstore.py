@@ -199,7 +199,15 @@ def store_with_value():
             "2 keys need a list of as many.*got 1",
         ),
         (lambda s: s.push(["w"], full(1)), ValueError, "got NDArray"),
-        (lambda s: s.row_sparse_pull("w", full(1), row_ids=full(1)), ValueError, "row_sparse_pull"),
+        (lambda s: s.row_sparse_pull("w", full(1), row_ids=full(1)), ValueError, "got .*'default'"),
+        (lambda s: s.row_sparse_pull("w", row_ids=full(1)), ValueError, "'out' is missing"),
+        (lambda s: s.row_sparse_pull("w", full(1)), ValueError, "'row_ids' is missing"),
+        (lambda s: s.row_sparse_pull("w", full(1), row_ids=3), TypeError, "are NDArrays, got 3"),
+        (
+            lambda s: s.row_sparse_pull("w", full(1), row_ids=[full(1)] * 2),
+            ValueError,
+            "1 arrays to write to.*got 2",
+        ),
         (
             lambda s: s.set_gradient_compression({"type": "2bit"}),
             ValueError,

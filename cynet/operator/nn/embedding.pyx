@@ -26,7 +26,7 @@ class EmbeddingProperty(OperatorProperty):
     input_dim = Int(doc="Number of rows of weight.", low=1)
     output_dim = Int(doc="Length of a row.", low=1)
     dtype = DType("float32", doc="Dtype of weight, if nothing else determines it.")
-    sparse_grad = Bool(False, doc="The gradient has only the rows that occur, if the weight asks for a row_sparse one.")
+    sparse_grad = Bool(False, doc="For weights with a row_sparse gradient; else it is dense.")
 
     graph = GraphHooks(float32_beside_half=("data",))
     inputs_doc = {"data": "Indices, any shape and dtype.",

@@ -99,8 +99,3 @@ def test_sync_batch_norm(rng):
         assert contrib.nn.SyncBatchNorm().prefix == "syncbatchnorm0_"
     with pytest.raises(ValueError, match="num_devices=2, and statistics over several devices"):
         contrib.nn.SyncBatchNorm(num_devices=2)
-
-
-def test_missing_layers_are_named():
-    with pytest.raises(AttributeError, match="SparseEmbedding is a name of MXNet 1.9.1 that cynet"):
-        contrib.nn.SparseEmbedding  # noqa: B018

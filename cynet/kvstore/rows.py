@@ -1,0 +1,47 @@
+"""Rows of a stored value, as `KVStore.row_sparse_pull` gives them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..ndarray import NDArray
+from ..ndarray.sparse.arrays import RowSparseNDArray
+from ..ndarray.sparse.convert import rows_of_dense
+from ..ndarray.sparse.functions import retain
+
+
+def ids_for(outs, row_ids):
+    """One array of row numbers for each of the arrays that are to be written."""
+    if row_ids is None:
+        raise ArgumentError("kvstore row_sparse_pull: 'row_ids' is missing: the rows to take")
+    ids = list(row_ids) if isinstance(row_ids, (list, tuple)) else [row_ids]
+    for each in ids:
+        if not isinstance(each, NDArray):
+            raise ArgumentTypeError(
+                f"kvstore row_sparse_pull: row_ids are NDArrays, got {shown(each)}"
+            )
+    if len(ids) == 1:
+        ids *= outs
+    if len(ids) != outs:
+        raise ArgumentError(
+            f"kvstore row_sparse_pull: {outs} arrays to write to need one array of row_ids or as"
+            f" many, got {len(ids)}"
+        )
+    return ids
+
+
+def pull_rows(key, stored, out, ids):
+    """Make `out` the rows of `stored` that `ids` names."""
+    if not isinstance(out, RowSparseNDArray):
+        raise ArgumentError(
+            f"kvstore row_sparse_pull: key {shown(key)}: 'out' must be a row_sparse array, got"
+            f" storage type {shown(out.stype)}"
+        )
+    if stored.stype == "row_sparse":
+        rows = retain(stored, ids)
+    else:
+        what = f"kvstore row_sparse_pull: key {shown(key)}: row_ids"
+        wanted = np.unique(ids.asnumpy().astype(np.int64))
+        rows = rows_of_dense(what, stored.tostype("default").detach(), wanted)
+    rows.copyto(out)
