@@ -20,7 +20,7 @@ import pytest
 PARTS = ("summary", "parameters", "returns", "raises", "example")
 # How many items of a package lack each of PARTS. A number may only fall: lower it here then.
 LACKING = {
-    "gluon": (0, 11, 8, 13, 3),
+    "gluon": (0, 10, 8, 11, 2),
     "gluon.nn": (0, 1, 0, 0, 0),
     "gluon.rnn": (0, 0, 8, 4, 16),
     "gluon.loss": (0, 0, 0, 1, 0),
@@ -47,7 +47,7 @@ LACKING = {
     "symbol": (0, 18, 10, 0, 34),
     "ndarray": (0, 4, 1, 0, 8),
     "executor": (3, 4, 1, 6, 18),
-    "kvstore": (0, 8, 1, 0, 16),
+    "kvstore": (0, 7, 1, 0, 15),
     "recordio": (0, 0, 2, 0, 8),
     "profiler": (0, 13, 5, 0, 29),
     "monitor": (0, 2, 1, 0, 2),

@@ -270,7 +270,6 @@ DENSE_ONLY = {
     "bind gradient": lambda a: mx.sym.exp(mx.sym.Variable("x")).bind(
         mx.cpu(), {"x": mx.nd.ones((2, 2))}, {"x": a}
     ),
-    "kvstore init": lambda a: mx.kv.create().init("a", a),
     "CachedOp": lambda a: mx.nd.CachedOp(mx.sym.exp(mx.sym.Variable("x")))(a),
 }
 
