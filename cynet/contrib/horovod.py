@@ -281,6 +281,8 @@ class DistributedTrainer(Trainer):
     >>> trainer = hvd.DistributedTrainer(net.collect_params(), "sgd")
     """
 
+    _has_told = True  # step() is given the examples of one rank, as everywhere in Horovod
+
     def __init__(
         self,
         params: Any,

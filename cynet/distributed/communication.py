@@ -11,6 +11,7 @@ from collections import deque
 
 from ..base.compat import optional
 from ..base.errors import CynetError, MismatchError, PeerError, StateError
+from ..engine import trace
 from ._work import Work
 from .launched import report
 from .notices import ANSWER, ASK, BYE, FAILED, Notices
@@ -18,6 +19,7 @@ from .requests import brief, differing
 from .rounds import WINDOW, Rounds
 
 _WAKE = -(1 << 62)  # on the pipe: nothing but a reason to look
+_FREE = 1 << 60  # numbers from here on are of one rank alone: of requests that come in any order
 _SPIN = 0.0005  # seconds without progress before the thread sleeps
 _SHORTEST, _LONGEST = 0.0001, 0.001  # of its sleeps while it waits for other ranks
 _IDLE = 0.05  # and while nothing is asked of it
@@ -27,6 +29,7 @@ _AT_ONCE = 4 << 20  # bytes that one round begins to move
 _ANSWERS = 2.0  # seconds for ranks to say that they are there
 _FAREWELL = 5.0  # seconds for ranks to come to their end after a failure
 _TEXT = 2048  # bytes of a description that ranks exchange
+_ALONG, _TRACED = trace.kinds["along"], "communication"  # records of requests in traces
 
 
 class Communication(threading.Thread):
@@ -45,7 +48,7 @@ class Communication(threading.Thread):
         os.set_blocking(self._in, False)
         self._lock = threading.Lock()
         self._new = deque()  # requests whose numbers the thread does not know yet
-        self._next = 0  # number of the next request
+        self._next, self._next_free = 0, _FREE  # numbers of the next requests
         self._requests = {}  # number -> a request that is not complete
         self._ready = {}  # number -> a request whose arrays are free, not begun
         self._base, self._chosen = 0, set()  # numbers from `_base` on that have begun
@@ -69,8 +72,14 @@ class Communication(threading.Thread):
         self._looked = time.monotonic()
 
     # --- what other threads call ------------------------------------------------------------------
-    def hand_in(self, request, reads=(), writes=()):
+    def hand_in(self, request, reads=(), writes=(), in_order=True):
         """Have a request done, when these arrays are free and all ranks have come to it.
+
+        Parameters
+        ----------
+        in_order : bool
+            All ranks make it between the same others; else what it says of itself, it alone, is
+            how they know it.
 
         Raises
         ------
@@ -81,7 +90,10 @@ class Communication(threading.Thread):
             self.check()
             if self._leaving:
                 raise StateError("this process is at its end and no longer talks to other ranks")
-            request.number, self._next = self._next, self._next + 1
+            if in_order:
+                request.number, self._next = self._next, self._next + 1
+            else:
+                request.number, self._next_free = self._next_free, self._next_free + 1
             if reads or writes:
                 request.work = Work(request.number, self._out, reads, writes, request.priority)
             self._new.append(request)
@@ -226,6 +238,7 @@ class Communication(threading.Thread):
                 continue
             if number >= 0:
                 request = self._requests[number]
+                request.ready = trace.now()
                 self._ready[number] = request
                 if self.failure is not None:
                     self._finish(request, again(self.failure))
@@ -244,8 +257,8 @@ class Communication(threading.Thread):
             self._finish(each[1])
             moved = True
         found = self._rounds.poll()
-        if found is not None:
-            moved = True
+        if found is not None:  # a round in which nothing begins is no progress
+            moved |= bool(found.common) or found.free is not None
             self._act(found, now)
         if self.failure is None and not self._is_over:
             moved |= self._join(now)
@@ -257,11 +270,17 @@ class Communication(threading.Thread):
             return False
         leaving = self._leaving and not self._requests and not self._new
         ready = [each for number, each in self._ready.items() if number < self._base + WINDOW]
-        if not (ready or leaving) or (len(self._ready) == self._tried and now < self._again):
+        free = [each.mark for each in self._free()]
+        if not (ready or free or leaving):
+            return False
+        if len(self._ready) == self._tried and now < self._again:
             return False
         self._tried = len(self._ready)
-        self._rounds.begin(self._base, ready, leaving)
+        self._rounds.begin(self._base, ready, free, leaving)
         return True
+
+    def _free(self):
+        return [each for number, each in self._ready.items() if number >= _FREE]
 
     def _act(self, found, now):
         """Do what a round has found."""
@@ -271,12 +290,15 @@ class Communication(threading.Thread):
             self._tell_who_left()
         elif found.differs is not None:
             self._tell_who_differs(found.differs)
-        elif not found.common:  # again, when more is ready or after a moment
+        elif not found.common and found.free is None:  # again, with more or after a moment
             self._delay = min(2 * self._delay, 5 * _LONGEST)
             self._again = now + self._delay
         else:
             self._tried, self._delay = -1, _SHORTEST
-            self._begin([self._ready[number] for number in found.common])
+            common = [self._ready[number] for number in found.common]
+            if found.free is not None:
+                common.append(next(each for each in self._free() if each.mark == found.free))
+            self._begin(common)
 
     def _begin(self, requests):
         """Begin the first ones by priority; all ranks come to the same ones."""
@@ -286,8 +308,9 @@ class Communication(threading.Thread):
                 break
             nbytes += request.nbytes
             del self._ready[request.number]
-            self._chosen.add(request.number)
-            request.begun = time.monotonic()
+            if request.number < _FREE:
+                self._chosen.add(request.number)
+            request.begun = trace.now()
             began = None if request.start is None else request.start(self._data)
             if began is None:
                 self._finish(request)
@@ -307,6 +330,10 @@ class Communication(threading.Thread):
             self._abandoned.append(request.keep)
         self._requests.pop(request.number, None)
         self._ready.pop(request.number, None)
+        if request.begun and trace.is_running():
+            name, number = brief(request.what).partition(", call ")[0], request.number
+            trace.note(_ALONG, f"wait: {name}", _TRACED, request.ready, request.begun, 2 * number)
+            trace.note(_ALONG, name, _TRACED, request.begun, trace.now(), 2 * number + 1)
         request.complete(error)
 
     # --- failures ---------------------------------------------------------------------------------
@@ -348,8 +375,9 @@ class Communication(threading.Thread):
             self._notices.tell(self._others(), FAILED, content)
         report(self.rank, self.hosts[self.rank], str(error), self._dead, told is not None)
         self._abandoned += [*self._flying, self._rounds]
+        begun = [each for _, each in self._flying]
+        waiting = {id(each): each for each in [*self._ready.values(), *begun]}
         self._flying = []
-        waiting = {id(each): each for each in self._ready.values()}
         waiting |= {id(e): e for e in self._requests.values() if e.number in self._chosen
                     or e.number < self._base}  # fmt: skip
         for each in waiting.values():

@@ -28,8 +28,8 @@ class Request:
     """
 
     __slots__ = (
-        *("begun", "error", "finish", "keep", "mark", "nbytes", "number", "priority", "start"),
-        *("what", "work", "_done"),
+        *("begun", "error", "finish", "keep", "mark", "nbytes", "number", "priority", "ready"),
+        *("start", "what", "work", "_done"),
     )
 
     def __init__(self, what, priority=0, nbytes=0, start=None, finish=None, keep=None):
@@ -37,7 +37,7 @@ class Request:
         self.start, self.finish, self.keep = start, finish, keep
         self.mark = mark_of(what)
         self.number = self.work = self.error = self._done = None
-        self.begun = 0.0
+        self.ready = self.begun = 0  # nanoseconds
 
     def awaited(self):
         """Have `wait` wait for it, instead of functions of the engine."""

@@ -3,12 +3,17 @@
 Every rank numbers its requests in the order of its calls. In a round each of them says which of the
 next `WINDOW` requests it is ready for and what these are; the largest of each number over all ranks
 tells everybody which of them all are ready for, and whether they are the same.
+
+Requests that threads of the engine make come in any order. They have no numbers, and each says of
+itself what no other one does: a round compares one of them, the one of the largest mark. Where
+ranks offer different ones, the next round is about those below.
 """
 
 import numpy as np
 
 WINDOW = 64
 _NEVER = -(1 << 62)
+_END = 2 + 3 * WINDOW  # of what is said of requests with numbers
 
 
 class Round:
@@ -24,15 +29,24 @@ class Round:
         Numbers of the requests that all are ready for.
     differs : int or None
         The first number under which ranks ask for different things.
+    free : int or None
+        The mark of a request without a number that all are ready for.
     """
 
     def __init__(self, base, found):
         self.left, self.all_left = bool(found[0] == 1), bool(found[1] == -1)
-        waits, marks, opposites = found[2:].reshape(3, WINDOW)
+        waits, marks, opposites = found[2:_END].reshape(3, WINDOW)
         ready = np.flatnonzero(waits == 0)
         self.common = [base + int(i) for i in ready]
         differing = ready[marks[ready] != -opposites[ready]]
         self.differs = base + int(differing[0]) if len(differing) else None
+        self._largest, opposite = (int(each) for each in found[_END:])
+        self.free = self._largest if self._largest == -opposite != _NEVER else None
+
+    @property
+    def below(self):
+        """What marks of the next round are below; None: any."""
+        return None if self.free is not None or self._largest == _NEVER else self._largest
 
 
 class Rounds:
@@ -48,17 +62,17 @@ class Rounds:
 
     def __init__(self, library, comm):
         self._largest, self._comm = library.MAX, comm
-        self._mine = np.empty(2 + 3 * WINDOW, np.int64)
+        self._mine = np.empty(_END + 2, np.int64)
         self._all = np.empty_like(self._mine)
         self._request = None
-        self._base = 0
+        self._base, self._below = 0, None
 
     @property
     def is_open(self):
         """Whether this rank waits for the others to join a round."""
         return self._request is not None
 
-    def begin(self, base, ready, leaving):
+    def begin(self, base, ready, marks, leaving):
         """Join the next round.
 
         Parameters
@@ -67,18 +81,23 @@ class Rounds:
             The lowest number that is not done.
         ready : iterable of Request
             Of numbers below ``base + WINDOW``.
+        marks : iterable of int
+            Of requests without numbers.
         leaving : bool
             This rank has come to its end.
         """
         mine = self._mine
         mine[0], mine[1] = leaving, -leaving
         mine[2 : 2 + WINDOW] = 1
-        mine[2 + WINDOW :] = _NEVER
+        mine[2 + WINDOW : _END] = _NEVER
         for each in ready:
             at = 2 + each.number - base
             mine[at] = 0
             mine[at + WINDOW] = each.mark
             mine[at + 2 * WINDOW] = -each.mark
+        below = self._below
+        offered = max((m for m in marks if below is None or m < below), default=_NEVER)
+        mine[_END], mine[_END + 1] = offered, -offered
         self._base = base
         self._request = self._comm.Iallreduce(mine, self._all, self._largest)
 
@@ -87,4 +106,6 @@ class Rounds:
         if self._request is None or not self._request.Test():
             return None
         self._request = None
-        return Round(self._base, self._all)
+        found = Round(self._base, self._all)
+        self._below = found.below
+        return found

@@ -112,7 +112,9 @@ class World:
         if self.size > 1:
             self._talk().hand_in(Request("barrier").awaited()).wait()
 
-    def allreduce(self, values: NumpyArray, what: str = "values") -> NumpyArray:
+    def allreduce(
+        self, values: NumpyArray, what: str = "values", in_order: bool = True
+    ) -> NumpyArray:
         """The sum of an array over all ranks, equal on all of them; waits.
 
         Parameters
@@ -121,6 +123,9 @@ class World:
             Of the same shape and dtype everywhere.
         what : str
             What messages call it.
+        in_order : bool
+            False for functions of the engine, which run in any order: ranks find one another by
+            `what`, which no other call says as long as this one waits.
 
         Examples
         --------
@@ -138,7 +143,7 @@ class World:
         request = Request(
             text, 1, values.nbytes, lambda comm: comm.Iallreduce(values, out), keep=(values, out)
         )
-        self._talk().hand_in(request.awaited()).wait()
+        self._talk().hand_in(request.awaited(), in_order=in_order).wait()
         return out
 
     def vote(self, yes: bool) -> Callable[[], bool]:

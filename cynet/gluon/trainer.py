@@ -11,6 +11,7 @@ from .. import optimizer as opt
 from ..base.errors import ArgumentError, ArgumentTypeError, dress, shown
 from ..base.guard import guarded
 from ..base.kinds import check_flag
+from ..callback.lines import say
 from ..engine.trace import Span
 from .errors import MismatchError, StaleGradientError
 from .parameter import Parameter, ParameterDict
@@ -126,6 +127,7 @@ class Trainer(TrainerStates):
             self._share(self._params)
 
     _amp_loss_scaler = None  # set by amp.init_trainer
+    _has_told = False  # what several ranks do to the batch size
 
     def _reset_kvstore(self):
         """Have the next step decide again whether a KVStore is used."""
@@ -227,6 +229,19 @@ class Trainer(TrainerStates):
         self._own_store = own
         self._params_to_init = list(self._params)
         self._kv_initialized = True
+        self._tell()
+
+    def _tell(self):
+        """Say once what several ranks do to the batch size and the learning rate."""
+        store = self._kvstore
+        if self._has_told or not isinstance(store, kvs.DistKVStore) or store.num_workers == 1:
+            return
+        self._has_told = True
+        say(
+            "Trainer: gradients are summed over %d ranks and divided by what step() is given: the"
+            " examples of all ranks; the learning rate is taken as it is given",
+            store.num_workers,
+        )
 
     def _init_params(self):
         """Put what became known into the KVStore."""

@@ -1,8 +1,14 @@
 """What ``fit`` and ``score`` do where several processes train together."""
 
 import json
+import os
+import tempfile
+from contextlib import contextmanager
+
+import numpy as np
 
 from .. import kvstore as kvs
+from ..base.files import read_file
 from ..distributed import world
 
 
@@ -18,6 +24,18 @@ class Alone:
     def figures(self, metric):
         """(name, value) pairs of a metric over all ranks."""
         return metric.get_global_name_value()
+
+    def merge(self, metrics):
+        """Have metrics keep what all ranks have seen."""
+
+    def total(self, number):
+        """The sum of a number over the ranks."""
+        return number
+
+    @contextmanager
+    def file(self, path):
+        """A file of rank 0 as one of this rank: its path, or None where there is none."""
+        yield path if os.path.exists(path) else None
 
     def average(self, module):
         """Make auxiliary states (moving means) their mean over the ranks."""
@@ -51,20 +69,39 @@ class Ranks(Alone):
 
     def gather(self, content):
         """The bytes of each rank."""
-        return self._world.gather(content, "what fit(resume=...) keeps")
+        return self._world.gather(content, "what a checkpoint keeps")
+
+    def merge(self, metrics):
+        parts = [part for each in metrics for part in _parts(each)]
+        rows = self._world.gather(
+            json.dumps([each._shared() for each in parts]).encode(), "metrics"
+        )
+        rows = [json.loads(each) for each in rows]
+        for i, each in enumerate(parts):
+            each._take_shared([row[i] for row in rows])
+
+    def total(self, number):
+        return int(self._world.allreduce(np.array([number], np.int64), "examples of a step")[0])
+
+    @contextmanager
+    def file(self, path):
+        is_there = self.is_first and os.path.exists(path)
+        content = self.gather(read_file(path) if is_there else b"")[0]
+        if self.is_first or not content:
+            yield path if content else None
+            return
+        with tempfile.NamedTemporaryFile(prefix="cynet-") as copy:
+            copy.write(content)
+            copy.flush()
+            yield copy.name
 
     def figures(self, metric):
         """Sums are added up over the ranks; where a metric of the user's keeps something else, the
         figures are those of rank 0, so that all ranks decide alike."""
         parts = list(_parts(metric))
-        rows = self._world.gather(
-            json.dumps([each._shared() for each in parts]).encode(), "metrics"
-        )
-        rows = [json.loads(each) for each in rows]
         before = [dict(vars(each)) for each in parts]
         try:
-            for i, each in enumerate(parts):
-                each._take_shared([row[i] for row in rows])
+            self.merge(parts)
             figures = metric.get_global_name_value()
         finally:
             for each, attributes in zip(parts, before):

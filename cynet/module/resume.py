@@ -1,13 +1,10 @@
 """``fit(..., resume="prefix")``: after each epoch all that training depends on, in one file."""
 
-import os
-import tempfile
-
 import numpy as np
 
 from .. import ndarray as nd
 from ..base.errors import CynetError, FormatError, shown
-from ..base.files import file_name, read_file
+from ..base.files import file_name
 from ..io.checkpoint import check_prefix
 from ..io.training_file import (
     as_array,
@@ -95,18 +92,8 @@ class Resume:
 
     def _found(self):
         """What the file says, on all ranks what it says on the first one; None: there is none."""
-        is_there = self._ranks.is_first and os.path.exists(self.path)
-        if self._ranks.size == 1:
-            return read_training(self.path, _FORM) if is_there else None
-        content = self._ranks.gather(read_file(self.path) if is_there else b"")[0]
-        if not content:
-            return None
-        if self._ranks.is_first:
-            return read_training(self.path, _FORM)
-        with tempfile.NamedTemporaryFile(prefix="cynet-") as copy:
-            copy.write(content)
-            copy.flush()
-            return read_training(copy.name, _FORM)
+        with self._ranks.file(self.path) as path:
+            return None if path is None else read_training(path, _FORM)
 
     def load(self, module, train_data, callbacks, history, clip_global_norm):
         """Go on where the file was written.

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import os
 import random
 import sys
@@ -312,21 +313,142 @@ def check_sync_batch_norm_is_batch_norm_of_all_rows():
         states = layer.running_mean.data(), layer.running_var.data()
         return [each.asnumpy() for each in (*grads, *states)], out.asnumpy(), array.grad.asnumpy()
 
-    layer = mx.gluon.contrib.nn.SyncBatchNorm(in_channels=2)
-    found = run(layer, mine, store())
     wanted = run(mx.gluon.nn.BatchNorm(in_channels=2), slice(None))
-    for one, other in zip(found[0], wanted[0]):
-        np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
-    np.testing.assert_allclose(found[1], wanted[1][mine], rtol=2e-5, atol=2e-5)
-    np.testing.assert_allclose(found[2], wanted[2][mine], rtol=2e-5, atol=2e-5)
-    layer.hybridize()
-    with mx.autograd.record():
-        try:
-            layer(mx.nd.array(x[mine]))
-        except mx.MXNetError as error:
-            assert "cannot be part of a graph" in str(error)
-        else:
-            raise AssertionError("a hybridized SyncBatchNorm was taken")
+    for hybrid in (False, True):
+        layer = mx.gluon.contrib.nn.SyncBatchNorm(in_channels=2)
+        if hybrid:
+            layer.hybridize()
+        found = run(layer, mine, store())
+        for one, other in zip(found[0], wanted[0]):
+            np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
+        np.testing.assert_allclose(found[1], wanted[1][mine], rtol=2e-5, atol=2e-5)
+        np.testing.assert_allclose(found[2], wanted[2][mine], rtol=2e-5, atol=2e-5)
+
+
+def check_sync_batch_norms_that_run_at_once_find_their_own():
+    """Graphs run in any order on each rank; a layer may come twice in a step."""
+    rng = np.random.RandomState(11)
+    x = rng.randn(4, 6 * SIZE, 3).astype(np.float32) * [[[1]], [[2]], [[3]], [[4]]]
+    mine = slice(6 * RANK, 6 * RANK + 6)
+
+    def run(kind, part):
+        nets = [mx.gluon.nn.HybridSequential() for _ in range(3)]
+        for net in nets:
+            net.add(mx.gluon.nn.Dense(2, in_units=3, use_bias=False), kind(in_channels=2))
+            net.initialize()
+            net[0].weight.set_data(mx.nd.array([[1, 2, 0], [0, 1, -1]]))
+            net.hybridize()
+        arrays = [mx.nd.array(each[part]) for each in x]
+        for _ in range(3):
+            with mx.autograd.record():
+                outs = [nets[i](arrays[i]) for i in (0, 1, 2)] + [nets[0](arrays[3])]
+                loss = sum((out**3).sum() for out in outs)
+            time.sleep(random.random() / 100)
+            loss.backward()
+        grads = [net[0].weight.grad() for net in nets]
+        states = [net[1].running_var.data().asnumpy() for net in nets]
+        return grads, states, [out.asnumpy() for out in outs]
+
+    random.seed(RANK)
+    grads, states, outs = run(mx.gluon.contrib.nn.SyncBatchNorm, mine)
+    store().sum_up(["a", "b", "c"], grads)
+    wanted = run(mx.gluon.nn.BatchNorm, slice(None))
+    for one, other in zip([*grads, *states], [*wanted[0], *wanted[1]]):
+        one, other = (np.asarray(getattr(e, "asnumpy", lambda e=e: e)()) for e in (one, other))
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-3)
+    for one, other in zip(outs, wanted[2]):
+        np.testing.assert_allclose(one, other[mine], rtol=1e-4, atol=1e-4)
+
+
+def check_requests_are_in_the_profilers_trace():
+    path = os.path.join(ARGUMENTS[0], f"trace-{RANK}.json")
+    mx.profiler.set_config(profile_all=True, filename=path)
+    mx.profiler.set_state("run")
+    gradient = mx.nd.ones(5)
+    store().sum_up("traced", gradient)
+    gradient.wait_to_read()
+    mx.profiler.set_state("stop")
+    mx.profiler.dump()
+    with open(path) as file:
+        events = json.load(file)["traceEvents"]
+    rows = [each for each in events if each.get("cat") == "communication"]
+    names = {each["name"] for each in rows}
+    assert names == {"sum of 'traced' (5,) float32", "wait: sum of 'traced' (5,) float32"}, names
+    assert sorted(each["ph"] for each in rows) == ["b", "b", "e", "e"]
+
+
+class _Lines(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.lines = []
+
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+
+
+def _estimated(rows, batch, kvstore, folder, epochs, resume=False):
+    """What `training.symbol` learns by an Estimator: weights, figures, lines of the log, and random
+    numbers of afterwards."""
+    nn, data = mx.gluon.nn, mx.gluon.data
+    mx.random.seed(7 + RANK)
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        features = training.FEATURES
+        net.add(nn.Dense(8, activation="tanh", in_units=features), nn.Dense(3, in_units=8))
+    net.initialize()
+    for each, value in zip(net.collect_params().values(), training.first_values(1).values()):
+        each.set_data(value)
+    trainer = mx.gluon.Trainer(
+        net.collect_params(), "adam", {"learning_rate": 0.01}, kvstore=kvstore
+    )
+    contrib = mx.gluon.contrib.estimator
+    loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    estimator = contrib.Estimator(net, loss, trainer=trainer)
+    handler = _Lines()
+    estimator.logger.handlers = [handler]
+    loader = data.DataLoader(data.ArrayDataset(*map(mx.nd.array, rows)), batch)
+    checkpoint = contrib.CheckpointHandler(
+        folder, epoch_period=1, monitor=estimator.val_metrics[0], save_best=True, mode="max",
+        resume_from_checkpoint=resume,
+    )  # fmt: skip
+    monitor = estimator.val_metrics[0]
+    stopping = contrib.EarlyStoppingHandler(monitor, patience=1000, mode="max")
+    estimator.fit(loader, loader, epochs, [checkpoint, stopping])
+    figures = [m.get() for m in estimator.train_metrics + estimator.val_metrics]
+    weights = {name: each.data().asnumpy() for name, each in net.collect_params().items()}
+    return weights, figures, handler.lines, mx.nd.random.uniform(shape=3).asnumpy()
+
+
+def check_an_estimator_of_all_ranks():
+    x, y = (each[: 10 * training.B * SIZE] for each in training.data(SIZE))
+    mine = [each.reshape(10, SIZE, training.B, *each.shape[1:])[:, RANK] for each in (x, y)]
+    # rank 1 has a further batch, which no other one has
+    mine = [np.concatenate([*each, *([each[0]] if RANK == 1 else [])]) for each in mine]
+    folder = os.path.join(ARGUMENTS[0], "estimator")
+    found = _estimated(mine, training.B, store(), folder, 3)
+    assert bool(found[2]) == (RANK == 0), found[2]
+    assert len(set(WORLD.gather(digest(found[0])))) == 1
+    assert len(set(WORLD.gather(repr(found[1]).encode()))) == 1
+    names = ["best.params", "best.states"]
+    names += [f"epoch{i}batch{10 * i + 10}.{s}" for i in range(3) for s in ("params", "states")]
+    names += [f"epoch{i}batch{10 * i + 10}.random" for i in range(3)]
+    assert sorted(os.listdir(folder)) == sorted(f"model-{name}" for name in names)
+    if RANK == 0:
+        alone = os.path.join(ARGUMENTS[0], "alone")
+        wanted = _estimated((x, y), training.B * SIZE, None, alone, 3)
+        assert training.differ(found[0], wanted[0]) < 1e-5
+        for one, other in zip(found[1][:2], wanted[1]):
+            assert one[0] == other[0] and abs(one[1] - other[1]) < 1e-5
+    WORLD.barrier()
+    if RANK == 0:  # what is left is as after two epochs
+        for name in os.listdir(folder):
+            if "epoch2" in name:
+                os.remove(os.path.join(folder, name))
+    WORLD.barrier()
+    again = _estimated(mine, training.B, store(), folder, 3, resume=True)
+    assert training.differ(found[0], again[0]) == 0
+    equal(again[3], found[3])
+    assert len(set(WORLD.gather(again[3].tobytes()))) == SIZE
 
 
 def check_uneven_batches_end_the_epoch_together():

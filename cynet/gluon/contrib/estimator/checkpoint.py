@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 from ....base.errors import ArgumentError, warn_user
 from ....base.files import file_name
 from ....base.guard import guarded
-from ....io.training_file import read_training, restore_random, write_training
+from ....io.training_file import (
+    as_array,
+    read_part,
+    read_training,
+    restore_random,
+    training_bytes,
+    write_training,
+)
 from ...block import HybridBlock
 from ...errors import MismatchError
 from .events import BatchEnd, EpochEnd, TrainBegin
@@ -28,7 +36,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     ``PREFIX-symbol.json`` of a hybridized network.
 
     Who goes on from a checkpoint draws the random numbers that would have come (Dropout, shuffled
-    batches). MXNet does not write ``.random``; a checkpoint without it will do, too.
+    batches). MXNet does not write ``.random``; a checkpoint without it will do, too. Of several
+    ranks the first one writes, and reads for all.
 
     Parameters
     ----------
@@ -107,10 +116,17 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         batch = self.current_batch + before  # as in MXNet's names of files
         prefix = f"{self.model_prefix}-epoch{self.current_epoch + self.trained_epoch + 1}"
         prefix += f"batch{batch}"
+        ranks = estimator._ranks
+        parts = {}
+        if ranks.size > 1:  # each has random states of its own
+            parts = dict(enumerate(ranks.gather(training_bytes({}, {}, "CheckpointHandler"))))
+            if not ranks.is_first:
+                return
         self._save_symbol(estimator)
         self._save(estimator, prefix)
         random = os.path.join(self.model_dir, f"{prefix}.random")
-        write_training(random, _FORM, {}, {}, "CheckpointHandler")
+        arrays = {f"rank:{rank}": as_array(part) for rank, part in parts.items() if rank}
+        write_training(random, _FORM, {"ranks": ranks.size}, arrays, "CheckpointHandler")
         self._say(
             estimator,
             f"{batches + before} batches trained, wrote {prefix} in {self.model_dir}",
@@ -185,7 +201,10 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 f"CheckpointHandler: to go on by {kind}s, checkpoints must be written by"
                 f" {kind}_period alone; {other}_period is not None"
             )
-        last = self._last()
+        ranks = estimator._ranks
+        last = self._last() if ranks.is_first else None
+        if ranks.size > 1:
+            last = json.loads(ranks.gather(json.dumps(last).encode())[0])
         what = "epochs" if by_epochs else "batches"
         wanted = estimator.max_epoch if by_epochs else estimator.max_batch
         if last is None:
@@ -203,10 +222,13 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 " left; resume_from_checkpoint=False begins anew"
             )
         path = os.path.join(self.model_dir, f"{self.model_prefix}-epoch{epoch}batch{batch}")
-        estimator.net.load_parameters(f"{path}.params", ctx=estimator.context)
-        estimator.trainer.load_states(f"{path}.states")
-        if os.path.exists(f"{path}.random"):
-            restore_random(read_training(f"{path}.random", _FORM)[0])
+        with ranks.file(f"{path}.params") as file:
+            estimator.net.load_parameters(file or f"{path}.params", ctx=estimator.context)
+        with ranks.file(f"{path}.states") as file:
+            estimator.trainer.load_states(file or f"{path}.states")
+        with ranks.file(f"{path}.random") as file:
+            if file is not None:
+                self._restore_random(file, ranks)
         self.trained_epoch = epoch
         self.trained_batch = batch if by_epochs else batch + 1
         if by_epochs:
@@ -220,3 +242,13 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             wanted - done,
             what,
         )
+
+    @staticmethod
+    def _restore_random(file, ranks):
+        """Of as many ranks each draws on; of another number the first one does."""
+        meta, arrays = read_training(file, _FORM)
+        if not ranks.is_first:
+            if meta.get("ranks", 1) != ranks.size:
+                return
+            meta, _ = read_part(arrays[f"rank:{ranks.rank}"], file)
+        restore_random(meta)

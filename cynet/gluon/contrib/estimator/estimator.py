@@ -11,8 +11,10 @@ from ....base.errors import ArgumentError, shown, warn_user
 from ....base.guard import guarded
 from ....base.kinds import to_index
 from ....context import Context, cpu
+from ....distributed import is_first
 from ....metric import Accuracy
 from ....metric import Loss as LossMetric
+from ....module.ranks import ranks_of
 from ...block import Block
 from ...data import DataLoader
 from ...loss import Loss, SoftmaxCrossEntropyLoss
@@ -34,6 +36,10 @@ __all__ = ["Estimator"]
 @guarded
 class Estimator:
     """Trains a network: `fit` runs epochs or batches, and calls handlers at each event.
+
+    With a trainer over several processes (``kvstore='dist_sync'``) gradients are divided by the
+    examples of all ranks, an epoch ends with the first rank that has no further batch, metrics are
+    those of all ranks when it has ended, and rank 0 logs and writes checkpoints.
 
     Parameters
     ----------
@@ -99,9 +105,11 @@ class Estimator:
         self._name_metrics()
         self.logger = logging.Logger("Estimator", logging.INFO)
         self.logger.addHandler(logging.StreamHandler(sys.stdout))
+        self.logger.addFilter(lambda record: record.levelno > logging.INFO or is_first())
         self.context = _checked_contexts(context)
         self._initialize(initializer)
         self.trainer = self._checked_trainer(trainer)
+        self._ranks = self._ranks_now()
         self.batch_processor = _checked_processor(batch_processor)
 
     @property
@@ -148,6 +156,9 @@ class Estimator:
             raise ArgumentError(f"Estimator: trainer must be a gluon.Trainer, got {shown(trainer)}")
         return trainer
 
+    def _ranks_now(self):
+        return ranks_of(self.trainer._wished[0])
+
     # --- loops ------------------------------------------------------------------------------------
     def fit(
         self,
@@ -186,12 +197,13 @@ class Estimator:
             if number is not None and to_index(f"fit: {name}", number) < 1:
                 raise ArgumentError(f"fit: {name} must be 1 or more, got {number}")
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
+        self._ranks = self._ranks_now()
         tell = _Listeners(self, self._prepare_default_handlers(val_data, event_handlers))
         tell("train_begin")
         while True:
             tell("epoch_begin")
             empty = True
-            for batch in train_data:
+            for batch in self._agreed(train_data):
                 empty = False
                 tell("batch_begin", batch=batch)
                 _, label, pred, loss = self.batch_processor.fit_batch(self, batch, batch_axis)
@@ -202,6 +214,17 @@ class Estimator:
             if empty and epochs is None:
                 raise ArgumentError("fit: train_data has no batches, so there will never be enough")
         tell("train_end")
+
+    def _agreed(self, data):
+        """The batches of an epoch, as long as all ranks have one."""
+        if self._ranks.size == 1:
+            yield from data
+            return
+        batches = iter(data)
+        batch = next(batches, None)
+        while self._ranks.vote(batch is not None)():
+            yield batch
+            batch = next(batches, None)
 
     def evaluate(
         self,
@@ -219,6 +242,7 @@ class Estimator:
             Of epoch_begin, batch_begin, batch_end and epoch_end.
         """
         _check_loader(val_data)
+        self._ranks = self._ranks_now()
         tell = _Listeners(self, self._prepare_default_validation_handlers(event_handlers))
         tell("epoch_begin")
         for batch in val_data:

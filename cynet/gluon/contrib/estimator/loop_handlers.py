@@ -53,8 +53,9 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
 
 
 @guarded
-class MetricHandler(EpochBegin, BatchEnd):
-    """Updates metrics by each batch, and resets them before each epoch.
+class MetricHandler(EpochBegin, BatchEnd, EpochEnd):
+    """Updates metrics by each batch, and resets them before each epoch. When it has ended, they are
+    those of all ranks.
 
     Parameters
     ----------
@@ -78,6 +79,10 @@ class MetricHandler(EpochBegin, BatchEnd):
                 metric.update(0, kwargs["loss"])
             else:
                 metric.update(kwargs["label"], kwargs["pred"])
+
+    def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
+        """Take what the other ranks have seen, too."""
+        estimator._ranks.merge(self.metrics)
 
 
 @guarded
@@ -146,7 +151,8 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
 
 @guarded
 class GradientUpdateHandler(BatchEnd):
-    """Updates the weights after each batch, by its gradients divided by its samples.
+    """Updates the weights after each batch, by its gradients divided by its samples, those of all
+    ranks.
 
     Parameters
     ----------
@@ -160,4 +166,5 @@ class GradientUpdateHandler(BatchEnd):
         """Update."""
         losses = kwargs["loss"]
         losses = losses if isinstance(losses, (list, tuple)) else [losses]
-        estimator.trainer.step(sum(loss.shape[0] if loss.shape else 1 for loss in losses))
+        samples = sum(loss.shape[0] if loss.shape else 1 for loss in losses)
+        estimator.trainer.step(estimator._ranks.total(samples))

@@ -6,16 +6,15 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from .... import autograd
-from .... import ndarray as nd
-from ....base.errors import ArgumentError, StateError, shown
+from ....base.errors import ArgumentError, shown
 from ....base.guard import guarded
 from ....base.kinds import to_index
-from ....distributed import is_joined, world
-from ....kvstore.sums import SumOverRanks
+from ....distributed.launched import is_launched
 from ...block import HybridBlock
 from ...nn import BatchNorm, HybridSequential, Sequential
 from ...nn.conv_layers import sizes_of
 from ...rnn.cell import face_of
+from .sync_norm import OPERATOR, layer_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,8 +130,9 @@ class Identity(HybridBlock):
 class SyncBatchNorm(BatchNorm):
     """BatchNorm whose statistics span all processes that train together (``mx.distributed``).
 
-    Of one process it is BatchNorm. Over several ranks a network with it is not hybridized: its sums
-    over the ranks come in the order of Python's calls.
+    Of one process it is BatchNorm. Over several ranks its layers find one another by their names.
+    A network that is exported after a step of training has an operator of cynet's own in place of
+    BatchNorm; call it once in prediction before.
 
     Parameters
     ----------
@@ -192,39 +192,24 @@ class SyncBatchNorm(BatchNorm):
             in_channels=in_channels,
             **kwargs,
         )
+        self._is_of_several = is_launched()  # a graph may be older than the ranks' joining
+        self._key = layer_key(self.name)
 
     def hybrid_forward(
         self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
     ) -> Any:
         """The layer's output."""
         settings = self._kwargs
-        alone = not (is_joined() and autograd.is_training()) or settings["use_global_stats"]
-        if alone:
+        if settings["use_global_stats"] or not (autograd.is_training() and self._is_of_several):
             return super().hybrid_forward(F, x, gamma, beta, running_mean, running_var)
-        if F is not nd:
-            raise StateError(
-                f"SyncBatchNorm '{self.name}': statistics over {world().size} ranks cannot be part"
-                " of a graph; do not hybridize the network, or call hybridize(active=False)"
-            )
-        axes = tuple(axis for axis in range(x.ndim) if axis != 1)
-        form = (1, -1, *[1] * (x.ndim - 2))
-        data = x.astype("float32", copy=False)
-        # with the count, since ranks may have batches of several sizes
-        count = nd.full((1,), x.size / x.shape[1], ctx=x.context)
-        total = SumOverRanks(f"{self.name} mean")(nd.concat(data.sum(axis=axes), count, dim=0))
-        count = float(total[-1:].detach().asscalar())
-        mean = total[:-1] / count
-        centred = data - mean.reshape(form)
-        var = SumOverRanks(f"{self.name} variance")((centred**2).sum(axis=axes)) / count
-        with autograd.pause():
-            keep = settings["momentum"]
-            for moving, new in (running_mean, mean), (running_var, var):
-                moving[:] = moving * keep + new.detach().astype(moving.dtype) * (1 - keep)
-        scale = nd.rsqrt(var + settings["eps"])
-        if not settings["fix_gamma"]:
-            scale = scale * gamma.astype("float32", copy=False)
-        out = centred * scale.reshape(form) + beta.astype("float32", copy=False).reshape(form)
-        return out.astype(x.dtype, copy=False)
+        names = ("eps", "momentum", "fix_gamma")
+        return F.Custom(
+            *(x, gamma, beta, running_mean, running_var),
+            op_type=OPERATOR,
+            key=self._key,
+            name="fwd",
+            **{name: settings[name] for name in names},
+        )[0]
 
 
 class _PixelShuffle(HybridBlock):
