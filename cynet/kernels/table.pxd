@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libcpp.vector cimport vector
 
 from .elementwise.elementwise cimport Kernel as Functor
-from .reduce.reduce cimport ArgLoop, ReduceLoop
+from .reduce.reduce cimport ReduceLoop
 from .update.update cimport UpdateLoop
 
 cdef extern from "kernel.h" namespace "cynet" nogil:
@@ -55,7 +55,6 @@ cdef Functor find_binary(const char* name, int dtype, bint add) except *
 cdef Functor find_binary_grad(const char* name, int dtype, bint add) except *
 
 cdef ReduceLoop find_reduce(const char* name, int dtype) except NULL
-cdef ArgLoop find_arg(bint largest, int dtype) except NULL
 
 # `master`: the weight has a float32 copy.
 cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) except NULL

@@ -36,7 +36,6 @@ cdef extern from "elementwise/functor_tables.h" namespace "cynet" nogil:
 
 cdef extern from "reduce/reduce_space.h" namespace "cynet" nogil:
     ReduceLoop find_reduce_loop(const char* name, int dtype) noexcept
-    ArgLoop find_arg_loop(int largest, int dtype) noexcept
     const char* reducer(size_t i) noexcept
 
 cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
@@ -231,13 +230,6 @@ cdef ReduceLoop find_reduce(const char* name, int dtype) except NULL:
     cdef ReduceLoop loop = find_reduce_loop(name, dtype)
     if loop == NULL:
         no_loop(name, dtype)
-    return loop
-
-
-cdef ArgLoop find_arg(bint largest, int dtype) except NULL:
-    cdef ArgLoop loop = find_arg_loop(largest, dtype)
-    if loop == NULL:
-        no_loop("argmax" if largest else "argmin", dtype)
     return loop
 
 

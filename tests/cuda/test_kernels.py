@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from cynet.kernels.table import update_rules
 from cynet.operator.tensor.broadcast import BroadcastProperty
-from cynet.operator.tensor.unary import UnaryProperty
 from cynet.operator.update.update import ROWS as UPDATES
 from cynet.optimizer._joined import JoinedUpdate
 
@@ -18,6 +17,7 @@ from cynet.base import config
 from cynet.cuda import families
 from cynet.operator.cuda.kernel_args import axes, layout, space
 from cynet.operator.cuda.update import Numbers
+from cynet.operator.tensor.unary import UnaryProperty
 from cynet_cuda_cpu import EmulatedModule
 from tests.cuda.running import (
     DOUBLE,

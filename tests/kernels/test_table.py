@@ -5,12 +5,12 @@ import re
 import pytest
 from cynet.kernels.table import functors, kernels, reducers, update_rules
 from cynet.operator.kernel_operator import KernelOperator
-from cynet.operator.tensor.unary import UnaryProperty
 
 import cynet as mx
 from cynet.cuda.families import instances
 from cynet.operator import OPERATORS
 from cynet.operator.kernel_property import Kernel, KernelProperty, Lines
+from cynet.operator.tensor.unary import UnaryProperty
 
 DECLARED = {
     entry.name: entry.prop

@@ -1,4 +1,4 @@
-// The tables of reductions, whose loops are in reduce.h, and of those that give places.
+// The table of reductions, whose loops are in reduce.h.
 #include "reduce/reduce.h"
 
 namespace cynet {
@@ -34,32 +34,6 @@ ReduceLoop find_reduce_loop(const char* name, int dtype) {
 
 const char* reducer(size_t i) {
   return i < sizeof(reduce_table) / sizeof(reduce_table[0]) ? reduce_table[i].name : nullptr;
-}
-
-template <bool largest>
-ArgLoop arg_loop_of(int dtype) {
-  switch (dtype) {
-    case F32:
-      return arg_loop<float, largest>;
-    case F64:
-      return arg_loop<double, largest>;
-    case F16:
-      return arg_loop<half, largest>;
-    case U8:
-      return arg_loop<uint8_t, largest>;
-    case I32:
-      return arg_loop<int32_t, largest>;
-    case I8:
-      return arg_loop<int8_t, largest>;
-    case I64:
-      return arg_loop<int64_t, largest>;
-    default:
-      return nullptr;
-  }
-}
-
-ArgLoop find_arg_loop(int largest, int dtype) {
-  return largest ? arg_loop_of<true>(dtype) : arg_loop_of<false>(dtype);
 }
 
 }  // namespace cynet

@@ -130,8 +130,6 @@ inline int64_t offset_of(int64_t index, int n, const int64_t* shape, const int64
 #include "isa/for_each_isa.h"
 #define CYNET_LOOPS "reduce/reduce_loops.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "reduce/arg_loops.h"
-#include "isa/for_each_isa.h"
 
 namespace cynet {
 
@@ -288,43 +286,6 @@ void reduce_loop(int threads, int level, const ReduceSpace& s, const void* x_, v
   O* out = static_cast<O*>(out_);
   if (s.last_is_kept) reduce_outer<T, R>(threads, level, s, x, out, add, divisor);
   else reduce_last<T, R>(threads, level, s, x, out, add, divisor);
-}
-
-// ----- arg reductions
-// Index of the first largest (or smallest, or first NaN) along the middle of three axes.
-template <typename T, bool greatest>
-void arg_loop(int threads, int level, int64_t outer, int64_t n, int64_t inner, const void* x_,
-              void* out_, int add) {
-  typedef void (*ColumnLoop)(const T* x, int64_t n, int64_t step, int64_t m, int64_t* place);
-  static const ColumnLoop columns[] = CYNET_AT_LEVELS(arg_columns<T, greatest>);
-  const ColumnLoop column = columns[level];
-  const T* x = static_cast<const T*>(x_);
-  T* out = static_cast<T*>(out_);
-  if (inner == 1) {
-    typedef int64_t (*RowLoop)(const T* x, int64_t n);
-    static const RowLoop rows[] = CYNET_AT_LEVELS(arg_row<T, greatest>);
-    const RowLoop row = rows[level];
-    parallel_for(threads, outer, [=](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o)
-        store(out + o, add, row(x + o * n, n));
-    });
-    return;
-  }
-  // strips of columns, as many for each of the outer indices
-  const int64_t most = static_cast<int64_t>(baseline::ARG_COLUMNS);
-  const int64_t share = (inner * outer + threads - 1) / threads;
-  const int64_t width = share < 64 ? 64 : (share < most ? share : most);
-  const int64_t strips = (inner + width - 1) / width;
-  parallel_for(threads, outer * strips, [=](int64_t begin, int64_t end) {
-    int64_t place[baseline::ARG_COLUMNS];
-    for (int64_t s = begin; s < end; ++s) {
-      const int64_t o = s / strips, first = s % strips * width;
-      const int64_t m = inner - first < width ? inner - first : width;
-      column(x + o * n * inner + first, n, inner, m, place);
-      for (int64_t c = 0; c < m; ++c)
-        store(out + o * inner + first + c, add, place[c]);
-    }
-  });
 }
 
 }  // namespace cynet

@@ -1,4 +1,4 @@
-"""Reductions over any set of axes; `find_reduce` and `find_arg` of table.pxd find their loops."""
+"""Reductions over any set of axes; `find_reduce` of table.pxd finds their loops."""
 
 from libc.stdint cimport int64_t
 
@@ -13,8 +13,6 @@ cdef extern from "reduce/reduce_space.h" namespace "cynet" nogil:
         int64_t reduced_size
     ctypedef void (*ReduceLoop)(int threads, int level, const ReduceSpace& s, const void* x,
                                 void* out, int add, double divisor) noexcept
-    ctypedef void (*ArgLoop)(int threads, int level, int64_t outer, int64_t n, int64_t inner,
-                             const void* x, void* out, int add) noexcept
     # Split `shape` into kept axes and those whose `reduced` flag is set.
     void make_reduce_space(ReduceSpace* space, int ndim, const int64_t* shape,
                            const bint* reduced) noexcept
@@ -24,7 +22,3 @@ cdef inline void run_reduce(ReduceLoop loop, const ReduceSpace* space, const voi
                             bint add, double divisor) noexcept nogil:
     loop(threads_for(space.kept_size * space.reduced_size), cpu_level(), space[0], x, out, add,
          divisor)
-
-cdef inline void run_arg(ArgLoop loop, int64_t outer, int64_t n, int64_t inner, const void* x,
-                         void* out, bint add) noexcept nogil:
-    loop(threads_for(outer * n * inner), cpu_level(), outer, n, inner, x, out, add)

@@ -17,12 +17,9 @@ struct ReduceSpace {
 
 typedef void (*ReduceLoop)(int threads, int level, const ReduceSpace& s, const void* x, void* out,
                            int add, double divisor);
-typedef void (*ArgLoop)(int threads, int level, int64_t outer, int64_t n, int64_t inner,
-                        const void* x, void* out, int add);
 
 // The tables in reduce.cc; nullptr: there is no such loop, or no row i.
 ReduceLoop find_reduce_loop(const char* name, int dtype);
-ArgLoop find_arg_loop(int largest, int dtype);
 const char* reducer(size_t i);
 
 // Splits `shape` into kept axes and those whose flag is set, and joins neighbours of one kind.

@@ -4,7 +4,7 @@ import ctypes
 from math import prod
 
 from ..tensor.axes import axis_of
-from ..tensor.index_properties import MODES
+from ..tensor.take import MODES
 from .kernel_args import C_TYPES, INT, LONG, axis_list
 from .launch_program import Steps, operator, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Check, each

@@ -8,7 +8,6 @@ from math import prod
 
 from ...base.errors import ArgumentError
 from ...context import Context
-from ..tensor.borders import BordersOperator
 from ..tensor.strided_moves import PiecesOperator, contiguous, sliced
 from .kernel_args import C_TYPES, INT, LONG, axes, axis_list, layout
 from .launch_program import Steps, constant, fold, operator, zeros
@@ -77,13 +76,15 @@ class Borders(ctypes.Structure):
     ]
 
 
-def bordered(device, op):
-    """The form of a BordersOperator."""
-    dtype, shape, widths, reflect = op.described
-    kind, lengths = C_TYPES[dtype], [n + a + b for n, (a, b) in zip(shape, widths)]
-    firsts = [before for before, _ in widths]
+def bordered(prop, shape, dtype, device):
+    """The form of Pad whose borders are elements of the array."""
+    params = prop.kernel_params([shape])
+    kind, lengths = C_TYPES[dtype], params["dst"]
     walk = Borders(
-        prod(lengths), len(shape), reflect, axis_list(lengths), axis_list(shape), axis_list(firsts)
+        prod(lengths),
+        len(shape),
+        params["reflect"],
+        *(axis_list(params[name]) for name in ("dst", "src", "before")),
     )
     forward, backward = Steps(), Steps()
     forward += each(walk.n, "index", f"borders<{kind}>", IN[0], OUT[0], walk, ADD)
@@ -100,9 +101,9 @@ def bordered(device, op):
     "_image_flip_top_bottom", checks=False,
 )  # fmt: skip
 def pieces(prop, shapes, types, device):
+    if prop.op_name == "Pad" and prop.mode != "constant":
+        return bordered(prop, shapes[0], types[0], device)
     op = prop.create_operator(_HOST, shapes, types)
-    if isinstance(op, BordersOperator):
-        return bordered(device, op)
     if not isinstance(op, PiecesOperator):
         raise ArgumentError(f"operator {prop.op_name} moves no pieces: {type(op).__name__}")
     return moved(device, op, shapes, prop.output_shapes(shapes))

@@ -11,7 +11,6 @@ from . import (
     concat,
     creation,
     dot,
-    fill_element,
     histogram,
     khatri_rao,
     memory_format,

@@ -5,15 +5,15 @@ from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Double, Enum, Int, Shape
 from ..property import is_known, merge_shapes
 from .axes import axis_of
-from .borders import BordersOperator
 from .strided_moves import PieceOf, PiecesOperator, View, contiguous, sliced
 from .transpose import MoveProperty
 
 
-class PadProperty(MoveProperty):
+class PadProperty(MoveProperty, KernelProperty):
     """The input with borders around all axes but the first two."""
 
     graph = GraphHooks(takes_empty=True)
@@ -25,6 +25,9 @@ class PadProperty(MoveProperty):
         doc="Lengths before and after each axis, in turn; the first four are 0.", low=0
     )
     constant_value = Double(0.0, doc="What constant borders hold.")
+    forward = Kernel("borders")
+    backward = Kernel("borders_grad", ("d_output",), ("d_data",))
+    floats = ()
 
     def widths(self, ndim):
         """(before, after) of each axis."""
@@ -61,7 +64,18 @@ class PadProperty(MoveProperty):
             return PiecesOperator(
                 in_types[0], [PieceOf(contiguous(shape), inside)], fill=self.constant_value
             )
-        return BordersOperator(in_types[0], shape, widths, self.mode == "reflect")
+        return KernelProperty.create_operator(self, ctx, in_shapes, in_types)
+
+    def kernel_params(self, in_shapes):
+        """Of the kernels of borders that are made of the array's own elements."""
+        shape = in_shapes[0]
+        widths = self.widths(len(shape))
+        return {
+            "src": shape,
+            "dst": tuple(before + n + after for n, (before, after) in zip(shape, widths)),
+            "before": tuple(before for before, _ in widths),
+            "reflect": self.mode == "reflect",
+        }
 
 
 class DiagProperty(MoveProperty):

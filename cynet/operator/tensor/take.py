@@ -1,31 +1,39 @@
-"""Definitions of the operators that read and write by index; indexing.pyx computes them."""
+"""Operators that read and write by index: take, pick, batch_take, one_hot, gather_nd, scatter_nd,
+fill_element_0index.
+
+Index arrays may have any dtype (fractions are cut off) and have no gradient; their values are
+brought into bounds by `mode`, or refused.
+"""
+
+from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, DType, Enum, Int, Shape
-from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
+from ..property import is_known, merge_shapes
 from .axes import axis_of, split_at
-from .index_properties import MODES
-from .indexing import GatherNDOperator, OneHotOperator, PickOperator, TakeOperator
+
+MODES = ("clip", "wrap", "raise")  # of kernels/movement/index.cc
 
 
-class IndexedProperty(OperatorProperty):
-    """Base: data of one dtype, indices of any; temporary space holds the indices as int64."""
+class IndexedProperty(KernelProperty):
+    """Base: data of one dtype, indices of any."""
+
+    floats = ()
 
     def infer_type(self, in_types, out_types):
         kind = in_types[0] or out_types[0]
         return [kind, in_types[1] or kind], [kind], []
 
-    def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
-
-    def backward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, in_data[1]]
+    def failure(self, place, values):
+        index, n = (min(int(value), 2**63 - 1) for value in values[:2])
+        where = f"operator {self.op_name}: index {index} is out of bounds for"
+        if len(values) > 2:
+            return ArgumentError(f"{where} axis {int(values[2])} of length {n}")
+        return ArgumentError(f"{where} an axis of length {n}; there are 0 to {n - 1}")
 
     def parts(self, data, axis):
         """`data`'s shape split at the axis that is indexed, which has elements to name."""
@@ -34,6 +42,11 @@ class IndexedProperty(OperatorProperty):
                 f"{self.op_name}: axis {axis} of {data} is empty, so that no index is within it"
             )
         return split_at(data, axis)
+
+    def _along(self, data, axis, mode):
+        """Parameters of the kernels that index one axis."""
+        outer, n, inner = self.parts(data, axis)
+        return {"outer": outer, "n": n, "inner": inner, "mode": MODES.index(mode)}
 
 
 class TakeProperty(IndexedProperty):
@@ -44,6 +57,9 @@ class TakeProperty(IndexedProperty):
 
     graph = GraphHooks(takes_empty=True)
     inputs_doc = {"a": "The array that is read.", "indices": "Which slices; any shape and dtype."}
+    forward = Kernel("take", ("a", "indices"))
+    backward = Kernel("take_grad", ("d_output", "indices"), ("d_a",))
+    zeros = ("d_indices",)
     axis = Int(0, doc="The axis that is indexed.")
     mode = Enum(MODES, "clip", doc="Indices out of bounds: brought to the end, wrapped, refused.")
 
@@ -55,10 +71,9 @@ class TakeProperty(IndexedProperty):
         out = data[:axis] + index + data[axis + 1 :]
         return [data, index], [merge_shapes(out, out_shapes[0])], []
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def kernel_params(self, in_shapes):
         data = in_shapes[0]
-        parts = self.parts(data, axis_of(self.axis, len(data)))
-        return TakeOperator(self.op_name, in_types[0], *parts, self.mode)
+        return self._along(data, axis_of(self.axis, len(data)), self.mode)
 
 
 class PickProperty(IndexedProperty):
@@ -69,6 +84,9 @@ class PickProperty(IndexedProperty):
         "data": "The array that is read.",
         "index": "Which element; of the shape of data without the axis, or with it at length 1.",
     }
+    forward = Kernel("pick", ("data", "index"))
+    backward = Kernel("pick_grad", ("d_output", "index"), ("d_data",))
+    zeros = ("d_index",)
     axis = Int(-1, doc="The axis along which elements are picked.")
     keepdims = Bool(False, doc="Keep the axis with length 1.")
     mode = Enum(MODES, "clip", doc="Indices out of bounds: brought to the end, wrapped, refused.")
@@ -94,10 +112,9 @@ class PickProperty(IndexedProperty):
             index = merge_shapes(index, without)
         return [data, index], [merge_shapes(kept if self.keepdims else without, out_shapes[0])], []
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def kernel_params(self, in_shapes):
         data = in_shapes[0]
-        parts = self.parts(data, axis_of(self.axis, len(data)))
-        return PickOperator(self.op_name, in_types[0], *parts, self.mode)
+        return self._along(data, axis_of(self.axis, len(data)), self.mode)
 
 
 class BatchTakeProperty(IndexedProperty):
@@ -105,6 +122,9 @@ class BatchTakeProperty(IndexedProperty):
 
     graph = GraphHooks(takes_empty=True)
     inputs_doc = {"a": "Matrix of shape (rows, columns).", "indices": "A column for each row."}
+    forward = Kernel("pick", ("a", "indices"))
+    backward = Kernel("pick_grad", ("d_output", "indices"), ("d_a",))
+    zeros = ("d_indices",)
 
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
@@ -114,15 +134,16 @@ class BatchTakeProperty(IndexedProperty):
         index = merge_shapes(index, known, out_shapes[0])
         return [data, index], [index], []
 
-    def create_operator(self, ctx, in_shapes, in_types):
-        data = in_shapes[0]
-        return PickOperator(self.op_name, in_types[0], *self.parts(data, len(data) - 1), "clip")
+    def kernel_params(self, in_shapes):
+        return self._along(in_shapes[0], len(in_shapes[0]) - 1, "clip")
 
 
-class OneHotProperty(OperatorProperty):
+class OneHotProperty(KernelProperty):
     """A row of `depth` values for each index: `on_value` at the index, `off_value` elsewhere."""
 
     inputs_doc = {"indices": "The indices; any shape and dtype."}
+    forward = Kernel("one_hot", ("indices",))
+    floats = ()
     depth = Int(doc="Length of the new last axis.", low=0)
     on_value = Double(1.0, doc="Value at the index.")
     off_value = Double(0.0, doc="Value elsewhere.")
@@ -140,11 +161,8 @@ class OneHotProperty(OperatorProperty):
     def infer_type(self, in_types, out_types):
         return [in_types[0]], [self.dtype], []
 
-    def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
-
-    def create_operator(self, ctx, in_shapes, in_types):
-        return OneHotOperator(self.dtype, self.depth, self.on_value, self.off_value)
+    def kernel_dtype(self, in_types):
+        return self.dtype
 
 
 class GatherNDProperty(IndexedProperty):
@@ -158,6 +176,9 @@ class GatherNDProperty(IndexedProperty):
         "data": "The array that is read.",
         "indices": "One row of indices for each of the first axes of data.",
     }
+    forward = Kernel("gather_nd", ("data", "indices"))
+    backward = Kernel("gather_nd_grad", ("d_output", "indices"), ("d_data",))
+    zeros = ("d_indices",)
 
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
@@ -170,13 +191,9 @@ class GatherNDProperty(IndexedProperty):
         out = index[1:] + data[index[0] :] or (1,)
         return [data, index], [merge_shapes(out, out_shapes[0])], []
 
-    def create_operator(self, ctx, in_shapes, in_types):
-        data, index = in_shapes
-        k = index[0]
-        inner = 1
-        for n in data[k:]:
-            inner *= n
-        return GatherNDOperator(self.op_name, in_types[0], data[:k], inner, False)
+    def kernel_params(self, in_shapes):
+        data, (k, *_) = in_shapes
+        return {"lengths": data[:k], "inner": prod(data[k:])}
 
 
 class ScatterNDProperty(IndexedProperty):
@@ -187,6 +204,9 @@ class ScatterNDProperty(IndexedProperty):
         "data": "The values.",
         "indices": "One row of indices for each of the first axes of the output.",
     }
+    forward = Kernel("scatter_nd", ("data", "indices"))
+    backward = Kernel("gather_nd", ("d_output", "indices"), ("d_data",))
+    zeros = ("d_indices",)
     graph = GraphHooks(of_nothing=0.0)
     shape = Shape(doc="Shape of the output.", low=1)
 
@@ -202,12 +222,37 @@ class ScatterNDProperty(IndexedProperty):
             data = merge_shapes(data, index[1:] + self.shape[index[0] :] or (1,))
         return [data, index], [merge_shapes(self.shape, out_shapes[0])], []
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def kernel_params(self, in_shapes):
         k = in_shapes[1][0]
-        inner = 1
-        for n in self.shape[k:]:
-            inner *= n
-        return GatherNDOperator(self.op_name, in_types[0], self.shape[:k], inner, True)
+        return {"lengths": self.shape[:k], "inner": prod(self.shape[k:])}
+
+
+class FillElementProperty(KernelProperty):
+    """`lhs` with one element of each row replaced: ``out[i, rhs[i]] = mhs[i]``.
+
+    A row whose index is not one of its columns stays as it is.
+    """
+
+    differentiable = False
+    inputs_doc = {"lhs": "A matrix (n, k).", "mhs": "What is put in, shape (n).",
+                  "rhs": "The column for each row, shape (n)."}
+    forward = Kernel("fill_element", ("lhs", "mhs", "rhs"), whole=True)
+    floats = ()
+
+    def infer_shape(self, in_shapes, out_shapes):
+        lhs = merge_shapes(in_shapes[0], out_shapes[0])
+        if lhs is not None and len(lhs) != 2:
+            raise ShapeError(f"operator {self.op_name}: 'lhs' has shape {tuple(lhs)}, expected a "
+                             "matrix")
+        rows = merge_shapes(in_shapes[1], in_shapes[2], None if lhs is None else lhs[:1])
+        if lhs is not None:
+            lhs = (rows[0], lhs[1])
+        return [lhs, rows, rows], [lhs], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        if in_types[0] == "bool":
+            raise ArgumentError(f"operator {self.op_name} does not take arrays of bool")
+        return super().create_operator(ctx, in_shapes, in_types)
 
 
 register_operator("take", TakeProperty)
@@ -216,3 +261,4 @@ register_operator("batch_take", BatchTakeProperty)
 register_operator("one_hot", OneHotProperty)
 register_operator("gather_nd", GatherNDProperty)
 register_operator("scatter_nd", ScatterNDProperty)
+register_operator("fill_element_0index", FillElementProperty)

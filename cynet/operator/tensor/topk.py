@@ -1,18 +1,42 @@
-"""topk, sort and argsort: definitions; sort.pyx computes them."""
+"""topk, sort and argsort: the order of elements along an axis.
+
+Equal elements keep their order; NaN comes last. Backward orders the input again, so that positions
+of any size are exact.
+"""
 
 from ...base.errors import ArgumentError
 from .._base import register_operator
+from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Enum, Int, IntOrNone
-from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
+from ..property import is_known, merge_shapes
 from .axes import axis_of, split_at
-from .sort import OrderOperator
 
 
-class OrderProperty(OperatorProperty):
+class OrderProperty(KernelProperty):
     """Base: order along an axis, or of the flattened array."""
 
     inputs_doc = {"data": "The input, any shape."}
     axis = IntOrNone(-1, doc="The axis; None orders the flattened array.")
+    floats = ()
+
+    @property
+    def forward(self):
+        """The kernel, with the outputs that there are."""
+        names = dict(zip(self.given(), self.list_outputs()))
+        writes = tuple(names.get(kind, "none?") for kind in ("value", "indices", "mask"))
+        return Kernel("order", writes=writes)
+
+    @property
+    def backward(self):
+        """The kernel, if values are given."""
+        if "value" not in self.given():
+            return ()
+        return Kernel("order_grad", ("data", f"d_{self.list_outputs()[0]}"), ("d_data",))
+
+    @property
+    def zeros(self):
+        """The gradient, if no values are given."""
+        return () if "value" in self.given() else ("d_data",)
 
     def given(self):
         """What the outputs are: 'value', 'indices', 'mask'."""
@@ -51,32 +75,14 @@ class OrderProperty(OperatorProperty):
         kind = in_types[0]
         return [kind], [self.index_type() if g == "indices" else kind for g in self.given()], []
 
-    def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
-
-    def backward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space]
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data]
-
     def ascending(self):
         """Whether the smallest come first."""
         return self.is_ascend
 
-    def create_operator(self, ctx, in_shapes, in_types):
-        shape, axis = self.flat(in_shapes[0])
-        outer, n, inner = split_at(shape, axis)
-        return OrderOperator(
-            in_types[0],
-            self.index_type(),
-            outer,
-            n,
-            inner,
-            self.count(n),
-            self.ascending(),
-            self.given(),
-        )
+    def kernel_params(self, in_shapes):
+        outer, n, inner = split_at(*self.flat(in_shapes[0]))
+        found = {"outer": outer, "n": n, "inner": inner, "k": self.count(n)}
+        return {**found, "ascending": self.ascending()}
 
 
 class TopKProperty(OrderProperty):

@@ -1,5 +1,3 @@
-# distutils: extra_compile_args = -O1
-# cython: wraparound=True
 """Deconvolution: the transpose of a convolution, over 1 to 3 spatial axes.
 
 data (N, C, *size), weight (C, F / num_group, *kernel), bias (F,), out (N, F, *size') with
@@ -12,14 +10,19 @@ from math import prod
 from ....base.errors import ArgumentError, ShapeError
 from ..._base import register_operator
 from ...checks.dtypes import require_float_cpu
+from ...checks.shapes import agree
 from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
 from ...property import OperatorProperty, ResourceRequest
-from ...checks.shapes import agree
 from ..spatial_window import LAYOUTS, channels_first, check_rank, check_window, is_last, laid_out
 from . import select
 from .memory_order import (
-    ChannelsLast, ChannelsLastHooks, ConvHooks, channels_last, in_layout, weight_first
+    ChannelsLast,
+    ChannelsLastHooks,
+    ConvHooks,
+    channels_last,
+    in_layout,
+    weight_first,
 )
 
 

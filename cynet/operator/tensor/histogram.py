@@ -1,21 +1,17 @@
 """_histogram: counts of numbers in intervals, and the intervals' edges."""
 
-from libc.stdint cimport int64_t
-from libc.string cimport memcpy, memset
-
-from ..._typedefs cimport TBlob, dtype_size, kAddTo
-from ...kernels.reduce.histogram cimport count_into_bins, even_edges, falling_edge
-from .._base cimport Operator, OpContext
-from ..results cimport deliver, room_for
-
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
 from ..parameters import FloatTuple, IntOrNone
-from ..property import OperatorProperty, ResourceRequest, merge_shapes
+from ..property import merge_shapes
+
+INF = float("inf")
+_INTEGERS = ("uint8", "int8", "int32", "int64")
 
 
-class HistogramProperty(OperatorProperty):
+class HistogramProperty(KernelProperty):
     """How many numbers of `data` lie in each interval; int64 counts, and the edges.
 
     The intervals are `bin_cnt` ones of one width over `range`, or those between the numbers of
@@ -25,6 +21,8 @@ class HistogramProperty(OperatorProperty):
     """
 
     differentiable = False
+    forward = Kernel("histogram", ("data", "bins?"), ("output0", "output1"), whole=True)
+    floats = ()
     graph = GraphHooks(takes_empty=True)
     inputs_doc = {"data": "The numbers, any shape.", "bins": "Edges; not with `bin_cnt`."}
     bin_cnt = IntOrNone(None, doc="Number of intervals; None takes `bins`.")
@@ -74,60 +72,22 @@ class HistogramProperty(OperatorProperty):
             edges = "float64"  # which are real numbers
         return [kind] * len(in_types), ["int64", edges], []
 
-    def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space, ResourceRequest.temp_space]
-
     def create_operator(self, ctx, in_shapes, in_types):
         if in_types[0] == "bool":
             raise ArgumentError(f"operator {self.op_name} does not take arrays of bool")
+        return super().create_operator(ctx, in_shapes, in_types)
+
+    def kernel_params(self, in_shapes):
         low, high = self.range or (0.0, 0.0)
         if low == high:  # as NumPy
             low, high = low - 0.5, high + 0.5
-        return HistogramOperator(self.bin_cnt or 0, low, high)
+        return {"even": self.bin_cnt is not None, "low": low, "high": high}
 
-
-INF = float("inf")
-_INTEGERS = ("uint8", "int8", "int32", "int64")
-
-
-cdef int _falls(int64_t which) except -1 with gil:
-    raise ArgumentError(f"operator _histogram: 'bins' must not fall; edge {which} is below the one "
-                        "before it, or NaN")
-
-
-cdef class HistogramOperator(Operator):
-    """`bins` intervals over [low, high]; 0: those of the second input."""
-
-    cdef int64_t bins
-    cdef double low, high
-
-    def __init__(self, bins, low, high):
-        self.bins, self.low, self.high = bins, low, high
-
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        cdef int64_t bins = out_data[0].size, bad
-        cdef int dtype = in_data[0].dtype
-        cdef int wanted[2]
-        cdef void* edges
-        cdef int64_t* counts
-        # edges are needed also where nobody asks for them
-        wanted[0], wanted[1] = kAddTo if req[0] == 0 else req[0], kAddTo if req[1] == 0 else req[1]
-        counts = <int64_t*>room_for(ctx, out_data, wanted, 0)
-        edges = room_for(ctx, out_data, wanted, 1)
-        if self.bins:
-            even_edges(out_data[1].dtype, bins, self.low, self.high, edges)
-        else:
-            bad = falling_edge(dtype, in_data[1].data, bins + 1)
-            if bad >= 0:
-                _falls(bad)
-            memcpy(edges, in_data[1].data, (bins + 1) * dtype_size(dtype))
-        memset(counts, 0, bins * sizeof(int64_t))
-        count_into_bins(dtype, in_data[0].data, in_data[0].size, self.bins != 0,
-                        out_data[1].dtype, edges, bins, counts)
-        deliver(out_data, req, 0, counts)
-        deliver(out_data, req, 1, edges)
-        return 0
+    def failure(self, place, values):
+        return ArgumentError(
+            f"operator _histogram: 'bins' must not fall; edge {place} is below the one before it, "
+            "or NaN"
+        )
 
 
 register_operator("_histogram", HistogramProperty)

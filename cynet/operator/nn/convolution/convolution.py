@@ -1,5 +1,3 @@
-# distutils: extra_compile_args = -O1
-# cython: wraparound=True
 """Convolution: out[n, f] = bias[f] + sum_c weight[f, c] * data[n, c], over 1 to 3 spatial axes.
 
 data (N, C, D, H, W), weight (F, C / num_group, *kernel), bias (F,), out (N, F, D', H', W') with
@@ -11,15 +9,20 @@ from ....base.errors import ArgumentError, ShapeError
 from ....kernels.conv import onednn
 from ..._base import register_operator
 from ...checks.dtypes import FLOATS, require_float_cpu
+from ...checks.shapes import agree
 from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
 from ...property import OperatorProperty, ResourceRequest
-from ...checks.shapes import agree
 from ..fused_activation import FoldsActivation, FoldsActivationHooks
 from ..spatial_window import LAYOUTS, channels_first, check_rank, check_window, is_last, laid_out
 from . import select
 from .memory_order import (
-    ChannelsLast, ChannelsLastHooks, ConvHooks, channels_last, in_layout, weight_first
+    ChannelsLast,
+    ChannelsLastHooks,
+    ConvHooks,
+    channels_last,
+    in_layout,
+    weight_first,
 )
 
 

@@ -1,5 +1,3 @@
-# distutils: extra_compile_args = -O1
-# cython: wraparound=True
 """FullyConnected: out = data weight^T + bias; data (N, K), weight (M, K), bias (M,), out (N, M)."""
 
 from math import prod
@@ -8,10 +6,10 @@ from ....base.errors import ShapeError
 from ....kernels.conv import onednn
 from ..._base import register_operator
 from ...checks.dtypes import FLOATS, require_float_cpu
+from ...checks.shapes import agree
 from ...parameters import Bool, Int
 from ...products import is_own
 from ...property import OperatorProperty, ResourceRequest
-from ...checks.shapes import agree
 from ..fused_activation import FoldsActivation, FoldsActivationHooks
 from . import select
 

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -O1
 """Unary elementwise operators: one row a function.
 
 ``output[i] = F(data[i])`` and ``in_grad[i] = out_grad[i] * G(...)``; every shape, every dtype.
@@ -7,8 +6,8 @@ Floating functions of integers are computed in float64 and truncated.
 
 from .._base import register_operator
 from .._elementwise import LoopsOperator
-from ..graph_hooks import GraphHooks, Traits
 from ..elementwise_loop import SIMPLE, Loop
+from ..graph_hooks import GraphHooks, Traits
 from ..property import OperatorProperty
 
 
@@ -51,7 +50,7 @@ class UnaryProperty(OperatorProperty):
 
 
 # name, functor, gradient functor (None: zero everywhere), what it reads, aliases, docstring
-cdef list ROWS = [
+ROWS = [
     ("_copy", "identity", "one", "", ("identity",), "The input itself: ``output = data``."),
     ("negative", "negative", "minus_one", "", (), "Negative of each element: ``output = -data``."),
     ("abs", "abs", "sign", "x", (), "Absolute value of each element: ``output = |data|``."),

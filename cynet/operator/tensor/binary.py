@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -O1
 """Binary elementwise operators on two arrays of one shape: one row a function.
 
 ``output[i] = F(lhs[i], rhs[i])``; the gradients are ``out_grad[i] * G(lhs[i], rhs[i])`` with one G
@@ -8,8 +7,8 @@ a side. Comparisons give 1 and 0 in the inputs' dtype. Integer division truncate
 
 from .._base import register_operator
 from .._elementwise import LoopsOperator
-from ..graph_hooks import GraphHooks, Traits
 from ..elementwise_loop import SIMPLE, Loop, binary_gradients
+from ..graph_hooks import GraphHooks, Traits
 from ..property import OperatorProperty
 from .binary_table import GRADIENTS, TAKES_BOOL
 
@@ -51,7 +50,7 @@ class BinaryProperty(OperatorProperty):
 
 
 # name, functor, aliases, docstring
-cdef list ROWS = [
+ROWS = [
     ("elemwise_add", "plus", ("_plus", "_Plus", "_add"), "Sum of two arrays of one shape."),
     ("_grad_add", "plus", (), "Sum of two gradients of one array."),
     ("elemwise_sub", "minus", ("_minus", "_Minus", "_sub"),

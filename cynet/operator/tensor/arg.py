@@ -4,29 +4,24 @@ The indices come in the input's dtype, as MXNet has it; the first of equal eleme
 the extreme of any row that has one.
 """
 
-from libc.stdint cimport int64_t
+from math import prod
 
-from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.reduce.reduce cimport ArgLoop, run_arg
-from ...kernels.table cimport find_arg
-from .._base cimport Operator, OpContext
-
-from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from .._base import register_operator
+from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
-from ..property import OperatorProperty, merge_shapes
+from ..property import merge_shapes
 from .axes import axis_of, split_at
 
 
-class ArgProperty(OperatorProperty):
+class ArgProperty(KernelProperty):
     """Base of argmax and argmin."""
 
     inputs_doc = {"data": "The input, any shape."}
     axis = Int(None, doc="Axis to search along; None searches the whole array.")
     keepdims = Bool(False, doc="Keep the searched axis with length 1.")
     differentiable = False
-    largest = True
+    floats = ()
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
@@ -40,49 +35,33 @@ class ArgProperty(OperatorProperty):
             out = shape[:axis] + middle + shape[axis + 1:] or (1,)
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
-    def create_operator(self, ctx, in_shapes, in_types):
-        shape = in_shapes[0]
-        if self.axis is None:
-            outer, n, inner = split_at((1, *shape), 0)
-            outer, n, inner = 1, inner, 1
-        else:
-            outer, n, inner = split_at(shape, axis_of(self.axis, len(shape)))
-        return ArgOperator(self.largest, in_types[0], outer, n, inner)
-
-
-cdef class ArgOperator(Operator):
-    """The search along the middle one of three axes."""
-
-    cdef ArgLoop loop
-    cdef int64_t outer, n, inner
-
-    def __init__(self, bint largest, dtype, outer, n, inner):
-        self.loop = find_arg(largest, dtype_flag(dtype))
-        self.outer, self.n, self.inner = outer, n, inner
-
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        if req[0] != kNullOp:
-            run_arg(self.loop, self.outer, self.n, self.inner, in_data[0].data, out_data[0].data,
-                    req[0] == kAddTo)
-        return 0
+    def kernel_params(self, in_shapes):
+        shape, axis = in_shapes[0], self.axis
+        if axis is None:
+            shape, axis = (prod(shape),), 0
+        outer, n, inner = split_at(shape, axis_of(axis, len(shape)))
+        return {"outer": outer, "n": n, "inner": inner}
 
 
 class ArgmaxProperty(ArgProperty):
     """Index of the largest element along an axis."""
 
+    forward = Kernel("argmax")
+
 
 class ArgminProperty(ArgProperty):
     """Index of the smallest element along an axis."""
 
-    largest = False
+    forward = Kernel("argmin")
 
 
-class ArgmaxChannelProperty(OperatorProperty):
+class ArgmaxChannelProperty(KernelProperty):
     """Index of the largest element of each row of a matrix."""
 
     inputs_doc = {"data": "Matrix of shape (rows, channels)."}
     differentiable = False
+    forward = Kernel("argmax")
+    floats = ()
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
@@ -92,8 +71,9 @@ class ArgmaxChannelProperty(OperatorProperty):
             raise ArgumentError(f"operator argmax_channel takes a matrix, got shape {shape}")
         return [shape], [merge_shapes((shape[0], *shape[2:]), out_shapes[0])], []
 
-    def create_operator(self, ctx, in_shapes, in_types):
-        return ArgOperator(True, in_types[0], *split_at(in_shapes[0], 1))
+    def kernel_params(self, in_shapes):
+        outer, n, inner = split_at(in_shapes[0], 1)
+        return {"outer": outer, "n": n, "inner": inner}
 
 
 register_operator("argmax", ArgmaxProperty)

@@ -1,4 +1,3 @@
-# distutils: extra_compile_args = -O1
 """Binary functions of an array and a number: one row a function.
 
 ``output[i] = F(data[i], scalar)``, or ``F(scalar, data[i])`` in the reversed rows. The number is
@@ -8,8 +7,8 @@ the integers of the dtype is compared as it is (`loops.settled`).
 
 from .._base import register_operator
 from .._elementwise import LoopsOperator
-from ..graph_hooks import GraphHooks, Traits
 from ..elementwise_loop import SIMPLE, Loop, binary_gradients
+from ..graph_hooks import GraphHooks, Traits
 from ..parameters import Bool, Number
 from ..property import OperatorProperty
 from .binary_table import GRADIENTS, TAKES_BOOL
@@ -66,7 +65,7 @@ class BinaryScalarProperty(OperatorProperty):
 
 
 # name, functor, reversed, aliases, docstring
-cdef list ROWS = [
+ROWS = [
     ("_plus_scalar", "plus", False, ("_PlusScalar",), "A number added to each element."),
     ("_minus_scalar", "minus", False, ("_MinusScalar",), "A number subtracted from each element."),
     ("_rminus_scalar", "minus", True, ("_RMinusScalar",), "Each element subtracted from a number."),

@@ -1,10 +1,9 @@
-# distutils: extra_compile_args = -O1
 """add_n: the sum of any number of arrays of one shape."""
 
 from .._base import register_operator
 from .._elementwise import LoopsOperator
-from ..graph_hooks import GraphHooks, Traits
 from ..elementwise_loop import Loop
+from ..graph_hooks import GraphHooks, Traits
 from ..parameters import MOST_ARRAYS, Int
 from ..property import OperatorProperty
 

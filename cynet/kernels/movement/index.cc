@@ -1,0 +1,223 @@
+// Reading and writing by index: slices, elements of rows, tuples of indices, one-hot rows.
+#include <algorithm>
+
+#include "movement/rows.h"
+
+namespace cynet {
+#define INDEXED(field) \
+  field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(int, mode)
+CYNET_PARAMS(Indexed, INDEXED)
+#define INDEX_TUPLES(field) field(Int64s<8>, lengths) field(int64_t, inner)
+CYNET_PARAMS(IndexTuples, INDEX_TUPLES)
+#define ONE_HOT(field) field(int64_t, depth) field(double, on_value) field(double, off_value)
+CYNET_PARAMS(OneHot, ONE_HOT)
+
+namespace {
+enum { CLIP, WRAP, RAISE };  // MODES of operator/tensor/take.py
+
+// Brings m indices into [0, n); the position of the first that RAISE refuses, or -1.
+int64_t bound(int64_t* index, int64_t m, int64_t n, int mode) {
+  for (int64_t i = 0; i < m; ++i) {
+    const int64_t k = index[i];
+    if (0 <= k && k < n) continue;
+    if (n == 0) return i;  // nothing to clip to, no length to wrap by
+    if (mode == CLIP) index[i] = k < 0 ? 0 : n - 1;
+    else if (mode == WRAP) index[i] = k % n < 0 ? k % n + n : k % n;
+    else return i;
+  }
+  return -1;
+}
+
+// The values of `index` within [0, n), in the workspace; nullptr: the run has failed.
+const int64_t* bounded(const Args& args, const Blob& index, int64_t n, int mode) {
+  int64_t* values = read_indices(args, index);
+  const int64_t wrong = bound(values, index.size, n, mode);
+  if (wrong < 0) return values;
+  args.fail(wrong, {static_cast<double>(values[wrong]), static_cast<double>(n)});
+  return nullptr;
+}
+
+// Positions that the columns of `index` (axes, m) name in an array of `lengths`, row-major, in the
+// workspace; negative indices count from the end. nullptr: the run has failed.
+const int64_t* flat(const Args& args, const Blob& index, const Int64s<8>& lengths) {
+  int64_t* values = read_indices(args, index);
+  const int64_t axes = index.shape[0], m = index.size / axes;
+  for (int64_t a = 0; a < axes; ++a) {
+    int64_t* row = values + a * m;
+    for (int64_t j = 0; j < m; ++j)
+      if (-lengths[a] <= row[j] && row[j] < 0) row[j] += lengths[a];
+    const int64_t wrong = bound(row, m, lengths[a], RAISE);
+    if (wrong >= 0) {
+      args.fail(wrong, {static_cast<double>(row[wrong]), static_cast<double>(lengths[a]),
+                        static_cast<double>(a)});
+      return nullptr;
+    }
+    if (a > 0)
+      for (int64_t j = 0; j < m; ++j) values[j] = values[j] * lengths[a] + row[j];
+  }
+  return values;
+}
+
+int64_t index_space(const Args& args) { return args.in[1]->size * sizeof(int64_t); }
+
+// out (outer, m, inner) (+)= slices of in[0] (outer, n, inner) at the m values of in[1]
+template <typename T>
+void take(const Args& args) {
+  const Indexed& p = args.as<Indexed>();
+  const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
+  if (index)
+    gather(args.threads, args.add[0], p.outer, p.n, p.inner, args.in[1]->size, index,
+           args.input<T>(0), args.output<T>(0));
+}
+
+template <typename T>
+void take_grad(const Args& args) {
+  const Indexed& p = args.as<Indexed>();
+  clear<T>(args, 0);
+  const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
+  if (index)
+    scatter(args.threads, true, p.outer, p.n, p.inner, args.in[1]->size, index, args.input<T>(0),
+            args.output<T>(0));
+}
+
+// out (outer, inner) (+)= elements of in[0] (outer, n, inner) at in[1] (outer, inner)
+template <typename T>
+void pick(const Args& args) {
+  const Indexed& p = args.as<Indexed>();
+  const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
+  if (!index) return;
+  const T* src = args.input<T>(0);
+  T* picked = args.output<T>(0);
+  const int64_t n = p.n, inner = p.inner;
+  const bool add = args.add[0];
+  parallel_for(args.threads, p.outer * inner, [=](int64_t begin, int64_t end) {
+    if (inner == 1) {
+      for (int64_t r = begin; r < end; ++r)
+        emit(picked[r], static_cast<plain<T>>(src[r * n + index[r]]), add);
+      return;
+    }
+    for (int64_t r = begin; r < end; ++r)
+      emit(picked[r], static_cast<plain<T>>(src[(r / inner * n + index[r]) * inner + r % inner]),
+           add);
+  });
+}
+
+template <typename T>
+void pick_grad(const Args& args) {
+  const Indexed& p = args.as<Indexed>();
+  clear<T>(args, 0);
+  const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
+  if (!index) return;
+  const T* picked = args.input<T>(0);
+  T* src = args.output<T>(0);
+  const int64_t n = p.n, inner = p.inner;
+  parallel_for(args.threads, p.outer * inner, [=](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r)
+      emit(src[(r / inner * n + index[r]) * inner + r % inner], static_cast<plain<T>>(picked[r]),
+           true);
+  });
+}
+
+// out (+)= blocks of in[0] at the tuples in[1]
+template <typename T>
+void gather_nd(const Args& args) {
+  const IndexTuples& p = args.as<IndexTuples>();
+  const int64_t* index = flat(args, *args.in[1], p.lengths);
+  if (index)
+    gather(args.threads, args.add[0], 1, 0, p.inner, args.in[1]->size / args.in[1]->shape[0], index,
+           args.input<T>(0), args.output<T>(0));
+}
+
+// out at the tuples in[1] += blocks in[0], or = on zeros, of equal tuples the last
+template <typename T, bool sum>
+void put_nd(const Args& args) {
+  const IndexTuples& p = args.as<IndexTuples>();
+  const int64_t* index = flat(args, *args.in[1], p.lengths);
+  if (!index) return;
+  clear<T>(args, 0);
+  scatter(args.threads, sum || args.add[0], 1, 0, p.inner,
+          args.in[1]->size / args.in[1]->shape[0], index, args.input<T>(0), args.output<T>(0));
+}
+
+template <typename T>
+void gather_nd_grad(const Args& args) {
+  put_nd<T, true>(args);
+}
+
+template <typename T>
+void scatter_nd(const Args& args) {
+  put_nd<T, false>(args);
+}
+
+// out[i, k] (+)= on_value where k is in[0][i], else off_value; an index outside has no on_value
+template <typename T>
+void one_hot(const Args& args) {
+  const OneHot& p = args.as<OneHot>();
+  const int64_t* index = read_indices(args, *args.in[0]);
+  const int64_t depth = p.depth;
+  T* out = args.output<T>(0);
+  const plain<T> yes = convert_one<plain<T>>(p.on_value), no = convert_one<plain<T>>(p.off_value);
+  const bool add = args.add[0];
+  parallel_for(args.threads, args.in[0]->size, [=](int64_t begin, int64_t end) {
+    if (add) {
+      for (int64_t i = begin; i < end; ++i)
+        for (int64_t k = 0; k < depth; ++k)
+          emit(out[i * depth + k], k == index[i] ? yes : no, true);
+      return;
+    }
+    std::fill(out + begin * depth, out + end * depth, static_cast<T>(no));
+    for (int64_t i = begin; i < end; ++i)
+      if (index[i] >= 0 && index[i] < depth) out[i * depth + index[i]] = static_cast<T>(yes);
+  });
+}
+int64_t one_hot_space(const Args& args) { return args.in[0]->size * sizeof(int64_t); }
+
+// out = in[0] (n, k) with in[1][i] at column in[2][i] of row i, where there is such a column
+template <typename T>
+void fill_element(const Args& args) {
+  const int64_t n = args.in[1]->size, k = args.in[0]->shape[1];
+  const int64_t* column = read_indices(args, *args.in[2]);
+  T* out = args.output<T>(0);
+  std::memcpy(out, args.in[0]->data, args.in[0]->size * sizeof(T));
+  for (int64_t i = 0; i < n; ++i)
+    if (0 <= column[i] && column[i] < k) out[i * k + column[i]] = args.input<T>(1)[i];
+}
+
+// out = in[0] (n, ...) with the rows in[1] replaced by those of in[2]
+template <typename T>
+void index_copy(const Args& args) {
+  const int64_t n = args.in[0]->shape[0];
+  const int64_t* index = bounded(args, *args.in[1], n, RAISE);
+  if (!index) return;
+  std::memcpy(args.out[0]->data, args.in[0]->data, args.in[0]->size * sizeof(T));
+  scatter(args.threads, false, 1, n, args.in[0]->size / n, args.in[1]->size, index,
+          args.input<T>(2), args.output<T>(0));
+}
+
+// The gradient of what is replaced: in[0] with zeros in the rows in[1].
+template <typename T>
+void index_copy_grad(const Args& args) {
+  const int64_t n = args.in[0]->shape[0], width = args.in[0]->size / n;
+  const int64_t* index = bounded(args, *args.in[1], n, RAISE);
+  if (!index) return;
+  T* grad = args.output<T>(0);
+  std::memcpy(grad, args.in[0]->data, n * width * sizeof(T));
+  for (int64_t i = 0; i < args.in[1]->size; ++i)
+    std::memset(grad + index[i] * width, 0, width * sizeof(T));
+}
+}  // namespace
+}  // namespace cynet
+
+#define CYNET_BY_INDEX(name, Params) \
+  CYNET_PLAIN_SPACE_KERNEL(name, Params, 1, index_space, CYNET_NUMBERS, bool)
+CYNET_BY_INDEX(take, Indexed)
+CYNET_BY_INDEX(take_grad, Indexed)
+CYNET_BY_INDEX(pick, Indexed)
+CYNET_BY_INDEX(pick_grad, Indexed)
+CYNET_BY_INDEX(gather_nd, IndexTuples)
+CYNET_BY_INDEX(gather_nd_grad, IndexTuples)
+CYNET_BY_INDEX(scatter_nd, IndexTuples)
+CYNET_BY_INDEX(index_copy, NoParams)
+CYNET_BY_INDEX(index_copy_grad, NoParams)
+CYNET_BY_INDEX(fill_element, NoParams)
+CYNET_PLAIN_SPACE_KERNEL(one_hot, OneHot, 1, one_hot_space, CYNET_NUMBERS, bool)

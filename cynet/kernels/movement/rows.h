@@ -1,0 +1,87 @@
+// Rows of arrays that are read and written by index.
+#ifndef CYNET_ROWS_H
+#define CYNET_ROWS_H
+
+#include <cstring>
+
+#include "common/emit.h"
+#include "kernel.h"
+
+namespace cynet {
+
+// Numbers of any dtype as indices: truncated. Those beyond 64 bits are the first or last there is,
+// NaN the first; not `saturate`d, all of them are the first.
+template <bool saturate>
+struct ReadIndices {
+  template <typename T>
+  static void run(int threads, const void* numbers_, int64_t* index, int64_t n) {
+    const T* numbers = static_cast<const T*>(numbers_);
+    parallel_for(threads, n, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const plain<T> number = static_cast<plain<T>>(numbers[i]);
+        index[i] = saturate ? saturated<int64_t>(number, INT64_MIN) : convert_one<int64_t>(number);
+      }
+    });
+  }
+};
+
+template <bool saturate = true>
+inline int64_t* read_indices(const Args& args, const Blob& index) {
+  int64_t* values = static_cast<int64_t*>(args.space);
+  by_dtype<ReadIndices<saturate>>(index.dtype, args.threads, index.data, values, index.size);
+  return values;
+}
+
+// Zeros for a write request, which values are then added into.
+template <typename T>
+inline void clear(const Args& args, int i) {
+  if (!args.add[i]) std::memset(args.out[i]->data, 0, args.out[i]->size * sizeof(T));
+}
+
+// dst[o, j, :] (+)= src[o, index[j], :] of shapes (outer, m, inner) and (outer, n, inner)
+template <typename T>
+inline void gather(int threads, bool add, int64_t outer, int64_t n, int64_t inner, int64_t m,
+                   const int64_t* index, const T* src, T* dst) {
+  parallel_for(threads, outer * m, [=](int64_t begin, int64_t end) {
+    if (inner == 1 && outer == 1 && !add) {
+      for (int64_t r = begin; r < end; ++r) dst[r] = src[index[r]];
+      return;
+    }
+    for (int64_t r = begin; r < end; ++r) {
+      const T* from = src + (r / m * n + index[r % m]) * inner;
+      T* to = dst + r * inner;
+      if (!add) {
+        std::memcpy(to, from, static_cast<size_t>(inner) * sizeof(T));
+      } else {
+        for (int64_t i = 0; i < inner; ++i) emit(to[i], static_cast<plain<T>>(from[i]), true);
+      }
+    }
+  });
+}
+
+// dst[o, index[j], :] = src[o, j, :], or += with `add`; j in order, so that the last of equal
+// indices wins. Threads part the inner axis (or the outer one), never the indices.
+template <typename T>
+inline void scatter(int threads, bool add, int64_t outer, int64_t n, int64_t inner, int64_t m,
+                    const int64_t* index, const T* src, T* dst) {
+  auto part = [=](int64_t o, int64_t first, int64_t last) {
+    for (int64_t j = 0; j < m; ++j) {
+      const T* from = src + (o * m + j) * inner;
+      T* to = dst + (o * n + index[j]) * inner;
+      for (int64_t i = first; i < last; ++i) emit(to[i], static_cast<plain<T>>(from[i]), add);
+    }
+  };
+  if (outer >= threads) {
+    parallel_for(threads, outer, [=](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) part(o, 0, inner);
+    });
+  } else {
+    for (int64_t o = 0; o < outer; ++o)
+      parallel_for(inner >= 64 ? threads : 1, inner,
+                   [=](int64_t begin, int64_t end) { part(o, begin, end); });
+  }
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,67 @@
+"""index_copy: old_tensor with the rows `index_vector` replaced by those of new_tensor."""
+
+from ...base.errors import BoundsError, ShapeError
+from .._base import register_operator
+from ..kernel_property import Kernel, KernelProperty
+from ..property import merge_shapes
+from ..tensor.axes import split_at
+from ..tensor.take import MODES
+
+
+class IndexCopyProperty(KernelProperty):
+    """`old_tensor` with rows replaced: ``out[index_vector[i]] = new_tensor[i]``.
+
+    Of equal indices the last one counts, and the gradient of each is that of its row. An index that
+    is no row is an error.
+    """
+
+    inputs_doc = {
+        "old_tensor": "Rows (n, ...).",
+        "index_vector": "Which rows are replaced, shape (m).",
+        "new_tensor": "What they become, shape (m, ...).",
+    }
+    forward = Kernel("index_copy", ("old_tensor", "index_vector", "new_tensor"), whole=True)
+    backward = (
+        Kernel("index_copy_grad", ("d_output", "index_vector"), ("d_old_tensor",), whole=True),
+        Kernel("take", ("d_output", "index_vector"), ("d_new_tensor",)),
+    )
+    zeros = ("d_index_vector",)
+    floats = ()
+
+    def infer_shape(self, in_shapes, out_shapes):
+        old, index, new = in_shapes
+        old = merge_shapes(old, out_shapes[0])
+        if index is not None and len(index) != 1:
+            raise ShapeError(f"operator {self.op_name}: 'index_vector' has shape {tuple(index)}, "
+                             "expected one axis")
+        if old is not None and new is not None and len(old) != len(new):
+            raise ShapeError(f"operator {self.op_name}: 'new_tensor' of {new} has not as many axes "
+                             f"as 'old_tensor' of {old}")
+        count = 0 if index is None else index[0]
+        if new is not None:
+            new = merge_shapes(new, (count, *(old[1:] if old is not None else new[1:])))
+        elif old is not None:
+            new = (count, *old[1:])
+        if old is not None:
+            old = (old[0], *new[1:])
+        if new is not None:
+            index = merge_shapes(index, new[:1])
+        return [old, index, new], [old], []
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0] or in_types[2] or out_types[0]
+        return [kind, in_types[1] or "int32", kind], [kind], []
+
+    def kernel_params(self, in_shapes):
+        outer, n, inner = split_at(in_shapes[0], 0)
+        return {"outer": outer, "n": n, "inner": inner, "mode": MODES.index("raise")}
+
+    def failure(self, place, values):
+        index, n = (min(int(value), 2**63 - 1) for value in values)
+        return BoundsError(
+            f"operator _contrib_index_copy: index {index} of 'index_vector' is no row of "
+            f"'old_tensor', which has {n}"
+        )
+
+
+register_operator("_contrib_index_copy", IndexCopyProperty)

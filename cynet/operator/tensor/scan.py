@@ -1,0 +1,57 @@
+"""cumsum: running sums along an axis; the gradient is the running sum from the end."""
+
+from math import prod
+
+from ...base.dtype import FLAGS
+from ...base.errors import ArgumentError
+from .._base import register_operator
+from ..kernel_property import Kernel, KernelProperty
+from ..out_dtype import OutDType
+from ..parameters import DType, Int
+from ..property import is_known, merge_shapes
+from .axes import axis_of, split_at
+
+
+class CumSumProperty(OutDType, KernelProperty):
+    """Running sums along an axis, or of the flattened array."""
+
+    inputs_doc = {"a": "The input, any shape."}
+    axis = Int(None, doc="The axis; None flattens the input.")
+    dtype = DType(None, doc="Dtype of the output and of the sums; the input's by default.")
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if not is_known(shape):
+            return [shape], [out_shapes[0]], []
+        out = shape
+        if self.axis is None:
+            out = (prod(shape),)
+        return [shape], [merge_shapes(out, out_shapes[0])], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return out_grad if self.dtype is None else [*out_grad, *in_data]
+
+    forward = Kernel("cumsum", ("a",))
+    backward = Kernel("cumsum_grad", ("d_output",), ("d_a",))
+    floats = ()
+    converted = tuple(FLAGS)
+
+    def computed_in(self, data, out):
+        return out
+
+    def create_alike(self, ctx, in_shapes, in_types):
+        if in_types[0] == "bool":
+            raise ArgumentError(
+                f"operator {self.op_name}: an array of bool cannot be summed as bool; say in which "
+                "dtype")
+        return KernelProperty.create_operator(self, ctx, in_shapes, in_types)
+
+    def kernel_params(self, in_shapes):
+        shape, axis = in_shapes[0], self.axis
+        if axis is None:
+            shape, axis = (prod(shape),), 0
+        outer, n, inner = split_at(shape, axis_of(axis, len(shape)))
+        return {"outer": outer, "n": n, "inner": inner}
+
+
+register_operator("_np_cumsum", CumSumProperty, aliases=("cumsum",))

@@ -1,0 +1,102 @@
+"""Operators on padded sequences: SequenceMask, SequenceLast, SequenceReverse.
+
+Data is (time, batch, ...), or (batch, time, ...) with ``axis=1``; `sequence_length` has one length,
+1 to time, for each of the batch, and no gradient.
+"""
+
+from math import prod
+
+from ...base.errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Float, Int
+from ..property import merge_shapes
+
+
+class SequenceProperty(KernelProperty):
+    """Base of the three."""
+
+    inputs_doc = {
+        "data": "Sequences, (time, batch, ...) or with axis=1 (batch, time, ...).",
+        "sequence_length": "Length of each sequence; only with use_sequence_length.",
+    }
+    use_sequence_length = Bool(False, doc="Whether `sequence_length` is given; else all are full.")
+    takes_last = False
+    value = 0.0
+    zeros = ("d_sequence_length?",)
+    floats = ()
+
+    def list_arguments(self):
+        return ["data", "sequence_length"] if self.use_sequence_length else ["data"]
+
+    def out_shape(self, shape):
+        """The output's shape."""
+        return shape
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None and not self.takes_last:
+            shape = out_shapes[0]
+        if shape is None:
+            return list(in_shapes), [out_shapes[0]], []
+        if self.axis not in (0, 1):
+            raise ArgumentError(f"{self.op_name}: parameter 'axis' takes 0 or 1, got {self.axis}")
+        if len(shape) < 2:
+            raise ShapeError(f"{self.op_name} takes data of at least 2 axes, got shape {shape}")
+        ins = [shape]
+        if not self.takes_last:
+            ins = [merge_shapes(shape, out_shapes[0])]
+        if self.use_sequence_length:
+            ins.append(merge_shapes((shape[1 - self.axis],), in_shapes[1]))
+        return ins, [merge_shapes(self.out_shape(shape), out_shapes[0])], []
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0] or out_types[0]
+        return [kind, *(t or kind for t in in_types[1:])], [kind], []
+
+    def kernel_params(self, in_shapes):
+        shape = in_shapes[0]
+        found = {"time": shape[self.axis], "batch": shape[1 - self.axis], "inner": prod(shape[2:])}
+        return {**found, "batch_first": self.axis == 1}
+
+    def failure(self, place, values):
+        length, least, time = map(int, values)
+        return ArgumentError(
+            f"{self.op_name}: sequence_length {length} is outside of {least} to {time}"
+        )
+
+
+class SequenceMaskProperty(SequenceProperty):
+    """Sequences whose elements beyond their lengths are replaced by `value`; a length above that of
+    the axis keeps all, one below 0 none."""
+
+    value = Float(0.0, doc="Value of the elements beyond the lengths.")
+    axis = Int(0, doc="The axis of time, 0 or 1.")
+    forward = Kernel("sequence_mask", ("data", "sequence_length?"))
+    backward = Kernel("sequence_mask_grad", ("d_output", "sequence_length?"), ("d_data",))
+
+
+class SequenceLastProperty(SequenceProperty):
+    """The last element of each sequence."""
+
+    axis = Int(0, doc="The axis of time, 0 or 1.")
+    takes_last = True
+    forward = Kernel("sequence_last", ("data", "sequence_length?"))
+    backward = Kernel("sequence_last_grad", ("d_output", "sequence_length?"), ("d_data",))
+
+    def out_shape(self, shape):
+        return (shape[1 - self.axis], *shape[2:])
+
+
+class SequenceReverseProperty(SequenceProperty):
+    """Sequences reversed within their lengths, which are at most that of the axis; what lies beyond
+    stays."""
+
+    axis = Int(0, doc="The axis of time; 0 alone.", low=0, high=0)
+    forward = Kernel("sequence_reverse", ("data", "sequence_length?"))
+    backward = Kernel("sequence_reverse_grad", ("d_output", "sequence_length?"), ("d_data",))
+
+
+register_operator("SequenceMask", SequenceMaskProperty)
+register_operator("SequenceLast", SequenceLastProperty)
+register_operator("SequenceReverse", SequenceReverseProperty)
