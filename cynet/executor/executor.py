@@ -21,14 +21,13 @@ from ..graph import pipeline
 from ..graph.collector import collector_paused
 from ..graph.compile import lower
 from ..graph.describe import describe
-from ..graph.infer import Structure, infer_shapes, infer_types
+from ..graph.infer import Structure, infer_types
 from ..graph.ir import BACKWARD, TEMP, Value
 from ..graph.memory_plan import plan_memory
 from ..graph.profile import step_times
 from ..graph.verify import verify_memory
-from ..ndarray import NDArray, array, empty, zeros
-from ..operator.checks.shapes import known, plain
-from ..operator.property import is_known
+from ..ndarray import NDArray, array, empty
+from ..operator.checks.shapes import known
 from ..symbol.node import fixed_arguments
 from .arenas import Place, Room, blanks, made
 from .gpu_step import GpuStep, joins_steps
@@ -37,6 +36,7 @@ from .operators import constants, create_operators
 from .pins import Pins
 from .plan_cache import bytes_of_graph
 from .rebind import Slots, placeholder
+from .reshaping import fitted
 from .update_step import UpdateStep
 from .watching import tell_backward, tell_forward
 
@@ -68,6 +68,35 @@ class Executor:
         Weights in other forms, which executors share.
     joins_steps : bool
         Whether `step` is more than `forward`, `backward` and an update one after the other.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> x = mx.sym.var("x")
+    >>> args, grads = {"x": mx.nd.array([2, 3])}, {"x": mx.nd.zeros(2)}
+    >>> exe = mx.sym.make_loss(x * x).bind(mx.cpu(), args, grads)
+    >>> exe.forward(is_train=True)
+    [
+    [4. 9.]
+    <NDArray 2 @cpu(0)>]
+    >>> exe.backward()
+    >>> exe.grad_dict["x"]
+    [4. 6.]
+    <NDArray 2 @cpu(0)>
+    >>> list(exe.output_dict)
+    ['make_loss0_loss']
+    >>> exe.copy_params_from({"x": mx.nd.array([4, 5])})
+    >>> exe.step()
+    >>> exe.outputs[0]
+    [16. 25.]
+    <NDArray 2 @cpu(0)>
+    >>> exe.reshape(x=(3,), allow_up_sizing=True).arg_dict["x"].shape
+    (3,)
+    >>> print(exe.debug_str().splitlines()[0])
+       0 forward  elemwise_mul _mul0 @cpu(0)
+    >>> len(exe.profile(exe.forward, n=2)) > 0
+    True
+    >>> exe.rest()
     """
 
     outputs: list[NDArray]
@@ -378,6 +407,15 @@ class Executor:
             inputs, ``'relu1_backward_output'`` where there is one. None stops watching.
         monitor_all : bool
             Also the operators' inputs (``'fc1_data'``, ``'fc1_weight'``).
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.sym.var("x")
+        >>> exe = mx.sym.exp(x, name="exp").bind(mx.cpu(), {"x": mx.nd.zeros(2)})
+        >>> exe.set_monitor_callback(lambda name, array: print(name, array.shape))
+        >>> _ = exe.forward()
+        exp_output (2,)
         """
         if callback is not None and not callable(callback):
             raise ArgumentTypeError(f"set_monitor_callback: {shown(callback)} is not callable")
@@ -510,42 +548,8 @@ class Executor:
         -------
         Executor
         """
-        given = self._symbol._known_shapes((), shapes)
-        found = infer_shapes(self._symbol.entries, given, structure=self._structure)
-        by_name = {node.name: found[node, 0] for node in self._structure.variables}
-        if not all(map(is_known, by_name.values())):
-            raise ShapeError(f"reshape: the shapes given ({shapes}) do not determine all others")
-
-        def fit(kind, name, shape, old):
-            if old is None or old.shape == tuple(shape):
-                return old
-            if name not in free:
-                error = ShapeError(
-                    f"reshape: {kind} '{name}' changes from {old.shape} to {tuple(shape)}{hint}"
-                )
-                error.change = name, old.shape, tuple(shape)  # for who knows what was asked
-                raise error
-            size = 1
-            for n in shape:
-                size *= n
-            if size <= old.size:
-                return old.reshape((-1,))[:size].reshape(shape)
-            if not allow_up_sizing:
-                raise ShapeError(
-                    f"reshape: {kind} '{name}' grows from {old.shape} to {shape}; pass "
-                    "allow_up_sizing=True to allow new memory for it"
-                )
-            return zeros(shape, ctx=old.ctx, dtype=old.dtype)
-
-        args, grads = [], []
-        for name in self._arg_names:
-            shape = plain(by_name[name])
-            args.append(fit("argument", name, shape, self.arg_dict[name]))
-            grads.append(fit("gradient of", name, shape, self.grad_dict[name]))
-        auxs = [
-            fit("auxiliary state", name, plain(by_name[name]), self.aux_dict[name])
-            for name in self._aux_names
-        ]
+        parts = fitted(self, shapes, free, allow_up_sizing, hint)
+        args, grads, auxs, found = parts
         return Executor(
             self._symbol,
             self._ctx,

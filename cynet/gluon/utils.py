@@ -136,6 +136,9 @@ def check_sha1(filename: FileName, sha1_hash: str) -> bool:
     ----------
     filename : str
         The file.
+    filename : str
+    sha1_hash : str
+        In hexadecimal digits.
 
     Returns
     -------
@@ -166,6 +169,19 @@ def replace_file(src: FileName, dst: FileName) -> None:
     ----------
     src : NDArray
         An image (height, width, channels).
+    src : str
+        The file that is renamed.
+    dst : str
+        Its new name; a file of that name is replaced.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> from pathlib import Path
+    >>> _ = Path("new.txt").write_text("new")
+    >>> mx.gluon.utils.replace_file("new.txt", "old.txt")
+    >>> Path("old.txt").read_text()
+    'new'
     """
     os.replace(file_name(src), file_name(dst))
 

@@ -88,8 +88,8 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
     >>> mod.bind([("data", (4, 3))], [("softmax_label", (4,))])
     >>> mod.init_params()
     >>> mod.forward(mx.io.DataBatch([mx.nd.ones((4, 3))], [mx.nd.zeros(4)]))
-    >>> mod.get_outputs()[0].shape
-    (4, 2)
+    >>> mod.get_outputs()[0].shape, mod.label_names
+    ((4, 2), ['softmax_label'])
     """
 
     def __init__(

@@ -17,5 +17,6 @@ from .creation import (
     zeros,
 )
 from .functions import __dir__, __getattr__
-from .symbol import Symbol, load, load_json
+from .reading import load, load_json
+from .symbol import Symbol
 from .variable import Group, Variable, var

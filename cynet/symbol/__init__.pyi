@@ -22,9 +22,9 @@ from .creation import pow as pow
 from .creation import power as power
 from .creation import split_v2 as split_v2
 from .creation import zeros as zeros
+from .reading import load as load
+from .reading import load_json as load_json
 from .symbol import Symbol as Symbol
-from .symbol import load as load
-from .symbol import load_json as load_json
 from .variable import Group as Group
 from .variable import Variable as Variable
 from .variable import var as var

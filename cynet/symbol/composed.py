@@ -23,6 +23,15 @@ def histogram(
 
     A number of intervals needs a `range`: a graph does not know the values.
 
+    Parameters
+    ----------
+    a : Symbol
+        The numbers, any shape.
+    bins : int or Symbol
+        Number of intervals, or their edges.
+    range : tuple of float, optional
+        Lower end of the first and upper end of the last interval.
+
     Returns
     -------
     Symbol
@@ -33,6 +42,14 @@ def histogram(
         A value is not one of those allowed; the message names it.
     ArgumentTypeError
         A value has another type; the message names it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> counts = mx.sym.histogram(mx.sym.var("x"), bins=2, range=(0, 2))[0]
+    >>> counts.eval(x=mx.nd.array([0.1, 0.4, 1.9]))[0]
+    [2 1]
+    <NDArray 2 @cpu(0)>
     """
     if isinstance(bins, Symbol):
         if range is not None:

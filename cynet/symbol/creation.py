@@ -63,10 +63,19 @@ def ones(
         Type of the elements.
     name : str
         Its name.
+    shape : int or tuple of int
+    dtype : str or numpy.dtype, optional
+    name : str, optional
 
     Returns
     -------
     Symbol
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.sym.ones((2, 3)).infer_shape()[1]
+    [(2, 3)]
     """
     return _call("_ones", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
 
@@ -87,10 +96,23 @@ def full(
         Type of the elements.
     name : str
         Its name.
+    shape : int or tuple of int
+    val : number
+        The value.
+    dtype : str or numpy.dtype, optional
+    name : str, optional
 
     Returns
     -------
     Symbol
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.sym.full((2, 2), 7).eval()[0]
+    [[7. 7.]
+     [7. 7.]]
+    <NDArray 2x2 @cpu(0)>
     """
     return _call("_full", shape=shape, dtype=_dtype(dtype), value=float(val), name=name, **kwargs)
 
@@ -121,6 +143,13 @@ def arange(
     Returns
     -------
     Symbol
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.sym.arange(1, 7, step=2).eval()[0]
+    [1. 3. 5.]
+    <NDArray 3 @cpu(0)>
     """
     return _call(
         "_arange",
@@ -152,10 +181,25 @@ def linspace(
         Its name.
     dtype : str or numpy.dtype
         Type of the elements.
+    start, stop : float
+        The ends.
+    num : int
+        How many numbers.
+    endpoint : bool
+        Whether `stop` is the last of them.
+    name : str, optional
+    dtype : str or numpy.dtype, optional
 
     Returns
     -------
     Symbol
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.sym.linspace(0, 1, 5).eval()[0]
+    [0.   0.25 0.5  0.75 1.  ]
+    <NDArray 5 @cpu(0)>
     """
     return _call(
         "_linspace",
@@ -185,10 +229,22 @@ def eye(
         Type of the elements.
     name : str
         Its name.
+    N, M : int
+        Rows and columns; M=0 means as many as rows.
+    k : int
+        The diagonal.
+    dtype : str or numpy.dtype, optional
+    name : str, optional
 
     Returns
     -------
     Symbol
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.sym.eye(2, 3).infer_shape()[1]
+    [(2, 3)]
     """
     return _call("_eye", N=N, M=M, k=k, dtype=_dtype(dtype), name=name, **kwargs)
 
@@ -218,7 +274,24 @@ def _operator(names, *args, **kwargs):
 
 @guarded
 def power(base: Symbol | Number, exp: Symbol | float) -> Any:
-    """``base ** exp``; each may be a Symbol or a number."""
+    """``base ** exp``; each may be a Symbol or a number.
+
+    Parameters
+    ----------
+    base, exp : Symbol or number
+
+    Returns
+    -------
+    Symbol
+        A number when both are numbers.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.sym.pow(mx.sym.var("x"), 2).eval(x=mx.nd.array([3, 5]))[0]
+    [ 9. 25.]
+    <NDArray 2 @cpu(0)>
+    """
     return _either(
         "power",
         base,
@@ -235,21 +308,72 @@ pow = power
 
 @guarded
 def maximum(left: Symbol | float, right: Symbol | float) -> Any:
-    """The larger of two, element by element; each may be a Symbol or a number."""
+    """The larger of two, element by element; each may be a Symbol or a number.
+
+    Parameters
+    ----------
+    left, right : Symbol or number
+
+    Returns
+    -------
+    Symbol
+        A number when both are numbers.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.sym.maximum(mx.sym.var("x"), 4).eval(x=mx.nd.array([3, 5]))[0]
+    [4. 5.]
+    <NDArray 2 @cpu(0)>
+    """
     scalar = ("_maximum_scalar", "_maximumscalar")
     return _either("maximum", left, right, ("_maximum", "_maximum"), scalar, scalar, max)
 
 
 @guarded
 def minimum(left: Symbol | float, right: Symbol | float) -> Any:
-    """The smaller of two, element by element; each may be a Symbol or a number."""
+    """The smaller of two, element by element; each may be a Symbol or a number.
+
+    Parameters
+    ----------
+    left, right : Symbol or number
+
+    Returns
+    -------
+    Symbol
+        A number when both are numbers.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.sym.minimum(mx.sym.var("x"), 4).eval(x=mx.nd.array([3, 5]))[0]
+    [3. 4.]
+    <NDArray 2 @cpu(0)>
+    """
     scalar = ("_minimum_scalar", "_minimumscalar")
     return _either("minimum", left, right, ("_minimum", "_minimum"), scalar, scalar, min)
 
 
 @guarded
 def hypot(left: Symbol | float, right: Symbol | float) -> Any:
-    """``sqrt(left**2 + right**2)``; each may be a Symbol or a number."""
+    """``sqrt(left**2 + right**2)``; each may be a Symbol or a number.
+
+    Parameters
+    ----------
+    left, right : Symbol or number
+
+    Returns
+    -------
+    Symbol
+        A number when both are numbers.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.sym.hypot(mx.sym.var("x"), 4).eval(x=mx.nd.array([3]))[0]
+    [5.]
+    <NDArray 1 @cpu(0)>
+    """
     scalar = ("_hypot_scalar", "_hypotscalar")
     return _either("hypot", left, right, ("_hypot", "_hypot"), scalar, scalar, np.hypot)
 
@@ -273,6 +397,12 @@ def split_v2(
     -------
     Symbol
         One output for each part.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.sym.split_v2(mx.sym.var("x"), (1, 3)).infer_shape(x=(5, 2))[1]
+    [(1, 2), (2, 2), (2, 2)]
     """
     if hasattr(indices_or_sections, "__index__"):
         indices, sections = [], indices_or_sections

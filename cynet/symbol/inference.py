@@ -75,7 +75,20 @@ class Inference:
         self, *args: Shape | None, **kwargs: Shape
     ) -> tuple[list[Shape], list[Shape], list[Shape]]:
         """As `infer_shape`, but unknown shapes come back as ``()`` and unknown dimensions as 0;
-        under ``mx.util.np_shape`` as None and -1."""
+        under ``mx.util.np_shape`` as None and -1.
+
+        Returns
+        -------
+        (arguments, outputs, auxiliary states) : tuple of list of tuple
+            A length that is not known is 0, a shape that is not known is ().
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        >>> out.infer_shape_partial()[1]
+        [()]
+        """
         found = self._inferred_shapes(self._known_shapes(args, kwargs))
         return tuple([spoken(shape) for shape in shapes] for shapes in found)
 
@@ -117,7 +130,20 @@ class Inference:
     def infer_type_partial(
         self, *args: DTypeLike | None, **kwargs: DTypeLike
     ) -> tuple[list[type | None], list[type | None], list[type | None]]:
-        """As `infer_type`, but unknown types come back as None."""
+        """As `infer_type`, but unknown types come back as None.
+
+        Returns
+        -------
+        (arguments, outputs, auxiliary states) : tuple of list of type
+            A type that is not known is None.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        >>> out.infer_type_partial(data="float16")[1]
+        [<class 'numpy.float16'>]
+        """
         found = self._inferred_types(self._known_types(args, kwargs))
         return tuple([kind and scalar_type(kind) for kind in kinds] for kinds in found)
 

@@ -93,11 +93,26 @@ class OperatorMethods:
     __slots__ = ()
 
     def as_nd_ndarray(self):
-        """This symbol: it is of the classic face already."""
+        """This symbol: it is of the classic face already.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.sym.var("x")
+        >>> x.as_nd_ndarray() is x
+        True
+        """
         return self
 
     def astype(self, *args, **kwargs):
-        """This symbol's values in another type: operator Cast."""
+        """This symbol's values in another type: operator Cast.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.sym.var("x").astype("float16").infer_type(x="float32")[1]
+        [<class 'numpy.float16'>]
+        """
         return function_of("cast", get_operator("Cast"))(self, *args, **kwargs)
 
     def expand_dims(self, axis, inplace=False, **kwargs):
@@ -107,6 +122,16 @@ class OperatorMethods:
         ----------
         axis : int
             The axis.
+        axis : int
+            Where the axis of length 1 is put.
+        inplace : bool
+            Not used: a symbol has no memory.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.sym.var("x").expand_dims(0).infer_shape(x=(2, 3))[1]
+        [(1, 2, 3)]
         """
         return function_of("expand_dims", get_operator("expand_dims"))(self, axis=axis, **kwargs)
 
@@ -117,13 +142,35 @@ class OperatorMethods:
         ----------
         axis : int
             The axis.
+        axis : int or tuple of int, optional
+            Axes of length 1; all of them when not given.
+        inplace : bool
+            Not used: a symbol has no memory.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.sym.var("x").squeeze().infer_shape(x=(1, 2, 1))[1]
+        [(2,)]
         """
         if axis is not None:
             kwargs["axis"] = axis
         return function_of("squeeze", get_operator("squeeze"))(self, **kwargs)
 
     def flatten(self, inplace=False, **kwargs):
-        """See ``mx.sym.flatten``; `inplace` says nothing of a graph."""
+        """See ``mx.sym.flatten``; `inplace` says nothing of a graph.
+
+        Parameters
+        ----------
+        inplace : bool
+            Not used: a symbol has no memory.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.sym.var("x").flatten().infer_shape(x=(2, 3, 4))[1]
+        [(2, 12)]
+        """
         return function_of("flatten", get_operator("flatten"))(self, **kwargs)
 
     def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
@@ -133,6 +180,18 @@ class OperatorMethods:
         ----------
         axis : int
             The axis.
+        indices_or_sections : int or tuple of int
+            Number of equal parts, or where parts begin.
+        axis : int
+            The axis that is split.
+        squeeze_axis : bool
+            Drop the axis; each part has length 1 along it.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.sym.var("x").split_v2((1, 3)).infer_shape(x=(5, 2))[1]
+        [(1, 2), (2, 2), (2, 2)]
         """
         from .creation import split_v2
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..attribute import AttrScope, is_attribute_key, stored_key, with_spoken_keys
-from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, FormatError, shown
-from ..base.files import file_name, read_file, write_atomically
+from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, shown
+from ..base.files import write_atomically
 from ..base.guard import guarded
 from ..context import current_context
 from ..operator.signature import found_text
@@ -16,7 +16,7 @@ from .display import Display
 from .inference import Inference
 from .methods import OperatorMethods
 from .node import Node, topological_order, variable_nodes
-from .serialization import debug_text, from_json, to_json, without_amp_casts
+from .serialization import debug_text, to_json, without_amp_casts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,6 +48,22 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     >>> c = mx.sym.elemwise_add(a, b, name="c")
     >>> c.list_arguments(), c.list_outputs()
     (['a', 'b'], ['c_output'])
+    >>> out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    >>> out.name, out.num_outputs, out.list_inputs(), out.list_auxiliary_states()
+    ('fc', 1, ['data', 'fc_weight', 'fc_bias'], [])
+    >>> out.get_children().list_outputs()
+    ['data', 'fc_weight', 'fc_bias']
+    >>> out.list_attr()
+    {'num_hidden': '2'}
+    >>> out.attr_dict()["fc"]
+    {'num_hidden': '2'}
+    >>> mx.sym.load_json(out.tojson()).list_arguments()
+    ['data', 'fc_weight', 'fc_bias']
+    >>> print(out.debug_str().splitlines()[0])
+    Symbol Outputs:
+    >>> out.eval(data=mx.nd.ones((1, 3)), fc_weight=mx.nd.ones((2, 3)), fc_bias=mx.nd.zeros(2))[0]
+    [[3. 3.]]
+    <NDArray 1x2 @cpu(0)>
     """
 
     __slots__ = ("entries",)
@@ -64,6 +80,8 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         return Symbol(copy_graph(self.entries)[0])
 
     def __reduce__(self):
+        from .reading import load_json
+
         return load_json, (self.tojson(),)
 
     # --- composition ---
@@ -115,6 +133,8 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         ----------
         name : str
             Its name.
+        row : bool
+            Whether it stands for a row.
 
         Returns
         -------
@@ -207,7 +227,12 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         )
 
     def get_children(self) -> Symbol | None:
-        """The inputs of the output nodes as a group, or None where there are none."""
+        """The inputs of the output nodes as a group, or None where there are none.
+
+        Returns
+        -------
+        Symbol or None
+        """
         nodes = {id(node): node for node, _ in self.entries}
         heads = [entry for node in nodes.values() for entry in node.inputs]
         return Symbol(heads) if heads else None
@@ -259,6 +284,15 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     def attr(self, key: str) -> str | None:
         """One attribute or parameter of the output node as a str, or None.
 
+        Parameters
+        ----------
+        key : str
+            The name of the attribute or parameter.
+
+        Returns
+        -------
+        str or None
+
         Examples
         --------
         >>> import cynet as mx
@@ -275,6 +309,15 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
         """Attributes and parameters of the (first) output node: dict of str to str.
 
+        Parameters
+        ----------
+        recursive : bool
+            Refused: `attr_dict` has those of all nodes.
+
+        Returns
+        -------
+        dict of str to str
+
         Raises
         ------
         ArgumentError
@@ -286,7 +329,13 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         return with_spoken_keys({**node.params, **node.attrs})
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
-        """Node name to its attributes and parameters, for every node that has any."""
+        """Node name to its attributes and parameters, for every node that has any.
+
+        Returns
+        -------
+        dict of str to dict
+            By the name of the node.
+        """
         out = {}
         for node in topological_order(self.entries):
             attrs = with_spoken_keys({**node.params, **node.attrs})
@@ -342,7 +391,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         >>> path = os.path.join(tempfile.mkdtemp(), "net-symbol.json")
         >>> import cynet as mx
         >>> (mx.sym.Variable("a") + 1).save(path)
-        >>> load(path).list_arguments()
+        >>> mx.sym.load(path).list_arguments()
         ['a']
         """
         try:
@@ -394,6 +443,19 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         Returns
         -------
         Executor
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> x = mx.sym.var("x")
+        >>> exe = (x * x).bind(mx.cpu(), {"x": mx.nd.array([2, 3])}, {"x": mx.nd.zeros(2)})
+        >>> exe.forward(is_train=True)[0]
+        [4. 9.]
+        <NDArray 2 @cpu(0)>
+        >>> exe.backward(mx.nd.ones(2))
+        >>> exe.grad_dict["x"]
+        [4. 6.]
+        <NDArray 2 @cpu(0)>
         """
         from ..executor.bind import bind
 
@@ -438,6 +500,14 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         Returns
         -------
         Executor
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        >>> exe = out.simple_bind(mx.cpu(), data=(4, 3))
+        >>> exe.arg_dict["fc_weight"].shape, exe.forward()[0].shape
+        ((2, 3), (4, 2))
         """
         for name, stype in (stype_dict or {}).items():
             refuse_storage_type(f"simple_bind: '{name}'", stype)
@@ -491,48 +561,3 @@ def refuse_storage_type(where, stype):
         raise ArgumentError(
             f"{where}: storage type {shown(stype)} is not supported, only 'default'"
         )
-
-
-def load_json(json_str: str) -> Symbol:
-    """The Symbol that a JSON text describes.
-
-    Returns
-    -------
-    Symbol
-
-    Raises
-    ------
-    FormatError
-        Text that is no such JSON; the message names the node.
-    NotFoundError
-        An operator that is not registered.
-    """
-    return Symbol(from_json(json_str))
-
-
-def load(fname: FileName) -> Symbol:
-    """The Symbol in the file `fname`, of any MXNet 1.x dialect.
-
-    Parameters
-    ----------
-    fname : str
-        The file.
-
-    Returns
-    -------
-    Symbol
-
-    Raises
-    ------
-    FileError
-        A file that cannot be read; also the OSError of its kind.
-    FormatError
-        A file that is truncated or holds something else.
-    """
-    name = file_name(fname, "load: a file name")
-    data = read_file(name)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{name}: not a symbol's JSON: {error}") from None
-    return Symbol(from_json(text, name))

@@ -44,6 +44,15 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
     numbers is an array, a list of anything else is as a tuple. NumPy's dtype is kept; Python's ints
     become int64, floats float64.
 
+    Parameters
+    ----------
+    data : list
+        The samples.
+
+    Returns
+    -------
+    NDArray or tuple of NDArray
+
     Raises
     ------
     ShapeError

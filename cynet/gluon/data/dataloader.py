@@ -86,9 +86,18 @@ class DataLoader:
 
     Examples
     --------
-    >>> loader = DataLoader([1, 2, 3], batch_size=2)
-    >>> [batch.asnumpy().tolist() for batch in loader]
-    [[1, 2], [3]]
+    >>> import cynet as mx
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.arange(6).reshape((3, 2)), [0, 1, 0])
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=2, last_batch="keep")
+    >>> for x, y in loader:
+    ...     print(x.shape, y.asnumpy())
+    (2, 2) [0 1]
+    (1, 2) [0]
+    >>> state = loader.state_dict()  # to go on from here later
+    >>> loader.load_state_dict(state)
+    >>> loader.refresh()
+    >>> loader.clean()
+    >>> loader.close()
     """
 
     def __init__(

@@ -72,10 +72,22 @@ class Dataset:
         ----------
         num_shards : int
             Number of parts.
+        num_shards : int
+            How many parts.
+        index : int
+            Which of them.
 
         Returns
         -------
         Dataset
+        Dataset
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> data = mx.gluon.data.SimpleDataset([1, 2, 3, 4, 5])
+        >>> list(data.shard(2, 0)), list(data.shard(2, 1))
+        ([1, 2, 3], [4, 5])
         """
         if not 0 <= index < num_shards:
             raise MismatchError(
@@ -95,6 +107,7 @@ class Dataset:
 
         Returns
         -------
+        Dataset
         Dataset
         """
         if count is not None and count < 0:
@@ -118,6 +131,13 @@ class Dataset:
         ------
         ArgumentTypeError
             A value has another type; the message names it.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> data = mx.gluon.data.SimpleDataset([1, 2, 3])
+        >>> list(data.sample(mx.gluon.data.SequentialSampler(2)))
+        [1, 2]
         """
         if not isinstance(sampler, Sampler):
             raise ArgumentTypeError(f"sample takes a Sampler, got {shown(sampler)}")
@@ -135,6 +155,13 @@ class Dataset:
         Returns
         -------
         Dataset
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> data = mx.gluon.data.SimpleDataset([1, 2, 3])
+        >>> list(data.transform(lambda x: 10 * x))
+        [10, 20, 30]
         """
         out = _LazyTransformDataset(self, fn)
         return out if lazy else SimpleDataset(list(out))
@@ -152,6 +179,13 @@ class Dataset:
         Returns
         -------
         Dataset
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> data = mx.gluon.data.ArrayDataset([1, 2], [0, 1])
+        >>> list(data.transform_first(lambda x: 10 * x))
+        [(10, 0), (20, 1)]
         """
         return self.transform(_First(fn), lazy)
 

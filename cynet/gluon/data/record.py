@@ -33,6 +33,17 @@ class RecordFileDataset(Dataset):
         When one of them cannot be read.
     FormatError
         When a record is damaged; the message names file and offset.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> with mx.recordio.MXIndexedRecordIO("data.idx", "data.rec", "w") as writer:
+    ...     for i, text in enumerate([b"first", b"second"]):
+    ...         writer.write_idx(i, text)
+    ...
+    >>> data = mx.gluon.data.RecordFileDataset("data.rec")
+    >>> len(data), data[1]
+    (2, b'second')
     """
 
     def __init__(self, filename: FileName) -> None:

@@ -17,7 +17,24 @@ if TYPE_CHECKING:
 
 
 class Sampler:
-    """Indices of samples: a subclass defines ``__iter__`` and ``__len__``."""
+    """Indices of samples: a subclass defines ``__iter__`` and ``__len__``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> class EverySecond(mx.gluon.data.Sampler):
+    ...     def __init__(self, length):
+    ...         self.length = length
+    ...     def __iter__(self):
+    ...         return iter(range(0, self.length, 2))
+    ...     def __len__(self):
+    ...         return (self.length + 1) // 2
+    ...
+    >>> data = mx.gluon.data.SimpleDataset([10, 11, 12, 13])
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=2, sampler=EverySecond(4))
+    >>> [batch.asnumpy().tolist() for batch in loader]
+    [[10, 12]]
+    """
 
     def __iter__(self) -> Iterator[Any]:
         raise UndefinedError(f"{type(self).__name__} defines no __iter__")
@@ -34,6 +51,10 @@ class SequentialSampler(Sampler):
     ----------
     length : int
         Number of indices.
+    length : int
+        How many.
+    start : int
+        The first.
 
     Examples
     --------
@@ -142,6 +163,9 @@ class FilterSampler(Sampler):
     ----------
     fn : callable
         Takes a sample, or a Block.
+    fn : callable
+        Takes a sample and says whether it is taken.
+    dataset : Dataset
 
     Examples
     --------

@@ -85,6 +85,22 @@ class RecurrentCell(Block):
     ----------
     prefix, params
         See :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.rnn.GRUCell(4)
+    >>> cell.initialize()
+    >>> cell.state_info(batch_size=2)
+    [{'shape': (2, 4), '__layout__': 'NC'}]
+    >>> x = mx.nd.ones((2, 5, 3))  # batch of 2, length 5
+    >>> outputs, states = cell.unroll(5, x, merge_outputs=True)
+    >>> outputs.shape, [state.shape for state in states]
+    ((2, 5, 4), [(2, 4)])
+    >>> cell.reset()
+    >>> output, states = cell(x[:, 0], cell.begin_state(batch_size=2))
+    >>> output.shape
+    (2, 4)
     """
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:

@@ -26,6 +26,16 @@ class DropoutCell(HybridRecurrentCell):
         Axes along which one decision holds.
     prefix, params
         See :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.rnn.SequentialRNNCell()
+    >>> cell.add(mx.gluon.rnn.LSTMCell(4))
+    >>> cell.add(mx.gluon.rnn.DropoutCell(0.5))
+    >>> cell.initialize()
+    >>> cell.unroll(5, mx.nd.ones((2, 5, 3)), merge_outputs=True)[0].shape
+    (2, 5, 4)
     """
 
     def __init__(
@@ -78,6 +88,19 @@ class ModifierCell(HybridRecurrentCell):
     Parameters
     ----------
     base_cell : RecurrentCell
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> class Doubled(mx.gluon.rnn.ModifierCell):
+    ...     def hybrid_forward(self, F, inputs, states):
+    ...         output, states = self.base_cell(inputs, states)
+    ...         return 2 * output, states
+    ...
+    >>> cell = Doubled(mx.gluon.rnn.GRUCell(4))
+    >>> cell.initialize()
+    >>> cell.unroll(5, mx.nd.ones((2, 5, 3)), merge_outputs=True)[0].shape
+    (2, 5, 4)
     """
 
     def __init__(self, base_cell: RecurrentCell) -> None:
@@ -119,6 +142,14 @@ class ZoneoutCell(ModifierCell):
     base_cell : RecurrentCell
     zoneout_outputs, zoneout_states : float
         Probabilities.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.rnn.ZoneoutCell(mx.gluon.rnn.GRUCell(4), zoneout_states=0.1)
+    >>> cell.initialize()
+    >>> cell.unroll(5, mx.nd.ones((2, 5, 3)), merge_outputs=True)[0].shape
+    (2, 5, 4)
     """
 
     def __init__(
@@ -171,6 +202,14 @@ class ResidualCell(ModifierCell):
     ----------
     base_cell : RecurrentCell
         Of an output as large as its input.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.rnn.ResidualCell(mx.gluon.rnn.GRUCell(3))  # as wide as its input
+    >>> cell.initialize()
+    >>> cell.unroll(5, mx.nd.ones((2, 5, 3)), merge_outputs=True)[0].shape
+    (2, 5, 3)
     """
 
     def _alias(self):

@@ -122,6 +122,16 @@ class _RNNLayer(HybridBlock):
         ----------
         batch_size : int
             Examples in a batch.
+
+        Returns
+        -------
+        list of dict
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.gluon.rnn.GRU(8, num_layers=2).state_info(batch_size=4)
+        [{'shape': (2, 4, 8), '__layout__': 'LNC', 'dtype': 'float32'}]
         """
         sizes = [self._out_size, self._hidden_size][: 2 if self._mode == "lstm" else 1]
         info = {"__layout__": "LNC", "dtype": self._dtype}
@@ -145,6 +155,17 @@ class _RNNLayer(HybridBlock):
             Makes one; ``mx.nd.zeros`` by default.
         **kwargs
             For `func`.
+
+        Returns
+        -------
+        list of NDArray
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> layer = mx.gluon.rnn.LSTM(8, num_layers=2)
+        >>> [state.shape for state in layer.begin_state(batch_size=4)]
+        [(2, 4, 8), (2, 4, 8)]
         """
         func = ndarray.zeros if func is None else func
         states = []

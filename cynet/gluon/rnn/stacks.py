@@ -131,6 +131,16 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
         Beginning of the names of parameters; by default one with a number.
     params : ParameterDict, optional
         Parameters to share.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.gluon.rnn.HybridSequentialRNNCell()
+    >>> cell.add(mx.gluon.rnn.LSTMCell(4))
+    >>> cell.add(mx.gluon.rnn.GRUCell(2))
+    >>> cell.initialize()
+    >>> cell.unroll(5, mx.nd.ones((2, 5, 3)), merge_outputs=True)[0].shape
+    (2, 5, 2)
     """
 
     _takes_symbols = True

@@ -75,6 +75,19 @@ class ImageRecordDataset(_Skipping, RecordFileDataset):
     skip_damaged : bool
         In the place of an image that cannot be read stands the next one that can; they are counted
         in ``skipped``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> with mx.recordio.MXIndexedRecordIO("data.idx", "data.rec", "w") as writer:
+    ...     header = mx.recordio.IRHeader(0, 7, 0, 0)
+    ...     image = np.zeros((8, 10, 3), "uint8")
+    ...     writer.write_idx(0, mx.recordio.pack_img(header, image, img_fmt=".png"))
+    ...
+    >>> data = mx.gluon.data.vision.ImageRecordDataset("data.rec")
+    >>> image, label = data[0]
+    >>> image.shape, label
+    ((8, 10, 3), 7.0)
     """
 
     def __init__(
@@ -125,6 +138,22 @@ class ImageFolderDataset(_Skipping, Dataset):
         Names of the classes, sorted; a label is the place in it.
     items : list of (str, int)
         Path and label of each image.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> from pathlib import Path
+    >>> for kind in ("cat", "dog"):
+    ...     Path("pets", kind).mkdir(parents=True)
+    ...     header, image = mx.recordio.IRHeader(0, 0, 0, 0), np.zeros((8, 10, 3), "uint8")
+    ...     packed = mx.recordio.pack_img(header, image, img_fmt=".png")
+    ...     _ = Path("pets", kind, "0.png").write_bytes(mx.recordio.unpack(packed)[1])
+    >>> data = mx.gluon.data.vision.ImageFolderDataset("pets")
+    >>> data.synsets, len(data)
+    (['cat', 'dog'], 2)
+    >>> image, label = data[1]
+    >>> image.shape, label
+    ((8, 10, 3), 1)
     """
 
     def __init__(

@@ -129,6 +129,13 @@ class CenterCrop(_OfPixels):
     size : int or (int, int)
         (width, height).
     interpolation : int
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.CenterCrop((4, 2))  # width, height
+    >>> transform(mx.nd.zeros((8, 10, 3), dtype="uint8")).shape
+    (2, 4, 3)
     """
 
     def __init__(self, size: Any, interpolation: int = 1) -> None:
@@ -152,6 +159,13 @@ class RandomResizedCrop(_OfPixels):
     ratio : (float, float)
         Least and largest width / height.
     interpolation : int
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.RandomResizedCrop(6)
+    >>> transform(mx.nd.zeros((8, 10, 3), dtype="uint8")).shape
+    (6, 6, 3)
     """
 
     def __init__(
@@ -182,6 +196,13 @@ class CropResize(HybridBlock):
     size : int or (int, int), optional
         (width, height).
     interpolation : int, optional
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.CropResize(x=1, y=2, width=4, height=5)
+    >>> transform(mx.nd.zeros((8, 10, 3), dtype="uint8")).shape
+    (5, 4, 3)
     """
 
     def __init__(
@@ -216,6 +237,15 @@ class Rotate(Block):
     ----------
     rotation_degrees : float
     zoom_in, zoom_out : bool
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.Rotate(90)
+    >>> transform(mx.nd.arange(4).reshape((1, 2, 2))).round()
+    [[[1. 3.]
+      [0. 2.]]]
+    <NDArray 1x2x2 @cpu(0)>
     """
 
     def __init__(
@@ -245,6 +275,13 @@ class RandomRotation(Block):
     ------
     ArgumentError
         A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.RandomRotation((-30, 30))
+    >>> transform(mx.nd.ones((3, 8, 8))).shape
+    (3, 8, 8)
     """
 
     def __init__(

@@ -98,6 +98,12 @@ class Cast(HybridBlock):
     Parameters
     ----------
     dtype : dtype
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gluon.data.vision.transforms.Cast("float32")(mx.nd.zeros((2, 2), dtype="uint8")).dtype
+    <class 'numpy.float32'>
     """
 
     def __init__(self, dtype: DTypeLike = "float32") -> None:
@@ -140,6 +146,15 @@ class Normalize(HybridBlock):
     ----------
     mean, std : float or list of float
         One number, or one a channel.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> image = mx.nd.ones((3, 2, 2)) / 2
+    >>> transform = mx.gluon.data.vision.transforms.Normalize(mean=0.5, std=(1, 2, 4))
+    >>> transform(image).max()
+    [0.]
+    <NDArray 1 @cpu(0)>
     """
 
     def __init__(
@@ -165,6 +180,13 @@ class RandomFlipLeftRight(HybridBlock):
         Beginning of the names of parameters; by default one with a number.
     params : ParameterDict, optional
         Parameters to share.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.RandomFlipLeftRight()
+    >>> transform(mx.nd.zeros((4, 5, 3))).shape
+    (4, 5, 3)
     """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -183,6 +205,13 @@ class RandomFlipTopBottom(HybridBlock):
         Beginning of the names of parameters; by default one with a number.
     params : ParameterDict, optional
         Parameters to share.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.RandomFlipTopBottom()
+    >>> transform(mx.nd.zeros((4, 5, 3))).shape
+    (4, 5, 3)
     """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -198,6 +227,14 @@ class RandomApply(Sequential):
     ----------
     transforms : Block or list of Block
     p : float
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> flip = mx.gluon.data.vision.transforms.RandomFlipLeftRight()
+    >>> transform = mx.gluon.data.vision.transforms.RandomApply(flip, p=0.3)
+    >>> transform(mx.nd.zeros((4, 5, 3))).shape
+    (4, 5, 3)
     """
 
     def __init__(self, transforms: Any, p: float = 0.5) -> None:
@@ -238,6 +275,13 @@ class RandomBrightness(_RandomColor):
     ----------
     brightness : float
         Most that it changes, as a part.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.RandomBrightness(0.4)
+    >>> transform(mx.nd.ones((4, 5, 3))).shape
+    (4, 5, 3)
     """
 
     _operator = "random_brightness"
@@ -253,6 +297,13 @@ class RandomContrast(_RandomColor):
     ----------
     contrast : float
         Most that it changes, as a part.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.RandomContrast(0.4)
+    >>> transform(mx.nd.ones((4, 5, 3))).shape
+    (4, 5, 3)
     """
 
     _operator = "random_contrast"
@@ -268,6 +319,13 @@ class RandomSaturation(_RandomColor):
     ----------
     saturation : float
         Most that it changes, as a part.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.RandomSaturation(0.4)
+    >>> transform(mx.nd.ones((4, 5, 3))).shape
+    (4, 5, 3)
     """
 
     _operator = "random_saturation"
@@ -283,6 +341,13 @@ class RandomHue(_RandomColor):
     ----------
     hue : float
         Most that it changes, as a part of the circle.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.RandomHue(0.1)
+    >>> transform(mx.nd.ones((4, 5, 3))).shape
+    (4, 5, 3)
     """
 
     _operator = "random_hue"
@@ -298,6 +363,13 @@ class RandomColorJitter(HybridBlock):
     Parameters
     ----------
     brightness, contrast, saturation, hue : float
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.RandomColorJitter(0.4, 0.4, 0.4, 0.1)
+    >>> transform(mx.nd.ones((4, 5, 3))).shape
+    (4, 5, 3)
     """
 
     def __init__(
@@ -320,6 +392,13 @@ class RandomLighting(HybridBlock):
     ----------
     alpha : float
         Standard deviation of the noise.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.RandomLighting(0.1)
+    >>> transform(mx.nd.ones((4, 5, 3))).shape
+    (4, 5, 3)
     """
 
     def __init__(self, alpha: float) -> None:

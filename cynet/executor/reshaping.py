@@ -1,0 +1,48 @@
+"""Arrays of an executor for other shapes: those that keep theirs, and parts of the larger ones."""
+
+from ..base.errors import ShapeError
+from ..graph.infer import infer_shapes
+from ..ndarray import zeros
+from ..operator.checks.shapes import plain
+from ..operator.property import is_known
+
+
+def fitted(executor, shapes, free, allow_up_sizing, hint):
+    """(arguments, gradients, auxiliary states, shapes) of what `Executor.reshape_free` makes."""
+    given = executor._symbol._known_shapes((), shapes)
+    found = infer_shapes(executor._symbol.entries, given, structure=executor._structure)
+    by_name = {node.name: found[node, 0] for node in executor._structure.variables}
+    if not all(map(is_known, by_name.values())):
+        raise ShapeError(f"reshape: the shapes given ({shapes}) do not determine all others")
+
+    def fit(kind, name, shape, old):
+        if old is None or old.shape == tuple(shape):
+            return old
+        if name not in free:
+            error = ShapeError(
+                f"reshape: {kind} '{name}' changes from {old.shape} to {tuple(shape)}{hint}"
+            )
+            error.change = name, old.shape, tuple(shape)  # for who knows what was asked
+            raise error
+        size = 1
+        for n in shape:
+            size *= n
+        if size <= old.size:
+            return old.reshape((-1,))[:size].reshape(shape)
+        if not allow_up_sizing:
+            raise ShapeError(
+                f"reshape: {kind} '{name}' grows from {old.shape} to {shape}; pass "
+                "allow_up_sizing=True to allow new memory for it"
+            )
+        return zeros(shape, ctx=old.ctx, dtype=old.dtype)
+
+    args, grads = [], []
+    for name in executor._arg_names:
+        shape = plain(by_name[name])
+        args.append(fit("argument", name, shape, executor.arg_dict[name]))
+        grads.append(fit("gradient of", name, shape, executor.grad_dict[name]))
+    auxs = [
+        fit("auxiliary state", name, plain(by_name[name]), executor.aux_dict[name])
+        for name in executor._aux_names
+    ]
+    return args, grads, auxs, found

@@ -1,0 +1,5 @@
+"""Initializers: what parameters hold before training."""
+
+from .base import INITIALIZERS, InitDesc, Initializer, Load, Mixed, alias, create, register
+from .fills import Constant, MSRAPrelu, Normal, One, Orthogonal, Uniform, Xavier, Zero
+from .layers import Bilinear, FusedRNN, LSTMBias

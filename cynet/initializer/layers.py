@@ -1,0 +1,137 @@
+"""Initializers of one kind of layer: upsampling, LSTM."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base.errors import (
+    ArgumentError,
+)
+from ..base.guard import guarded
+
+if TYPE_CHECKING:
+    from ..typing import InitializerLike
+
+from .base import InitDesc, Initializer, create, register
+
+
+@register
+@guarded
+class Bilinear(Initializer):
+    """Weights of a Deconvolution become those of bilinear upsampling.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> w = mx.nd.zeros((1, 1, 4, 4))
+    >>> mx.init.Bilinear()("up_weight", w)
+    >>> w[0, 0, 1]
+    [0.1875 0.5625 0.5625 0.1875]
+    <NDArray 4 @cpu(0)>
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def _init_weight(self, _, arr):
+        height, width = arr.shape[-2:]
+        kernel = np.outer(_tent(height, width), _tent(width, width))
+        arr[:] = np.broadcast_to(kernel, arr.shape)
+
+
+def _tent(extent, width):
+    # both axes take their slope from the width, as MXNet does it
+    half = math.ceil(width / 2)
+    centre = (2 * half - 1 - half % 2) / (2 * half)
+    return 1 - np.abs(np.arange(extent) / half - centre)
+
+
+@register
+@guarded
+class LSTMBias(Initializer):
+    """Biases of an LSTM cell become 0, those of its forget gate (second quarter) `forget_bias`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> bias = mx.nd.zeros(8)
+    >>> mx.init.LSTMBias(forget_bias=1.0)("lstm_i2h_bias", bias)
+    >>> bias
+    [0. 0. 0. 0. 0. 0. 0. 0.]
+    <NDArray 8 @cpu(0)>
+    """
+
+    def __init__(self, forget_bias: float = 1.0) -> None:
+        super().__init__(forget_bias=forget_bias)
+        self.forget_bias = forget_bias
+
+    def _init_weight(self, name, arr):
+        hidden = arr.shape[0] // 4
+        values = np.zeros(arr.shape, np.float32)
+        values[hidden : 2 * hidden] = self.forget_bias
+        arr[:] = values
+
+
+@register
+@guarded
+class FusedRNN(Initializer):
+    """The one array of parameters of the operator RNN, its parts by another initializer.
+
+    Parameters
+    ----------
+    init : Initializer, str or None
+        For the parts; None is the initializer of the whole model. A str is what ``dumps`` wrote.
+    num_hidden, num_layers : int
+    mode : str
+        ``'rnn_relu'``, ``'rnn_tanh'``, ``'lstm'`` or ``'gru'``.
+    bidirectional : bool
+    forget_bias : float
+        What the biases of an LSTM's forget gates become.
+    """
+
+    def __init__(
+        self,
+        init: InitializerLike | None,
+        num_hidden: int,
+        num_layers: int,
+        mode: str,
+        bidirectional: bool = False,
+        forget_bias: float = 1.0,
+    ) -> None:
+        if init is not None:
+            init = create(init)
+        super().__init__(
+            init=init.dumps() if init is not None else None,
+            num_hidden=num_hidden,
+            num_layers=num_layers,
+            mode=mode,
+            bidirectional=bidirectional,
+            forget_bias=forget_bias,
+        )
+        self._init, self._mode, self._forget_bias = init, mode, forget_bias
+        self._num_hidden, self._num_layers = num_hidden, num_layers
+        self._directions = ["l", "r"] if bidirectional else ["l"]
+
+    def _init_weight(self, name, arr):
+        from .rnn import packed  # here, because mx.rnn is imported when it is first used
+
+        layout = self._mode, self._num_layers, self._directions
+        num_input = packed.input_size_of(arr.size, *layout, self._num_hidden)
+        whole = nd.zeros((arr.size,))
+        for part_name, part in packed.parts(whole, *layout, num_input, self._num_hidden).items():
+            if self._mode == "lstm" and part_name.endswith("_f_bias"):
+                part[:] = self._forget_bias
+            elif self._init is None:
+                overall = getattr(name, "global_init", None)
+                if overall is None or overall is self:
+                    raise ArgumentError(
+                        f"FusedRNN: '{name}' has no initializer of the whole model; give init"
+                    )
+                overall(InitDesc(part_name, global_init=overall), part)
+            else:
+                self._init(InitDesc(part_name), part)
+        arr[:] = whole.reshape(arr.shape)
