@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Literal
-from ..typing import ContextLike, ShapeLike
+from ..typing import ContextLike, DTypeLike, ShapeLike
 from .ndarray import NDArray
 
 from .composed import boolean_mask as boolean_mask
@@ -68,10 +68,14 @@ def box_nms(data: NDArray, overlap_thresh: float = 0.5, valid_thresh: float = 0.
     """Boxes sorted by score, without those that overlap a better one (non-maximum suppression)."""
 def box_non_maximum_suppression(data: NDArray, overlap_thresh: float = 0.5, valid_thresh: float = 0.0, topk: int = -1, coord_start: int = 2, score_index: int = 1, id_index: int = -1, background_id: int = -1, force_suppress: bool = False, in_format: Literal['center', 'corner'] = 'corner', out_format: Literal['center', 'corner'] = 'corner', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Boxes sorted by score, without those that overlap a better one (non-maximum suppression)."""
+def calibrate_entropy(hist: NDArray, hist_edges: NDArray, num_quantized_bins: int = 255, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """The threshold that loses least of a distribution when values beyond it are cut off."""
 def count_sketch(data: NDArray, h: NDArray, s: NDArray, out_dim: int, processing_batch_size: int = 32, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Count sketches: each number of a line is added, with a sign, to one of `out_dim` sums."""
 def ctc_loss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Connectionist temporal classification (Graves et al., 2006)."""
+def dequantize(data: NDArray, min_range: NDArray, max_range: NDArray, out_type: Literal['float32'] = 'float32', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Integers of 8 bits as floats: ``data * r / 127.5``, or 255.5 for uint8, where `r` is the larger of ``|min_range|`` and ``|max_range|``."""
 def div_sqrt_dim(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """``data / sqrt(d)`` with d the length of the last axis: attention's scale."""
 def fft(data: NDArray, compute_size: int = 128, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -98,6 +102,30 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values: NDArray, attention: N
     """Products of attention (batch * heads, length, length) and the values of each head: (length, batch, heads * dim)."""
 def quadratic(data: NDArray, a: float = 0.0, b: float = 0.0, c: float = 0.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """``a * data ** 2 + b * data + c``, element by element."""
+def quantize(data: NDArray, min_range: NDArray, max_range: NDArray, out_type: Literal['int8', 'uint8'] = 'uint8', out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Floats as integers of 8 bits: ``round(data * 255 / r)``, or 127 for int8, limited to what these can hold; `r` is the larger of ``|min_range|`` and ``|max_range|``."""
+def quantize_v2(data: NDArray, out_type: Literal['auto', 'int8', 'uint8'] = 'int8', min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Floats as integers of 8 bits, by a range that is given or that of `data`."""
+def quantized_act(data: NDArray, min_data: NDArray, max_data: NDArray, act_type: Literal['relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'], out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """The rectifier of a quantized array: ``max(data, 0)``. Its range stays as it is."""
+def quantized_concat(*data: NDArray | Sequence[NDArray], num_args: int = ..., dim: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Quantized arrays joined along an existing axis."""
+def quantized_conv(data: NDArray, weight: NDArray, bias: NDArray | None = None, min_data: NDArray = ..., max_data: NDArray = ..., min_weight: NDArray = ..., max_weight: NDArray = ..., min_bias: NDArray | None = None, max_bias: NDArray | None = None, kernel: ShapeLike = ..., stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), num_filter: int = ..., num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCW', 'NCHW', 'NCDHW', 'NWC', 'NHWC', 'NDHWC'] | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Convolution of a quantized array by a quantized weight: sums of 32 bits, exact."""
+def quantized_elemwise_add(lhs: NDArray, rhs: NDArray, lhs_min: NDArray, lhs_max: NDArray, rhs_min: NDArray, rhs_max: NDArray, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """The sum of two quantized arrays."""
+def quantized_elemwise_mul(lhs: NDArray, rhs: NDArray, lhs_min: NDArray, lhs_max: NDArray, rhs_min: NDArray, rhs_max: NDArray, min_calib_range: float | None = None, max_calib_range: float | None = None, enable_float_output: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """The product of two quantized arrays."""
+def quantized_embedding(data: NDArray, weight: NDArray, min_weight: NDArray, max_weight: NDArray, input_dim: int, output_dim: int, dtype: DTypeLike = 'float32', sparse_grad: bool = False, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Rows of a quantized `weight` by index, with its range."""
+def quantized_flatten(data: NDArray, min_data: NDArray, max_data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Collapse all axes but the first of a quantized array: (N, d1, d2, ...) becomes (N, d1*d2*...)."""
+def quantized_fully_connected(data: NDArray, weight: NDArray, bias: NDArray | None = None, min_data: NDArray = ..., max_data: NDArray = ..., min_weight: NDArray = ..., max_weight: NDArray = ..., min_bias: NDArray | None = None, max_bias: NDArray | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Linear map of a quantized array by a quantized weight: sums of 32 bits, exact."""
+def quantized_pooling(data: NDArray, min_data: NDArray, max_data: NDArray, kernel: ShapeLike = (), pool_type: Literal['max', 'avg', 'sum', 'lp'] = 'max', global_pool: bool = False, cudnn_off: bool = False, pooling_convention: Literal['valid', 'full', 'same'] = 'valid', stride: ShapeLike = (), pad: ShapeLike = (), p_value: int | None = None, count_include_pad: bool | None = None, layout: Literal['NCW', 'NCHW', 'NCDHW', 'NWC', 'NHWC', 'NDHWC'] | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Reduce every window over the spatial axes of a quantized array to its maximum or its mean, rounded to even. Parameters are those of Pooling; the range stays as it is."""
+def requantize(data: NDArray, min_range: NDArray, max_range: NDArray, out_type: Literal['auto', 'int8', 'uint8'] = 'int8', min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Integers of 32 bits as such of 8, by a range that is given or that of `data`."""
 def round_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Nearest integer of each element, whose gradient is that of the input: straight through."""
 def sign_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

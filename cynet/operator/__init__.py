@@ -10,7 +10,7 @@ from .graph_hooks import GraphHooks
 from .parameters import Bool, DType, Enum, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, OpReq, ResourceRequest
 from .custom.legacy import NDArrayOp, NumpyOp, PythonOp
-from . import contrib, control_flow, linalg, tensor, update, vision
+from . import contrib, control_flow, linalg, quantization, tensor, update, vision
 
 __all__ = [
     "OPERATORS",
@@ -45,6 +45,7 @@ __all__ = [
     "linalg",
     "loss",
     "nn",
+    "quantization",
     "random",
     "register",
     "register_operator",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Literal
-from ..typing import ContextLike, ShapeLike
+from ..typing import ContextLike, DTypeLike, ShapeLike
 from .symbol import Symbol
 
 from .composed import boolean_mask as boolean_mask
@@ -60,10 +60,14 @@ def box_nms(data: Symbol | None = None, overlap_thresh: float = 0.5, valid_thres
     """Boxes sorted by score, without those that overlap a better one (non-maximum suppression)."""
 def box_non_maximum_suppression(data: Symbol | None = None, overlap_thresh: float = 0.5, valid_thresh: float = 0.0, topk: int = -1, coord_start: int = 2, score_index: int = 1, id_index: int = -1, background_id: int = -1, force_suppress: bool = False, in_format: Literal['center', 'corner'] = 'corner', out_format: Literal['center', 'corner'] = 'corner', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Boxes sorted by score, without those that overlap a better one (non-maximum suppression)."""
+def calibrate_entropy(hist: Symbol | None = None, hist_edges: Symbol | None = None, num_quantized_bins: int = 255, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """The threshold that loses least of a distribution when values beyond it are cut off."""
 def count_sketch(data: Symbol | None = None, h: Symbol | None = None, s: Symbol | None = None, out_dim: int = ..., processing_batch_size: int = 32, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Count sketches: each number of a line is added, with a sign, to one of `out_dim` sums."""
 def ctc_loss(data: Symbol | None = None, label: Symbol | None = None, data_lengths: Symbol | None = None, label_lengths: Symbol | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Connectionist temporal classification (Graves et al., 2006)."""
+def dequantize(data: Symbol | None = None, min_range: Symbol | None = None, max_range: Symbol | None = None, out_type: Literal['float32'] = 'float32', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Integers of 8 bits as floats: ``data * r / 127.5``, or 255.5 for uint8, where `r` is the larger of ``|min_range|`` and ``|max_range|``."""
 def div_sqrt_dim(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """``data / sqrt(d)`` with d the length of the last axis: attention's scale."""
 def fft(data: Symbol | None = None, compute_size: int = 128, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -90,6 +94,30 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values: Symbol | None = None,
     """Products of attention (batch * heads, length, length) and the values of each head: (length, batch, heads * dim)."""
 def quadratic(data: Symbol | None = None, a: float = 0.0, b: float = 0.0, c: float = 0.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """``a * data ** 2 + b * data + c``, element by element."""
+def quantize(data: Symbol | None = None, min_range: Symbol | None = None, max_range: Symbol | None = None, out_type: Literal['int8', 'uint8'] = 'uint8', name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Floats as integers of 8 bits: ``round(data * 255 / r)``, or 127 for int8, limited to what these can hold; `r` is the larger of ``|min_range|`` and ``|max_range|``."""
+def quantize_v2(data: Symbol | None = None, out_type: Literal['auto', 'int8', 'uint8'] = 'int8', min_calib_range: float | None = None, max_calib_range: float | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Floats as integers of 8 bits, by a range that is given or that of `data`."""
+def quantized_act(data: Symbol | None = None, min_data: Symbol | None = None, max_data: Symbol | None = None, act_type: Literal['relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'] = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """The rectifier of a quantized array: ``max(data, 0)``. Its range stays as it is."""
+def quantized_concat(*data: Symbol | Sequence[Symbol], num_args: int = ..., dim: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Quantized arrays joined along an existing axis."""
+def quantized_conv(data: Symbol | None = None, weight: Symbol | None = None, bias: Symbol | None = None, min_data: Symbol | None = None, max_data: Symbol | None = None, min_weight: Symbol | None = None, max_weight: Symbol | None = None, min_bias: Symbol | None = None, max_bias: Symbol | None = None, kernel: ShapeLike = ..., stride: ShapeLike = (), dilate: ShapeLike = (), pad: ShapeLike = (), num_filter: int = ..., num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCW', 'NCHW', 'NCDHW', 'NWC', 'NHWC', 'NDHWC'] | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Convolution of a quantized array by a quantized weight: sums of 32 bits, exact."""
+def quantized_elemwise_add(lhs: Symbol | None = None, rhs: Symbol | None = None, lhs_min: Symbol | None = None, lhs_max: Symbol | None = None, rhs_min: Symbol | None = None, rhs_max: Symbol | None = None, min_calib_range: float | None = None, max_calib_range: float | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """The sum of two quantized arrays."""
+def quantized_elemwise_mul(lhs: Symbol | None = None, rhs: Symbol | None = None, lhs_min: Symbol | None = None, lhs_max: Symbol | None = None, rhs_min: Symbol | None = None, rhs_max: Symbol | None = None, min_calib_range: float | None = None, max_calib_range: float | None = None, enable_float_output: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """The product of two quantized arrays."""
+def quantized_embedding(data: Symbol | None = None, weight: Symbol | None = None, min_weight: Symbol | None = None, max_weight: Symbol | None = None, input_dim: int = ..., output_dim: int = ..., dtype: DTypeLike = 'float32', sparse_grad: bool = False, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Rows of a quantized `weight` by index, with its range."""
+def quantized_flatten(data: Symbol | None = None, min_data: Symbol | None = None, max_data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Collapse all axes but the first of a quantized array: (N, d1, d2, ...) becomes (N, d1*d2*...)."""
+def quantized_fully_connected(data: Symbol | None = None, weight: Symbol | None = None, bias: Symbol | None = None, min_data: Symbol | None = None, max_data: Symbol | None = None, min_weight: Symbol | None = None, max_weight: Symbol | None = None, min_bias: Symbol | None = None, max_bias: Symbol | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Linear map of a quantized array by a quantized weight: sums of 32 bits, exact."""
+def quantized_pooling(data: Symbol | None = None, min_data: Symbol | None = None, max_data: Symbol | None = None, kernel: ShapeLike = (), pool_type: Literal['max', 'avg', 'sum', 'lp'] = 'max', global_pool: bool = False, cudnn_off: bool = False, pooling_convention: Literal['valid', 'full', 'same'] = 'valid', stride: ShapeLike = (), pad: ShapeLike = (), p_value: int | None = None, count_include_pad: bool | None = None, layout: Literal['NCW', 'NCHW', 'NCDHW', 'NWC', 'NHWC', 'NDHWC'] | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Reduce every window over the spatial axes of a quantized array to its maximum or its mean, rounded to even. Parameters are those of Pooling; the range stays as it is."""
+def requantize(data: Symbol | None = None, min_range: Symbol | None = None, max_range: Symbol | None = None, out_type: Literal['auto', 'int8', 'uint8'] = 'int8', min_calib_range: float | None = None, max_calib_range: float | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Integers of 32 bits as such of 8, by a range that is given or that of `data`."""
 def round_ste(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Nearest integer of each element, whose gradient is that of the input: straight through."""
 def sign_ste(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

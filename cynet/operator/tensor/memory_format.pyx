@@ -7,8 +7,10 @@ False is the way back, and each is the gradient of the other.
 
 from libc.stdint cimport int64_t
 
-from ..._typedefs cimport TBlob, kAddTo, kNullOp
+from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp
 from ...kernels.movement.transpose cimport swap_axes
+from ...kernels.parallel cimport threads_for
+from ...kernels.quantization.int8_conv cimport transpose_integers
 from .._base cimport Operator, OpContext
 
 from math import prod
@@ -19,9 +21,12 @@ from ..parameters import Bool
 from ..property import OperatorProperty
 
 
+LAID_OUT = ("float32", "int8", "uint8", "int32")  # dtypes that arrays in that order may have
+
+
 class ChannelsLastProperty(OperatorProperty):
     """The data in channels-last memory order, or, with ``to_last=False``, back in row-major order;
-    float32 and (N, C, ...) both ways. Made by the layout pass."""
+    (N, C, ...) both ways; float32, or integers of 8 or 32 bits. Made by the layout pass."""
 
     to_last = Bool(True, doc="Whether the output, not the input, is in channels-last order.")
 
@@ -31,9 +36,9 @@ class ChannelsLastProperty(OperatorProperty):
         return out_grad
 
     def create_operator(self, ctx, in_shapes, in_types):
-        if len(in_shapes[0]) < 2 or in_types[0] != "float32":
-            raise ArgumentError(f"operator {self.op_name} takes float32 data with at least 2 axes, "
-                                f"got {in_types[0]} of shape {in_shapes[0]}")
+        if len(in_shapes[0]) < 2 or in_types[0] not in LAID_OUT:
+            raise ArgumentError(f"operator {self.op_name} takes {', '.join(LAID_OUT)} data with at "
+                                f"least 2 axes, got {in_types[0]} of shape {in_shapes[0]}")
         return ChannelsLastOperator(self, in_shapes[0])
 
 
@@ -48,9 +53,14 @@ cdef class ChannelsLastOperator(Operator):
     cdef void _move(self, const TBlob* source, TBlob* target, int req, bint to_last) noexcept nogil:
         cdef int64_t rows = self.channels if to_last else self.inner
         cdef int64_t columns = self.inner if to_last else self.channels
-        if req != kNullOp:
+        if req == kNullOp:
+            return
+        if source.dtype == kFloat32:
             swap_axes(self.batch, rows, columns, <const float*>source.data, <float*>target.data,
                       req == kAddTo)
+        else:
+            transpose_integers(source.data, target.data, dtype_size(source.dtype), self.batch, rows,
+                               columns, req == kAddTo, threads_for(source.size))
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:

@@ -52,7 +52,16 @@ _LINALG = """
     sumlogdiag syevd syrk trmm trsm
 """
 
+_QUANTIZED = """
+    _contrib_calibrate_entropy _contrib_dequantize _contrib_quantize _contrib_quantize_v2
+    _contrib_quantized_act _contrib_quantized_concat _contrib_quantized_conv
+    _contrib_quantized_elemwise_add _contrib_quantized_elemwise_mul _contrib_quantized_embedding
+    _contrib_quantized_flatten _contrib_quantized_fully_connected _contrib_quantized_pooling
+    _contrib_requantize _int8_convolution _int8_fully_connected
+"""
+
 WITHOUT = {
+    **dict.fromkeys(_QUANTIZED.split(), "integers of 8 bits are for prediction on CPUs"),
     **dict.fromkeys(_PLACES.split(), _SMALL),
     **{f"_random_pdf_{name}": _SMALL for name in _DENSITIES.split()},
     **{f"_linalg_{name}": "LAPACK of the host; cuSOLVER is not called" for name in _LINALG.split()},

@@ -1,0 +1,1 @@
+"""Loops over integers of 8 bits: conversions, convolutions, pooling, sums."""

@@ -1,0 +1,76 @@
+// Where to cut off the values of a histogram so that what few bins keep of them, by the divergence
+// of Kullback and Leibler, is as near as possible to what there was.
+#include "kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace cynet {
+
+#define ENTROPY(field) field(int64_t, bins) field(int64_t, kept)
+CYNET_PARAMS(Entropy, ENTROPY)
+
+// Takes a little from what is there and gives it to empty bins; false where all are empty.
+inline bool smooth(std::vector<double>& p) {
+  const double little = 1e-4;
+  const int64_t n = p.size(), empty = std::count(p.begin(), p.end(), 0.0);
+  if (empty == n) return false;
+  const double less = little * empty / (n - empty);
+  for (double& v : p) v = v == 0 ? little : v - less;
+  return less < 1;
+}
+
+inline double divergence(const std::vector<double>& p, const std::vector<double>& q) {
+  double of_p = 0, of_q = 0, total = 0;
+  for (double v : p) of_p += v;
+  for (double v : q) of_q += v;
+  for (size_t i = 0; i < p.size(); ++i) {
+    const double a = p[i] / of_p, b = q[i] / of_q;
+    if (a > 0) total += b > 0 ? a * std::log(a / b) : std::numeric_limits<double>::infinity();
+  }
+  return total;
+}
+
+// The divergence where the middle 2 * half + 1 bins are kept, and what is beyond is put into the
+// outermost of them.
+inline double cut_off(const float* hist, int64_t bins, int64_t kept, int64_t half) {
+  const int64_t first = bins / 2 - half, n = 2 * half + 1, each = n / kept;
+  std::vector<double> p(hist + first, hist + first + n), q(n, 0.0);
+  for (int64_t i = 0; i < first; ++i) p[0] += hist[i];
+  for (int64_t i = first + n; i < bins; ++i) p[n - 1] += hist[i];
+  for (int64_t j = 0; j < kept; ++j) {
+    const int64_t begin = j * each, end = j + 1 < kept ? begin + each : n;
+    double sum = 0;
+    int64_t full = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      sum += hist[first + i];
+      full += p[i] != 0;
+    }
+    for (int64_t i = begin; i < end; ++i)
+      if (p[i] != 0) q[i] = sum / full;
+  }
+  if (!smooth(p) || !smooth(q)) return std::numeric_limits<double>::infinity();
+  return divergence(p, q);
+}
+
+// hist (bins,), edges (bins + 1,) -> threshold, divergence
+template <typename T>
+void calibrate_entropy(const Args& args) {
+  const Entropy& p = args.as<Entropy>();
+  const float *hist = args.input<float>(0), *edges = args.input<float>(1);
+  const int64_t least = p.kept / 2, most = p.bins / 2;
+  std::vector<double> found(most - least + 1);
+  parallel_for(args.threads, found.size(), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) found[i] = cut_off(hist, p.bins, p.kept, least + i);
+  });
+  const int64_t best = std::min_element(found.begin(), found.end()) - found.begin();
+  const int64_t half = least + best;
+  *args.output<float>(0) = edges[p.bins / 2 + half + 1];
+  *args.output<float>(1) = static_cast<float>(found[best]);
+}
+
+}  // namespace cynet
+
+CYNET_PLAIN_KERNEL(calibrate_entropy, Entropy, 1, float)

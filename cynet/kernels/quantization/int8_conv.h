@@ -1,0 +1,117 @@
+// Convolutions of channels-last integers of 8 bits by weights of int8: exact sums of 32 bits, and
+// what is made of each (an epilogue). FullyConnected is a convolution of one pixel.
+//
+// Products are those of integers of 16 bits (two a lane of 32), which is exact for all values, and
+// on AVX2 as fast as the saturating ones of 8 bits.
+#ifndef CYNET_INT8_CONV_H
+#define CYNET_INT8_CONV_H
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "common/half.h"
+#include "isa/kernel_table.h"
+#include "isa/levels.h"
+#include "parallel.h"
+
+#ifdef CYNET_X86_LEVELS
+#include <immintrin.h>
+#endif
+
+namespace cynet {
+
+struct Int8Conv {
+  int64_t batch, channels, filters, groups;
+  int64_t in_size[3], out_size[3], kernel[3], stride[3], dilate[3], pad[3];
+
+  int64_t pixels() const { return batch * out_size[0] * out_size[1] * out_size[2]; }
+  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  int64_t in_group() const { return channels / groups; }
+  int64_t out_group() const { return filters / groups; }
+  enum { MOST_TAPS = 64 };
+  bool depthwise() const { return groups == channels && groups == filters && taps() <= MOST_TAPS; }
+};
+
+// out = min(max(sum * scale[f] + bias[f] + residual * residual_unit, low), high), rounded to even
+// where out is of integers; without `scale` the sum itself, plus whole[f].
+struct Int8Epilogue {
+  const float *scale, *bias;
+  const int32_t* whole;  // or nullptr
+  const void* residual;  // or nullptr; as out, of residual_dtype
+  int residual_dtype, out_dtype;
+  float residual_unit, low, high;
+};
+
+enum { INT8_BLOCK = 96 << 10 };  // bytes of rows that a thread has widened at a time
+enum { INT8_ROWS = 96 };         // at most so many rows
+
+}  // namespace cynet
+
+#define CYNET_LOOPS "quantization/int8_vectors.h"
+#include "isa/for_each_isa.h"
+#define CYNET_LOOPS "quantization/int8_conv_loops.h"
+#include "isa/for_each_isa.h"
+
+namespace cynet {
+
+// Bytes of the weight (filters, channels / groups, *kernel) as int8_conv reads it; making it.
+inline int64_t int8_packed_size(int level, const Int8Conv& c) {
+  static int64_t (*const of[])(const Int8Conv&) = CYNET_AT_LEVELS(int8_packed_bytes);
+  return of[level](c);
+}
+inline void int8_pack(int level, const Int8Conv& c, const int8_t* weight, void* packed) {
+  static void (*const of[])(const Int8Conv&, const int8_t*, int16_t*) =
+      CYNET_AT_LEVELS(int8_pack_weight);
+  of[level](c, weight, static_cast<int16_t*>(packed));
+}
+// Bytes of workspace.
+inline int64_t int8_space(int level, const Int8Conv& c, int threads) {
+  static int64_t (*const of[])(const Int8Conv&) = CYNET_AT_LEVELS(int8_thread_bytes);
+  return of[level](c) * threads;
+}
+// data (batch, *in_size, channels) of uint8 or int8, out (batch, *out_size, filters).
+inline void int8_conv(int level, const Int8Conv& c, const void* data, bool is_signed,
+                      const void* packed, const Int8Epilogue& e, void* out, int threads,
+                      char* space) {
+  typedef void (*Run)(const Int8Conv&, const void*, const int16_t*, const Int8Epilogue&, void*, int,
+                      char*);
+  static const Run of[2][N_LEVEL] = {CYNET_AT_LEVELS(int8_run<uint8_t>),
+                                     CYNET_AT_LEVELS(int8_run<int8_t>)};
+  of[is_signed][level](c, data, static_cast<const int16_t*>(packed), e, out, threads, space);
+}
+
+// from (batch, rows, columns) to (batch, columns, rows), perhaps added to what is there
+template <typename T>
+inline void transpose_planes(const T* from, T* to, int64_t batch, int64_t rows, int64_t columns,
+                             bool add, int threads) {
+  enum { EDGE = 32 };
+  const int64_t parts = (rows + EDGE - 1) / EDGE;
+  parallel_for(threads, batch * parts, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t at = i / parts * rows * columns, first = i % parts * EDGE;
+      const int64_t last = std::min<int64_t>(first + EDGE, rows);
+      for (int64_t left = 0; left < columns; left += EDGE)
+        for (int64_t c = left; c < std::min<int64_t>(left + EDGE, columns); ++c)
+          for (int64_t r = first; r < last; ++r) {
+            T& place = to[at + c * rows + r];
+            const T value = from[at + r * columns + c];
+            place = add ? static_cast<T>(place + value) : value;
+          }
+    }
+  });
+}
+// The same for elements of `size` bytes, 1 or 4; integers wrap.
+inline void transpose_integers(const void* from, void* to, int64_t size, int64_t batch,
+                               int64_t rows, int64_t columns, bool add, int threads) {
+  if (size == 1)
+    transpose_planes(static_cast<const uint8_t*>(from), static_cast<uint8_t*>(to), batch, rows,
+                     columns, add, threads);
+  else
+    transpose_planes(static_cast<const uint32_t*>(from), static_cast<uint32_t*>(to), batch, rows,
+                     columns, add, threads);
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,323 @@
+// Convolutions of integers of 8 bits at one CPU level (int8_conv.h), by vectors of
+// int8_vectors.h.
+
+#if CYNET_LANES == 16
+enum { TILE = 12 };  // rows of a tile of sums: as many as registers hold
+#else
+enum { TILE = 6 };
+#endif
+
+CYNET_XINLINE int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+// --- what is made of the sums ------------------------------------------------------------
+template <typename T>
+CYNET_XINLINE void add_residual(float* v, const void* residual, float unit, int64_t at, int n) {
+  const T* r = static_cast<const T*>(residual) + at;
+  for (int i = 0; i < n; ++i) v[i] += static_cast<float>(r[i]) * unit;
+}
+
+template <typename T>
+CYNET_XINLINE void store_rounded(const float* v, T* out, int n) {
+  const float shift = 12582912.0f;  // 1.5 * 2^23: sums with it are whole, rounded to even
+  for (int i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<int32_t>(v[i] + shift - shift));
+}
+
+// n <= SHORTS sums of filters from f on, to the places of out from `at` on.
+CYNET_XINLINE void finish_some(const int32_t* sums, int n, const Int8Epilogue& e, int64_t f,
+                               int64_t at, void* out) {
+  if (e.scale == nullptr) {
+    int32_t* y = static_cast<int32_t*>(out) + at;
+    for (int i = 0; i < n; ++i) {
+      const uint32_t more = e.whole ? static_cast<uint32_t>(e.whole[f + i]) : 0;
+      y[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) + more);
+    }
+    return;
+  }
+  float v[SHORTS];
+  for (int i = 0; i < n; ++i) v[i] = static_cast<float>(sums[i]) * e.scale[f + i] + e.bias[f + i];
+  if (e.residual) {
+    if (e.residual_dtype == U8)
+      add_residual<uint8_t>(v, e.residual, e.residual_unit, at, n);
+    else if (e.residual_dtype == I8)
+      add_residual<int8_t>(v, e.residual, e.residual_unit, at, n);
+    else
+      add_residual<float>(v, e.residual, e.residual_unit, at, n);
+  }
+  for (int i = 0; i < n; ++i) {
+    const float least = v[i] < e.low ? e.low : v[i];
+    v[i] = least > e.high ? e.high : least;
+  }
+  if (e.out_dtype == U8)
+    store_rounded(v, static_cast<uint8_t*>(out) + at, n);
+  else if (e.out_dtype == I8)
+    store_rounded(v, static_cast<int8_t*>(out) + at, n);
+  else
+    std::memcpy(static_cast<float*>(out) + at, v, n * sizeof(float));
+}
+
+static void finish(const int32_t* sums, int64_t n, const Int8Epilogue& e, int64_t f, int64_t at,
+                   void* out) {
+  if (n == SHORTS) return finish_some(sums, SHORTS, e, f, at, out);
+  finish_some(sums, static_cast<int>(n), e, f, at, out);
+}
+
+// --- windows ------------------------------------------------------------
+// The pixel that is number i of the output, and where its window begins.
+struct WindowAt {
+  int64_t image, start[3];
+  WindowAt(const Int8Conv& c, int64_t i) {
+    for (int k = 2; k >= 0; --k) {
+      start[k] = i % c.out_size[k] * c.stride[k] - c.pad[k];
+      i /= c.out_size[k];
+    }
+    image = i;
+  }
+};
+
+// Where a point of the input stands among its pixels, or -1 in the padding.
+CYNET_XINLINE int64_t pixel_at(const Int8Conv& c, const WindowAt& w, int64_t kz, int64_t ky,
+                               int64_t kx) {
+  const int64_t z = w.start[0] + kz * c.dilate[0], y = w.start[1] + ky * c.dilate[1];
+  const int64_t x = w.start[2] + kx * c.dilate[2];
+  if (z < 0 || z >= c.in_size[0] || y < 0 || y >= c.in_size[1] || x < 0 || x >= c.in_size[2])
+    return -1;
+  return ((w.image * c.in_size[0] + z) * c.in_size[1] + y) * c.in_size[2] + x;
+}
+
+template <typename T>
+CYNET_XINLINE void widen(const T* from, int16_t* to, int64_t n) {
+  int64_t i = 0;
+  for (; i + SHORTS <= n; i += SHORTS) store_ints(to + i, widened(from + i));
+  for (; i < n; ++i) to[i] = from[i];
+}
+
+// The window of a pixel in one group of channels, as a row of taps * channels shorts.
+template <typename T>
+static void unroll(const Int8Conv& c, const T* data, int64_t pixel, int64_t group, int64_t depth,
+                   int16_t* row) {
+  const WindowAt w(c, pixel);
+  const int64_t channels = c.in_group();
+  int16_t* to = row;
+  for (int64_t kz = 0; kz < c.kernel[0]; ++kz)
+    for (int64_t ky = 0; ky < c.kernel[1]; ++ky) {
+      const int64_t first = pixel_at(c, w, kz, ky, 0);
+      const int64_t last = pixel_at(c, w, kz, ky, c.kernel[2] - 1);
+      if (first >= 0 && last >= 0 && c.groups == 1 && c.dilate[2] == 1) {  // points are neighbours
+        widen(data + first * c.channels, to, c.kernel[2] * channels);
+        to += c.kernel[2] * channels;
+        continue;
+      }
+      for (int64_t kx = 0; kx < c.kernel[2]; ++kx, to += channels) {
+        const int64_t at = pixel_at(c, w, kz, ky, kx);
+        if (at < 0)
+          std::memset(to, 0, channels * sizeof(int16_t));
+        else
+          widen(data + at * c.channels + group * channels, to, channels);
+      }
+    }
+  if (to < row + depth) *to = 0;
+}
+
+// --- products ------------------------------------------------------------
+CYNET_XINLINE int64_t depth_of(const Int8Conv& c) {
+  return rounded_up(c.taps() * c.in_group(), 2);
+}
+
+// Sums of a row are made before the products of the next: those of all rows do not fit registers.
+CYNET_XINLINE void keep_order(Ints& a, Ints& b) {
+#if CYNET_LANES == 16
+  __asm__ volatile("" : "+v"(a), "+v"(b));
+#elif defined(CYNET_X86_LEVELS)
+  __asm__ volatile("" : "+x"(a), "+x"(b));
+#endif
+}
+
+// sums (R, SHORTS) of R rows by a panel of SHORTS filters.
+template <int R>
+CYNET_XINLINE void tile_of(const int16_t* rows, int64_t depth, const int16_t* panel,
+                           int32_t* sums) {
+  enum { AT_ONCE = R == 1 ? 4 : R == 2 ? 2 : 1 };  // chains of sums for each row
+  Ints total[AT_ONCE][R][2];
+#pragma GCC unroll 16
+  for (int u = 0; u < AT_ONCE; ++u)
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) total[u][r][0] = total[u][r][1] = zeros();
+  int64_t k = 0;
+  for (; k + 2 * AT_ONCE <= depth; k += 2 * AT_ONCE) {
+#pragma GCC unroll 16
+    for (int u = 0; u < AT_ONCE; ++u) {
+      const int16_t* at = panel + (k + 2 * u) * SHORTS;
+      const Ints left = load_ints(at), right = load_ints(at + SHORTS);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const Ints pair = pair_everywhere(rows + r * depth + k + 2 * u);
+        total[u][r][0] = plus(total[u][r][0], pair_products(pair, left));
+        total[u][r][1] = plus(total[u][r][1], pair_products(pair, right));
+        keep_order(total[u][r][0], total[u][r][1]);
+      }
+    }
+  }
+  for (; k < depth; k += 2) {
+    const int16_t* at = panel + k * SHORTS;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const Ints pair = pair_everywhere(rows + r * depth + k);
+      total[0][r][0] = plus(total[0][r][0], pair_products(pair, load_ints(at)));
+      total[0][r][1] = plus(total[0][r][1], pair_products(pair, load_ints(at + SHORTS)));
+    }
+  }
+#pragma GCC unroll 16
+  for (int u = 1; u < AT_ONCE; ++u)
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+      for (int i = 0; i < 2; ++i) total[0][r][i] = plus(total[0][r][i], total[u][r][i]);
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
+    for (int i = 0; i < 2; ++i) store_ints(sums + r * SHORTS + i * WIDTH, total[0][r][i]);
+}
+
+static int tile(const int16_t* rows, int64_t left, int64_t depth, const int16_t* panel,
+                int32_t* sums) {
+  if (left >= TILE) return tile_of<TILE>(rows, depth, panel, sums), TILE;
+  if (left >= 4) return tile_of<4>(rows, depth, panel, sums), 4;
+  if (left >= 2) return tile_of<2>(rows, depth, panel, sums), 2;
+  return tile_of<1>(rows, depth, panel, sums), 1;
+}
+
+CYNET_XINLINE int64_t rows_of(const Int8Conv& c) {
+  const int64_t fit = INT8_BLOCK / (2 * depth_of(c)) / TILE * TILE;
+  return std::min<int64_t>(std::max<int64_t>(fit, TILE), INT8_ROWS);
+}
+
+static int64_t int8_thread_bytes(const Int8Conv& c) {
+  if (c.depthwise()) return 0;
+  return rounded_up(rows_of(c) * depth_of(c) * 2, 64) + TILE * SHORTS * 4;
+}
+
+template <typename T>
+static void run_products(const Int8Conv& c, const T* data, const int16_t* packed,
+                         const Int8Epilogue& e, void* out, int threads, char* space) {
+  const int64_t depth = depth_of(c), height = rows_of(c), pixels = c.pixels();
+  const int64_t wide = c.out_group(), panels = (wide + SHORTS - 1) / SHORTS;
+  const int64_t blocks = (pixels + height - 1) / height * c.groups;
+  // few blocks: their filters are shared out, too
+  const int64_t cuts = std::min<int64_t>(panels, (2 * threads + blocks - 1) / blocks);
+  const int64_t tasks = blocks * cuts, parts = std::min<int64_t>(threads, tasks);
+  for_parts(parts, [&](int64_t part) {
+    char* own = space + part * int8_thread_bytes(c);
+    int16_t* rows = reinterpret_cast<int16_t*>(own);
+    int32_t* sums = reinterpret_cast<int32_t*>(own + rounded_up(height * depth * 2, 64));
+    int64_t unrolled = -1;
+    for (int64_t task = tasks * part / parts; task < tasks * (part + 1) / parts; ++task) {
+      const int64_t block = task / cuts, cut = task % cuts;
+      const int64_t group = block % c.groups, first = block / c.groups * height;
+      const int64_t n = std::min<int64_t>(height, pixels - first);
+      if (unrolled != block)
+        for (int64_t r = 0; r < n; ++r) unroll(c, data, first + r, group, depth, rows + r * depth);
+      unrolled = block;
+      for (int64_t p = panels * cut / cuts; p < panels * (cut + 1) / cuts; ++p) {
+        const int16_t* panel = packed + (group * panels + p) * depth * SHORTS;
+        const int64_t f = group * wide + p * SHORTS;
+        const int64_t width = std::min<int64_t>(SHORTS, wide - p * SHORTS);
+        for (int64_t r = 0; r < n;) {
+          const int made = tile(rows + r * depth, n - r, depth, panel, sums);
+          for (int i = 0; i < made; ++i)
+            finish(sums + i * SHORTS, width, e, f, (first + r + i) * c.filters + f, out);
+          r += made;
+        }
+      }
+    }
+  });
+}
+
+// --- a filter for each channel ------------------------------------------------------------
+// n <= SHORTS channels of two points, nullptr in the padding; to pairs of them.
+template <typename T>
+CYNET_XINLINE Ints channels_at(const T* p, int64_t n) {
+  if (p == nullptr) return zeros();
+  if (n == SHORTS) return widened(p);
+  T some[SHORTS] = {};
+  std::memcpy(some, p, n * sizeof(T));
+  return widened(some);
+}
+
+template <typename T>
+static void run_depthwise(const Int8Conv& c, const T* data, const int16_t* packed,
+                          const Int8Epilogue& e, void* out, int threads) {
+  const int64_t taps = c.taps(), pairs = (taps + 1) / 2;
+  parallel_for(threads, c.pixels(), [&](int64_t begin, int64_t end) {
+    const T* at[Int8Conv::MOST_TAPS + 1] = {};
+    int32_t sums[SHORTS];
+    for (int64_t pixel = begin; pixel < end; ++pixel) {
+      const WindowAt w(c, pixel);
+      int64_t tap = 0;
+      for (int64_t kz = 0; kz < c.kernel[0]; ++kz)
+        for (int64_t ky = 0; ky < c.kernel[1]; ++ky)
+          for (int64_t kx = 0; kx < c.kernel[2]; ++kx) {
+            const int64_t found = pixel_at(c, w, kz, ky, kx);
+            at[tap++] = found < 0 ? nullptr : data + found * c.channels;
+          }
+      for (int64_t first = 0; first < c.channels; first += SHORTS) {
+        const int64_t n = std::min<int64_t>(SHORTS, c.channels - first);
+        const int16_t* weights = packed + first * 2 * pairs;
+        Ints low = zeros(), high = zeros();
+        for (int64_t pair = 0; pair < pairs; ++pair, weights += 2 * SHORTS) {
+          const T *one = at[2 * pair], *other = at[2 * pair + 1];
+          const Ints a = channels_at(one ? one + first : nullptr, n);
+          const Ints b = channels_at(other ? other + first : nullptr, n);
+          low = plus(low, pair_products(low_pairs(a, b), load_ints(weights)));
+          high = plus(high, pair_products(high_pairs(a, b), load_ints(weights + SHORTS)));
+        }
+        store_sums(sums, low, high);
+        finish(sums, n, e, first, pixel * c.channels + first, out);
+      }
+    }
+  });
+}
+
+// --- the weight ------------------------------------------------------------
+static int64_t int8_packed_bytes(const Int8Conv& c) {
+  if (c.depthwise()) return rounded_up(c.channels, SHORTS) * 2 * ((c.taps() + 1) / 2) * 2;
+  return c.groups * rounded_up(c.out_group(), SHORTS) * depth_of(c) * 2;
+}
+
+static void pack_depthwise(const Int8Conv& c, const int8_t* weight, int16_t* packed) {
+  const int64_t taps = c.taps();
+  for (int64_t first = 0; first < c.channels; first += SHORTS)
+    for (int64_t tap = 0; tap < taps; tap += 2, packed += 2 * SHORTS) {
+      int16_t pair[2][SHORTS] = {};
+      for (int64_t i = 0; i < std::min<int64_t>(SHORTS, c.channels - first); ++i)
+        for (int k = 0; k < 2 && tap + k < taps; ++k)
+          pair[k][i] = weight[(first + i) * taps + tap + k];
+      const Ints a = load_ints(pair[0]), b = load_ints(pair[1]);
+      store_ints(packed, low_pairs(a, b));
+      store_ints(packed + SHORTS, high_pairs(a, b));
+    }
+}
+
+// For each panel of SHORTS filters, and each two numbers of a row: those two of every filter.
+static void int8_pack_weight(const Int8Conv& c, const int8_t* weight, int16_t* packed) {
+  if (c.depthwise()) return pack_depthwise(c, weight, packed);
+  const int64_t taps = c.taps(), channels = c.in_group(), wide = c.out_group();
+  const int64_t panels = (wide + SHORTS - 1) / SHORTS, depth = depth_of(c);
+  std::memset(packed, 0, int8_packed_bytes(c));
+  for (int64_t f = 0; f < c.filters; ++f) {
+    const int64_t in_group = f % wide, panel = f / wide * panels + in_group / SHORTS;
+    int16_t* to = packed + panel * depth * SHORTS + in_group % SHORTS * 2;
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t i = 0; i < channels; ++i) {
+        const int64_t k = tap * channels + i;
+        to[k / 2 * 2 * SHORTS + k % 2] = weight[(f * channels + i) * taps + tap];
+      }
+  }
+}
+
+template <typename T>
+static void int8_run(const Int8Conv& c, const void* data, const int16_t* packed,
+                     const Int8Epilogue& e, void* out, int threads, char* space) {
+  const T* x = static_cast<const T*>(data);
+  if (c.depthwise()) return run_depthwise(c, x, packed, e, out, threads);
+  run_products(c, x, packed, e, out, threads, space);
+}

@@ -1,0 +1,138 @@
+// Floats as integers of 8 bits and back, and integers of 32 bits as such of 8; each array with its
+// range, two arrays of one float.
+#include "kernel.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "quantization/units.h"
+
+namespace cynet {
+
+enum RangeFrom { RANGE_OF_INPUTS, RANGE_GIVEN, RANGE_OF_DATA };
+
+// `finer`: steps_of_floats; `given`: outputs of uint8 have the range as found, and not from 0.
+#define QUANTIZE(field) \
+  field(int64_t, range_from) field(double, low) field(double, high) field(bool, finer) \
+  field(bool, given)
+CYNET_PARAMS(Quantize, QUANTIZE)
+
+struct Range {
+  float low, high;
+};
+
+inline void put_range(const Args& args, int i, float low, float high) {
+  if (float* to = args.output<float>(i)) *to = low;
+  if (float* to = args.output<float>(i + 1)) *to = high;
+}
+
+// The least and the largest element; NaN is neither.
+template <typename T>
+Range range_of(const T* x, int64_t n, int threads) {
+  const int64_t parts = std::max<int64_t>(1, std::min<int64_t>(threads, n / 4096));
+  std::vector<Range> found(parts);
+  for_parts(parts, [&](int64_t part) {
+    T low = std::numeric_limits<T>::max(), high = std::numeric_limits<T>::lowest();
+    for (int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i) {
+      low = x[i] < low ? x[i] : low;
+      high = x[i] > high ? x[i] : high;
+    }
+    found[part] = {static_cast<float>(low), static_cast<float>(high)};
+  });
+  Range all = found[0];
+  for (const Range& r : found) all = {std::min(all.low, r.low), std::max(all.high, r.high)};
+  return all.low > all.high ? Range{0, 0} : all;
+}
+
+// Rounded to even, within the limits of O; NaN is the lower one.
+template <typename T, typename O>
+void convert(const T* x, O* y, int64_t n, float scale, int threads) {
+  const float least = std::numeric_limits<O>::min(), most = std::numeric_limits<O>::max();
+  const float shift = 12582912.0f;  // 1.5 * 2^23: sums with it are whole
+  parallel_for(threads, n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float v = static_cast<float>(x[i]) * scale;
+      const float low = v > least ? v : least, within = low < most ? low : most;
+      y[i] = static_cast<O>(static_cast<int32_t>(within + shift - shift));
+    }
+  });
+}
+
+// data, [its range or, of int32, what its limits stand for] -> output and its range
+template <typename T>
+void quantize(const Args& args) {
+  const Quantize& p = args.as<Quantize>();
+  const T* x = args.input<T>(0);
+  const int64_t n = args.in[0]->size;
+  const int type = args.out[0]->dtype;
+  const bool whole = row_for<T> == I32;
+  float unit = 1;
+  if (whole)
+    unit = reach(*args.input<float>(1), *args.input<float>(2)) /
+           static_cast<float>(std::numeric_limits<int32_t>::max());
+  Range range = {static_cast<float>(p.low), static_cast<float>(p.high)};
+  if (p.range_from == RANGE_OF_INPUTS) range = {*args.input<float>(1), *args.input<float>(2)};
+  if (p.range_from == RANGE_OF_DATA) {
+    range = range_of(x, n, args.threads);
+    range = {range.low * unit, range.high * unit};
+  }
+  const float r = reach(range.low, range.high);
+  const float steps = p.finer ? steps_of_floats(type) : steps_between_integers(type);
+  const float scale = unit * per_unit(steps, r);
+  if (type == U8)
+    convert(x, args.output<uint8_t>(0), n, scale, args.threads);
+  else
+    convert(x, args.output<int8_t>(0), n, scale, args.threads);
+  if (type != U8)
+    put_range(args, 1, -r, r);
+  else
+    put_range(args, 1, p.given ? range.low : 0, p.given ? range.high : r);
+}
+
+// data that is quantized already
+template <typename T>
+void quantized_copy(const Args& args) {
+  const Quantize& p = args.as<Quantize>();
+  std::memcpy(args.output<T>(0), args.input<T>(0), args.in[0]->size * sizeof(T));
+  put_range(args, 1, static_cast<float>(p.low), static_cast<float>(p.high));
+}
+
+template <typename T>
+void dequantize(const Args& args) {
+  const T* x = args.input<T>(0);
+  float* y = args.output<float>(0);
+  const float unit = reach(*args.input<float>(1), *args.input<float>(2)) /
+                     steps_of_floats(args.in[0]->dtype);
+  const bool add = args.add[0];
+  parallel_for(args.threads, args.in[0]->size, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float v = static_cast<float>(x[i]) * unit;
+      y[i] = add ? y[i] + v : v;
+    }
+  });
+}
+
+// data and its range as they are, but for what is below `least`
+#define AT_LEAST(field) field(double, least)
+CYNET_PARAMS(AtLeast, AT_LEAST)
+
+template <typename T>
+void quantized_at_least(const Args& args) {
+  const double limit = args.as<AtLeast>().least;
+  const bool limited = limit > std::numeric_limits<T>::min();
+  const T least = limited ? static_cast<T>(limit) : std::numeric_limits<T>::min();
+  const T* x = args.input<T>(0);
+  T* y = args.output<T>(0);
+  parallel_for(args.threads, args.in[0]->size, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = x[i] > least ? x[i] : least;
+  });
+  put_range(args, 1, *args.input<float>(1), *args.input<float>(2));
+}
+
+}  // namespace cynet
+
+CYNET_PLAIN_KERNEL(quantize, Quantize, 3, float, int32_t)
+CYNET_PLAIN_KERNEL(quantized_copy, Quantize, 1, uint8_t, int8_t)
+CYNET_PLAIN_KERNEL(dequantize, NoParams, 1, uint8_t, int8_t)
+CYNET_PLAIN_KERNEL(quantized_at_least, AtLeast, 1, uint8_t, int8_t)

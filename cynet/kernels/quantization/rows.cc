@@ -1,0 +1,42 @@
+// Rows of a quantized array by index.
+#include "kernel.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cynet {
+
+#define ROWS(field) field(int64_t, rows) field(int64_t, length)
+CYNET_PARAMS(QuantizedRows, ROWS)
+
+// Truncated; below 0 is the first row, beyond the last one the last.
+template <typename T>
+int64_t row_at(const void* data, int64_t i, int64_t rows) {
+  const double at = static_cast<double>(static_cast<const T*>(data)[i]);
+  return at > 0 ? static_cast<int64_t>(std::min(at, static_cast<double>(rows - 1))) : 0;
+}
+
+template <typename T>
+void quantized_rows(const Args& args) {
+  const QuantizedRows& p = args.as<QuantizedRows>();
+  const Blob& data = *args.in[0];
+  const T* weight = args.input<T>(1);
+  T* y = args.output<T>(0);
+  parallel_for(args.threads, data.size, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = data.dtype == F32   ? row_at<float>(data.data, i, p.rows)
+                          : data.dtype == F64 ? row_at<double>(data.data, i, p.rows)
+                          : data.dtype == I32 ? row_at<int32_t>(data.data, i, p.rows)
+                          : data.dtype == I64 ? row_at<int64_t>(data.data, i, p.rows)
+                          : data.dtype == U8  ? row_at<uint8_t>(data.data, i, p.rows)
+                                              : row_at<int8_t>(data.data, i, p.rows);
+      std::memcpy(y + i * p.length, weight + row * p.length, p.length * sizeof(T));
+    }
+  });
+  if (float* to = args.output<float>(1)) *to = *args.input<float>(2);
+  if (float* to = args.output<float>(2)) *to = *args.input<float>(3);
+}
+
+}  // namespace cynet
+
+CYNET_PLAIN_KERNEL(quantized_rows, QuantizedRows, 1, uint8_t, int8_t)

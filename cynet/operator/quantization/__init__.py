@@ -1,0 +1,3 @@
+"""Operators on arrays of 8 bits with a range each: `_contrib_quantize`, `_contrib_quantized_*`."""
+
+from . import combine, concat, conversions, embedding, entropy, layers, pooling, shapes

@@ -1,0 +1,99 @@
+"""quantized_elemwise_add, quantized_elemwise_mul: two quantized arrays of one shape."""
+
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Float
+from ..property import merge_shapes
+from .ranges import ONE, check_calibrated, one_each, require_bytes
+from .shapes import OUTPUTS
+
+_READS = ("lhs", "rhs", "lhs_min", "lhs_max", "rhs_min", "rhs_max")
+
+
+class TwoInOneOrder(GraphHooks):
+    """Element i of output 0 depends on the elements i of inputs 0 and 1 alone."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        return prop, [0, 1]
+
+
+class _TwoArrays(KernelProperty):
+    differentiable = False
+    floats = ()
+    graph = TwoInOneOrder()
+    inputs_doc = {
+        "lhs": "Integers of 8 bits.",
+        "rhs": "Integers of 8 bits, of the shape of lhs.",
+        "lhs_min": "The least value of lhs, (1,).",
+        "lhs_max": "The largest value of lhs, (1,).",
+        "rhs_min": "The least value of rhs, (1,).",
+        "rhs_max": "The largest value of rhs, (1,).",
+    }
+    product = enable_float_output = False
+    unsigned = True  # whether two arrays of uint8 make one
+
+    min_calib_range = Float(None, doc="The least value of the output, which then has 8 bits.")
+    max_calib_range = Float(None, doc="The largest value of the output.")
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        check_calibrated(self)
+
+    @property
+    def forward(self):
+        return Kernel("quantized_combine", _READS, tuple(self.list_outputs()), whole=True)
+
+    def list_outputs(self):
+        return list(OUTPUTS[:1] if self.enable_float_output else OUTPUTS)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = merge_shapes(*in_shapes[:2], out_shapes[0])
+        ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
+        return [shape, shape, *one_each(self, in_shapes, 2)], [shape, *ends], []
+
+    def infer_type(self, in_types, out_types):
+        for name, dtype in zip(_READS, in_types[:2]):
+            require_bytes(self, dtype, name)
+        left, right = in_types[:2]
+        if self.enable_float_output:
+            out = "float32"
+        elif check_calibrated(self):
+            out = "uint8" if self.unsigned and left == right == "uint8" else "int8"
+        else:
+            out = "int32"
+        outs = [out, "float32", "float32"][: len(self.list_outputs())]
+        return [left, right, *["float32"] * 4], outs, []
+
+    def kernel_params(self, in_shapes):
+        calibrated = check_calibrated(self)
+        return {
+            "product": self.product,
+            "calibrated": calibrated,
+            "low": self.min_calib_range if calibrated else 0.0,
+            "high": self.max_calib_range if calibrated else 0.0,
+        }
+
+
+class QuantizedElemwiseAddProperty(_TwoArrays):
+    """The sum of two quantized arrays.
+
+    With a range for it integers of 8 bits, uint8 where both arrays are; else integers of 32 bits,
+    whose limits stand for the sum of the larger ends of both ranges.
+    """
+
+
+class QuantizedElemwiseMulProperty(_TwoArrays):
+    """The product of two quantized arrays.
+
+    With a range for it int8; floats, and no range, with `enable_float_output`; else the products
+    themselves, integers of 32 bits.
+    """
+
+    enable_float_output = Bool(False, doc="Whether the output is of floats.")
+    product, unsigned = True, False
+
+
+register_operator("_contrib_quantized_elemwise_add", QuantizedElemwiseAddProperty)
+register_operator("_contrib_quantized_elemwise_mul", QuantizedElemwiseMulProperty)

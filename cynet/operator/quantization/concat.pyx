@@ -1,0 +1,165 @@
+# distutils: extra_compile_args = -O3
+# cython: wraparound=True
+"""quantized_concat: quantized arrays joined along an axis, brought to one range."""
+
+from libc.math cimport fabs, nearbyint
+from libc.stdint cimport int8_t, int64_t, uint8_t
+from libcpp.vector cimport vector
+
+from ..._resource cimport get_space
+from ..._typedefs cimport TBlob, kAddTo, kNullOp, kUint8
+from ...kernels.common.by_dtype cimport add_elements
+from .._base cimport Operator, OpContext
+
+from math import prod
+
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..parameters import MOST_ARRAYS, Int
+from ..property import ResourceRequest
+from ..tensor.axes import axis_of
+from ..tensor.concat import ConcatProperty
+from .ranges import ONE, one_each, require_bytes
+from .shapes import OUTPUTS
+
+ctypedef fused Byte:
+    uint8_t
+    int8_t
+
+ctypedef fused Out:
+    uint8_t
+    int8_t
+
+
+class QuantizedConcatHooks(GraphHooks):
+    """A channels-last form."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        if len(in_shapes[0]) < 3:
+            return None
+        return prop.changed(channels_last=True), list(range(prop.num_args))
+
+
+class QuantizedConcatProperty(ConcatProperty):
+    """Quantized arrays joined along an existing axis.
+
+    The range of the output is that from the least to the largest value of all; it is uint8 where
+    all inputs are.
+    """
+
+    num_args = Int(doc="Number of arrays, each with a range.", low=1, high=MOST_ARRAYS)
+    key_var_num_args, many_inputs = None, True
+    differentiable = False
+    graph = QuantizedConcatHooks()
+
+    def list_arguments(self):
+        names = [f"arg{i}" for i in range(self.num_args)]
+        return names + [f"{name}_{end}" for name in names for end in ("min", "max")]
+
+    def list_outputs(self):
+        return list(OUTPUTS)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        n = self.num_args
+        data, (out,), _ = super().infer_shape(in_shapes[:n], out_shapes[:1])
+        ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
+        return [*data, *one_each(self, in_shapes, n)], [out, *ends], []
+
+    def infer_type(self, in_types, out_types):
+        n = self.num_args
+        for i, dtype in enumerate(in_types[:n]):
+            require_bytes(self, dtype, f"arg{i}")
+        out = None
+        if None not in in_types[:n]:
+            out = "uint8" if set(in_types[:n]) == {"uint8"} else "int8"
+        return [*in_types[:n], *["float32"] * (2 * n)], [out, "float32", "float32"], []
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        shapes = in_shapes[: self.num_args]
+        axis = axis_of(self.dim, len(shapes[0]), "dim")
+        if self.channels_last:
+            shapes = [(s[0], *s[2:], s[1]) for s in shapes]
+            axis = {0: 0, 1: len(shapes[0]) - 1}.get(axis, axis - 1)
+        return QuantizedConcatOperator(prod(shapes[0][:axis]), [prod(s[axis:]) for s in shapes])
+
+
+cdef class QuantizedConcatOperator(Operator):
+    """`outer` lines of each input, which have the given lengths, side by side."""
+
+    cdef int64_t outer, total
+    cdef int n
+    cdef vector[int64_t] lengths
+
+    def __init__(self, outer, lengths):
+        self.outer, self.n, self.total = outer, len(lengths), sum(lengths)
+        self.lengths = lengths
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef float low = (<float*>in_data[self.n].data)[0]
+        cdef float high = (<float*>in_data[self.n + 1].data)[0]
+        cdef float steps = _steps(out_data[0].dtype), reach, own, scale
+        cdef int64_t first = 0
+        cdef void* to = out_data[0].data
+        cdef int i
+        for i in range(1, self.n):
+            low = min(low, (<float*>in_data[self.n + 2 * i].data)[0])
+            high = max(high, (<float*>in_data[self.n + 2 * i + 1].data)[0])
+        reach = max(fabs(low), fabs(high))
+        _put(low, req[1], &out_data[1])
+        _put(high, req[2], &out_data[2])
+        if req[0] == kNullOp:
+            return 0
+        if req[0] == kAddTo:
+            to = get_space(&ctx.requested[0], out_data[0].size)
+        for i in range(self.n):
+            own = max(fabs((<float*>in_data[self.n + 2 * i].data)[0]),
+                      fabs((<float*>in_data[self.n + 2 * i + 1].data)[0]))
+            scale = 0 if reach == 0 else <float>(
+                <double>own / reach * (<double>steps / _steps(in_data[i].dtype)))
+            if in_data[i].dtype == kUint8:
+                self.take(<uint8_t*>in_data[i].data, self.lengths[i], first, scale, to,
+                          out_data[0].dtype)
+            else:
+                self.take(<int8_t*>in_data[i].data, self.lengths[i], first, scale, to,
+                          out_data[0].dtype)
+            first += self.lengths[i]
+        if req[0] == kAddTo:
+            add_elements(out_data[0].dtype, to, out_data[0].data, out_data[0].size)
+        return 0
+
+    cdef void take(self, const Byte* x, int64_t length, int64_t first, float scale, void* to,
+                   int dtype) noexcept nogil:
+        cdef int64_t line
+        for line in range(self.outer):
+            if dtype == kUint8:
+                _convert(x + line * length, <uint8_t*>to + line * self.total + first, length, scale)
+            else:
+                _convert(x + line * length, <int8_t*>to + line * self.total + first, length, scale)
+
+
+cdef inline void _convert(const Byte* x, Out* y, int64_t n, float scale) noexcept nogil:
+    cdef float low = 0 if Out is uint8_t else -128
+    cdef float high = 255 if Out is uint8_t else 127
+    cdef float v
+    cdef int64_t i
+    for i in range(n):
+        v = min(max(<float>x[i] * scale, low), high)
+        y[i] = <Out><int>nearbyint(v)
+
+
+cdef inline float _steps(int dtype) noexcept nogil:
+    return 255 if dtype == kUint8 else 127
+
+
+cdef inline void _put(float value, int req, TBlob* to) noexcept nogil:
+    if req == kNullOp:
+        return
+    (<float*>to.data)[0] = value + ((<float*>to.data)[0] if req == kAddTo else 0)
+
+
+register_operator("_contrib_quantized_concat", QuantizedConcatProperty)

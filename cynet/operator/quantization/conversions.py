@@ -1,0 +1,182 @@
+"""quantize, quantize_v2, requantize, dequantize: floats and integers of 32 bits as such of 8.
+
+An array of int8 with a range (low, high) holds steps of ``r / 127``, one of uint8 steps of
+``r / 255``, where ``r = max(|low|, |high|)``; between floats and integers `quantize_v2` and
+`dequantize` count 127.5 and 255.5, as MXNet 1.9.1 does. Results are rounded to even.
+"""
+
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Enum, Float
+from ..property import merge_shapes
+from .ranges import BYTES, ONE, check_calibrated, chosen_type, one_each, require_bytes
+
+_OF_INPUTS, _GIVEN, _OF_DATA = range(3)
+_TRIPLE = ["output0", "output1", "output2"]
+
+
+class AnyOrder(GraphHooks):
+    """Element i of output 0 depends on element i of input 0 alone, whatever the memory order."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        return prop, [0]
+
+
+class _Conversion(KernelProperty):
+    """An array of data, perhaps its range, and what they are converted to."""
+
+    differentiable = False
+    floats = ()
+    graph = AnyOrder()
+
+    def list_outputs(self):
+        return list(_TRIPLE)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = merge_shapes(in_shapes[0], out_shapes[0])
+        ends = [agree(name, s, ONE) for name, s in zip(_TRIPLE[1:], out_shapes[1:])]
+        return [shape, *one_each(self, in_shapes, 1)], [shape, *ends], []
+
+    def kernel_params(self, in_shapes):
+        low, high = getattr(self, "min_calib_range", None), getattr(self, "max_calib_range", None)
+        given = low is not None
+        found = _GIVEN if given else _OF_DATA if self.finds_range else _OF_INPUTS
+        return {
+            "range_from": found,
+            "low": low if given else 0.0,
+            "high": high if given else 0.0,
+            "finer": self.finer,
+            "given": self.given,
+        }
+
+
+_QUANTIZE = Kernel("quantize", ("data", "min_range", "max_range"), tuple(_TRIPLE), whole=True)
+_COPY = Kernel("quantized_copy", ("data",), tuple(_TRIPLE), whole=True)
+_LIMITS = {"uint8": (0.0, 255.5), "int8": (-127.5, 127.5)}  # ranges in which a step is 1
+
+
+class QuantizeProperty(_Conversion):
+    """Floats as integers of 8 bits: ``round(data * 255 / r)``, or 127 for int8, limited to what
+    these can hold; `r` is the larger of ``|min_range|`` and ``|max_range|``.
+
+    The range of the output is that of the input for uint8, ``(-r, r)`` for int8.
+    """
+
+    out_type = Enum(("int8", "uint8"), "uint8", doc="Type of the output.")
+
+    inputs_doc = {
+        "data": "Floats, any shape.",
+        "min_range": "The least value, (1,).",
+        "max_range": "The largest value, (1,).",
+    }
+    finer, given, finds_range = False, True, False
+    forward = _QUANTIZE
+
+    def infer_type(self, in_types, out_types):
+        require_bytes(self, in_types[0], allowed=("float32",))
+        return ["float32"] * 3, [self.out_type, "float32", "float32"], []
+
+
+class QuantizeV2Property(_Conversion):
+    """Floats as integers of 8 bits, by a range that is given or that of `data`.
+
+    ``round(data * 127.5 / r)`` for int8 and 255.5 for uint8, limited to what these can hold; `r` is
+    the larger absolute value of the range's two ends. Data that are integers of 8 bits already stay
+    as they are.
+    """
+
+    out_type = Enum(
+        ("auto", "int8", "uint8"),
+        "int8",
+        doc="Type of the output; 'auto' is uint8 with a range that is given and not negative.",
+    )
+    min_calib_range = Float(None, doc="The least value; that of data by default.")
+    max_calib_range = Float(None, doc="The largest value; that of data by default.")
+
+    inputs_doc = {"data": "Floats, any shape, or integers of 8 bits."}
+    finer, given, finds_range = True, True, True
+    forward = _QUANTIZE._replace(reads=("data",))
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        check_calibrated(self)
+
+    def infer_type(self, in_types, out_types):
+        data = in_types[0] or "float32"
+        require_bytes(self, data, allowed=("float32", *BYTES))
+        out = data if data in BYTES else chosen_type(self)
+        return [data], [out, "float32", "float32"], []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        if in_types[0] not in BYTES:
+            return super().create_operator(ctx, in_shapes, in_types)
+        low, high = self.min_calib_range, self.max_calib_range
+        if low is None:
+            low, high = _LIMITS[in_types[0]]
+        copied = self.changed(forward=_COPY, min_calib_range=low, max_calib_range=high)
+        return super(QuantizeV2Property, copied).create_operator(ctx, in_shapes, in_types)
+
+
+class RequantizeProperty(_Conversion):
+    """Integers of 32 bits as such of 8, by a range that is given or that of `data`.
+
+    The limits of int32 stand for the larger of ``|min_range|`` and ``|max_range|``. The output is
+    ``round(value * 127 / r)``, or 255 for uint8; its range is ``(-r, r)``, or ``(0, r)``.
+    """
+
+    out_type = Enum(
+        ("auto", "int8", "uint8"),
+        "int8",
+        doc="Type of the output; 'auto' is uint8 with a range that is given and not negative.",
+    )
+    min_calib_range = Float(None, doc="The least value; that of data by default.")
+    max_calib_range = Float(None, doc="The largest value; that of data by default.")
+
+    inputs_doc = {
+        "data": "Integers of 32 bits, any shape.",
+        "min_range": "What the least of them stands for, (1,).",
+        "max_range": "What the largest of them stands for, (1,).",
+    }
+    finer, given, finds_range = False, False, True
+    forward = _QUANTIZE
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        check_calibrated(self)
+
+    def infer_type(self, in_types, out_types):
+        require_bytes(self, in_types[0], allowed=("int32",))
+        types = [chosen_type(self), "float32", "float32"]
+        return ["int32", "float32", "float32"], types, []
+
+
+class DequantizeProperty(_Conversion):
+    """Integers of 8 bits as floats: ``data * r / 127.5``, or 255.5 for uint8, where `r` is the
+    larger of ``|min_range|`` and ``|max_range|``."""
+
+    out_type = Enum(("float32",), "float32", doc="Type of the output.")
+
+    inputs_doc = {
+        "data": "Integers of 8 bits, any shape.",
+        "min_range": "The least value, (1,).",
+        "max_range": "The largest value, (1,).",
+    }
+    forward = Kernel("dequantize", ("data", "min_range", "max_range"))
+
+    def list_outputs(self):
+        return ["output"]
+
+    def infer_type(self, in_types, out_types):
+        require_bytes(self, in_types[0])
+        return [in_types[0], "float32", "float32"], ["float32"], []
+
+    def kernel_params(self, in_shapes):
+        return {}
+
+
+register_operator("_contrib_quantize", QuantizeProperty)
+register_operator("_contrib_quantize_v2", QuantizeV2Property)
+register_operator("_contrib_requantize", RequantizeProperty)
+register_operator("_contrib_dequantize", DequantizeProperty)

@@ -1,0 +1,225 @@
+# cython: wraparound=True
+"""Int8Layer: a convolution of integers of 8 bits, and what is made of its sums of 32 bits.
+
+What a step of each array counts for follows from ranges that are inputs, so it is computed in each
+run: one product and one quotient a filter.
+"""
+
+from libc.math cimport fabs, nearbyint
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+from ..._resource cimport get_space
+from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kInt8, kNullOp, kUint8
+from ...kernels.common.by_dtype cimport add_elements
+from ...kernels.isa.dispatch cimport cpu_level
+from ...kernels.parallel cimport threads_for
+from ...kernels.quantization.int8_conv cimport (
+    Int8Conv, Int8Epilogue, int8_conv, int8_pack, int8_packed_size, int8_space,
+    transpose_integers
+)
+from .._base cimport Operator, OpContext
+
+from math import prod
+
+cdef float MOST = 2147483647.0  # of int32
+
+
+cdef Int8Conv _conv(dict geometry) except *:
+    cdef Int8Conv c
+    c.batch, c.channels = geometry["batch"], geometry["channels"]
+    c.filters, c.groups = geometry["filters"], geometry["groups"]
+    for i in range(3):
+        c.in_size[i], c.out_size[i] = geometry["in_size"][i], geometry["out_size"][i]
+        c.kernel[i], c.stride[i] = geometry["kernel"][i], geometry["stride"][i]
+        c.dilate[i], c.pad[i] = geometry["dilate"][i], geometry["pad"][i]
+    return c
+
+
+def packed_bytes(geometry):
+    """Bytes of the packed weight of a convolution."""
+    return int8_packed_size(cpu_level(), _conv(geometry))
+
+
+cdef class Int8Pack(Operator):
+    """Packs the weight of a convolution."""
+
+    cdef Int8Conv conv
+
+    def __init__(self, geometry):
+        self.conv = _conv(geometry)
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        int8_pack(cpu_level(), self.conv, <const int8_t*>in_data[0].data, out_data[0].data)
+        return 0
+
+
+cdef class Int8Layer(Operator):
+    """Runs the four layers of `layers.py`.
+
+    Parameters
+    ----------
+    geometry : dict
+        The fields of Int8Conv.
+    places : dict
+        Name of an input to its place. With `scale` among them the layer is a whole one.
+    last, packed : bool
+        Whether data and output are channels-last, and the weight comes packed.
+    low, high : float
+        Bounds of the output.
+    range_low, range_high : float
+        What an output of 8 bits stands for.
+    """
+
+    cdef Int8Conv conv
+    cdef bint last, packed, whole_layer
+    cdef int data_range, weight_range, scale, bias, bias_range, residual, residual_range
+    cdef float low, high, range_low, range_high
+    cdef int64_t work, in_pixels, out_pixels
+
+    def __init__(self, geometry, places, last, packed, low=0, high=0, range_low=0, range_high=0):
+        self.conv = _conv(geometry)
+        self.last, self.packed, self.whole_layer = last, packed, "scale" in places
+        self.low, self.high = low, high
+        self.range_low, self.range_high = range_low, range_high
+        self.data_range, self.weight_range = places["min_data"], places.get("min_weight", -1)
+        self.scale, self.bias = places.get("scale", -1), places.get("bias", -1)
+        self.bias_range = places.get("min_bias", -1)
+        self.residual = places.get("residual", -1)
+        self.residual_range = places.get("min_residual", -1)
+        self.in_pixels, self.out_pixels = prod(geometry["in_size"]), prod(geometry["out_size"])
+        self.work = (self.conv.batch * self.out_pixels * self.conv.filters * self.conv.channels
+                     // self.conv.groups * prod(geometry["kernel"])) // 4
+
+    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
+                     TBlob* aux_states) except -1 nogil:
+        cdef int level = cpu_level(), threads = max(threads_for(self.work), 1)
+        cdef int64_t filters = self.conv.filters, items = dtype_size(out_data[0].dtype)
+        cdef int64_t data_size = in_data[0].size, out_size = out_data[0].size
+        cdef int64_t packed = 0 if self.packed else int8_packed_size(level, self.conv)
+        cdef bint apart = req[0] == kAddTo
+        cdef Int8Epilogue e
+        cdef const void* data = in_data[0].data
+        cdef const void* weight = in_data[1].data
+        cdef void* out = out_data[0].data
+        cdef void* made = out
+        cdef char* space
+        cdef int64_t need = (2 * _aligned(filters * 4) + _aligned(packed)
+                             + int8_space(level, self.conv, threads))
+        if not self.last:
+            need += _aligned(data_size) + 2 * _aligned(out_size * 4)
+        if apart:
+            need += _aligned(out_size * items)
+        space = <char*>get_space(&ctx.requested[0], need)
+        self.make_epilogue(in_data, req, out_data, <float*>space,
+                           <float*>(space + _aligned(filters * 4)), &e)
+        space += 2 * _aligned(filters * 4)
+        if req[0] == kNullOp:
+            return 0
+        if packed:
+            int8_pack(level, self.conv, <const int8_t*>weight, space)
+            weight = space
+            space += _aligned(packed)
+        if apart:
+            out = made = space
+            space += _aligned(out_size * items)
+        if not self.last:
+            transpose_integers(data, space, 1, self.conv.batch, self.conv.channels,
+                               self.in_pixels, False, threads)
+            data = space
+            space += _aligned(data_size)
+            made = space
+            space += _aligned(out_size * 4)
+            if e.residual != NULL:
+                transpose_integers(e.residual, space, dtype_size(e.residual_dtype),
+                                   self.conv.batch, filters, self.out_pixels, False, threads)
+                e.residual = space
+            space += _aligned(out_size * 4)
+        int8_conv(level, self.conv, data, in_data[0].dtype == kInt8, weight, e, made, threads,
+                  space)
+        if not self.last:
+            transpose_integers(made, out, items, self.conv.batch, self.out_pixels, filters, False,
+                               threads)
+        if apart:
+            add_elements(out_data[0].dtype, out, out_data[0].data, out_size)
+        return 0
+
+    cdef void make_epilogue(self, const TBlob* in_data, const int* req, TBlob* out_data,
+                            float* scale, float* bias, Int8Epilogue* e) noexcept nogil:
+        """Fills `e`, whose numbers for each filter are put into `scale` and `bias`, and the range
+        of the output."""
+        cdef int64_t f, filters = self.conv.filters
+        cdef int dtype = out_data[0].dtype
+        cdef float unit, out_unit = 1, least, most
+        cdef const int8_t* quantized
+        e.scale = e.bias = NULL
+        e.whole = NULL
+        e.residual = NULL
+        e.out_dtype = dtype
+        if not self.whole_layer:
+            unit = (_reach(in_data, self.data_range) / _steps(in_data[0].dtype)
+                    * (_reach(in_data, self.weight_range) / 127))
+            _put_range(req, out_data, -unit * MOST, unit * MOST)
+            if self.bias >= 0:
+                quantized = <const int8_t*>in_data[self.bias].data
+                out_unit = 0 if unit == 0 else _reach(in_data, self.bias_range) / 127 / unit
+                for f in range(filters):
+                    (<int32_t*>bias)[f] = <int32_t>min(max(
+                        nearbyint(<double>quantized[f] * out_unit), -2147483648.0), 2147483647.0)
+                e.whole = <const int32_t*>bias
+            return
+        unit = _reach(in_data, self.data_range) / _finer(in_data[0].dtype)
+        e.low, e.high = self.low, self.high
+        if dtype != kFloat32:
+            out_unit = max(fabs(self.range_low), fabs(self.range_high)) / _finer(dtype)
+            least, most = (0, 255) if dtype == kUint8 else (-128, 127)
+            if out_unit == 0:  # all that it can stand for is 0
+                e.low = e.high = 0
+                out_unit = 1
+            e.low = min(max(e.low / out_unit, least), most)
+            e.high = min(max(e.high / out_unit, least), most)
+            if dtype == kUint8:
+                _put_range(req, out_data, self.range_low, self.range_high)
+            else:
+                most = max(fabs(self.range_low), fabs(self.range_high))
+                _put_range(req, out_data, -most, most)
+        for f in range(filters):
+            scale[f] = unit * (<const float*>in_data[self.scale].data)[f] / out_unit
+            bias[f] = (<const float*>in_data[self.bias].data)[f] / out_unit
+        e.scale, e.bias = scale, bias
+        if self.residual >= 0:
+            e.residual, e.residual_dtype = (in_data[self.residual].data,
+                                            in_data[self.residual].dtype)
+            e.residual_unit = 1 / out_unit
+            if e.residual_dtype != kFloat32:
+                e.residual_unit *= (_reach(in_data, self.residual_range)
+                                    / _finer(e.residual_dtype))
+
+
+cdef inline int64_t _aligned(int64_t nbytes) noexcept nogil:
+    return (nbytes + 63) // 64 * 64
+
+
+cdef inline float _steps(int dtype) noexcept nogil:
+    return 255 if dtype == kUint8 else 127
+
+
+cdef inline float _finer(int dtype) noexcept nogil:
+    return 255.5 if dtype == kUint8 else 127.5
+
+
+cdef inline float _reach(const TBlob* in_data, int first) noexcept nogil:
+    """The larger end of the range that inputs `first` and `first + 1` are."""
+    return max(fabs((<const float*>in_data[first].data)[0]),
+               fabs((<const float*>in_data[first + 1].data)[0]))
+
+
+cdef inline void _put_range(const int* req, TBlob* out_data, float low, float high) noexcept nogil:
+    cdef int i
+    cdef float value
+    cdef float* to
+    for i in range(1, 3):
+        if req[i] == kNullOp:
+            continue
+        value, to = low if i == 1 else high, <float*>out_data[i].data
+        to[0] = value + to[0] if req[i] == kAddTo else value

@@ -1,0 +1,334 @@
+"""Convolutions and fully connected layers of quantized arrays.
+
+`_contrib_quantized_conv` and `_contrib_quantized_fully_connected` are MXNet's: sums of 32 bits, and
+the range that their limits stand for. `_int8_convolution` and `_int8_fully_connected` are whole
+layers: a step of the weight for each filter, bias, a term that is added, bounds, and 8 bits again.
+"""
+
+from math import inf, prod
+
+from ...base.errors import ArgumentError
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..graph_hooks import LayerHooks, Traits
+from ..nn.convolution.convolution import ConvolutionProperty
+from ..nn.convolution.select import PackWeight
+from ..nn.fully_connected.fully_connected import FullyConnectedProperty
+from ..nn.spatial_window import pad3
+from ..parameters import Bool, Enum, Float
+from ..property import ResourceRequest
+from .int8_layer import Int8Layer, Int8Pack, packed_bytes
+from .ranges import ONE, check_calibrated, chosen_type, require_bytes
+from .shapes import OUTPUTS
+
+
+class Int8LayerHooks(LayerHooks):
+    """A weight that is packed once, and a channels-last form."""
+
+    traits = Traits()
+
+    def weight_shape(self, prop, in_shapes):
+        return prop.packed_shape or in_shapes[1]
+
+    def prepack(self, prop, in_shapes, in_types, replaces):
+        if prop.packed_shape is not None:
+            return None
+        geometry = prop.geometry(in_shapes)
+        size = packed_bytes(geometry)
+        # what the packed bytes depend on
+        sizes = [geometry[name] for name in ("channels", "filters", "groups", "kernel")]
+        pack = PackWeight(size, lambda: Int8Pack(geometry), "int8", *sizes)
+        return pack, prop.changed(packed_shape=in_shapes[1]), size
+
+    def channels_last(self, prop, in_shapes, in_types):
+        if len(in_shapes[0]) < 3 or not prop.has_windows:
+            return None
+        return prop.changed(last=True, graph=_LAST), prop.laid_out_inputs()
+
+
+class LastInt8LayerHooks(Int8LayerHooks):
+    """Hooks of the channels-last form."""
+
+    traits = Traits(prefers_channels_last=True)
+
+
+_HOOKS, _LAST = Int8LayerHooks(), LastInt8LayerHooks()
+
+
+class _Int8Layer:
+    """What all four have in common, in front of the property whose parameters they have.
+
+    `packed_shape` is the shape of a weight that the pack pass has packed.
+    """
+
+    differentiable = False
+    activation = None
+    packed_shape = None
+    last = False
+    has_windows = True
+    graph = _HOOKS
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        layout = getattr(self, "layout", None)
+        if layout not in (None, "NCW", "NCHW", "NCDHW"):
+            raise ArgumentError(
+                f"operator {self.op_name}: layout '{layout}' is not available; channels are the "
+                "second axis of quantized arrays"
+            )
+
+    def list_outputs(self):
+        return list(OUTPUTS)
+
+    def laid_out_inputs(self):
+        """Which inputs are channels-last in that form."""
+        return [0]
+
+    def layer_shapes(self, in_shapes, out_shapes, n):
+        """The first `n` inputs' shapes and the output's, by the float layer."""
+        if self.packed_shape is not None:
+            in_shapes = [in_shapes[0], self.packed_shape, *in_shapes[2:]]
+        data, (out,), _ = super().infer_shape(list(in_shapes[:n]), out_shapes[:1])
+        return data, out
+
+    def geometry(self, in_shapes):
+        """The convolution that it is, as Int8Layer has it."""
+        packed = self.packed_shape or in_shapes[1]
+        (out, *_) = self.output_shapes([in_shapes[0], packed, *in_shapes[2:]])
+        if not self.has_windows:
+            units = prod(in_shapes[0][1:]) if self.flatten else in_shapes[0][-1]
+            ones = (1, 1, 1)
+            return {
+                "batch": prod(out[:-1]),
+                "channels": units,
+                "filters": self.num_hidden,
+                "groups": 1,
+                "in_size": ones,
+                "out_size": ones,
+                "kernel": ones,
+                "stride": ones,
+                "dilate": ones,
+                "pad": (0, 0, 0),
+            }
+        stride, dilate, pad = self.window
+        return {
+            "batch": in_shapes[0][0],
+            "channels": in_shapes[0][1],
+            "filters": self.num_filter,
+            "groups": self.num_group,
+            "in_size": pad3(in_shapes[0][2:], 1),
+            "out_size": pad3(out[2:], 1),
+            "kernel": pad3(self.kernel, 1),
+            "stride": pad3(stride, 1),
+            "dilate": pad3(dilate, 1),
+            "pad": pad3(pad, 0),
+        }
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def backward_resource(self, in_shapes):
+        return []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return []
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        if ctx.device_type == "gpu":
+            raise ArgumentError(f"operator {self.op_name} has no implementation on {ctx}")
+        places = {name: i for i, name in enumerate(self.list_arguments())}
+        return Int8Layer(
+            self.geometry(in_shapes),
+            places,
+            last=self.last or not self.has_windows,
+            packed=self.packed_shape is not None,
+            **self.epilogue(),
+        )
+
+
+class _Raw(_Int8Layer):
+    """Sums of 32 bits."""
+
+    def list_arguments(self):
+        names = super().list_arguments()
+        return [*names, *(f"{end}_{name}" for name in names for end in ("min", "max"))]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        n = 2 if self.no_bias else 3
+        data, out = self.layer_shapes(in_shapes, out_shapes, n)
+        names = self.list_arguments()[n:]
+        one = [agree(name, s, ONE) for name, s in zip(names, in_shapes[n:])]
+        ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
+        return [*data, *one], [out, *ends], []
+
+    def infer_type(self, in_types, out_types):
+        n = 2 if self.no_bias else 3
+        require_bytes(self, in_types[0])
+        for name, dtype in zip(("weight", "bias"), in_types[1:n]):
+            require_bytes(self, dtype, name, ("int8",))
+        ins = [in_types[0], *["int8"] * (n - 1), *["float32"] * (2 * n)]
+        return ins, ["int32", "float32", "float32"], []
+
+    def epilogue(self):
+        return {}
+
+
+class QuantizedConvProperty(_Raw, ConvolutionProperty):
+    """Convolution of a quantized array by a quantized weight: sums of 32 bits, exact.
+
+    The range of the output is what the limits of int32 stand for. The bias is brought to the steps
+    of the sums and rounded.
+    """
+
+    inputs_doc = {
+        "data": "Integers of 8 bits (N, C, *size).",
+        "weight": "Filters (num_filter, C / num_group, *kernel), int8.",
+        "bias": "Vector (num_filter,), int8.",
+        "min_data": "The least value of data, (1,).",
+        "max_data": "The largest value of data, (1,).",
+        "min_weight": "The least value of weight, (1,).",
+        "max_weight": "The largest value of weight, (1,).",
+        "min_bias": "The least value of bias, (1,).",
+        "max_bias": "The largest value of bias, (1,).",
+    }
+
+
+class QuantizedFullyConnectedProperty(_Raw, FullyConnectedProperty):
+    """Linear map of a quantized array by a quantized weight: sums of 32 bits, exact.
+
+    The range of the output is what the limits of int32 stand for. The bias is brought to the steps
+    of the sums and rounded.
+    """
+
+    has_windows = False
+    inputs_doc = QuantizedConvProperty.inputs_doc | {
+        "data": "Integers of 8 bits, at least 1-d.",
+        "weight": "Matrix (num_hidden, input size), int8.",
+        "bias": "Vector (num_hidden,), int8.",
+    }
+
+
+_FUSED_DOC = {
+    "scale": "What a step of the weight counts for, one number a filter.",
+    "bias": "What is added to each filter's sums, float32.",
+    "min_data": "The least value of data, (1,).",
+    "max_data": "The largest value of data, (1,).",
+    "residual": "What is added, of the output's shape, 8 bits or float32 (`with_residual`).",
+    "min_residual": "The least value of residual, (1,).",
+    "max_residual": "The largest value of residual, (1,).",
+}
+
+
+class _Fused(_Int8Layer):
+    """A whole layer."""
+
+    no_bias = False
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if check_calibrated(self) != (self.out_type != "float32"):
+            raise ArgumentError(
+                f"operator {self.op_name}: out_type '{self.out_type}' with min_calib_range "
+                f"{self.min_calib_range}: integers of 8 bits need a range, float32 has none"
+            )
+
+    def list_arguments(self):
+        names = ["data", "weight", "scale", "bias", "min_data", "max_data"]
+        more = ["residual", "min_residual", "max_residual"]
+        return names + more if self.with_residual else names
+
+    def list_outputs(self):
+        return list(OUTPUTS[:1] if self.out_type == "float32" else OUTPUTS)
+
+    def laid_out_inputs(self):
+        return [0, 6] if self.with_residual else [0]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        layer = [*in_shapes[:2], in_shapes[3]]
+        residual = in_shapes[6] if self.with_residual else None
+        if out_shapes[0] is None:
+            out_shapes = [residual, *out_shapes[1:]]
+        (data, weight, bias), out = self.layer_shapes(layer, out_shapes, 3)
+        scale = agree("scale", in_shapes[2], bias)
+        names, shapes = self.list_arguments(), list(in_shapes)
+        shapes[:4] = data, weight, scale, bias
+        for i in range(4, len(names)):
+            if names[i] == "residual":
+                shapes[i] = out if out is None else agree(names[i], shapes[i], out)
+            else:
+                shapes[i] = agree(names[i], shapes[i], ONE)
+        ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
+        return shapes, [out, *ends], []
+
+    def infer_type(self, in_types, out_types):
+        require_bytes(self, in_types[0])
+        require_bytes(self, in_types[1], "weight", ("int8",))
+        ins = [in_types[0], "int8", *["float32"] * 4]
+        if self.with_residual:
+            require_bytes(self, in_types[6], "residual", ("float32", "uint8", "int8"))
+            ins += [in_types[6], "float32", "float32"]
+        outs = [chosen_type(self), "float32", "float32"][: len(self.list_outputs())]
+        return ins, outs, []
+
+    def epilogue(self):
+        low, high = self.min_calib_range, self.max_calib_range
+        return {
+            "low": -inf if self.a_min is None else self.a_min,
+            "high": inf if self.a_max is None else self.a_max,
+            "range_low": 0.0 if low is None else low,
+            "range_high": 0.0 if high is None else high,
+        }
+
+
+_OUT_TYPE = Enum(
+    ("float32", "auto", "int8", "uint8"),
+    "float32",
+    doc="Type of the output; 'auto' is uint8 with a range that is not negative, else int8.",
+)
+_RESIDUAL = Bool(False, doc="Whether `residual` is added before the bounds.")
+_LOW = Float(None, doc="The least value of the output: 0 for relu.")
+_HIGH = Float(None, doc="The largest value of the output: 6 for relu6.")
+_MIN = Float(None, doc="The least value that integers of 8 bits stand for.")
+_MAX = Float(None, doc="The largest value that integers of 8 bits stand for.")
+
+
+class Int8ConvolutionProperty(_Fused, ConvolutionProperty):
+    """A layer of a quantized network: convolution, bias, a term that is added, bounds.
+
+    ``out = clip(sum * data_step * scale[f] + bias[f] + residual, a_min, a_max)`` of exact sums of
+    32 bits, as float32 or rounded to steps of the range given. A step of data is its range's larger
+    end divided by 127.5, or by 255.5 for uint8, as in `quantize_v2`.
+    """
+
+    out_type, with_residual, a_min, a_max = _OUT_TYPE, _RESIDUAL, _LOW, _HIGH
+    min_calib_range, max_calib_range = _MIN, _MAX
+    workspace = cudnn_tune = layout = None
+    no_bias = cudnn_off = False
+    inputs_doc = {
+        "data": "Integers of 8 bits (N, C, *size).",
+        "weight": "Filters (num_filter, C / num_group, *kernel), int8.",
+    } | _FUSED_DOC
+
+
+class Int8FullyConnectedProperty(_Fused, FullyConnectedProperty):
+    """A layer of a quantized network: linear map, bias, a term that is added, bounds.
+
+    ``out = clip(sum * data_step * scale[f] + bias[f] + residual, a_min, a_max)`` of exact sums of
+    32 bits, as float32 or rounded to steps of the range given. A step of data is its range's larger
+    end divided by 127.5, or by 255.5 for uint8, as in `quantize_v2`.
+    """
+
+    has_windows = False
+    out_type, with_residual, a_min, a_max = _OUT_TYPE, _RESIDUAL, _LOW, _HIGH
+    min_calib_range, max_calib_range = _MIN, _MAX
+    no_bias = False
+    inputs_doc = {
+        "data": "Integers of 8 bits, at least 1-d.",
+        "weight": "Matrix (num_hidden, input size), int8.",
+    } | _FUSED_DOC
+
+
+register_operator("_contrib_quantized_conv", QuantizedConvProperty)
+register_operator("_contrib_quantized_fully_connected", QuantizedFullyConnectedProperty)
+register_operator("_int8_convolution", Int8ConvolutionProperty)
+register_operator("_int8_fully_connected", Int8FullyConnectedProperty)

@@ -1,0 +1,64 @@
+"""quantized_pooling: the maximum or the mean of every window of a quantized array."""
+
+from ...base.errors import ArgumentError
+from .._base import register_operator
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel
+from ..nn.pooling import PoolingProperty
+from ..nn.spatial_window import channels_first, is_last, pad3
+from ..property import ResourceRequest
+from .shapes import INPUTS_DOC, OUTPUTS, KeptRange
+
+
+class QuantizedPoolingHooks(GraphHooks):
+    """A channels-last form."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        if is_last(prop.layout) or in_shapes[0] is None:
+            return None
+        return prop.changed(last=True), [0]
+
+
+class QuantizedPoolingProperty(KeptRange, PoolingProperty):
+    """Reduce every window over the spatial axes of a quantized array to its maximum or its mean,
+    rounded to even. Parameters are those of Pooling; the range stays as it is."""
+
+    graph = QuantizedPoolingHooks()
+    inputs_doc = INPUTS_DOC
+    forward = Kernel("quantized_pool", ("data", "min_data", "max_data"), OUTPUTS, whole=True)
+    backward = ()
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if self.pool_type not in ("max", "avg"):
+            raise ArgumentError(
+                f"operator {self.op_name}: pool_type '{self.pool_type}' is not available for "
+                "quantized arrays; use 'max' or 'avg'"
+            )
+
+    def infer_shape(self, in_shapes, out_shapes):
+        (data,), (out,), _ = PoolingProperty.infer_shape(self, in_shapes[:1], out_shapes[:1])
+        return self.with_ranges(in_shapes, out_shapes, data, out)
+
+    def kernel_params(self, in_shapes):
+        data = channels_first(in_shapes[0], self.layout)
+        axes = [self.geometry(axis, size) for axis, size in enumerate(data[2:])]
+        axes = zip(*pad3(axes, (1, 1, 1, 0, 0)))
+        sizes = dict(zip(("out_size", "kernel", "stride", "pad", "pad_after"), axes))
+        return sizes | {
+            "batch": data[0],
+            "channels": data[1],
+            "in_size": pad3(data[2:], 1),
+            "mean": self.pool_type == "avg",
+            "count_pad": self.count_include_pad is not False,
+            "last": self.last or is_last(self.layout),
+        }
+
+    def forward_resource(self, in_shapes):
+        return [ResourceRequest.temp_space]
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        return KeptRange.create_operator(self, ctx, in_shapes, in_types)
+
+
+register_operator("_contrib_quantized_pooling", QuantizedPoolingProperty)

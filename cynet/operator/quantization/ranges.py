@@ -1,0 +1,48 @@
+"""What operators on quantized arrays have in common: dtypes, and arrays of one float for ranges."""
+
+from ...base.errors import ArgumentError, ArgumentTypeError
+from ..checks.shapes import agree
+
+BYTES = ("uint8", "int8")
+ONE = (1,)
+
+
+def ranges(names):
+    """Names of the arrays of the ranges of `names`: of each the lower end, then the upper one."""
+    return [f"{end}_{name}" for name in names for end in ("min", "max")]
+
+
+def one_each(prop, in_shapes, first):
+    """The shapes of the inputs from `first` on, ranges, each of one element."""
+    names = prop.list_arguments()[first:]
+    return [agree(name, shape, ONE) for name, shape in zip(names, in_shapes[first:])]
+
+
+def require_bytes(prop, dtype, name="data", allowed=BYTES):
+    """Raise ArgumentTypeError unless `dtype`, that of the input `name`, is known and allowed."""
+    if dtype is not None and dtype not in allowed:
+        raise ArgumentTypeError(
+            f"operator {prop.op_name} takes {' or '.join(allowed)}; input '{name}' is {dtype}"
+        )
+
+
+def check_calibrated(prop):
+    """Whether `prop` was given a range; an ArgumentError where it has one end of it alone."""
+    low, high = prop.min_calib_range, prop.max_calib_range
+    if (low is None) != (high is None):
+        raise ArgumentError(
+            f"operator {prop.op_name}: min_calib_range {low} and max_calib_range {high} must be "
+            "given together"
+        )
+    if low is not None and not low <= high:
+        raise ArgumentError(
+            f"operator {prop.op_name}: min_calib_range {low} is larger than max_calib_range {high}"
+        )
+    return low is not None
+
+
+def chosen_type(prop):
+    """The dtype that `out_type` asks for; 'auto' is uint8 where the range is not negative."""
+    if prop.out_type != "auto":
+        return prop.out_type
+    return "uint8" if check_calibrated(prop) and prop.min_calib_range >= 0 else "int8"

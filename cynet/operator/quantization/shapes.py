@@ -1,0 +1,86 @@
+"""quantized_flatten, quantized_act: quantized arrays whose range stays as it is."""
+
+from math import prod
+
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Enum
+from ..property import merge_shapes
+from .conversions import AnyOrder
+from .ranges import ONE, one_each, require_bytes
+
+OUTPUTS = ("output", "min_output", "max_output")
+INPUTS_DOC = {
+    "data": "Integers of 8 bits.",
+    "min_data": "The least value of data, (1,).",
+    "max_data": "The largest value of data, (1,).",
+}
+
+
+class KeptRange(KernelProperty):
+    """Base of operators whose output has the dtype and the range of `data`."""
+
+    differentiable = False
+    floats = ()
+    inputs_doc = INPUTS_DOC
+
+    def list_outputs(self):
+        return list(OUTPUTS)
+
+    def infer_type(self, in_types, out_types):
+        data = in_types[0] or out_types[0]
+        require_bytes(self, data)
+        return [data, "float32", "float32"], [data, "float32", "float32"], []
+
+    def with_ranges(self, in_shapes, out_shapes, data, out):
+        """What `infer_shape` returns for these shapes of data and output 0."""
+        ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
+        return [data, *one_each(self, in_shapes, 1)], [out, *ends], []
+
+
+_AT_LEAST = Kernel("quantized_at_least", ("data", "min_data", "max_data"), OUTPUTS, whole=True)
+
+
+class QuantizedFlattenProperty(KeptRange):
+    """Collapse all axes but the first of a quantized array: (N, d1, d2, ...) becomes
+    (N, d1*d2*...)."""
+
+    forward = _AT_LEAST
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, out = in_shapes[0], out_shapes[0]
+        if data is not None:
+            out = agree("output", out, (data[0], prod(data[1:])))
+            data = (out[0], *data[1:])
+        return self.with_ranges(in_shapes, out_shapes, data, out)
+
+    def kernel_params(self, in_shapes):
+        return {"least": -128.0}
+
+
+class QuantizedActProperty(KeptRange):
+    """The rectifier of a quantized array: ``max(data, 0)``. Its range stays as it is."""
+
+    act_type = Enum(
+        ("relu", "sigmoid", "softrelu", "softsign", "tanh"),
+        doc="The activation; 'relu' alone can be computed on quantized arrays.",
+    )
+    forward = _AT_LEAST
+    graph = AnyOrder()
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if self.act_type != "relu":
+            self.fields["act_type"].refuse(self.act_type, self._where())
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = merge_shapes(in_shapes[0], out_shapes[0])
+        return self.with_ranges(in_shapes, out_shapes, shape, shape)
+
+    def kernel_params(self, in_shapes):
+        return {"least": 0.0}
+
+
+register_operator("_contrib_quantized_flatten", QuantizedFlattenProperty)
+register_operator("_contrib_quantized_act", QuantizedActProperty)
