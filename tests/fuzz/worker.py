@@ -35,7 +35,7 @@ def run_cases(module, seed, count, progress=False, seconds=SECONDS):
             )
         number, died = _follow(worker, number, seconds, faults, count, progress)
         if died:
-            faults.append(f"case {number}, seed {seed}: {died}")
+            _note(f"case {number}, seed {seed}: {died}", faults, progress)
             number += 1
     if progress:
         print(f"{count} cases in {time.monotonic() - began:.0f} s", file=sys.stderr)
@@ -55,10 +55,15 @@ def command_line(module, doc, show):
         show(seed, options.show)
         return 0
     faults = run_cases(module, seed, options.cases, progress=True)
-    for fault in faults:
-        print(fault)
     print(f"{options.cases} cases, seed {seed}: {len(faults)} faults")
     return 1 if faults else 0
+
+
+def _note(fault, faults, progress):
+    """Keep a fault, and show it at once where someone watches: a long run may be interrupted."""
+    faults.append(fault)
+    if progress:
+        print(fault, file=sys.stderr, flush=True)
 
 
 def _processor_time(pid):
@@ -103,7 +108,7 @@ def _follow(worker, number, seconds, faults, count, progress):
                 if progress and number % 1000 == 0:
                     print(f"{number} of {count}", file=sys.stderr, flush=True)
             elif kind == "fault":
-                faults.append(f"case {number}: {text}")
+                _note(f"case {number}: {text}", faults, progress)
     status = worker.wait()
     errors = b"".join([*errors, worker.stderr.read() or b""]).decode(errors="replace")
     worker.stdout.close()
