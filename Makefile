@@ -18,7 +18,7 @@ ifneq ($(shell command -v ccache),)
   endif
 endif
 
-.PHONY: help train test test-gpu stress fuzz packages mutants build docs lint bench bench-peers check-cuda asan tsan wheel smoke clean
+.PHONY: help train test test-gpu stress fuzz packages mutants build docs lint bench bench-peers check-cuda asan tsan wheels smoke clean
 
 help:  ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,9 +102,9 @@ asan: $(VENV)/.dev  ## the operator tests and the short fuzz under AddressSaniti
 tsan: $(VENV)/.dev  ## stress of kernels' threads, engine and storage under ThreadSanitizer
 	tests/tsan/run.sh
 
-wheel: | $(PY)  ## build a wheel and an sdist into dist/
-	$(PY) -m pip install -q build
-	$(PY) -m build --outdir dist .
+wheels:  ## an sdist and a wheel for each Python that is here, into dist/, then try the wheels (PYTHONS="3.11 3.13")
+	scripts/wheels.sh $(PYTHONS)
+	tests/smoke/run.sh dist/*.whl
 
 smoke:  ## install into fresh environments (Python 3.13 + NumPy 2, 3.10 + NumPy 1.26) and try them
 	tests/smoke/run.sh

@@ -6,7 +6,6 @@ from .._ndarray import empty as empty_array
 from .._ndarray import set_public_class
 from ..base.dtype import dtype_flag, name_of
 from ..base.errors import (
-    ArgumentError,
     ArgumentTypeError,
     GradientError,
     NotFoundError,

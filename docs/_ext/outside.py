@@ -1,13 +1,15 @@
 """What lies outside of docs/: files of the source tree, and the manuals of Python and NumPy.
 
 A page may link to any file of the repository. On the site such a link leads to the repository's
-web address, the project URL ``Source`` of pyproject.toml; without one it shows the path instead.
+web address, the project URL ``Source`` of pyproject.toml; while that is a placeholder (a host that
+ends with .example), the path is shown instead.
 
 The inventories of other manuals are fetched once into build/docs/inventories. If one cannot be
 had (no network), its names are shown as text, and the build goes on without a warning.
 """
 
 import re
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -19,7 +21,8 @@ LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 def repository():
     """The web address of the source tree, or None."""
     found = re.search(r'^Source = "(.+?)/?"', (ROOT / "pyproject.toml").read_text(), re.M)
-    return found and found[1]
+    host = found and urllib.parse.urlsplit(found[1]).hostname
+    return None if not host or host.endswith(".example") else found[1]
 
 
 def rewritten(text, folder):
