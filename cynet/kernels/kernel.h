@@ -50,7 +50,7 @@ struct Blob {
   int ndim, dtype, dev_type, dev_id;
 };
 
-enum { MAX_TENSORS = 8 };  // that a kernel reads, or writes
+enum { MAX_TENSORS = 72 };  // that a kernel reads, or writes
 
 // Where a run failed: the first of the places that its threads tell.
 struct Failure {
@@ -72,10 +72,13 @@ struct Args {
   bool add[MAX_TENSORS];     // whether it is added to what the output holds
   const void* params;        // the struct that CYNET_PARAMS names
   int threads;               // how many it may use
+  int level;                 // the CPU's, for loops that are chosen by it (levels.h)
   bool training;
   void* space;  // workspace, as many bytes as the entry's `space` says
   Failure* failure;
   uint64_t seed, stream;  // of the run's random words, if the declaration asks for them
+  uint64_t* rows;   // nullptr, or a bit for each row of the gradient that is not zeros: to be kept
+  bool rows_known;  // whether these are right before the run
 
   template <typename T>
   const T* input(int i) const {  // nullptr: not given
@@ -88,6 +91,12 @@ struct Args {
   template <class P>
   const P& as() const {
     return *static_cast<const P*>(params);
+  }
+  // As many of the threads as so many simple operations are worth (GRAIN of parallel.pxd): a kernel
+  // that works on little of a large tensor asks.
+  int threads_of(int64_t work) const {
+    const int64_t most = work < 65536 ? 1 : work / 32768;
+    return threads < most ? threads : static_cast<int>(most);
   }
   // The declaration's `failure` says what is wrong there; forward or backward then raises.
   void fail(int64_t place) const { failure->tell(place); }

@@ -17,6 +17,7 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
     struct Blob:
         void* data
         int64_t size
+        int dtype
     cppclass Failure:
         int64_t place() noexcept  # where the run failed, or -1
         vector[double] values
@@ -26,11 +27,13 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
         bint* wanted
         bint* add
         const void* params
-        int threads
+        int threads, level
         bint training
         void* space
         Failure* failure
         uint64_t seed, stream
+        uint64_t* rows
+        bint rows_known
     ctypedef void (*KernelFunction)(const Args& args) noexcept
     ctypedef int64_t (*SpaceFunction)(const Args& args) noexcept
 
@@ -44,7 +47,8 @@ cdef class Kernel:
     cdef bytes _memory  # that `params` points to
     cdef list _arrays    # that pointers in it point to
 
-# The kernel of that name, or the unary functor. A parameter is an item of `params` or an attribute
+# The kernel of that name, or the functor: of an array, or of an array and the parameter `number`.
+# A parameter is an item of `params` or an attribute
 # of `prop`; raises ArgumentError when it is neither.
 cdef Kernel find_kernel(str name, int dtype, dict params, object prop)
 

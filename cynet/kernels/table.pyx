@@ -3,11 +3,12 @@
 import struct
 from array import array
 
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp cimport bool as cpp_bool
 
-from ..base.dtype import NAMES
+from ..base.dtype import FLAGS, NAMES
 from ..base.errors import ArgumentError
-from .elementwise.elementwise cimport run_unary
+from .elementwise.elementwise cimport run_binary, run_cast, run_cast_add, run_grad, run_unary
 from .isa.dispatch cimport cpu_level, no_loop
 
 cdef extern from "kernel.h" namespace "cynet" nogil:
@@ -38,6 +39,11 @@ cdef extern from "reduce/reduce_space.h" namespace "cynet" nogil:
     ReduceLoop find_reduce_loop(const char* name, int dtype) noexcept
     const char* reducer(size_t i) noexcept
 
+cdef extern from "rng/philox.h" namespace "cynet" nogil:
+    cppclass Philox:
+        Philox(uint64_t seed, uint64_t stream) noexcept
+        void block(uint64_t number, uint32_t* words) noexcept
+
 cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
     UpdateLoop find_update_loop(const char* name, int dtype, int master, int add,
                                 int level) noexcept
@@ -66,8 +72,10 @@ cdef list _fields(const KernelEntry* entry):
 cdef Kernel find_kernel(str name, int dtype, dict params, object prop):
     cdef const KernelEntry* entry = _entry(name)
     cdef Kernel found = Kernel.__new__(Kernel)
+    if name == "cast":
+        return _cast_kernel()
     if entry == NULL:
-        return _functor_kernel(name, dtype)
+        return _functor_kernel(name, dtype, params)
     found.run, found.space = entry.run[row_of(dtype)][cpu_level()], entry.space
     if found.run == NULL:
         no_loop(entry.name, dtype)
@@ -92,39 +100,81 @@ cdef Kernel find_kernel(str name, int dtype, dict params, object prop):
             raise ArgumentError(f"kernel {name}: parameter '{field}' holds {count} numbers, got "
                                 f"{len(values)}")
         struct.pack_into(f"{len(values)}{kind}", memory, offset, *values)
-    found._memory = bytes(memory)
-    found.params = <const char*>found._memory
+    _keep(found, memory, len(memory))
     return found
 
 
 cdef struct WriteOrAdd:
     Functor write
     Functor add
+    int reads     # 1: of an array; 2: of an array and a number; 3: a gradient by these
     bint copies
+    char number[8]
 
 
 cdef void _run_functor(const Args& args) noexcept nogil:
-    cdef const WriteOrAdd* functor = <const WriteOrAdd*>args.params
+    cdef const WriteOrAdd* f = <const WriteOrAdd*>args.params
+    cdef const Functor* functor = &f.add if args.add[0] else &f.write
     cdef const void* x = args.in_[0].data
     cdef void* y = args.out[0].data
-    if args.add[0]:
-        run_unary(&functor.add, x, y, args.out[0].size)
-    elif not (functor.copies and x == y):
-        run_unary(&functor.write, x, y, args.out[0].size)
+    if f.reads == 1:
+        if args.add[0] or not (f.copies and x == y):
+            run_unary(functor, x, y, args.out[0].size)
+    elif f.reads == 2:
+        run_binary(functor, x, 1, f.number, 0, y, args.out[0].size)
+    else:
+        run_grad(functor, x, 1, args.in_[1].data, 1, f.number, 0, y, args.out[0].size)
 
 
-cdef Kernel _functor_kernel(str name, int dtype):
+cdef Kernel _functor_kernel(str name, int dtype, dict params):
     cdef Kernel found = Kernel.__new__(Kernel)
     cdef WriteOrAdd both
-    if name not in functors("unary"):
+    cdef bytes known = name.encode()
+    cdef double number = params.get("number", 0.0)
+    families = [family for family in ("unary", "binary", "binary_grad") if name in functors(family)]
+    if not families:
         raise ArgumentError(f"expected the name of a kernel, got '{name}'")
-    both.write = find_unary(name.encode(), dtype, False)
-    both.add = find_unary(name.encode(), dtype, True)
-    both.copies = name == "identity"
-    found.run, found.names = _run_functor, ()
-    found._memory = (<const char*>&both)[:sizeof(WriteOrAdd)]
-    found.params = <const char*>found._memory
+    if families[0] == "unary":
+        both.reads, both.copies = 1, name == "identity"
+        both.write, both.add = find_unary(known, dtype, False), find_unary(known, dtype, True)
+    elif families[0] == "binary":
+        both.reads = 2
+        both.write, both.add = find_binary(known, dtype, False), find_binary(known, dtype, True)
+    else:
+        both.reads = 3
+        both.write = find_binary_grad(known, dtype, False)
+        both.add = find_binary_grad(known, dtype, True)
+    run_cast(FLAGS["float64"], dtype, &number, both.number, 1)
+    found.run, found.names = _run_functor, () if both.reads == 1 else ("number",)
+    _keep(found, <const char*>&both, sizeof(WriteOrAdd))
     return found
+
+
+cdef void _run_cast(const Args& args) noexcept nogil:
+    cdef const Functor* adding = <const Functor*>args.params
+    cdef const Blob* x = args.in_[0]
+    cdef const Blob* y = args.out[0]
+    if args.add[0]:
+        run_cast_add(&adding[row_of(y.dtype)], x.dtype, x.data, y.data, y.size)
+    else:
+        run_cast(x.dtype, y.dtype, x.data, y.data, y.size)
+
+
+cdef Kernel _cast_kernel():
+    """What turns numbers of any dtype to any other."""
+    cdef Kernel found = Kernel.__new__(Kernel)
+    cdef Functor adding[9]
+    for dtype in NAMES:
+        adding[row_of(dtype)] = find_unary(b"identity", dtype, True)
+    found.run, found.names = _run_cast, ()
+    _keep(found, <const char*>adding, sizeof(adding))
+    return found
+
+
+cdef int _keep(Kernel kernel, const char* params, size_t n) except -1:
+    kernel._memory = params[:n]
+    kernel.params = <const char*>kernel._memory
+    return 0
 
 
 cdef class Kernel:
@@ -280,3 +330,16 @@ def update_rules():
             return found
         found[name.decode()] = states, gpu > 0, gpu > 1
         i += 1
+
+
+def philox_block(seed, stream, number):
+    """The four 32-bit words of one block, for tests against published answers.
+
+    >>> [hex(word) for word in philox_block(0, 0, 0)]
+    ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
+    """
+    cdef uint32_t words[4]
+    cdef Philox* key = new Philox(<uint64_t>seed, <uint64_t>stream)
+    key.block(<uint64_t>number, words)
+    del key
+    return [words[i] for i in range(4)]

@@ -10,6 +10,7 @@ from libc.string cimport memset
 from .._resource cimport get_space, kTempSpace
 from .._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp, kWriteTo
 from ..kernels.common.by_dtype cimport add_elements
+from ..kernels.isa.dispatch cimport cpu_level
 from ..kernels.parallel cimport threads_awake, threads_for
 from ..kernels.table cimport Args, Blob, Failure, Kernel, MAX_TENSORS, find_kernel
 from ._base cimport Operator, OpContext
@@ -29,16 +30,20 @@ cdef struct Tensor:
     int source
     int index
 
+cdef enum:
+    MOST = 72  # MAX_TENSORS
+
 
 cdef class KernelCall:
     """A kernel, which tensors of an operator it reads and writes, and the call that follows."""
 
     cdef Kernel kernel
     cdef KernelCall then
+    cdef void* next  # `then`, or NULL
     cdef int n_read, n_written
     cdef int64_t work  # elements that the kernel's cost counts for; -1: those of the largest tensor
-    cdef Tensor reads[8]
-    cdef Tensor writes[8]
+    cdef Tensor reads[MOST]
+    cdef Tensor writes[MOST]
     cdef bint whole
 
     def __init__(self, prop, kernel, dtype, dict params, dict places, work, KernelCall then):
@@ -48,7 +53,8 @@ cdef class KernelCall:
                                 f"reads and as many that it writes, got {len(reads)} and "
                                 f"{len(writes)}")
         self.kernel = find_kernel(name, dtype_flag(dtype), params, prop)
-        self.then, self.whole = then, kernel.whole
+        self.then, self.next = then, NULL if then is None else <void*>then
+        self.whole = kernel.whole
         self.n_read, self.n_written = len(reads), len(writes)
         self.work = -1 if work is None else work
         for i, each in enumerate(reads):
@@ -58,15 +64,18 @@ cdef class KernelCall:
 
     cdef int call(self, OpContext* ctx, const TBlob** tensors, const int* req,
                   object prop) except -1 nogil:
-        self.run(ctx, tensors, req, prop)
-        return 0 if self.then is None else self.then.call(ctx, tensors, req, prop)
+        cdef void* each = <void*>self
+        while each != NULL:
+            (<KernelCall>each).run(ctx, tensors, req, prop)
+            each = (<KernelCall>each).next
+        return 0
 
     cdef int run(self, OpContext* ctx, const TBlob** tensors, const int* req,
                  object prop) except -1 nogil:
         cdef Args args
         cdef Failure failure
         cdef const TBlob* tensor
-        cdef TBlob beside[8]
+        cdef TBlob beside[8]  # of a kernel that is `whole`
         cdef int64_t largest = 0, own = 0, work, nbytes
         cdef int i, request
         cdef bint any_wanted = False
@@ -89,13 +98,16 @@ cdef class KernelCall:
             args.in_[i] = <const Blob*>tensor
             if tensor != NULL:
                 largest = max(largest, tensor.size)
-        args.params = self.kernel.params
+        args.params, args.level = self.kernel.params, cpu_level()
         args.training = ctx.is_train
         work = (largest if self.work < 0 else self.work) * self.kernel.cost
         args.threads = threads_for(work)
         if args.threads == 1:
             args.threads = threads_awake(work)
         args.failure = &failure
+        if ctx.rows != NULL:
+            args.rows, args.rows_known = ctx.rows.bits.data(), ctx.rows.known
+            ctx.rows.most.store(min(args.in_[0].size, <int64_t>ctx.rows.n))
         if self.kernel.space != NULL:
             own = (self.kernel.space(args) + 63) // 64 * 64
         nbytes = self._put_beside(&args, tensors, req, beside, own) if self.whole else own
@@ -186,6 +198,8 @@ cdef class KernelOperator(Operator):
         if not {*params} <= taken:
             raise ArgumentError(f"kernels of {prop.op_name}: expected the parameters "
                                 f"{', '.join(sorted(taken))}; got {', '.join(params)}")
+        if prop.keeps_rows_of is not None:
+            self._rows_of = prop.list_arguments().index(prop.keeps_rows_of)
         self.n_zeros = len(prop.zeros)
         for i, name in enumerate(prop.zeros):
             self.zeros[i] = _place(name, places)

@@ -63,6 +63,9 @@ class KernelProperty(OperatorProperty):
         What these may be: float32 and float64.
     gpu : Lines or None
         Its form for GPUs.
+    keeps_rows_of : str or None
+        An input, not the first, of whose gradient the kernel fills few rows, and all others with
+        zeros: ``Args.rows`` says which, at most one for each element of what it reads first.
     """
 
     forward = ()
@@ -70,6 +73,7 @@ class KernelProperty(OperatorProperty):
     zeros = ()
     floats = None
     float_types = FLOATS
+    keeps_rows_of = None
 
     def kernel_params(self, in_shapes):
         """The parameters of all kernels, by name, for inputs of these shapes: a dict. Those that it

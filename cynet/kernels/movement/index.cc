@@ -66,7 +66,7 @@ void take(const Args& args) {
   const Indexed& p = args.as<Indexed>();
   const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
   if (index)
-    gather(args.threads, args.add[0], p.outer, p.n, p.inner, args.in[1]->size, index,
+    gather(args, p.outer, p.n, p.inner, args.in[1]->size, index,
            args.input<T>(0), args.output<T>(0));
 }
 
@@ -76,7 +76,7 @@ void take_grad(const Args& args) {
   clear<T>(args, 0);
   const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
   if (index)
-    scatter(args.threads, true, p.outer, p.n, p.inner, args.in[1]->size, index, args.input<T>(0),
+    scatter(args, true, p.outer, p.n, p.inner, args.in[1]->size, index, args.input<T>(0),
             args.output<T>(0));
 }
 
@@ -90,7 +90,7 @@ void pick(const Args& args) {
   T* picked = args.output<T>(0);
   const int64_t n = p.n, inner = p.inner;
   const bool add = args.add[0];
-  parallel_for(args.threads, p.outer * inner, [=](int64_t begin, int64_t end) {
+  parallel_for(args.threads_of(p.outer * inner), p.outer * inner, [=](int64_t begin, int64_t end) {
     if (inner == 1) {
       for (int64_t r = begin; r < end; ++r)
         emit(picked[r], static_cast<plain<T>>(src[r * n + index[r]]), add);
@@ -111,7 +111,7 @@ void pick_grad(const Args& args) {
   const T* picked = args.input<T>(0);
   T* src = args.output<T>(0);
   const int64_t n = p.n, inner = p.inner;
-  parallel_for(args.threads, p.outer * inner, [=](int64_t begin, int64_t end) {
+  parallel_for(args.threads_of(p.outer * inner), p.outer * inner, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r)
       emit(src[(r / inner * n + index[r]) * inner + r % inner], static_cast<plain<T>>(picked[r]),
            true);
@@ -124,7 +124,7 @@ void gather_nd(const Args& args) {
   const IndexTuples& p = args.as<IndexTuples>();
   const int64_t* index = flat(args, *args.in[1], p.lengths);
   if (index)
-    gather(args.threads, args.add[0], 1, 0, p.inner, args.in[1]->size / args.in[1]->shape[0], index,
+    gather(args, 1, 0, p.inner, args.in[1]->size / args.in[1]->shape[0], index,
            args.input<T>(0), args.output<T>(0));
 }
 
@@ -135,7 +135,7 @@ void put_nd(const Args& args) {
   const int64_t* index = flat(args, *args.in[1], p.lengths);
   if (!index) return;
   clear<T>(args, 0);
-  scatter(args.threads, sum || args.add[0], 1, 0, p.inner,
+  scatter(args, sum || args.add[0], 1, 0, p.inner,
           args.in[1]->size / args.in[1]->shape[0], index, args.input<T>(0), args.output<T>(0));
 }
 
@@ -190,7 +190,7 @@ void index_copy(const Args& args) {
   const int64_t* index = bounded(args, *args.in[1], n, RAISE);
   if (!index) return;
   std::memcpy(args.out[0]->data, args.in[0]->data, args.in[0]->size * sizeof(T));
-  scatter(args.threads, false, 1, n, args.in[0]->size / n, args.in[1]->size, index,
+  scatter(args, false, 1, n, args.in[0]->size / n, args.in[1]->size, index,
           args.input<T>(2), args.output<T>(0));
 }
 

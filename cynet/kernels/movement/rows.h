@@ -1,6 +1,6 @@
 // Rows of arrays that are read and written by index.
-#ifndef CYNET_ROWS_H
-#define CYNET_ROWS_H
+#ifndef CYNET_MOVEMENT_ROWS_H
+#define CYNET_MOVEMENT_ROWS_H
 
 #include <cstring>
 
@@ -19,7 +19,8 @@ struct ReadIndices {
     parallel_for(threads, n, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const plain<T> number = static_cast<plain<T>>(numbers[i]);
-        index[i] = saturate ? saturated<int64_t>(number, INT64_MIN) : convert_one<int64_t>(number);
+        if constexpr (saturate) index[i] = saturated<int64_t>(number, INT64_MIN);
+        else index[i] = convert_one<int64_t>(number);
       }
     });
   }
@@ -28,7 +29,7 @@ struct ReadIndices {
 template <bool saturate = true>
 inline int64_t* read_indices(const Args& args, const Blob& index) {
   int64_t* values = static_cast<int64_t*>(args.space);
-  by_dtype<ReadIndices<saturate>>(index.dtype, args.threads, index.data, values, index.size);
+  by_dtype<ReadIndices<saturate>>(index.dtype, args.threads_of(index.size), index.data, values, index.size);
   return values;
 }
 
@@ -40,9 +41,10 @@ inline void clear(const Args& args, int i) {
 
 // dst[o, j, :] (+)= src[o, index[j], :] of shapes (outer, m, inner) and (outer, n, inner)
 template <typename T>
-inline void gather(int threads, bool add, int64_t outer, int64_t n, int64_t inner, int64_t m,
+inline void gather(const Args& args, int64_t outer, int64_t n, int64_t inner, int64_t m,
                    const int64_t* index, const T* src, T* dst) {
-  parallel_for(threads, outer * m, [=](int64_t begin, int64_t end) {
+  const bool add = args.add[0];
+  parallel_for(args.threads_of(outer * m * inner), outer * m, [=](int64_t begin, int64_t end) {
     if (inner == 1 && outer == 1 && !add) {
       for (int64_t r = begin; r < end; ++r) dst[r] = src[index[r]];
       return;
@@ -62,8 +64,9 @@ inline void gather(int threads, bool add, int64_t outer, int64_t n, int64_t inne
 // dst[o, index[j], :] = src[o, j, :], or += with `add`; j in order, so that the last of equal
 // indices wins. Threads part the inner axis (or the outer one), never the indices.
 template <typename T>
-inline void scatter(int threads, bool add, int64_t outer, int64_t n, int64_t inner, int64_t m,
-                    const int64_t* index, const T* src, T* dst) {
+inline void scatter(const Args& args, bool add, int64_t outer, int64_t n, int64_t inner,
+                    int64_t m, const int64_t* index, const T* src, T* dst) {
+  const int threads = args.threads_of(outer * m * inner);
   auto part = [=](int64_t o, int64_t first, int64_t last) {
     for (int64_t j = 0; j < m; ++j) {
       const T* from = src + (o * m + j) * inner;

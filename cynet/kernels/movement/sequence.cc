@@ -130,14 +130,14 @@ const int64_t* reversed_rows(const Args& args) {
 template <typename T>
 void read_rows(const Args& args, const int64_t* row, int64_t n) {
   if (row)
-    gather(args.threads, args.add[0], 1, 0, args.as<Sequences>().inner, n, row, args.input<T>(0),
+    gather(args, 1, 0, args.as<Sequences>().inner, n, row, args.input<T>(0),
            args.output<T>(0));
 }
 
 template <typename T>
 void write_rows(const Args& args, const int64_t* row, int64_t n) {
   if (row)
-    scatter(args.threads, args.add[0], 1, 0, args.as<Sequences>().inner, n, row, args.input<T>(0),
+    scatter(args, args.add[0], 1, 0, args.as<Sequences>().inner, n, row, args.input<T>(0),
             args.output<T>(0));
 }
 

@@ -1,5 +1,5 @@
 // Connectionist temporal classification: the probability of a label sequence, summed over its
-// alignments with a longer sequence of scores. Included by ctc_loss.pyx.
+// alignments with a longer sequence of scores. Included by ctc_loss.cc.
 #ifndef CYNET_CTC_LOSS_H
 #define CYNET_CTC_LOSS_H
 

@@ -1,7 +1,7 @@
 """Philox: the published known answers of Philox4x32-10 (Random123), words that do not repeat."""
 
 import pytest
-from cynet.kernels.rng.random import philox_block
+from cynet.kernels.table import philox_block
 
 ONES = 2**64 - 1
 PI = (0x299F31D0A4093822, 0x0370734413198A2E, 0x85A308D3243F6A88)  # digits of pi: key and counter

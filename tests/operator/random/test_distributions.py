@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cynet.kernels.rng.random import philox_block
+from cynet.kernels.table import philox_block
 from cynet.operator._testing import prepare, run_forward
 from scipy import stats
 

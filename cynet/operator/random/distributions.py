@@ -6,21 +6,15 @@ parameters of shape (s) give an output of shape (s, shape). Element i depends on
 operator's stream and i alone.
 """
 
-from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint64_t
-
-from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.rng.random cimport (
-    Draw, fill, fill_integers, kExponential, kGamma, kGeneralizedNegativeBinomial,
-    kNegativeBinomial, kNormal, kPoisson, kUniform
-)
-from .._base cimport Operator, OpContext
+from enum import IntEnum
+from math import inf
 
 from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
 from ..parameters import DType, Float, Int, Shape, Str
-from ..property import OperatorProperty, ResourceRequest, merge_shapes
+from ..property import merge_shapes
 
 _FLOATS = ("bfloat16", "float16", "float32", "float64")
 _SHAPE = "Shape of the output."
@@ -45,59 +39,30 @@ class DrawType(DType):
         return "one of " + ", ".join(map(repr, self.choices))
 
 
-# --- what runs -----------------------------------------------------------------------------------
-cdef class DrawOperator(Operator):
-    """Fills its output from the run's stream; with `per_parameter` by parameters in its inputs."""
-
-    cdef Draw draw
-    cdef bint per_parameter
-
-    def __init__(self, int distribution, double a=0, double b=0, bint per_parameter=False):
-        self.draw.distribution = distribution
-        self.draw.a, self.draw.b = a, b
-        self.per_parameter = per_parameter
-
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        cdef Draw draw = self.draw
-        if req[0] == kNullOp or out_data[0].size == 0:
-            return 0
-        draw.seed, draw.stream = ctx.requested[0].seed, ctx.requested[0].stream
-        if self.per_parameter:
-            draw.a_data = in_data[0].data
-            draw.b_data = in_data[1].data if ctx.n_in > 1 else NULL
-            draw.param_dtype = in_data[0].dtype
-            draw.each = out_data[0].size // in_data[0].size
-        fill(&draw, out_data[0].data, out_data[0].dtype, out_data[0].size, req[0] == kAddTo)
-        return 0
-
-
-cdef class IntegerOperator(Operator):
-    """Fills its output with integers of [low, low + range)."""
-
-    cdef int64_t low
-    cdef uint64_t range
-
-    def __init__(self, low, high):
-        self.low, self.range = low, high - low
-
-    cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
-                     TBlob* aux_states) except -1 nogil:
-        if req[0] != kNullOp:
-            fill_integers(ctx.requested[0].seed, ctx.requested[0].stream, self.low, self.range,
-                          out_data[0].data, out_data[0].dtype, out_data[0].size, req[0] == kAddTo)
-        return 0
-
-
 # --- properties ----------------------------------------------------------------------------------
-class _Random(OperatorProperty):
+class _Random(KernelProperty):
     """What all random operators share: no gradient, one random stream a run."""
 
     differentiable = False
     graph = GraphHooks(bfloat16_loops=True)
 
-    def forward_resource(self, in_shapes):
-        return [ResourceRequest.random]
+    floats = ()
+
+    @property
+    def forward(self):
+        """The kernel of the row, which reads arrays of parameters if there are."""
+        reads = self.list_arguments() if self.per_parameter else ()
+        name = "draw_by_rejection" if self.row.rejects else "draw"
+        return Kernel(name, tuple(reads), draws=True)
+
+    per_parameter = False
+
+    def kernel_dtype(self, in_types):
+        return "float32"  # the kernels ask for the output's dtype themselves
+
+    def kernel_params(self, in_shapes):
+        a, b = (*(getattr(self, name) for name, *_ in self.row.parameters), 0.0)[:2]
+        return {"distribution": self.row.code, "a": a, "b": b}
 
 
 class _Scalar(_Random):
@@ -126,10 +91,6 @@ class _ScalarDistribution(_Scalar):
                 raise ArgumentError(
                     f"operator {self.op_name}: {words}, got {name} = {getattr(self, name)}")
 
-    def create_operator(self, ctx, in_shapes, in_types):
-        numbers = [getattr(self, name) for name, *_ in self.row.parameters]
-        return DrawOperator(self.row.code, *numbers)
-
 
 class _LikeDistribution(_Random):
     def __init__(self, **kwargs):
@@ -145,11 +106,10 @@ class _LikeDistribution(_Random):
                 f"operator {self.op_name} makes {', '.join(_FLOATS)}; data is {out_types[0]}")
         return in_types, out_types, []
 
-    def create_operator(self, ctx, in_shapes, in_types):
-        return _ScalarDistribution.create_operator(self, ctx, in_shapes, in_types)
-
 
 class _SampleDistribution(_Random):
+    per_parameter = True
+
     def list_arguments(self):
         return [name for name, *_ in self.row.parameters]
 
@@ -173,7 +133,22 @@ class _SampleDistribution(_Random):
             found = ", ".join(f"{n}: {t}" for n, t in zip(self.list_arguments(), in_types))
             raise ArgumentError(
                 f"operator {self.op_name}: its parameters must be of one type, got {found}")
-        return DrawOperator(self.row.code, per_parameter=True)
+        return super().create_operator(ctx, in_shapes, in_types)
+
+    def kernel_params(self, in_shapes):
+        return {"distribution": self.row.code, "a": 0.0, "b": 0.0}
+
+
+class Law(IntEnum):
+    """The enumeration in kernels/rng/random_draw.h."""
+
+    Uniform = 0
+    Normal = 1
+    Exponential = 2
+    Gamma = 3
+    Poisson = 4
+    NegativeBinomial = 5
+    GeneralizedNegativeBinomial = 6
 
 
 # --- the table -----------------------------------------------------------------------------------
@@ -187,57 +162,58 @@ class Distribution:
         self.name, self.code, self.parameters, self.checks = name, code, parameters, checks
         self.text, self.aliases = text, aliases
         self.sample_names = sample_names or [p[0] for p in parameters]
+        self.rejects = code > Law.Exponential  # draws may be repeated
 
 
 def _finite(x):
-    return -INFINITY < x < INFINITY
+    return -inf < x < inf
 
 
 DISTRIBUTIONS = (
     Distribution(
-        "uniform", kUniform,
+        "uniform", Law.Uniform,
         (("low", Float, 0.0, "Lower end, included."), ("high", Float, 1.0, "Upper end, excluded.")),
         (("low", lambda p: _finite(p.low), "low must be finite"),
          ("high", lambda p: _finite(p.high) and p.high >= p.low,
           "high must be finite and not below low")),
         "uniform numbers from [low, high)", aliases=("uniform",)),
     Distribution(
-        "normal", kNormal,
+        "normal", Law.Normal,
         (("loc", Float, 0.0, "Mean."), ("scale", Float, 1.0, "Standard deviation.")),
         (("loc", lambda p: _finite(p.loc), "loc must be finite"),
-         ("scale", lambda p: 0 < p.scale < INFINITY, "scale must be positive"),),
+         ("scale", lambda p: 0 < p.scale < inf, "scale must be positive"),),
         "normally distributed numbers, given by mean and standard deviation", aliases=("normal",),
         sample_names=("mu", "sigma")),
     Distribution(
-        "gamma", kGamma,
+        "gamma", Law.Gamma,
         (("alpha", Float, 1.0, "Shape of the distribution."),
          ("beta", Float, 1.0, "Scale of the distribution.")),
-        (("alpha", lambda p: 0 < p.alpha < INFINITY, "alpha must be positive"),
-         ("beta", lambda p: 0 < p.beta < INFINITY, "beta must be positive")),
+        (("alpha", lambda p: 0 < p.alpha < inf, "alpha must be positive"),
+         ("beta", lambda p: 0 < p.beta < inf, "beta must be positive")),
         "gamma distributed numbers of mean alpha * beta"),
     Distribution(
-        "exponential", kExponential,
+        "exponential", Law.Exponential,
         (("lam", Float, 1.0, "Rate: the mean is 1 / lam."),),
-        (("lam", lambda p: 0 < p.lam < INFINITY, "lam must be positive"),),
+        (("lam", lambda p: 0 < p.lam < inf, "lam must be positive"),),
         "exponentially distributed numbers of mean 1 / lam"),
     Distribution(
-        "poisson", kPoisson,
+        "poisson", Law.Poisson,
         (("lam", Float, 1.0, "Mean."),),
-        (("lam", lambda p: 0 <= p.lam < INFINITY, "lam must not be negative"),),
+        (("lam", lambda p: 0 <= p.lam < inf, "lam must not be negative"),),
         "Poisson distributed counts (in a float type) of mean lam"),
     Distribution(
-        "negative_binomial", kNegativeBinomial,
+        "negative_binomial", Law.NegativeBinomial,
         (("k", Int, 1, "Failures at which the experiment ends."),
          ("p", Float, 1.0, "Probability of a failure.")),
         (("k", lambda p: p.k >= 0, "k must not be negative"),
          ("p", lambda p: 0 < p.p <= 1, "p must be in (0, 1]")),
         "counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p"),
     Distribution(
-        "generalized_negative_binomial", kGeneralizedNegativeBinomial,
+        "generalized_negative_binomial", Law.GeneralizedNegativeBinomial,
         (("mu", Float, 1.0, "Mean."),
          ("alpha", Float, 1.0, "Dispersion: the variance is mu + alpha mu^2.")),
-        (("mu", lambda p: 0 <= p.mu < INFINITY, "mu must not be negative"),
-         ("alpha", lambda p: 0 <= p.alpha < INFINITY, "alpha must not be negative")),
+        (("mu", lambda p: 0 <= p.mu < inf, "mu must not be negative"),
+         ("alpha", lambda p: 0 <= p.alpha < inf, "alpha must not be negative")),
         "negative binomial counts (in a float type) given by their mean and dispersion"),
 )
 
@@ -292,13 +268,15 @@ class RandintProperty(_Scalar):
         _, (dtype,), _ = super().infer_type(in_types, out_types)
         if dtype not in ("int32", "int64"):
             raise ArgumentError(f"operator {self.op_name} makes int32 or int64, not {dtype}")
-        if dtype == "int32" and not (-2**31 <= self.low and self.high <= 2**31):
+        if dtype == "int32" and not (self.low >= -2**31 and self.high <= 2**31):
             raise ArgumentError(f"operator {self.op_name}: [{self.low}, {self.high}) does not fit "
                                 "int32; ask for dtype='int64'")
         return [], [dtype], []
 
-    def create_operator(self, ctx, in_shapes, in_types):
-        return IntegerOperator(self.low, self.high)
+    forward = Kernel("draw_integers", (), draws=True)
+
+    def kernel_params(self, in_shapes):
+        return {}
 
 
 for _row in DISTRIBUTIONS:

@@ -1,0 +1,163 @@
+// Rows picked by an index, and added to the rows that it names.
+#ifndef CYNET_LANES
+#include <algorithm>
+#include <cstring>
+
+#include "common/by_dtype.h"
+#include "common/row_prefetch.h"
+#include "kernel.h"
+
+namespace cynet {
+enum { ROWS_AT_A_TIME = 256 };  // indices that are read together
+
+// Rows of so many bytes one behind the other.
+static void copy_rows(const char* from, const int64_t* rows, int64_t n, int64_t bytes, char* to) {
+  for (int64_t i = 0; i < n; ++i) {
+    if (i + ROWS_AHEAD < n) fetch_row<false>(from + rows[i + ROWS_AHEAD] * bytes, bytes);
+    std::memcpy(to + i * bytes, from + rows[i] * bytes, bytes);
+  }
+}
+
+// body(row) for the bits of a word.
+template <class Body>
+static void each_bit(uint64_t word, int64_t first, const Body& body) {
+  for (; word; word &= word - 1) body(first + lowest_bit(word));
+}
+
+// Zeros to those of n rows whose bits are set, and to these bits: one of several parts.
+static void clear_rows(uint64_t* bits, int64_t n, int64_t part, int64_t parts, char* rows,
+                       int64_t bytes) {
+  constexpr int64_t WORDS_AHEAD = 4;
+  for (int64_t first = part * ROWS_TOGETHER; first < n; first += parts * ROWS_TOGETHER) {
+    const int64_t end = (std::min<int64_t>(first + ROWS_TOGETHER, n) + 63) / 64;
+    for (int64_t i = first / 64; i < end; ++i) {
+      if (i + WORDS_AHEAD < end)
+        each_bit(bits[i + WORDS_AHEAD], (i + WORDS_AHEAD) * 64,
+                 [=](int64_t row) { fetch_row<true>(rows + row * bytes, bytes); });
+      each_bit(bits[i], i * 64, [=](int64_t row) { std::memset(rows + row * bytes, 0, bytes); });
+      bits[i] = 0;
+    }
+  }
+}
+
+static void set_bits(uint64_t* bits, const int64_t* rows, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) bits[uint64_t(rows[i]) / 64] |= uint64_t(1) << (rows[i] & 63);
+}
+
+// The rows of [0, rows) that n indices name, from the one at `first` on: truncated, NaN is 0.
+static void read_rows(const Blob& index, int64_t first, int64_t n, int64_t rows, int64_t* row) {
+  by_dtype(index.dtype, [=, &index](auto zero) {
+    const auto* at = static_cast<const decltype(zero)*>(index.data) + first;
+    for (int64_t k = 0; k < n; ++k) {
+      const double value = convert_one<double>(at[k]);
+      row[k] = value >= static_cast<double>(rows) ? rows - 1
+               : value > 0 ? static_cast<int64_t>(value) : 0;
+    }
+  });
+}
+
+// Zeros, written only where anything else is: most rows were not touched since the last run, and
+// what is not written need not go back to memory.
+static void clear_dirty(char* bytes, int64_t n) {
+  const int64_t BLOCK = 512;
+  for (int64_t i = 0; i < n; i += BLOCK) {
+    const int64_t end = std::min(i + BLOCK, n);
+    char any_bits = 0;
+    for (int64_t k = i; k < end; ++k) any_bits |= bytes[k];
+    if (any_bits) std::memset(bytes + i, 0, end - i);
+  }
+}
+
+// Zeros before the rows of n indices are added.
+static void clear_rows_of(const Args& args, int64_t n, char* dweight, int64_t rows, int64_t bytes) {
+  if (args.rows && args.rows_known) {
+    const int threads = args.threads_of(n * bytes / 4);
+    for_parts(threads, [=, &args](int64_t part) {
+      clear_rows(args.rows, rows, part, threads, dweight, bytes);
+    });
+    return;
+  }
+  parallel_for(args.threads, rows, [=](int64_t begin, int64_t end) {
+    if (n * 4 < rows) clear_dirty(dweight + begin * bytes, (end - begin) * bytes);
+    else std::memset(dweight + begin * bytes, 0, (end - begin) * bytes);
+  });
+  if (args.rows) std::memset(args.rows, 0, (rows + 63) / 64 * sizeof(uint64_t));
+}
+}  // namespace cynet
+
+#define CYNET_LOOPS "movement/embedding.cc"
+#include "isa/for_each_isa.h"
+
+CYNET_KERNEL(embedding, NoParams, 1, CYNET_FLOATS)
+CYNET_KERNEL(embedding_grad, NoParams, 1, CYNET_FLOATS)
+#else
+namespace {
+// Adds columns first .. last of n adjacent rows of x to rows of y, in order.
+template <typename T>
+void add_rows(const T* x, const int64_t* rows, int64_t n, int64_t dim, int64_t first,
+                     int64_t last, T* y) {
+  for (int64_t i = 0; i < n; ++i) {
+    const T* from = x + i * dim;
+    T* to = y + rows[i] * dim;
+    if (i + ROWS_AHEAD < n)
+      fetch_row<true>(reinterpret_cast<const char*>(y + rows[i + ROWS_AHEAD] * dim + first),
+                      (last - first) * sizeof(T));
+    CYNET_IVDEP
+    for (int64_t k = first; k < last; ++k) to[k] += from[k];
+  }
+}
+
+// out (n, dim) (+)= the rows of in[1] (rows, dim) at the n numbers of in[0], of any dtype
+template <typename T>
+void embedding(const Args& args) {
+  const Blob &index = *args.in[0], &weight = *args.in[1];
+  const int64_t rows = weight.shape[0], dim = weight.shape[1];
+  const T* from = args.input<T>(1);
+  T* out = args.output<T>(0);
+  const bool add = args.add[0];
+  parallel_for(args.threads_of(index.size * dim), index.size, [=, &index](int64_t begin, int64_t end) {
+    int64_t row[ROWS_AT_A_TIME];
+    for (int64_t i = begin; i < end; i += ROWS_AT_A_TIME) {
+      const int64_t n = end - i < ROWS_AT_A_TIME ? end - i : int64_t(ROWS_AT_A_TIME);
+      read_rows(index, i, n, rows, row);
+      if (!add) {
+        copy_rows(reinterpret_cast<const char*>(from), row, n, dim * sizeof(T),
+                  reinterpret_cast<char*>(out + i * dim));
+        continue;
+      }
+      for (int64_t k = 0; k < n; ++k) {
+        const T* x = from + row[k] * dim;
+        T* y = out + (i + k) * dim;
+        CYNET_IVDEP
+        for (int64_t c = 0; c < dim; ++c) y[c] += x[c];
+      }
+    }
+  });
+}
+
+// out (rows, dim) += the rows of in[1] (n, dim) at in[0], onto zeros unless it is added to. Threads
+// part the columns: no two write one element, and sums go in order.
+template <typename T>
+void embedding_grad(const Args& args) {
+  const Blob& index = *args.in[0];
+  const int64_t rows = args.out[0]->shape[0], dim = args.out[0]->shape[1], n = index.size;
+  const T* dout = args.input<T>(1);
+  T* dweight = args.output<T>(0);
+  if (!args.add[0])
+    clear_rows_of(args, n, reinterpret_cast<char*>(dweight), rows, dim * sizeof(T));
+  const int64_t most = dim >= 32 ? dim / 32 : 1;
+  const int64_t parts = std::min<int64_t>(args.threads_of(n * dim), most);
+  uint64_t* bits = args.rows;
+  for_parts(parts, [=, &index](int64_t part) {
+    int64_t row[ROWS_AT_A_TIME];
+    for (int64_t i = 0; i < n; i += ROWS_AT_A_TIME) {
+      const int64_t count = n - i < ROWS_AT_A_TIME ? n - i : int64_t(ROWS_AT_A_TIME);
+      read_rows(index, i, count, rows, row);
+      if (bits && part == 0) set_bits(bits, row, count);
+      add_rows(dout + i * dim, row, count, dim, dim * part / parts, dim * (part + 1) / parts,
+               dweight);
+    }
+  });
+}
+}  // namespace
+#endif

@@ -1,0 +1,127 @@
+// Planes enlarged by repeating elements, and the sums of what each of them became.
+#include <cstring>
+
+#include "kernel.h"
+
+namespace cynet {
+#define ENLARGED(field) field(bool, sums) field(bool, channels_last)
+CYNET_PARAMS(Enlarged, ENLARGED)
+
+namespace {
+// One plane; height and width are those of y.
+template <typename T>
+void enlarge(const T* x, T* y, int64_t height, int64_t width, int64_t scale, bool add) {
+  const int64_t small = width / scale;
+  for (int64_t h = 0; h < height / scale; ++h) {
+    T* row = y + h * scale * width;
+    if (add) {
+      for (int64_t i = 0; i < scale; ++i)
+        for (int64_t w = 0; w < small; ++w)
+          for (int64_t j = w * scale; j < (w + 1) * scale; ++j)
+            row[i * width + j] += x[h * small + w];
+      continue;
+    }
+    for (int64_t w = 0; w < small; ++w)
+      for (int64_t j = w * scale; j < (w + 1) * scale; ++j) row[j] = x[h * small + w];
+    for (int64_t i = 1; i < scale; ++i) std::memcpy(row + i * width, row, width * sizeof(T));
+  }
+}
+
+// Sums of the squares of dy that an element of x became.
+template <typename T>
+void sum_squares_of(const T* dy, T* dx, int64_t height, int64_t width, int64_t scale, bool add) {
+  for (int64_t h = 0; h < height / scale; ++h)
+    for (int64_t w = 0; w < width / scale; ++w) {
+      T total = 0;
+      for (int64_t i = h * scale; i < (h + 1) * scale; ++i)
+        for (int64_t j = w * scale; j < (w + 1) * scale; ++j) total += dy[i * width + j];
+      T& to = dx[h * (width / scale) + w];
+      to = add ? to + total : total;
+    }
+}
+
+// A row of pixels of x becomes one of `width` in y, whose pixels are `step` numbers apart.
+template <typename T>
+void enlarge_row(const T* x, T* y, int64_t width, int64_t channels, int64_t step, int64_t scale,
+                 bool add) {
+  for (int64_t w = 0; w < width; ++w) {
+    const T* pixel = x + w / scale * channels;
+    if (add)
+      for (int64_t c = 0; c < channels; ++c) y[w * step + c] += pixel[c];
+    else
+      std::memcpy(y + w * step, pixel, channels * sizeof(T));
+  }
+}
+
+// The gradient of `scale` such rows, one after another, and of `width` pixels each.
+template <typename T>
+void sum_rows_of(const T* dy, T* dx, int64_t width, int64_t channels, int64_t step, int64_t scale,
+                 bool add) {
+  if (!add) std::memset(dx, 0, width / scale * channels * sizeof(T));
+  for (int64_t i = 0; i < scale; ++i)
+    for (int64_t w = 0; w < width; ++w) {
+      const T* pixel = dy + (i * width + w) * step;
+      for (int64_t c = 0; c < channels; ++c) dx[w / scale * channels + c] += pixel[c];
+    }
+}
+
+// All of one input (batch, count, ...), which starts at channel `offset` of y (batch, channels,
+// height, width): enlarged there, or `back` the sums of it.
+template <typename T, bool back>
+void one_input(const Args& args, const Blob& small, const Blob& large, int64_t offset, T* x, T* y,
+               bool add) {
+  const int64_t batch = large.shape[0], channels = large.shape[1], height = large.shape[2];
+  const int64_t width = large.shape[3], count = small.shape[1], scale = height / small.shape[2];
+  if (args.as<Enlarged>().channels_last) {
+    const int64_t of_x = width / scale * count, of_y = scale * width * channels;
+    parallel_for(args.threads, batch * height / scale, [=](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        T *from = x + row * of_x, *to = y + row * of_y + offset;
+        if (back) {
+          sum_rows_of(to, from, width, count, channels, scale, add);
+          continue;
+        }
+        for (int64_t k = 0; k < scale; ++k)
+          enlarge_row(from, to + k * of_y / scale, width, count, channels, scale, add);
+      }
+    });
+    return;
+  }
+  const int64_t of_y = height * width, of_x = of_y / (scale * scale);
+  parallel_for(args.threads, batch * count, [=](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      T* to = y + (plane / count * channels + offset + plane % count) * of_y;
+      if (back) sum_squares_of(to, x + plane * of_x, height, width, scale, add);
+      else enlarge(x + plane * of_x, to, height, width, scale, add);
+    }
+  });
+}
+
+// out (+)= all of in, beside each other or added up
+template <typename T>
+void upsampling(const Args& args) {
+  const bool sums = args.as<Enlarged>().sums;
+  int64_t offset = 0;
+  for (int i = 0; args.in[i]; ++i) {
+    one_input<T, false>(args, *args.in[i], *args.out[0], offset, const_cast<T*>(args.input<T>(i)),
+                        args.output<T>(0), args.add[0] || (sums && i > 0));
+    if (!sums) offset += args.in[i]->shape[1];
+  }
+}
+
+template <typename T>
+void upsampling_grad(const Args& args) {
+  const bool sums = args.as<Enlarged>().sums;
+  int64_t offset = 0;
+  for (int i = 0; args.out[i]; ++i) {
+    if (args.wanted[i])
+      one_input<T, true>(args, *args.out[i], *args.in[0], offset, args.output<T>(i),
+                         const_cast<T*>(args.input<T>(0)), args.add[i]);
+    if (!sums) offset += args.out[i]->shape[1];
+  }
+}
+}  // namespace
+}  // namespace cynet
+
+CYNET_PLAIN_KERNEL(upsampling, Enlarged, 1, CYNET_FLOATS)
+CYNET_PLAIN_KERNEL(upsampling_grad, Enlarged, 1, CYNET_FLOATS)

@@ -1,0 +1,94 @@
+// Connectionist temporal classification: labels and lengths are read and checked, then loops of
+// ctc_loss.h run.
+#include "reduce/ctc_loss.h"
+
+#include "movement/rows.h"
+
+namespace cynet {
+#define CTC(field) field(int64_t, blank) field(int64_t, padding)
+CYNET_PARAMS(CTCParams, CTC)
+
+namespace {
+enum { DATA_LENGTHS, LABEL_LENGTHS, LABELS };  // what is wrong
+
+// Of in[first] the scores, labels, and, if there are, lengths of both.
+CTCShape ctc_shape(const Args& args, int first) {
+  const int64_t *scores = args.in[first]->shape, *labels = args.in[first + 1]->shape;
+  return {scores[0], scores[1], scores[2], labels[1], args.as<CTCParams>().blank, nullptr, nullptr,
+          nullptr};
+}
+
+int64_t ctc_whole_numbers(const CTCShape& s) { return s.batch * (s.most + 2); }
+
+template <int first>
+int64_t ctc_space(const Args& args) {
+  const CTCShape s = ctc_shape(args, first);
+  const int64_t numbers = ctc_shared_space(s) + args.threads * ctc_thread_space(s, first > 0);
+  return ctc_whole_numbers(s) * sizeof(int64_t) + numbers * sizeof(double);
+}
+
+void read_whole(const Blob* from, int64_t* to) {
+  if (from) by_dtype<ReadIndices<false>>(from->dtype, 1, from->data, to, from->size);
+}
+
+bool ctc_wrong(const Args& args, const CTCShape& s, int what, int64_t b, int64_t i,
+               int64_t value) {
+  const int64_t most = what == DATA_LENGTHS ? s.steps : s.most;
+  args.fail(b, {double(what), double(i), double(value), double(most), double(s.classes)});
+  return false;
+}
+
+// Reads labels and lengths into the workspace; whether they are valid.
+bool ctc_read(const Args& args, int first, CTCShape* s) {
+  int64_t* labels = static_cast<int64_t*>(args.space);
+  int64_t *times = labels + s->batch * s->most, *lengths = times + s->batch;
+  const Blob *has_times = args.in[first + 2], *has_lengths = args.in[first + 3];
+  s->labels = labels, s->times = times, s->lengths = lengths;
+  read_whole(args.in[first + 1], labels);
+  read_whole(has_times, times);
+  read_whole(has_lengths, lengths);
+  const int64_t most = s->most, padding = args.as<CTCParams>().padding;
+  for (int64_t b = 0; b < s->batch; ++b) {
+    if (!has_times) times[b] = s->steps;
+    else if (times[b] < 0 || times[b] > s->steps)
+      return ctc_wrong(args, *s, DATA_LENGTHS, b, 0, times[b]);
+    if (!has_lengths) {
+      lengths[b] = 0;
+      while (lengths[b] < most && labels[b * most + lengths[b]] != padding) ++lengths[b];
+    } else if (lengths[b] < 0 || lengths[b] > most) {
+      return ctc_wrong(args, *s, LABEL_LENGTHS, b, 0, lengths[b]);
+    }
+    for (int64_t i = 0; i < lengths[b]; ++i) {
+      const int64_t label = labels[b * most + i];
+      if (label < 0 || label >= s->classes || label == s->blank)
+        return ctc_wrong(args, *s, LABELS, b, i, label);
+    }
+  }
+  return true;
+}
+
+template <typename T>
+T* ctc_scratch(const Args& args, const CTCShape& s) {
+  return reinterpret_cast<T*>(static_cast<int64_t*>(args.space) + ctc_whole_numbers(s));
+}
+
+template <typename T>
+void ctc_loss(const Args& args) {
+  CTCShape s = ctc_shape(args, 0);
+  if (ctc_read(args, 0, &s))
+    ctc_forward(args.level, s, args.input<T>(0), args.output<T>(0), args.add[0],
+                ctc_scratch<T>(args, s), args.threads);
+}
+
+template <typename T>
+void ctc_loss_grad(const Args& args) {
+  CTCShape s = ctc_shape(args, 1);
+  if (ctc_read(args, 1, &s))
+    ctc_backward(args.level, s, args.input<T>(0), args.input<T>(1), args.output<T>(0), args.add[0],
+                 ctc_scratch<T>(args, s), args.threads);
+}
+}  // namespace
+}  // namespace cynet
+
+CYNET_PLAIN_SPACE_KERNEL(ctc_loss, CTCParams, 1, ctc_space<0>, CYNET_FLOATS)
+CYNET_PLAIN_SPACE_KERNEL(ctc_loss_grad, CTCParams, 1, ctc_space<1>, CYNET_FLOATS)

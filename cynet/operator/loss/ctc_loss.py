@@ -1,0 +1,111 @@
+"""CTCLoss: out (N,) = - log of the probability of each label sequence under softmax(data).
+
+data (T, N, C), label (N, L), data_lengths (N,), label_lengths (N,).
+"""
+
+from ...base.errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Enum
+
+
+class CTCLossProperty(KernelProperty):
+    """Connectionist temporal classification (Graves et al., 2006).
+
+    ``out[n] = - log p(label[n] | softmax(data[:, n]))``, where the probability of a label sequence
+    is the sum over all sequences of T classes from which it is left when repeated classes are
+    merged and then blanks are taken out. The softmax is part of the operator; the gradient is that
+    of ``data``.
+
+    With ``blank_label='first'`` class 0 is the blank, labels are 1 to C - 1 and 0 ends a sequence;
+    with ``'last'`` class C - 1 is, labels are 0 to C - 2 and -1 ends a sequence. With
+    `label_lengths` nothing ends a sequence but its length. A sequence that does not fit into its
+    steps (a label each, and a blank between two that are equal) has loss 0 and no gradient.
+    """
+
+    use_data_lengths = Bool(False, doc="Whether `data_lengths` is given; else all have T steps.")
+    use_label_lengths = Bool(False, doc="Whether `label_lengths` is given.")
+    blank_label = Enum(["first", "last"], "first", doc="Which class is the blank.")
+
+    graph = GraphHooks(float32_beside_half=("label", "data_lengths", "label_lengths"))
+    inputs_doc = {
+        "data": "Scores before the softmax (T, N, C).",
+        "label": "Label sequences (N, L), L at most T, of any dtype.",
+        "data_lengths": "Number of steps of each sample (N,); only with use_data_lengths.",
+        "label_lengths": "Number of labels of each sample (N,); only with use_label_lengths.",
+    }
+
+    forward = Kernel(
+        "ctc_loss", ("data", "label", "data_lengths?", "label_lengths?"), ("output0",)
+    )
+    backward = Kernel(
+        "ctc_loss_grad",
+        ("d_output0", "data", "label", "data_lengths?", "label_lengths?"),
+        ("d_data",),
+    )
+    zeros = ("d_label", "d_data_lengths?", "d_label_lengths?")
+    floats = ("data",)
+
+    def list_arguments(self):
+        names = ["data", "label"]
+        if self.use_data_lengths:
+            names.append("data_lengths")
+        if self.use_label_lengths:
+            names.append("label_lengths")
+        return names
+
+    def list_outputs(self):
+        return ["output0"]  # MXNet's has another one, which nobody sees
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, label = in_shapes[:2]
+        if data is not None and len(data) != 3:
+            raise ShapeError(f"data has shape {tuple(data)}, expected (T, N, C)")
+        if label is not None and len(label) != 2:
+            raise ShapeError(f"label has shape {tuple(label)}, expected (N, L)")
+        batch = agree("output", out_shapes[0], (0,))
+        for name, shape, axis in (("data", data, 1), ("label", label, 0)):
+            if shape is not None:
+                batch = agree(name + "'s samples", (shape[axis],), batch)
+        for name, shape in zip(self.list_arguments()[2:], in_shapes[2:]):
+            batch = agree(name, shape, batch)
+        if data is not None:
+            data = (data[0], *batch, data[2])
+        if label is not None:
+            label = (*batch, label[1])
+            if data is not None and data[0] and label[1] > data[0]:
+                raise ShapeError(
+                    f"label has shape {label}, more labels than data of shape {data} has steps")
+        return [data, label, *[batch] * (len(in_shapes) - 2)], [batch], []
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0] or out_types[0]
+        return [kind, *(t or kind for t in in_types[1:])], [kind], []
+
+    def work(self, in_shapes):
+        (steps, batch, classes), (_, most) = in_shapes[:2]
+        return steps * batch * (4 * classes + 32 * most)
+
+    def kernel_params(self, in_shapes):
+        if self.blank_label == "first":
+            return {"blank": 0, "padding": 0}
+        return {"blank": in_shapes[0][2] - 1, "padding": -1}
+
+    def failure(self, place, values):
+        what, i, value, most, classes = map(int, values)
+        where = f"operator {self.op_name}:"
+        if what < 2:
+            name = ("data_lengths", "label_lengths")[what]
+            return ArgumentError(f"{where} {name}[{place}] is {value}, outside of 0 to {most}")
+        low, blank = (1, 0) if self.blank_label == "first" else (0, classes - 1)
+        return ArgumentError(
+            f"{where} label[{place}, {i}] is {value}, expected {low} to {low + classes - 2} (class "
+            f"{blank} is the blank)"
+        )
+
+
+register_operator(
+    "CTCLoss", CTCLossProperty, aliases=("ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss")
+)

@@ -1,0 +1,49 @@
+"""Embedding: out[..., :] = weight[data[...]]; weight (input_dim, output_dim)."""
+
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, DType, Int
+
+
+class EmbeddingProperty(KernelProperty):
+    """Rows of `weight` by index: ``out[..., :] = weight[data[...]]``.
+
+    Indices are truncated to integers; one below 0 counts as 0 and one beyond the last as the last.
+    """
+
+    input_dim = Int(doc="Number of rows of weight.", low=1)
+    output_dim = Int(doc="Length of a row.", low=1)
+    dtype = DType("float32", doc="Dtype of weight, if nothing else determines it.")
+    sparse_grad = Bool(False, doc="For weights with a row_sparse gradient; else it is dense.")
+
+    graph = GraphHooks(float32_beside_half=("data",))
+    inputs_doc = {"data": "Indices, any shape and dtype.",
+                  "weight": "Rows (input_dim, output_dim)."}
+    forward = Kernel("embedding", ("data", "weight"))
+    backward = Kernel("embedding_grad", ("data", "d_output"), ("d_weight",))
+    zeros = ("d_data",)
+    floats = ("weight",)
+    keeps_rows_of = "weight"
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, out = in_shapes[0], out_shapes[0]
+        weight = agree("weight", in_shapes[1], (self.input_dim, self.output_dim))
+        if data is not None:
+            out = agree("output", out, (*data, self.output_dim))
+        elif out is not None:
+            out = agree("output", out, (*(0,) * (len(out) - 1), self.output_dim))
+        if out is not None:
+            data = out[:-1]
+        return [data, weight], [out], []
+
+    def infer_type(self, in_types, out_types):
+        weight = in_types[1] or out_types[0] or self.dtype
+        return [in_types[0] or weight, weight], [out_types[0] or weight], []
+
+    def kernel_dtype(self, in_types):
+        return in_types[1]
+
+
+register_operator("Embedding", EmbeddingProperty)

@@ -1,0 +1,151 @@
+"""LeakyReLU: rectifiers that let something of negative numbers through; out has data's shape."""
+
+from math import prod
+
+from ...base.errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Enum, Float
+from ..property import merge_shapes
+
+_ELEMENTWISE = GraphHooks(
+    elementwise=True, float32_beside_half=(), draws_in_training_alone=True
+)
+
+
+IN_PLACE = (("data", "output"),)
+
+
+class PReLUHooks(GraphHooks):
+    """A channels-last form of prelu."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        learned = prop.act_type == "prelu" and len(in_shapes[1]) == 1
+        return (prop.changed(channels_last=True), [0]) if learned else None
+
+
+def check_slopes(data, gamma):
+    """Refuse slopes of several axes that are not data's first ones, or whose axes of data's lengths
+    are not side by side."""
+    fits = len(gamma) <= len(data) and all(
+        not n or g in (0, 1, n) for g, n in zip(gamma, data))
+    own = [i for i, g in enumerate(gamma) if g > 1]
+    inner = range(own[0], own[-1]) if own else ()
+    if not fits or any(gamma[i] == 1 and data[i] > 1 for i in inner):
+        raise ShapeError(f"gamma has shape {tuple(gamma)}, which is not data's {tuple(data)} with "
+                         "1 for leading or trailing axes")
+
+
+def slopes_of(data, gamma):
+    """(number of slopes, elements in a row that one is for) of prelu."""
+    if prod(gamma) == 1:
+        return 1, prod(data)
+    if len(gamma) == 1:
+        return data[1], prod(data[2:])
+    last = max(i for i, n in enumerate(gamma) if n != 1)
+    return prod(gamma), prod(data[last + 1:])
+
+
+class LeakyReLUProperty(KernelProperty):
+    """Rectifier with a slope for negative x, by `act_type`.
+
+    - leaky: ``x if x > 0 else slope * x``
+    - prelu: the same with a learned slope, the input gamma: one, or one a channel (axis 1); gamma
+      of several axes stands before data's first ones, each of length 1 or of data's, and those of
+      data's side by side
+    - rrelu: the same with a random slope between `lower_bound` and `upper_bound` for each element
+      in training, and their mean otherwise
+    - elu: ``x if x > 0 else slope * (exp(x) - 1)``
+    - selu: ``1.0507 * (x if x > 0 else 1.6733 * (exp(x) - 1))``
+    - gelu: ``x`` times the normal distribution function of ``x``
+    """
+
+    act_type = Enum(("elu", "gelu", "leaky", "prelu", "rrelu", "selu"), "leaky",
+                    doc="Which function.")
+    slope = Float(0.25, doc="Of leaky and elu.")
+    lower_bound = Float(0.125, doc="Of rrelu's slopes.")
+    upper_bound = Float(0.334, doc="Of rrelu's slopes.")
+
+    channels_last = False  # a form the layout pass makes, of prelu
+    graph = PReLUHooks(float32_beside_half=(), draws_in_training_alone=True)
+
+    inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,), (C,), (N, C) ..."}
+    variable_attrs = {"gamma": {"__init__": '["Constant", {"value": 0.25}]'}}
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if self.lower_bound > self.upper_bound:
+            raise ArgumentError(f"operator {self.op_name}: lower_bound {self.lower_bound} is above "
+                                f"upper_bound {self.upper_bound}")
+        if self.act_type not in ("prelu", "rrelu"):
+            self.graph = _ELEMENTWISE
+
+    def list_arguments(self):
+        return ["data", "gamma"] if self.act_type == "prelu" else ["data"]
+
+    def list_outputs(self):
+        return ["output", "mask"] if self.act_type == "rrelu" else ["output"]
+
+    def num_visible_outputs(self):
+        return 1
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data = merge_shapes(in_shapes[0], *out_shapes)
+        shapes = [data]
+        if self.act_type == "prelu":
+            gamma = in_shapes[1]
+            if gamma is not None and len(gamma) > 1:
+                if data is not None:
+                    check_slopes(data, gamma)
+            elif gamma is not None and len(gamma) != 1:
+                raise ShapeError(f"gamma has shape {tuple(gamma)}, expected an axis")
+            elif data is not None:
+                if len(data) < 2 and gamma != (1,):
+                    raise ShapeError(f"data has shape {data}: it has no channels to give slopes to")
+                if gamma is None or gamma == (0,):
+                    gamma = data[1:2]
+                elif gamma[0] != 1 and data[1] and gamma[0] != data[1]:
+                    raise ShapeError(f"gamma has shape {tuple(gamma)}, expected (1,) or "
+                                     f"({data[1]},)")
+            shapes.append(gamma)
+        return shapes, [data] * len(out_shapes), []
+
+    @property
+    def forward(self):
+        """The kernel of `act_type`."""
+        if self.act_type == "prelu":
+            return Kernel("sloped", ("data", "data", "gamma"), in_place=IN_PLACE)
+        if self.act_type == "rrelu":
+            writes = ("output", "mask")
+            return Kernel("random_rectifier", writes=writes, in_place=IN_PLACE, draws=True)
+        return Kernel(self.act_type, in_place=IN_PLACE)
+
+    @property
+    def backward(self):
+        """The kernels of `act_type`; that of gamma first: data's gradient may take the place of
+        the output's."""
+        pair = (("d_output", "d_data"),)
+        if self.act_type == "prelu":
+            return (
+                Kernel("slopes_grad", ("d_output", "data"), ("d_gamma",)),
+                Kernel("sloped", ("d_output", "data", "gamma"), ("d_data",), in_place=pair),
+            )
+        if self.act_type == "rrelu":
+            return Kernel("sloped", ("d_output", "data", "mask"), ("d_data",), in_place=pair)
+        return Kernel(f"{self.act_type}_grad", ("d_output", "data"), ("d_data",), in_place=pair)
+
+    def kernel_params(self, in_shapes):
+        shape = in_shapes[0]
+        if self.act_type == "rrelu":  # a slope for each element
+            found = {"channels": prod(shape), "inner": 1}
+            return {**found, "low": self.lower_bound, "high": self.upper_bound}
+        if self.act_type != "prelu":
+            return {"number": self.slope}
+        if self.channels_last and prod(in_shapes[1]) > 1:
+            return {"channels": shape[1], "inner": 1}
+        channels, inner = slopes_of(shape, in_shapes[1])
+        return {"channels": channels, "inner": inner}
+
+
+register_operator("LeakyReLU", LeakyReLUProperty)

@@ -1,0 +1,91 @@
+"""_sample_multinomial and _shuffle: draws from tables of probabilities, random orders.
+
+Multinomial: data (s, k) holds a table of k weights in each row; the output (s, shape) holds indices
+below k, each drawn with probability weight / (sum of the row). With get_prob a second output of the
+same shape holds the logarithm of the drawn entries' probabilities, and its gradient reaches data:
+in_grad[r, j] = sum over draws i of row r with index j of out_grad[i] / data[r, j].
+
+Shuffle: rows of data (n, ...) in random order.
+"""
+
+from ...base.errors import ArgumentError, shown
+from .._base import register_operator
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, DType, Shape
+from ..property import merge_shapes
+
+_FLOATS = ("bfloat16", "float16", "float32", "float64")
+_INDEX_TYPES = ("float16", "float32", "float64", "int32", "int64", "uint8")
+
+
+class MultinomialProperty(KernelProperty):
+    """Indices drawn with the probabilities in each row of `data`.
+
+    Rows need not add up to 1: each is divided by its sum. The output has the leading axes of `data`
+    and then `shape`; without `shape` each row gives one number.
+    """
+
+    shape = Shape((), "Numbers to draw from each row.", low=1)
+    get_prob = Bool(False, "Also return the logarithm of the probabilities of what was drawn.")
+    dtype = DType("int32", "Type of the indices.")
+    inputs_doc = {"data": "Weights that are not negative, shape (s, k)."}
+    floats = ()
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if self.dtype not in _INDEX_TYPES:
+            raise ArgumentError(f"operator {self.op_name}: parameter 'dtype' takes one of "
+                                f"{', '.join(_INDEX_TYPES)}, got {shown(self.dtype)}")
+        self.differentiable = self.get_prob
+
+    def list_outputs(self):
+        return ["output0", "output1"] if self.get_prob else ["output"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data = in_shapes[0]
+        if data is None:
+            return in_shapes, out_shapes, []
+        if len(data) == 1:
+            out = self.shape or (1,)
+        else:
+            out = (*data[:len(data) - 1], *self.shape)
+        out = merge_shapes(out, *out_shapes)
+        return [data], [out] * len(out_shapes), []
+
+    def infer_type(self, in_types, out_types):
+        data = in_types[0] or (out_types[1] if self.get_prob else None) or "float32"
+        if data not in _FLOATS:
+            raise ArgumentError(
+                f"operator {self.op_name}: data must be {', '.join(_FLOATS)}, got {data}")
+        return [data], [self.dtype, data] if self.get_prob else [self.dtype], []
+
+    @property
+    def forward(self):
+        """The kernel, with the outputs that there are."""
+        writes = (*self.list_outputs(), "none?")[:2]
+        return Kernel("multinomial", writes=writes, draws=True)
+
+    @property
+    def backward(self):
+        """The kernel of what `get_prob` gives."""
+        out = self.list_outputs()[0]
+        return Kernel("multinomial_grad", ("d_output1?", "data", out), ("d_data",))
+
+    def failure(self, place, values):
+        return ArgumentError(
+            f"operator _sample_multinomial: row {place} of data is no table of probabilities: its "
+            "entries must not be negative, and one must be positive and all finite"
+        )
+
+
+class ShuffleProperty(KernelProperty):
+    """The rows of `data` (its first axis) in random order."""
+
+    differentiable = False
+    inputs_doc = {"data": "Array of any shape."}
+    forward = Kernel("shuffle", draws=True)
+    floats = ()
+
+
+register_operator("_sample_multinomial", MultinomialProperty, aliases=("sample_multinomial",))
+register_operator("_shuffle", ShuffleProperty, aliases=("shuffle",))

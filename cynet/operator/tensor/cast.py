@@ -1,0 +1,88 @@
+"""Operators that change the dtype: Cast, amp_cast, amp_multicast.
+
+Real to integer truncates; the gradient is cast back.
+"""
+
+from .._base import register_operator
+from ..graph_hooks import GraphHooks
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import MOST_ARRAYS, Bool, DType, Int
+from ..property import merge_shapes
+
+
+class CastProperty(KernelProperty):
+    """The input in another dtype."""
+
+    inputs_doc = {"data": "The input, any shape and dtype."}
+    graph = GraphHooks(bfloat16_loops=True)
+    dtype = DType(doc="Dtype of the output.")
+    forward = Kernel("cast")
+    backward = Kernel("cast", ("d_output",), ("d_data",))
+    floats = ()
+
+    def infer_type(self, in_types, out_types):
+        return [in_types[0]], [self.dtype], []
+
+
+# what automatic mixed precision casts, narrow ones first; float64 is somebody's wish
+FLOATING = ("bfloat16", "float16", "float32")
+
+
+class AmpCastProperty(CastProperty):
+    """The input in another dtype where it is bfloat16, float16 or float32, else as it is; as
+    automatic mixed precision inserts it."""
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0]
+        if kind is None:
+            return in_types, [None], []
+        return in_types, [self.dtype if kind in FLOATING else kind], []
+
+
+class AmpMulticastProperty(KernelProperty):
+    """Inputs of bfloat16, float16 and float32 in one dtype, the wider that is there; others as they
+    are. bfloat16 and float16 beside each other become float32."""
+
+    key_var_num_args = "num_outputs"
+    num_outputs = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
+    cast_narrow = Bool(False, doc="True: the narrower.")
+    graph = GraphHooks(takes_empty=True, bfloat16_loops=True)
+    floats = ()
+
+    def list_arguments(self):
+        return [f"data_{i}" for i in range(self.num_outputs)]
+
+    def list_outputs(self):
+        return [f"output{i}" for i in range(self.num_outputs)] if self.num_outputs > 1 else [
+            "output"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shapes = [merge_shapes(*pair) for pair in zip(in_shapes, out_shapes)]
+        return shapes, shapes, []
+
+    def infer_type(self, in_types, out_types):
+        if None in in_types:
+            return in_types, [None] * self.num_outputs, []
+        floating = sorted((t for t in in_types if t in FLOATING), key=FLOATING.index)
+        at = 0 if self.cast_narrow else len(floating) - 1
+        common = floating[at] if floating else None
+        if not self.cast_narrow and {"bfloat16", "float16"} <= {*floating}:
+            common = "float32"  # neither holds all numbers of the other
+        return in_types, [common if t in FLOATING else t for t in in_types], []
+
+    @property
+    def forward(self):
+        """A kernel for each array."""
+        pairs = zip(self.list_arguments(), self.list_outputs())
+        return tuple(Kernel("cast", (name,), (out,)) for name, out in pairs)
+
+    @property
+    def backward(self):
+        """A kernel for each array."""
+        pairs = zip(self.list_arguments(), self.list_outputs())
+        return tuple(Kernel("cast", (f"d_{out}",), (f"d_{name}",)) for name, out in pairs)
+
+
+register_operator("Cast", CastProperty, aliases=("cast",))
+register_operator("amp_cast", AmpCastProperty)
+register_operator("amp_multicast", AmpMulticastProperty)
