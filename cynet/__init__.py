@@ -46,7 +46,9 @@ if TYPE_CHECKING:  # imported when it is first used: see libinfo.py
     from . import image as img
     from . import visualization
     from . import visualization as viz
+    from . import serving
     from .gluon.block import compile as compile
+    from .serving import Predictor as Predictor
     from .util import is_np_shape as is_np_shape
     from .util import np_shape as np_shape
     from .util import set_np_shape as set_np_shape
@@ -58,6 +60,7 @@ __all__ = [
     "CynetError",
     "Executor",
     "MXNetError",
+    "Predictor",
     "attribute",
     "autograd",
     "base",
@@ -100,6 +103,7 @@ __all__ = [
     "random",
     "rnd",
     "rtc",
+    "serving",
     "set_num_threads",
     "simple_op",
     "storage",

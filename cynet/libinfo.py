@@ -30,6 +30,8 @@ _LATER["img"] = "image"
 for _each in ("autograd", "horovod", "io", "onnx", "tensorboard", "text"):
     _LATER[f"contrib.{_each}"] = f"contrib.{_each}"
 _LATER["compile"] = "gluon.block:compile"
+_LATER["serving"] = "serving"
+_LATER["Predictor"] = "serving:Predictor"
 for _each in ("is_np_shape", "np_shape", "set_np_shape", "use_np_shape"):
     _LATER[_each] = f"util:{_each}"
 for _each in ("", "UInt8", "Int8"):

@@ -22,7 +22,7 @@ FLOORS = {
     6: "random initializer optimizer lr_scheduler metric io recordio image distributed kvstore "
     "callback monitor profiler visualization rtc test_utils log misc rnn",
     7: "module model executor_manager gluon tools libinfo util runtime contrib onnx typing "
-    "launch __main__",
+    "launch serving __main__",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 REQUIRED = {"numpy", "tqdm", "scipy_openblas32"}  # what a module other than compat.py may import
@@ -165,7 +165,8 @@ MXNET = {
     "symbol", "test_utils", "util", "visualization",
 }  # fmt: skip
 # those of cynet's own
-FOLDERS = {"_core", "cuda", "distributed", "graph", "kernels", "launch", "storage", "tools"}
+FOLDERS = {"_core", "cuda", "distributed", "graph", "kernels", "launch", "serving", "storage"}
+FOLDERS |= {"tools"}
 
 
 def concepts():

@@ -18,6 +18,7 @@ _EXTRA = {
     "scipy": "scipy",
     "setuptools": "cython",
     "tensorboardX": "viz",
+    "waitress": "serve",
 }
 _CALLED = {"cv2": "opencv-python-headless"}  # where the package has another name than its module
 

@@ -59,6 +59,7 @@ MODULES = {
     "errors": "exceptions",
     "config": "settings",
     "runtime": "what this build has",
+    "serving": "predictions for many callers: Predictor, HTTP",
     "util": "helpers",
     "test_utils": "helpers of tests",
     "log": "a logger",

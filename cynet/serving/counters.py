@@ -1,0 +1,60 @@
+"""What a Predictor counts: requests, rows, batches, refusals, seconds."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections import deque
+from typing import Any
+
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_RECENT = 2048  # requests whose seconds are kept for quantiles
+
+
+class Counters:
+    """Numbers that threads add to; all of them grow, but for the quantiles of recent requests."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._recent: deque[float] = deque(maxlen=_RECENT)
+        self._buckets = [0] * (len(BOUNDS) + 1)
+        self._seconds = 0.0
+        self._rows = self._batches = self._batched_rows = 0
+        self._failed: dict[str, int] = {}
+
+    def answered(self, rows: int, seconds: float) -> None:
+        """A request of so many rows was answered."""
+        with self._lock:
+            self._recent.append(seconds)
+            self._buckets[bisect_left(BOUNDS, seconds)] += 1
+            self._seconds += seconds
+            self._rows += rows
+
+    def ran(self, rows: int) -> None:
+        """The network ran on so many rows."""
+        with self._lock:
+            self._batches += 1
+            self._batched_rows += rows
+
+    def failed(self, kind: str) -> None:
+        """A request ended in an exception of this name."""
+        with self._lock:
+            self._failed[kind] = self._failed.get(kind, 0) + 1
+
+    def read(self) -> dict[str, Any]:
+        """All of them at one moment."""
+        with self._lock:
+            recent, buckets = sorted(self._recent), list(self._buckets)
+            found = {
+                "requests": sum(buckets),
+                "rows": self._rows,
+                "batches": self._batches,
+                "rows_per_batch": self._batched_rows / self._batches if self._batches else 0.0,
+                "failed": dict(self._failed),
+                "seconds": self._seconds,
+                "buckets": buckets,
+            }
+        for percent in (50, 90, 99):
+            place = min(len(recent) - 1, len(recent) * percent // 100)
+            found[f"p{percent}"] = recent[place] if recent else 0.0
+        return found

@@ -1,0 +1,136 @@
+"""Networks that a Predictor runs, whatever they are made from: a Block, and the inputs it takes."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, ArgumentTypeError, MissingFileError, shown
+from ..contrib import amp
+from ..gluon import Block, HybridBlock, SymbolBlock
+from ..io.checkpoint import load_checkpoint
+from ..module.labels import label_inputs
+from ..symbol import Symbol, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import Context, Shape
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+class Network:
+    """A Block with the names of its inputs, and those of labels, which get zeros."""
+
+    def __init__(self, block: Block, names: Sequence[str], labels: Sequence[str] = ()) -> None:
+        self.block, self.names, self.labels = block, list(names), list(labels)
+        self.symbol: Symbol | None = None
+        self._zeros: dict[Any, list[nd.NDArray]] = {}  # of labels, by the shapes of the inputs
+
+    def __call__(self, arrays: Sequence[nd.NDArray]) -> list[nd.NDArray]:
+        if self.labels:
+            arrays = [*arrays, *self._labels_for(arrays)]
+        found = self.block(*arrays)
+        return list(found) if isinstance(found, (list, tuple)) else [found]
+
+    def _labels_for(self, arrays):
+        key = tuple(each.shape for each in arrays)
+        if key not in self._zeros:
+            shapes, _, _ = self.symbol.infer_shape(**dict(zip(self.names, key)))
+            of = dict(zip(self.symbol.list_arguments(), shapes))
+            self._zeros[key] = [nd.zeros(of[name], ctx=arrays[0].context) for name in self.labels]
+        return self._zeros[key]
+
+
+def network(
+    model: Any, params: Any, epoch: int | None, names: Sequence[str], dtype: str, ctx: Context
+) -> Network:
+    """The Network of what a Predictor is given; parameters as `Predictor` says."""
+    if dtype not in DTYPES:
+        raise ArgumentError(f"Predictor: dtype must be one of {DTYPES}, got {shown(dtype)}")
+    if isinstance(model, Block):
+        if params is not None:
+            raise ArgumentError("Predictor: a Block has its parameters; params must be None")
+        return _of_block(model, names, dtype)
+    if isinstance(model, Symbol):
+        return _of_symbol(model, *_split(params), names, dtype, ctx)
+    if not isinstance(model, (str, os.PathLike)):
+        raise ArgumentTypeError(
+            "Predictor takes a Block, a Symbol, the prefix of a checkpoint or an .onnx file, got"
+            f" {shown(model)}"
+        )
+    path = os.fspath(model)
+    if path.endswith(".onnx"):
+        from ..onnx import import_model
+
+        return _of_symbol(*import_model(path), names, dtype, ctx)
+    if epoch is None:
+        epoch = last_epoch(path)
+    return _of_symbol(*load_checkpoint(path, epoch), names, dtype, ctx)
+
+
+def last_epoch(prefix: str) -> int:
+    """The largest epoch of the checkpoints with this prefix."""
+    folder, name = os.path.split(prefix)
+    pattern = re.compile(re.escape(name) + r"-(\d{4,})\.params")
+    there = Path(folder or ".")
+    found = [pattern.fullmatch(each.name) for each in there.iterdir()] if there.is_dir() else []
+    epochs = [int(match[1]) for match in found if match]
+    if not epochs:
+        raise MissingFileError(f"there is no checkpoint {prefix}-NNNN.params")
+    return max(epochs)
+
+
+def _split(params):
+    """Arguments and auxiliary states, from a pair of dicts or one with ``arg:`` and ``aux:``."""
+    if isinstance(params, (str, os.PathLike)):
+        params = nd.load(os.fspath(params))
+    if isinstance(params, (tuple, list)) and len(params) == 2:
+        return dict(params[0]), dict(params[1])
+    if not isinstance(params, dict):
+        raise ArgumentTypeError(
+            "Predictor: the params of a Symbol are a dict, a pair of dicts or a file, got"
+            f" {shown(params)}"
+        )
+    auxs = {k[4:]: v for k, v in params.items() if k.startswith("aux:")}
+    return {k.removeprefix("arg:"): v for k, v in params.items() if k[:4] != "aux:"}, auxs
+
+
+def _of_symbol(symbol, args, auxs, names, dtype, ctx):
+    states = symbol.list_auxiliary_states()
+    args, auxs = dict(args), dict(auxs)
+    auxs.update({name: args.pop(name) for name in states if name in args})
+    free = [name for name in symbol.list_arguments() if name not in args]
+    labels = [name for name in free if name in label_inputs(symbol) and name not in names]
+    inputs = [name for name in free if name not in labels]
+    if set(names) != set(inputs):
+        raise ArgumentError(
+            f"Predictor: the network's inputs are {inputs}, shapes has {list(names)}; what is"
+            " neither an input nor a parameter is missing from the parameters"
+        )
+    if dtype != "float32":
+        symbol, args, auxs = amp.convert_model(symbol, args, auxs, target_dtype=dtype)
+    block = SymbolBlock(symbol, [Variable(name) for name in (*names, *labels)])
+    block.collect_params().load_dict({**args, **auxs}, ctx=ctx, ignore_extra=True)
+    block.hybridize()
+    found = Network(block, names, labels)
+    found.symbol = symbol
+    return found
+
+
+def _of_block(block, names, dtype):
+    if dtype != "float32":
+        if not isinstance(block, HybridBlock):
+            raise ArgumentError(f"Predictor: {dtype} needs a HybridBlock, got {shown(block)}")
+        block = amp.convert_hybrid_block(block, target_dtype=dtype)
+    block.hybridize()
+    return Network(block, names)
+
+
+def first_shape(shape: Any) -> Shape:
+    """A shape of one row with each open length at its least."""
+    return tuple(1 if n == -1 else n for n in shape)

@@ -1,0 +1,310 @@
+"""Predictor: a network that many threads ask at once, which answers them in batches."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import autograd
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ..base.kinds import check_flag
+from ..context import read_context
+from .batches import Batches, Job
+from .counters import Counters
+from .networks import first_shape, network
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..typing import ContextLike, NumpyArray
+
+
+class Predictor:
+    """A network, ready to predict: threads may share it, and it answers them in batches.
+
+    The first axis of all inputs and outputs counts rows, which the network must treat each alone.
+    Requests that wait while a batch runs become the next batch, so that batches grow with the load
+    and nobody waits without it. Batches are padded to a few sizes (1, 2, 4, ... `max_batch`), each
+    of which has a plan with memory of its own.
+
+    Parameters
+    ----------
+    model : str, Symbol or Block
+        Prefix of a checkpoint (``model`` for ``model-symbol.json`` and ``model-0010.params``), an
+        ``.onnx`` file, a Symbol, or a Block with its parameters, which is hybridized.
+    params : dict, pair of dict or str, optional
+        Of a Symbol: arguments and auxiliary states, or the ``.params`` file that has them.
+    shapes : dict of str to tuple, or tuple
+        The shape of one row of each input, without the first axis; -1 is a length that may vary.
+        A tuple is the shape of the only input, called ``data``.
+    dtype : str
+        ``'float32'``, or ``'bfloat16'`` or ``'float16'``: what convolutions and products compute
+        with. Inputs and outputs stay float32.
+    epoch : int, optional
+        Of the checkpoint; the last one when not given.
+    input_dtypes : dict of str to dtype, optional
+        Of inputs that are not float32.
+    max_batch : int
+        Rows of a batch.
+    max_delay : float
+        Seconds that a batch waits for more rows. 0 is best unless requests come evenly and one row
+        costs nearly as much as a batch.
+    max_waiting : int
+        Rows that may wait; requests beyond are refused.
+    workers : int
+        Batches that run at the same time.
+    timeout : float, optional
+        Seconds within which a request must get its turn.
+    warm_up : bool
+        Run each batch size once now, with zeros, so that no request pays for making the plans.
+    ctx : Context, optional
+        The device of a network that is loaded or made from a Symbol.
+
+    Raises
+    ------
+    ArgumentError
+        Shapes that are not those of the network's inputs, or a value out of its range.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.Dense(2, in_units=3)
+    >>> net.initialize(mx.init.One())
+    >>> predictor = mx.Predictor(net, shapes=(3,))
+    >>> predictor([[1, 2, 3], [0, 0, 1]])
+    array([[6., 6.],
+           [1., 1.]], dtype=float32)
+    >>> stats = predictor.stats()
+    >>> stats["requests"], stats["rows"]
+    (1, 2)
+    >>> predictor.close()
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        params: Any = None,
+        *,
+        shapes: Mapping[str, Sequence[int]] | Sequence[int],
+        dtype: str = "float32",
+        epoch: int | None = None,
+        input_dtypes: Mapping[str, Any] | None = None,
+        max_batch: int = 32,
+        max_delay: float = 0.0,
+        max_waiting: int = 1024,
+        workers: int = 1,
+        timeout: float | None = None,
+        warm_up: bool = True,
+        ctx: ContextLike | None = None,
+    ) -> None:
+        for name, value in (("max_batch", max_batch), ("workers", workers)):
+            if type(value) is not int or value < 1:
+                raise ArgumentError(f"Predictor: {name} must be a positive int, got {shown(value)}")
+        if not isinstance(max_waiting, int) or max_waiting < max_batch:
+            raise ArgumentError(
+                f"Predictor: max_waiting must be an int of at least max_batch ({max_batch}), got"
+                f" {shown(max_waiting)}"
+            )
+        for name, value in (("max_delay", max_delay), ("timeout", timeout or 0)):
+            if not isinstance(value, (int, float)) or not 0 <= value < 3600:
+                raise ArgumentError(
+                    f"Predictor: {name} must be a number of seconds in [0, 3600), got"
+                    f" {shown(value)}"
+                )
+        check_flag("Predictor", "warm_up", warm_up)
+        self.shapes = _row_shapes(shapes)
+        self.max_batch, self.timeout = max_batch, timeout
+        self._ctx = read_context(ctx)
+        self._dtypes = dict.fromkeys(self.shapes, np.dtype("float32"))
+        for name, kind in (input_dtypes or {}).items():
+            if name not in self.shapes:
+                raise ArgumentError(f"Predictor: input_dtypes names {shown(name)}, no input")
+            self._dtypes[name] = np.dtype(kind)
+        self._sizes = [1]
+        while self._sizes[-1] < max_batch:
+            self._sizes.append(min(2 * self._sizes[-1], max_batch))
+        self._counters = Counters()
+        self._net = network(model, params, epoch, list(self.shapes), dtype, self._ctx)
+        self._batches = Batches(
+            self._run, max_batch, max_delay, max_waiting, workers, self._counters
+        )
+        if warm_up:
+            for size in self._sizes:
+                self._forward(
+                    [
+                        np.zeros((size, *first_shape(shape)), self._dtypes[name])
+                        for name, shape in self.shapes.items()
+                    ]
+                )
+
+    def __call__(self, *args: Any, timeout: float | None = None, **kwargs: Any) -> Any:
+        """Predict rows.
+
+        Parameters
+        ----------
+        *args, **kwargs : array-like
+            The inputs in their order or by name, all with the same number of rows.
+        timeout : float, optional
+            Instead of that of the Predictor.
+
+        Returns
+        -------
+        numpy.ndarray or list of numpy.ndarray
+            The output, or all of them.
+
+        Raises
+        ------
+        ShapeError, ArgumentError, ArgumentTypeError
+            An input is missing, or is not what its shape and dtype say.
+        BusyError
+            Too many rows wait.
+        WaitedError
+            Its turn did not come in time; a TimeoutError.
+        """
+        start = time.monotonic()
+        try:
+            arrays, rows, key = self._read(args, kwargs)
+            timeout = self.timeout if timeout is None else timeout
+            parts = []
+            for first in range(0, rows, self.max_batch):
+                part = [each[first : first + self.max_batch] for each in arrays]
+                parts.append(self._batches.do(Job(part, len(part[0]), key), timeout))
+        except Exception as error:
+            self._counters.failed(type(error).__name__)
+            raise
+        self._counters.answered(rows, time.monotonic() - start)
+        outputs = parts[0] if len(parts) == 1 else [np.concatenate(each) for each in zip(*parts)]
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def stats(self) -> dict[str, Any]:
+        """What it did until now.
+
+        Returns
+        -------
+        dict
+            ``requests`` and ``rows`` that were answered, ``batches``, ``rows_per_batch``,
+            ``failed`` (name of an exception to how many), ``waiting`` (rows), seconds ``p50``,
+            ``p90`` and ``p99`` of the last 2,048 requests, ``seconds`` of all of them, and
+            ``buckets``, their number by `cynet.serving.counters.BOUNDS`.
+
+        Examples
+        --------
+        See `Predictor`.
+        """
+        return {**self._counters.read(), "waiting": self._batches.rows}
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more requests."""
+        return self._batches.closed
+
+    def close(self) -> None:
+        """Answer those who wait, and refuse all others from now on."""
+        self._batches.close()
+
+    def __enter__(self) -> Predictor:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.close()
+
+    def _read(self, args, kwargs):
+        """(arrays, number of rows, key) of a request."""
+        names = list(self.shapes)
+        if len(args) > len(names):
+            raise ArgumentTypeError(f"there are {len(names)} inputs, got {len(args)}")
+        given = dict(zip(names, args))
+        for name, value in kwargs.items():
+            if name not in self.shapes:
+                raise ArgumentTypeError(f"no input is called {shown(name)}; there are {names}")
+            if name in given:
+                raise ArgumentTypeError(f"input '{name}' is given twice")
+            given[name] = value
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise ArgumentTypeError(f"input '{missing[0]}' is missing")
+        arrays = [self._read_input(name, given[name]) for name in names]
+        rows = len(arrays[0])
+        for name, each in zip(names, arrays):
+            if len(each) != rows:
+                raise ShapeError(f"input '{name}' has {len(each)} rows, '{names[0]}' has {rows}")
+        if rows == 0:
+            raise ShapeError(f"input '{names[0]}' has no rows")
+        return arrays, rows, tuple(each.shape[1:] for each in arrays)
+
+    def _read_input(self, name: str, value: Any) -> NumpyArray:
+        wanted, dtype = self.shapes[name], self._dtypes[name]
+        if isinstance(value, nd.NDArray):
+            value = value.asnumpy()
+        try:
+            array = np.asarray(value)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise ArgumentError(f"input '{name}' is not an array of numbers: {error}") from None
+        if array.dtype.kind not in "biuf":
+            raise ArgumentTypeError(f"input '{name}' has elements of {array.dtype}, not numbers")
+        if dtype.kind in "iu" and array.dtype.kind == "f" and (array != np.floor(array)).any():
+            raise ArgumentError(f"input '{name}' takes {dtype}, got a number that is none")
+        array = np.ascontiguousarray(array, dtype)
+        fits = array.ndim == len(wanted) + 1 and all(
+            n in (-1, m) for n, m in zip(wanted, array.shape[1:])
+        )
+        if not fits or 0 in array.shape[1:]:
+            rows = ", ".join(["rows", *("any" if n == -1 else str(n) for n in wanted)])
+            raise ShapeError(f"input '{name}' has shape {array.shape}, expected ({rows})")
+        return array
+
+    def _run(self, jobs):
+        """The outputs of each job, computed as one batch."""
+        rows = sum(each.rows for each in jobs)
+        size = next(size for size in self._sizes if size >= rows)
+        inputs = []
+        for i, name in enumerate(self.shapes):
+            if len(jobs) == 1 and size == rows:
+                inputs.append(jobs[0].arrays[i])
+                continue
+            batch = np.zeros((size, *jobs[0].key[i]), self._dtypes[name])
+            np.concatenate([each.arrays[i] for each in jobs], out=batch[:rows])
+            inputs.append(batch)
+        outputs = self._forward(inputs)
+        results, first = [], 0
+        for each in jobs:
+            results.append([out[first : first + each.rows] for out in outputs])
+            first += each.rows
+        return results
+
+    def _forward(self, inputs):
+        with autograd.pause(train_mode=False):
+            arrays = [nd.array(each, ctx=self._ctx, dtype=each.dtype) for each in inputs]
+            outputs = [each.asnumpy() for each in self._net(arrays)]
+        rows = len(inputs[0])
+        for i, each in enumerate(outputs):
+            if each.ndim == 0 or len(each) != rows:
+                raise ShapeError(
+                    f"output {i} has shape {each.shape} for {rows} rows: a Predictor needs outputs"
+                    " whose first axis counts rows"
+                )
+        return [each.astype("float32") if each.dtype.itemsize == 2 else each for each in outputs]
+
+
+def _row_shapes(shapes):
+    """Name to shape of one row."""
+    if not isinstance(shapes, dict):
+        shapes = {"data": shapes}
+    found = {}
+    for name, shape in shapes.items():
+        try:
+            found[str(name)] = shape = tuple(int(n.__index__()) for n in shape)
+        except (TypeError, AttributeError):
+            raise ArgumentTypeError(
+                f"Predictor: the shape of '{name}' is a tuple of ints, got {shown(shape)}"
+            ) from None
+        if any(n < 1 and n != -1 for n in shape):
+            raise ArgumentError(
+                f"Predictor: lengths of '{name}' are positive, or -1 if they vary, got {shape}"
+            )
+    if not found:
+        raise ArgumentError("Predictor: shapes must name an input at least")
+    return found

@@ -1,0 +1,192 @@
+"""Serve a network over HTTP: POST /predict, GET /health, GET /metrics.
+
+python -m cynet.tools.serve model --shape data=3,224,224     model-symbol.json, model-NNNN.params
+python -m cynet.tools.serve model.onnx --shape 16 --port 80  an ONNX file with one input
+
+It needs the package waitress: pip install 'cynet-mx[serve]'.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..base.compat import optional
+from ..base.errors import ArgumentError, CynetError
+from ..serving import Application, Predictor
+from ..serving.bodies import Images
+from ..serving.networks import DTYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _shape(text):
+    """(name, shape) of ``data=3,224,224``, or of ``3,224,224``."""
+    name, equals, sizes = text.rpartition("=")
+    try:
+        return name if equals else "data", tuple(int(n) for n in sizes.split(",") if n.strip())
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=LENGTH,LENGTH,...") from None
+
+
+def _floats(text):
+    try:
+        found = [float(each) for each in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected numbers between commas") from None
+    return found[0] if len(found) == 1 else found
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line.
+
+    Returns
+    -------
+    argparse.ArgumentParser
+    """
+    found = argparse.ArgumentParser(
+        prog="python -m cynet.tools.serve",
+        description=__doc__.splitlines()[0],
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = found.add_argument
+    add("model", help="prefix of a checkpoint, or an .onnx file")
+    add(
+        "--shape",
+        type=_shape,
+        action="append",
+        required=True,
+        metavar="NAME=N,N,...",
+        help="shape of one row of an input, -1 for a length that varies; once for each input",
+    )
+    add("--epoch", type=int, help="epoch of the checkpoint (default: the last one)")
+    add("--dtype", choices=DTYPES, default="float32", help="type in which products are computed")
+    add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all")
+    add("--port", type=int, default=8080, help="port to listen on; 0 for any free one")
+    add("--threads", type=int, default=32, help="requests that are handled at the same time")
+    add("--connections", type=int, default=1000, help="connections that are held")
+    add("--max-batch", type=int, default=32, help="rows of a batch")
+    add("--max-delay", type=float, default=0.0, help="seconds that a batch waits for more rows")
+    add("--max-waiting", type=int, default=1024, help="rows that may wait")
+    add("--max-body", type=int, default=16 << 20, help="bytes of a body")
+    add("--timeout", type=float, default=30.0, help="seconds within which a request gets its turn")
+    add("--idle", type=int, default=60, help="seconds after which a silent connection is closed")
+    add("--scale", type=float, default=1 / 255, help="factor of an image's pixels")
+    add("--mean", type=_floats, default=0.0, help="mean of each channel, after the factor")
+    add("--std", type=_floats, default=1.0, help="standard deviation of each channel")
+    add("--classes", type=Path, help="file with the name of a class in each line")
+    add("--top", type=int, default=5, help="classes that an answer names")
+    return found
+
+
+def application(args: argparse.Namespace) -> Application:
+    """The application of a command line.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        What `parser` read.
+
+    Returns
+    -------
+    Application
+    """
+    shapes = dict(args.shape)
+    if len(shapes) < len(args.shape):
+        raise ArgumentError("--shape: an input is named twice")
+    predictor = Predictor(
+        args.model,
+        shapes=shapes,
+        dtype=args.dtype,
+        epoch=args.epoch,
+        max_batch=args.max_batch,
+        max_delay=args.max_delay,
+        max_waiting=args.max_waiting,
+        timeout=args.timeout,
+    )
+    images = classes = None
+    if len(shapes) == 1 and len(shape := next(iter(shapes.values()))) == 3 and -1 not in shape:
+        images = Images.of(shape, scale=args.scale, mean=args.mean, std=args.std)
+    if args.classes is not None:
+        classes = args.classes.read_text("utf-8").splitlines()
+    return Application(predictor, args.max_body, images, classes, args.top)
+
+
+def serve(app: Application, args: argparse.Namespace) -> None:
+    """Listen until SIGTERM or SIGINT; then answer what has come, and return.
+
+    Parameters
+    ----------
+    app : Application
+    args : argparse.Namespace
+        What `parser` read.
+    """
+    waitress = optional("waitress.server", "python -m cynet.tools.serve")
+    server = waitress.create_server(
+        app,
+        host=args.host,
+        port=args.port,
+        threads=args.threads,
+        connection_limit=args.connections,
+        channel_timeout=args.idle,
+        cleanup_interval=max(1, min(args.idle // 2, 30)),
+        max_request_body_size=args.max_body,
+        ident=None,
+        clear_untrusted_proxy_headers=True,
+    )
+    stop = threading.Event()
+
+    def end(number, frame):
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    loop = threading.Thread(target=server.run, daemon=True, name="serve")
+    loop.start()
+    host, port = server.effective_host, server.effective_port
+    print(f"serving {args.model} on http://{host}:{port}", flush=True)
+    while loop.is_alive() and not stop.wait(1.0):
+        pass
+    app.predictor.close()  # what waits is answered; what comes now gets 503
+    server.task_dispatcher.shutdown(cancel_pending=False, timeout=10)
+    end_of_writing = time.monotonic() + 5
+    while time.monotonic() < end_of_writing and any(
+        each.total_outbufs_len for each in list(server.active_channels.values())
+    ):
+        time.sleep(0.01)
+    server.close()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        Arguments; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    args = parser().parse_args(argv)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that requests wait is no news
+    try:
+        serve(application(args), args)
+    except (CynetError, OSError) as error:
+        print(f"serve: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""examples/serving: a network is served and asked from many clients."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_load_test_serves_and_measures(tmp_path):
+    pytest.importorskip("waitress")
+    command = [sys.executable, str(ROOT / "examples" / "serving" / "load_test.py")]
+    done = subprocess.run(
+        [*command, "--clients", "8", "--requests", "40"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = re.findall(r"^ +(\d+) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+)$", done.stdout, re.M)
+    assert [row[0] for row in rows] == ["1", "32"]
+    assert rows[0][4] == "1.0" and float(rows[1][4]) > 1
