@@ -112,8 +112,11 @@ def main():
     if "--only-torch" in sys.argv:
         of_torch()
         return
+    from mpi4py import MPI  # before cynet's thread takes MPI for itself
+
     import cynet as mx
 
+    assert MPI.Query_thread() == MPI.THREAD_MULTIPLE
     kv = mx.kv.create("dist_sync")
     show = print if kv.rank == 0 else lambda *_: None
     show(f"{kv.num_workers} ranks; medians (least)")

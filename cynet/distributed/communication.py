@@ -56,7 +56,7 @@ class Communication(threading.Thread):
         self._abandoned = []  # what operations that never end may write into
         self._tried, self._again, self._delay = -1, 0.0, _SHORTEST
         self._moved = time.monotonic()
-        self._listened = 0.0
+        self._listened, self._turns, self._is_stuck = 0.0, 0, False
         self._asked, self._answers = 0.0, {}
         self._dead, self._silent, self._byes = set(), set(), set()
         self._leaving = self._parting = self._has_said_bye = self._is_over = False
@@ -122,6 +122,8 @@ class Communication(threading.Thread):
 
     def part(self):
         """After a failure: wait until the other ranks have told of it, for a few seconds."""
+        if self._is_stuck:
+            return
         self.over.clear()
         self._parted = time.monotonic()
         self._parting = True
@@ -140,7 +142,8 @@ class Communication(threading.Thread):
             self.opened.set()
             return
         self.opened.set()
-        while not self._is_over:
+        threading.Thread(target=self._watch, name="cynet watch", daemon=True).start()
+        while not (self._is_over or self._is_stuck):
             try:
                 moved = self._turn()
             except self._mpi.Exception as error:
@@ -165,11 +168,13 @@ class Communication(threading.Thread):
             ) from None
         self._own = not library.Is_initialized()
         if self._own:
-            library.Init_thread(library.THREAD_MULTIPLE)
+            # This thread alone calls MPI. With locks, for several threads, Open MPI's TCP waits for
+            # itself if a peer dies while it sends: it closes the connection that it has locked.
+            library.Init_thread(library.THREAD_SERIALIZED)
         elif library.Query_thread() < library.THREAD_MULTIPLE:
             raise StateError(
-                "MPI was initialized without MPI_THREAD_MULTIPLE; import mpi4py.MPI as it is, or"
-                " after cynet's store is made"
+                "MPI was initialized without MPI_THREAD_MULTIPLE, which it needs beside cynet's"
+                " thread; import mpi4py.MPI as it is"
             )
         world = library.COMM_WORLD
         self.rank, self.size = world.rank, world.size
@@ -180,9 +185,23 @@ class Communication(threading.Thread):
         self._notices, self._rounds = Notices(library, notices), Rounds(library, self._control)
         self.hosts = self._exchange(socket.gethostname(), time.monotonic() + self._stall)
 
+    def _watch(self):
+        """Fail for the communication thread if it does not come back from MPI."""
+        seen, still = -1, 0  # `still` counts seconds in which this process ran
+        while not self._is_over and self.failure is None:
+            time.sleep(1)
+            seen, still = self._turns, still + 1 if seen == self._turns else 0
+            if still > self._stall + _ANSWERS:
+                self._is_stuck = True
+                self._fail(PeerError(f"MPI has not returned for {still} s (CYNET_DIST_STALL)"))
+        while self._is_stuck:  # what is still to come fails, too
+            self._take()
+            select.select([self._in], [], [], _IDLE)
+
     def _turn(self):
         """Look at everything once; whether anything has moved."""
         now = time.monotonic()
+        self._turns += 1
         passed, self._looked = now - self._looked, now
         if self._flying:
             self.moving += passed

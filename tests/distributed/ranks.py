@@ -1,6 +1,7 @@
 """Runs programs by several ranks for tests."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,8 +23,10 @@ def need_mpi():
         pytest.skip(f"training in several processes needs an MPI library: {error}", True)
 
 
-def start(n, program, *arguments, launch=(), **environment):
-    """A process of ``python -m cynet.launch -n N program arguments``; its outputs are pipes."""
+def start(n, program, *arguments, launch=(), before=(), **environment):
+    """A process of ``python -m cynet.launch -n N program arguments``; its outputs are pipes. What
+    `before` has stands in front of it.
+    """
     path = [str(PROGRAMS), str(ROOT)]
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "CYNET_DIST_STALL": "20"}
     environ.update(environment)
@@ -31,11 +34,20 @@ def start(n, program, *arguments, launch=(), **environment):
         environ.pop(name, None)
     script = [str(PROGRAMS / program), *map(str, arguments)]
     return subprocess.Popen(
-        [sys.executable, "-m", "cynet.launch", "-n", str(n), *launch, *script],
+        [*before, sys.executable, "-m", "cynet.launch", "-n", str(n), *launch, *script],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=environ,
+    )
+
+
+def can_unshare(*what):
+    """Whether this user may give processes host names, mounts or the like of their own."""
+    command = ["unshare", *what, "true"]
+    return (
+        bool(shutil.which("unshare"))
+        and not subprocess.run(command, capture_output=True).returncode
     )
 
 

@@ -7,7 +7,8 @@ import tempfile
 import pytest
 
 from cynet.launch.command import find_mpiexec
-from tests.distributed.ranks import finish, need_mpi, start
+from cynet.launch.sweep import _used
+from tests.distributed.ranks import can_unshare, finish, need_mpi, start
 
 need_mpi()
 # what rank 1 does in step 5: what the others raise
@@ -17,6 +18,7 @@ WAYS = {
     "raises": r"PeerError: rank 1 \(\S+\) failed: ValueError: this is not my day; rank 0",
     "exits": r"PeerError: rank 1 \(\S+\) came to an end; all ranks must make the same calls;",
     "stops": r"PeerError: no progress for 2 s \(CYNET_DIST_STALL\): rank 1 \(\S+\) no longer",
+    "no rank returns from MPI": r"PeerError: MPI has not returned for \d s \(CYNET_DIST_STALL\)",
     "fails in the engine": r"PeerError: rank 1 \(\S+\) failed: .*sum of 'bad'.*",
     "has no data": r"PeerError: rank 1 \(\S+\) failed: .*fit: train_data gives no batch",
     "another shape": r"MismatchError: call \d+: rank 0 \(\S+\) asks for the sum of 'w' \(3,\)"
@@ -25,18 +27,29 @@ WAYS = {
     "another key": r"MismatchError: .*sum of 'w' \(3,\) float32, rank 1 .*'v' \(3,\) float32",
     "never comes": r"rank 1 \(\S+\): ended before it joined the others: sys.exit",
 }
-LONG = ("fails in the engine", "has no data", "another shape", "another key")  # of `make stress`
+LONG = (  # of `make stress`
+    *("no rank returns from MPI", "fails in the engine", "has no data"),
+    *("another shape", "another key"),
+)
 if not os.environ.get("CYNET_STRESS_KILLS"):
     WAYS = {how: text for how, text in WAYS.items() if how not in LONG}
 BY_LAUNCHER = ["never comes"]  # it tells of these, and ends all other ranks by a signal
 if find_mpiexec()[1] != "openmpi":
     BY_LAUNCHER.append("dies")
     WAYS["dies"] = "a process has died"
+SILENT = ("stops", "no rank returns from MPI")
 CODES = {"exits": (1, 5), "never comes": (1, 3)}
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory):
+def temporary():
+    """Where the jobs have their temporary files; its path is short, for there are sockets in it."""
+    with tempfile.TemporaryDirectory(prefix="t") as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory, temporary):
     """{way: (exit code, stdout, stderr, folder)}: three at a time, since they mostly wait."""
     out, waiting = {}, [*WAYS]
     running = {}
@@ -44,11 +57,9 @@ def ended(tmp_path_factory):
         while waiting and len(running) < 3:
             how = waiting.pop(0)
             folder = tmp_path_factory.mktemp(how.replace(" ", "_"))
-            stall = {"CYNET_DIST_STALL": "2" if how == "stops" else "60"}
-            running[how] = (
-                start(2, "fails.py", how, folder, launch=["--grace", "3"], **stall),
-                folder,
-            )
+            env = {"CYNET_DIST_STALL": "2" if how in SILENT else "60", "TMPDIR": temporary}
+            grace = ["--grace", "8" if how in SILENT else "3"]
+            running[how] = start(2, "fails.py", how, folder, launch=grace, **env), folder
         how = next(iter(running))
         process, folder = running.pop(how)
         out[how] = *finish(process), folder
@@ -64,7 +75,7 @@ def test_the_others_raise(ended, how):
     assert code in CODES.get(how, (1,)) or how in BY_LAUNCHER, err
     assert "cynet.launch: the job has failed with code" in err
     seconds = 0 if how in BY_LAUNCHER else float((folder / "0.seconds").read_text())
-    assert seconds < (8 if how == "stops" else 5)
+    assert seconds < (10 if how in SILENT else 5)
 
 
 def test_an_exception_shows_its_own_traceback_first(ended):
@@ -76,7 +87,24 @@ def test_an_exception_shows_its_own_traceback_first(ended):
     assert "rank 1 (" in err.splitlines()[-1] and "ValueError: this is not my day" in err
 
 
-def test_nothing_is_left(ended):
+@pytest.mark.parametrize("how", ["limit", "tmpfs"])
+def test_a_full_disk_at_the_checkpoint_of_rank_0(how, tmp_path):
+    before = ()
+    if how == "tmpfs":
+        if not can_unshare("--mount"):
+            pytest.skip("mounting a small file system needs root")
+        mount = f'mount -t tmpfs -o size=8k none {tmp_path} && exec "$@"'
+        before = ["unshare", "--mount", "bash", "-c", mount, "-"]
+    code, out, err = finish(start(2, "full_disk.py", how, tmp_path, before=before))
+    assert code == 1
+    why = "no space left on device" if how == "tmpfs" else "file too large"
+    said = rf"FileError: cannot write '{tmp_path}/net\.training': {why}"
+    assert re.search(rf"\[0\] .*{said}", err), out + err
+    assert re.search(rf"\[1\] .*PeerError: rank 0 \(\S+\) failed: {said}", err), out + err
+    assert "2 epochs" not in err and not os.listdir(tmp_path)  # whole or not at all
+
+
+def test_nothing_is_left(ended, temporary):
     """No process, no shared memory, no session folder of these jobs."""
     del ended
     commands = []
@@ -88,6 +116,6 @@ def test_nothing_is_left(ended):
             continue
     assert not [each for each in commands if b"fails.py" in each]
     memory = [n for n in os.listdir("/dev/shm") if n.startswith(("sm_segment.", "mpich_shm"))]
-    folders = [n for n in os.listdir(tempfile.gettempdir()) if n.startswith(("prterun.", "prted."))]
-    jobs = [n for n in os.listdir(tempfile.gettempdir()) if n.startswith("cynet-job-")]
-    assert not [*memory, *folders, *jobs]
+    used = _used()  # by jobs that run beside this test
+    assert not [name for name in memory if f"/dev/shm/{name}" not in used]
+    assert not os.listdir(temporary)

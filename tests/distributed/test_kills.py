@@ -4,14 +4,12 @@
 """
 
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from cynet.launch.command import find_mpiexec
-from tests.distributed.ranks import finish, need_mpi, start
+from tests.distributed.ranks import can_unshare, finish, need_mpi, start
 
 need_mpi()
 HOSTS = Path(__file__).parent / "hosts"
@@ -23,17 +21,11 @@ TWO_HOSTS = (
 )
 
 
-def can_emulate():
-    """Whether this user may give processes another host name."""
-    command = ["unshare", "--uts", "--mount", "hostname", "node1"]
-    return shutil.which("unshare") and not subprocess.run(command, capture_output=True).returncode
-
-
 @pytest.mark.skipif(find_mpiexec()[1] != "openmpi", reason="needs Open MPI 5: a death is an error")
 @pytest.mark.parametrize("number", range(KILLS))
 def test_survivors_raise(number, rng, tmp_path):
     several = number % 2
-    if several and not can_emulate():
+    if several and not can_unshare("--uts", "--mount"):
         pytest.skip("two hosts are emulated by unshare, which needs root")
     launch = ["-H", str(HOSTS / "hostfile"), "--mpi-args", TWO_HOSTS] if several else []
     victim, seconds = int(rng.integers(3)), float(rng.uniform(0, 0.5))

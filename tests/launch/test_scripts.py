@@ -20,6 +20,7 @@ FOLDER = Path(__file__).parent / "scripts"
 ARGUMENTS = {"module": ["--kv-store", "dist_sync"], "gluon": [], "horovod": []}
 ALL = bool(os.environ.get("CYNET_STRESS_KILLS"))  # every script in every way: `make stress`
 SIZE = 3 if ALL else 2
+TIMES = max(1, int(os.environ.get("CYNET_STRESS_KILLS") or 0) // 6)  # of each way to begin again
 
 
 def accuracies(text):
@@ -89,28 +90,31 @@ def test_ctrl_c_ends_all_ranks():
     assert time.monotonic() - began < 15
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """What a training prints in which nobody dies: size, epochs, accuracy, digest of weights."""
+    code, out, err = finish(start(SIZE, "resumes.py", tmp_path_factory.mktemp("whole")))
+    assert code == 0, out + err
+    return re.search("weights.*", out)[0].split()[1:]
+
+
+@pytest.mark.parametrize("number", range(TIMES))
 @pytest.mark.parametrize("how", ["--restarts", "--elastic"] if ALL else ["--restarts"])
-def test_begins_again_after_a_death(how, tmp_path):
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    for each in whole, broken:
-        each.mkdir()
+def test_begins_again_after_a_death(how, number, undisturbed, tmp_path, rng):
+    death = (1, 3, 7) if number == 0 else [int(rng.integers(most)) for most in (SIZE, 6, 15)]
     launch = ["--restarts", "1"] if how == "--restarts" else ["--elastic"]
-    code, out, err = finish(start(SIZE, "resumes.py", broken, 1, 3, launch=launch))
+    code, out, err = finish(start(SIZE, "resumes.py", tmp_path, *death, launch=launch))
     assert code == 0, out + err
     assert "has died" in err and "begins again (1)" in err
-    assert "rank 1 (" in err or find_mpiexec()[1] != "openmpi"
-    assert "has 3 epochs: training goes on with Epoch[3]" in err
+    assert f"rank {death[0]} (" in err or find_mpiexec()[1] != "openmpi"
+    if death[1]:
+        epochs = "1 epoch" if death[1] == 1 else f"{death[1]} epochs"
+        assert f"has {epochs}: training goes on with Epoch[{death[1]}]" in err
     _, size, epochs, accuracy, digest = re.search("weights.*", out)[0].split()
     assert int(epochs) == 6 and float(accuracy) > 0.9
-    if how == "--elastic":
-        assert size == str(SIZE - 1) and f"goes on with {SIZE - 1} of {SIZE} processes" in err
-        assert f"{SIZE - 1} ranks instead of {SIZE}: data begin anew" in err
+    if how == "--restarts":
+        assert [size, epochs, accuracy, digest] == undisturbed
         return
-    code, out, err = finish(start(SIZE, "resumes.py", whole, -1, 0))
-    assert re.search("weights.*", out)[0].split() == [
-        "weights",
-        str(SIZE),
-        epochs,
-        accuracy,
-        digest,
-    ]
+    assert size == str(SIZE - 1) and f"goes on with {SIZE - 1} of {SIZE} processes" in err
+    if death[1]:
+        assert f"{SIZE - 1} ranks instead of {SIZE}: data begin anew" in err
