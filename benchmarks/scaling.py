@@ -279,9 +279,11 @@ def by_ranks(n, repeat, gbit=None):
                 " --mca btl_tcp_if_include lo --mca pml ob1 --mca btl self,sm,tcp"
             )
             (Path(folder) / "hosts").write_text("node1 slots=1\nnode2 slots=1\n")
-            limit = (
+            limit = (  # the launcher wants a network beside the loopback device
                 "ip link set lo up mtu 1500 && tc qdisc add dev lo root tbf"
-                f' rate {gbit}gbit burst 64kb latency 100ms && exec "$@"'
+                f" rate {gbit}gbit burst 64kb latency 100ms"
+                " && ip link add v0 type veth peer name v1 && ip addr add 10.99.0.1/24 dev v0"
+                ' && ip link set v0 up && ip link set v1 up && exec "$@"'
             )
             command = ["unshare", "--net", "bash", "-c", limit, "-", *command]
             command += ["-H", f"{folder}/hosts", "--mpi-args", two]
