@@ -89,6 +89,14 @@ _SETTINGS = {
             "never.",
         ),
         Setting(
+            "CYNET_ONEDNN_THREADS",
+            _one_of("team", "openmp"),
+            "team",
+            "team: oneDNN's loops run on cynet's own threads, for which its imports of OpenMP are "
+            "replaced in memory; openmp: on those of GNU OpenMP (OMP_NUM_THREADS says how many), "
+            "and then not in processes that are forked after its first use.",
+        ),
+        Setting(
             "CYNET_CONV_ALGORITHM",
             str,
             "",

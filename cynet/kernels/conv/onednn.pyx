@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from ...base import config
-from ...base.errors import CynetError
+from ...base.errors import CynetError, warn_user
 from ..isa.dispatch import cpu_capability
 
 ctypedef int64_t Dims[12]
@@ -143,6 +143,7 @@ cdef tuple _FUNCTIONS = (
 
 cdef Library _dnnl
 _opened = None  # None: not tried yet; False: not here; else the ctypes library, kept open
+cdef bint _on_team = False  # its regions run on cynet's threads
 
 
 cdef int _check(int status, str what) except -1:
@@ -181,11 +182,26 @@ def _open():
             for i, name in enumerate(_FUNCTIONS):
                 function = getattr(_opened, f"dnnl_{name}")
                 slots[i] = <void*><size_t>ctypes.cast(function, ctypes.c_void_p).value
-            lend_team_to(<void*><size_t>_opened._handle, str(path))
+            if config.get("CYNET_ONEDNN_THREADS") == "team" and not _lend_team(path):
+                _opened = False
+                return False
             _check(_opened.dnnl_set_primitive_cache_capacity(PRIMITIVES), "primitive cache")
             _check(_dnnl.engine_create(&_dnnl.engine, CPU, 0), "engine")
             _check(_dnnl.stream_create(&_dnnl.stream, _dnnl.engine, 1), "stream")
     return _opened is not False
+
+
+cdef bint _lend_team(path) except -1:
+    """Whether oneDNN runs on cynet's threads from now on; a warning where it cannot."""
+    global _on_team
+    try:
+        lend_team_to(<void*><size_t>_opened._handle, str(path))
+    except CynetError as error:
+        warn_user(f"oneDNN is not used, because it cannot run on cynet's threads: {error}. "
+                  "CYNET_ONEDNN_THREADS=openmp lets it have threads of its own")
+        return False
+    _on_team = True
+    return True
 
 
 def takes_bfloat16():
@@ -326,7 +342,7 @@ cdef Primitive _primitive(void* pd, list tensors):
                                        _dnnl.engine, NULL), "memory")
             self.count += 1
         self.implementation = _implementation(pd).decode()
-        self.threads = gang_size()
+        self.threads = gang_size() if _on_team else 1
         _check(_dnnl.primitive_create(&self.handle, pd), f"primitive {self.implementation}")
     finally:
         _dnnl.pd_destroy(pd)

@@ -1,9 +1,12 @@
 """oneDNN's primitives inside plans: in forked children, in several threads, with fewer threads."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -117,6 +120,65 @@ def test_profile_has_a_row_for_each_step():
     assert {direction for direction, _, _ in rows} == {"forward", "backward"}
     assert any(name.startswith("Convolution d: ") for _, name, _ in rows)
     assert all(micros > 0 for _, _, micros in rows)
+
+
+def test_threads_of_openmp():
+    """Nothing is replaced in oneDNN's memory: it starts its own threads, results are the same."""
+    code = """
+import os, sys
+import numpy as np
+from tests.kernels.conv.test_onednn import bound, close, onednn, step
+executor = bound()
+before = len(os.listdir('/proc/self/task')) if os.path.isdir('/proc') else 0
+got = step(executor)
+more = (len(os.listdir('/proc/self/task')) if os.path.isdir('/proc') else 2) - before
+used = any('onednn' in str(each) for each in executor.debug_str().splitlines())
+np.savez(sys.argv[1], *got)
+print(used, more)
+"""
+    root, found = Path(__file__).parents[3], []
+    for threads in ("openmp", "team"):
+        environment = {**os.environ, "CYNET_ENGINE_TYPE": "NaiveEngine", "CYNET_NUM_THREADS": "1"}
+        environment |= {"OMP_NUM_THREADS": "3", "CYNET_ONEDNN_THREADS": threads}
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [sys.executable, "-c", code, f"{folder}/a.npz"],
+                cwd=root, env=environment, capture_output=True, text=True, timeout=120,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+            assert done.stdout.split() == ["True", "2" if threads == "openmp" else "0"]
+            with np.load(f"{folder}/a.npz") as arrays:
+                found.append([arrays[name] for name in arrays])
+    assert close(*found)
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no C++ compiler")
+def test_a_library_that_cannot_run_on_the_team(tmp_path):
+    """One that needs what the team has not: other kernels compute, and a warning says so."""
+    source = "void GOMP_taskwait(void); void f(void) { GOMP_taskwait(); }"
+    (tmp_path / "a.c").write_text(source)
+    command = ["gcc", "-shared", "-fPIC", "a.c", "-lgomp", "-o", "a.so"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    code = f"""
+import ctypes, warnings
+import cynet as mx
+from cynet.kernels.conv import onednn
+real = ctypes.CDLL
+class Other:
+    def __init__(self, path):
+        self.functions, self._handle = real(path), real({str(tmp_path / "a.so")!r})._handle
+    def __getattr__(self, name):
+        return getattr(self.functions, name)
+ctypes.CDLL = Other
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    print(onednn.available(), onednn.available())
+print(len(told), "GOMP_taskwait" in str(told[0].message), "openmp" in str(told[0].message))
+print(mx.nd.FullyConnected(mx.nd.ones((64, 64)), mx.nd.ones((64, 64)), num_hidden=64,
+                           no_bias=True).sum().asscalar())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["False", "False", "1", "True", "True", "262144.0"], done.stderr
 
 
 def test_the_first_primitive_opens_the_library():
