@@ -11,8 +11,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.unordered_set cimport unordered_set
 
 from . cimport _engine
-from ._storage cimport Handle, alloc
-from ._storage cimport free as storage_free
+from ._storage cimport Handle, alloc, free as storage_free
 from ._typedefs cimport (
     MAX_NDIM, TBlob, dtype_size, kBfloat16, kCPU, kCPUPinned, kCPUShared, kGPU, kUint8)
 from .cuda.transfer cimport download, move
@@ -44,8 +43,7 @@ cdef extern from *:
         cynet_making = before;
         return out;
     }
-    // A class made by Python reaches C methods through attribute look-ups; give it the C slots
-    // themselves.
+    // A class made by Python reaches C methods by look-ups; this gives it the C slots themselves.
     static void cynet_take_slots(PyObject* type, PyObject* base) {
         PyTypeObject* to = (PyTypeObject*)type;
         PyTypeObject* from = (PyTypeObject*)base;
@@ -76,8 +74,7 @@ def bare(cls):
 
 
 def set_public_class(cls):
-    """Make `cls`, a Python class over a compiled one, the class of every array that compiled code
-    makes.
+    """Make `cls`, a Python class over a compiled one, the class of the arrays of compiled code.
 
     `cls` itself defines no arithmetic, indexing, comparison or length: it takes them from its base.
     """
@@ -286,8 +283,6 @@ cdef unordered_map[void*, LoanPointer] _loans  # by chunk; guarded by the GIL
 
 
 cdef inline Loan* _loan_of(Chunk* chunk) noexcept:
-    if _loans.empty():
-        return NULL
     place = _loans.find(chunk)
     return <Loan*>NULL if place == _loans.end() else dereference(place).second
 
@@ -309,10 +304,8 @@ cdef void _forget_view(NDArrayBase view) noexcept:
 
 
 def begin_loan(NDArrayBase array, bint is_target):
-    """The foreign memory of `array`, which has no views yet, is to be given back by `end_loan`.
-
-    `is_target`: what is written to the array is to be there then.
-    """
+    """The foreign memory of `array`, which has no views yet, is to be given back by `end_loan`; with
+    `is_target` what was written is to be there then."""
     cdef Loan* loan = new Loan()
     loan.arrays.insert(<void*>array)
     loan.memory, loan.nbytes = array.blob.data, array.blob.size * dtype_size(array.blob.dtype)
@@ -320,21 +313,30 @@ def begin_loan(NDArrayBase array, bint is_target):
     _loans[array.chunk] = loan
 
 
-def end_loan(NDArrayBase array, bint kept):
-    """Give the memory back. Where somebody has the array, as `kept` says, or a view of it, these
-    get memory of their own with the same values."""
-    cdef Loan* loan = _loan_of(array.chunk)
+def end_loan(list arrays, Py_ssize_t place):
+    """Give the memory of ``arrays[place]`` back, which becomes None. Whoever has the array still, or
+    a view of it, gets memory of his own with the same values."""
+    cdef NDArrayBase array = arrays[place]
+    cdef Chunk* chunk = array.chunk
+    cdef Loan* loan = _loan_of(chunk)
+    arrays[place] = None
     if loan == NULL:
         return
+    chunk.references.fetch_add(1)
+    loan.arrays.insert(NULL)  # so that it ends here
     try:
         if array.blob.data != loan.memory:  # somebody asked for a pointer
             if loan.is_target:
                 _move_bytes(array, loan.memory, array.blob.data, loan.nbytes)
-        elif kept or loan.arrays.size() > 1:
-            own_memory(array)
+        else:
+            array = None  # an array that somebody has stays in the set
+            loan.arrays.erase(NULL)
+            if not loan.arrays.empty():
+                own_memory(<NDArrayBase>dereference(loan.arrays.begin()))
     finally:
-        _loans.erase(array.chunk)
+        _loans.erase(chunk)
         del loan
+        _drop(chunk)
 
 
 def own_memory(NDArrayBase array):
@@ -500,8 +502,7 @@ cdef class NDArrayBase:
     def __getbuffer__(self, Py_buffer* view, int flags):
         # Strides and shape live as long as the view: TBlob's sizes are of 64 bits, not Py_ssize_t.
         cdef Py_ssize_t* sizes
-        cdef Py_ssize_t stride = dtype_size(self.blob.dtype)
-        cdef int i
+        cdef Py_ssize_t i, stride = dtype_size(self.blob.dtype)
         if not on_host(&self.blob):
             raise HostMemoryError(f"the host cannot read this {self.stype} array on {self.context}")
         if self.blob.dtype == kBfloat16:  # NumPy would take bits for numbers
@@ -537,9 +538,8 @@ cdef class NDArrayBase:
     def _view(self, shape, int64_t offset=0):
         """A view of the memory from element `offset` on, under another shape."""
         cdef int64_t sizes[MAX_NDIM]
-        cdef int ndim = read_shape(shape, sizes)
+        cdef int i, ndim = read_shape(shape, sizes)
         cdef int64_t size = 1
-        cdef int i
         for i in range(ndim):
             size *= sizes[i]
         if offset < 0 or offset + size > self.blob.size:

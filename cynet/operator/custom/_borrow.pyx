@@ -10,8 +10,6 @@ their own when they are taken back; whoever wants a pointer (a buffer, DLPack, `
 into memory of its own at once, from which a target is copied back.
 """
 
-from cpython.ref cimport Py_REFCNT
-
 from ..._engine cimport VarHandle, wait_to_write
 from ..._ndarray cimport NDArrayBase, new_array, wrap_foreign
 from libc.stdint cimport int64_t
@@ -57,18 +55,14 @@ def take_back(tuple lists, bint quiet=False):
     An array that the user's code keeps beyond the call, itself or as a view, gets a copy of the
     memory, so that it never shows what others write there later, nor writes there.
     """
-    cdef NDArrayBase array
     cdef list arrays
     error = None
     for arrays in lists:
         error = _wait(arrays, error)
     for arrays in lists:
         for i in range(len(arrays)):
-            if arrays[i] is None:
-                continue
-            array = arrays[i]
-            arrays[i] = None
-            end_loan(array, Py_REFCNT(array) > 1)
+            if arrays[i] is not None:
+                end_loan(arrays, i)
     if error is not None and not quiet:
         raise error
 
