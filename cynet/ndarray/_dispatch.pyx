@@ -17,7 +17,7 @@ from .._resource cimport Resource, draw, kRandom
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
 from ..operator._base cimport OpContext, Operator
 from ._resolve cimport (
-    RANDOM_IN_TRAINING, Call, State, create, drop_state, fits, for_ever, new_state, state_hold)
+    RANDOM_IN_TRAINING, Call, State, create, drop_state, fits, intern_file, new_state, state_hold)
 from ._tape cimport Node, flagged, record, records, refuse_write, set_flags, tracked, trains
 
 from ..base.dtype import NAMES
@@ -202,7 +202,7 @@ cdef int _submit(Call call, CallTask* task, VarHandle* vars, int n_mutable, int 
         flags = kNormal
     if flags != kInline or not _all_ready(vars + n_mutable, n_all - n_mutable):
         file, task.line = user_frame() if task.origin == NULL else (<Node>task.origin).line()
-        task.file = for_ever(file)
+        task.file = intern_file(file)
     if flags == kInline and call.nbytes <= INLINE_GIL_BYTES and dev_type != kGPU:
         # Short, so the GIL stays; what runs here finds the user's frame on this thread's stack.
         return _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,

@@ -32,19 +32,28 @@ from ..operator.checks.shapes import check_elements, known, plain
 
 cdef object _kept = deque()  # the Calls of all operators' caches, the oldest first
 atexit.register(_kept.clear)  # else what users' operators hold would outlive Python
-cdef dict _names = {}  # str -> bytes, for names and files whose char* running functions hold
+cdef dict _interned = {}  # str -> bytes, for names and files whose char* running functions hold
+cdef bytes _ANY_FILE = b"(one of many files)"
+cdef enum:
+    MAX_FILES = 10_000  # distinct ones: each cell of a notebook is one
 
 
-cdef const char* for_ever(str text) except NULL:
-    kept = _names.get(text)
-    if kept is None:
-        kept = _names.setdefault(text, text.encode())
-    return PyBytes_AS_STRING(kept)
+cdef const char* intern_c_string(str text) except NULL:
+    found = _interned.get(text)
+    if found is None:
+        found = _interned.setdefault(text, text.encode())
+    return PyBytes_AS_STRING(found)
+
+
+cdef const char* intern_file(str name) except NULL:
+    if len(_interned) >= MAX_FILES and name not in _interned:
+        return PyBytes_AS_STRING(_ANY_FILE)
+    return intern_c_string(name)
 
 
 # --- operators that runs share --------------------------------------------------------------------
 cdef State* new_state(object op, str name) except NULL:
-    cdef const char* text = for_ever(name)
+    cdef const char* text = intern_c_string(name)
     cdef State* state = <State*>c_malloc(sizeof(State))
     if state == NULL:
         raise OutOfMemoryError("no memory for a call")
