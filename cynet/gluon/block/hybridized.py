@@ -1,13 +1,10 @@
 """Hybridized: a Block as graphs, one for each way in which it is called."""
 
 import contextlib
-import ctypes
+import json
 import random
-import sys
 import threading
 import time
-
-import numpy as np
 
 from ... import autograd, executor
 from ... import symbol as sym
@@ -42,7 +39,7 @@ _MOST_SIGNATURES = 10_000  # of which it is known which graph serves them
 _TRAINS = 2  # of the thread's flags
 _MOST_GRAPHS = 64  # of one format of arguments that serve several shapes
 _NODE_BYTES = 4096  # that a node of a graph takes
-_TRIES = 4  # to trace without a draw of another thread
+_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.2)  # s in front of a trace beside drawing threads
 
 
 class _Constant:
@@ -362,20 +359,21 @@ class Hybridized:
 
 
 def _trace(block, args, kwargs):
-    """The graph of a call, refused where Python or NumPy draws random numbers in it."""
-    drawn = _python_draws()
-    graph = trace_block(block, args, kwargs)
-    if _python_draws() == drawn:
+    """The graph of a call, refused where Python or NumPy draws random numbers in it.
+
+    Beside other threads, which may have drawn them, as those of a DataLoader do until their queue
+    is full, it is traced again. What a block draws itself makes one graph different from another.
+    """
+    seen = []
+    for pause in (0, *_PAUSES) if threading.active_count() > 1 else (0,):
+        time.sleep(pause)
+        before = _python_draws()
+        graph = trace_block(block, args, kwargs)
+        if _python_draws() == before:
+            return graph
+        seen.append(_content(graph))
+    if len(seen) > 1 and all(each == seen[0] for each in seen):
         return graph
-    place = _unlocked_place()
-    for _ in range(_TRIES if threading.active_count() > 1 else 0):
-        with _no_other_thread():  # which may have drawn them, as those of a DataLoader do
-            with np.random.get_bit_generator().lock:  # what draws without Python ends before
-                drawn = place(), random.getstate()
-            for _ in range(2):  # NumPy makes two normal numbers at once
-                graph = trace_block(block, args, kwargs)
-            if (place(), random.getstate()) == drawn:
-                return graph
     raise UntraceableError("random numbers that Python draws cannot be part of a graph")
 
 
@@ -384,27 +382,11 @@ def _python_draws():
     return hash(random.getstate()), place_of_numpy()
 
 
-def _unlocked_place():
-    """A function that tells where NumPy's global generator is, without waiting for its lock."""
-    bits = np.random.get_bit_generator()
-    if type(bits) is not np.random.MT19937:
-        return lambda: repr(bits.state)
-    words = (ctypes.c_uint32 * 625).from_address(bits.ctypes.state_address)
-    return lambda: (words[0], words[1], words[624])
-
-
-@contextlib.contextmanager
-def _no_other_thread():
-    """Python goes to no other thread, for a second at most, unless this one waits."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1)
-    try:
-        since = time.perf_counter()
-        while time.perf_counter() < since + 2 * interval:  # threads that waited already get a turn
-            pass
-        yield
-    finally:
-        sys.setswitchinterval(interval)
+def _content(graph):
+    """What two traces of one function have in common: all but names."""
+    nodes = json.loads(graph.symbol.tojson())["nodes"]
+    constants = [(each.shape, each.asnumpy().tobytes()) for each in graph.constants.values()]
+    return [(n["op"], n.get("attrs"), n["inputs"]) for n in nodes], constants
 
 
 def _hashable(form):

@@ -53,6 +53,31 @@ def test_what_the_block_draws_is_refused(drawing, draw):
         block(nd.ones(2))
 
 
+def test_a_draw_that_decides_is_refused(drawing):
+    """Its value is in no constant."""
+
+    class Coin(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.relu(x) if np.random.rand() < 0.5 else F.tanh(x)
+
+    block = Coin()
+    block.hybridize()
+    with pytest.raises(NotImplementedError, match="random numbers that Python draws"):
+        for _ in range(3):  # one of 128 calls draws the same eight times
+            block(nd.ones(2))
+            block.hybridize()
+
+
+def test_constants_beside_threads(drawing):
+    class Shifted(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return x + nd.array([1, 2])
+
+    block = Shifted()
+    block.hybridize()
+    assert block(nd.ones(2)).asnumpy().tolist() == [2, 3]
+
+
 def test_another_generator_of_numpy(drawing):
     before = np.random.get_bit_generator()
     np.random.set_bit_generator(np.random.PCG64(1))
