@@ -47,6 +47,13 @@ class Lines(NamedTuple):
     source: str
 
 
+class Elements(NamedTuple):
+    """The same where each thread takes elements of the first input: the kernels get the tensors, how
+    many elements there are, and the parameters of the CPU's."""
+
+    source: str
+
+
 class KernelProperty(OperatorProperty):
     """Base of declarations.
 
@@ -61,7 +68,7 @@ class KernelProperty(OperatorProperty):
         not, the kernel of the first input's dtype is taken (`kernel_dtype`).
     float_types : tuple of str
         What these may be: float32 and float64.
-    gpu : Lines or None
+    gpu : Lines, Elements or None
         Its form for GPUs.
     keeps_rows_of : str or None
         An input, not the first, of whose gradient the kernel fills few rows, and all others with

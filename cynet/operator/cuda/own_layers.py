@@ -4,7 +4,8 @@ import ctypes
 from math import prod
 
 from ...cuda.families import REAL
-from ..kernel_property import Lines
+from ...kernels.table import kernels
+from ..kernel_property import Elements, Lines
 from ..nn.convolution.deconvolution import DeconvolutionProperty
 from ..nn.leaky_relu import slopes_of
 from .kernel_args import BYTES, C_TYPES, INT, LONG, Axes, axis_list, collapse, layout, strides_of
@@ -114,20 +115,24 @@ def _each_normalized(prop, batch, channels, size, types, device):
     return operator(device, forward, backward)
 
 
-@form(Lines)
-def kernels_over_lines(prop, shapes, types, device):
-    """Both kernels of a declaration, which take a block for each line: tensors, lines, the other
-    parameters, and whether to add."""
-    params = prop.kernel_params(shapes)
-    walk = Line(*(params.pop(name) for name in ("outer", "n", "inner")), 0)
+@form(Lines, Elements)
+def declared_kernels(prop, shapes, types, device):
+    """Both kernels of a declaration: tensors, lines or how many elements, the other parameters, and
+    whether to add."""
+    params, kind, found = prop.kernel_params(shapes), C_TYPES[types[0]], []
+    if isinstance(prop.gpu, Lines):
+        walk = Line(*(params.pop(name) for name in ("outer", "n", "inner")), 0)
     places = prop.named(IN, OUT, OUT_GRAD, IN_GRAD)
-    found = []
     for kernel in (prop.forward, prop.backward):
-        steps = Steps()
-        tensors = [places[name] for name in (*kernel.reads, *kernel.writes)]
-        steps += lines(walk.outer * walk.inner, walk.n, prop.gpu.source,
-                       f"{kernel.name}<{C_TYPES[types[0]]}>", *tensors, walk, *params.values(),
-                       ADD)  # fmt: skip
+        steps, name = Steps(), f"{kernel.name}<{kind}>"
+        tensors = [places[tensor] for tensor in (*kernel.reads, *kernel.writes)]
+        if isinstance(prop.gpu, Lines):
+            steps += lines(walk.outer * walk.inner, walk.n, prop.gpu.source, name, *tensors, walk,
+                           *params.values(), ADD)  # fmt: skip
+        else:
+            n, names = prod(shapes[0]), kernels()[kernel.name][0]
+            given = [params[key] if key in params else getattr(prop, key) for key in names]
+            steps += each(n, prop.gpu.source, name, *tensors, n, *given, ADD)
         found.append(steps)
     return operator(device, *found)
 
