@@ -1,7 +1,7 @@
 """Makes docs/operators.md and docs/api_status.md: every public name of MXNet 1.9.1, and its status.
 
 ``python scripts/make_status_pages.py`` compares cynet with tests/fixtures/api.json, which
-tests/fixtures/make_api.py wrote in MXNet. What signatures cannot show stands in
+tests/fixtures/api.py wrote in MXNet. What signatures cannot show stands in
 scripts/status_notes.py. A test checks that the pages are up to date.
 """
 

@@ -21,7 +21,7 @@ def test_missing_names(path):
     names = mx.libinfo.missing_names()[path]
     assert names
     for name in names:
-        assert not hasattr(owner(path), name), f"{path}.{name} is there: run make_names.py again"
+        assert not hasattr(owner(path), name), f"{path}.{name} is there: run names.py again"
         with pytest.raises(AttributeError, match=rf"\.{name} is a name of MXNet 1.9.1 that cynet"):
             getattr(owner(path), name)
 

@@ -3,7 +3,7 @@
 A package that was written for MXNet takes more from its modules than their public names: what they
 import themselves (``from mxnet.metric import ndarray``), their private helpers, and all that
 ``import *`` gives. `Face` looks a name up in cynet's module, in the package above it, and in the
-table of MXNet's globals, ``mxnet_globals.txt`` (``tests/fixtures/make_globals.py`` writes it).
+table of MXNet's globals, ``mxnet_globals.txt`` (``tests/fixtures/globals.py`` writes it).
 """
 
 import contextlib
@@ -60,7 +60,7 @@ def globals_of_mxnet():
 @cache
 def missing_names():
     """Dict of MXNet's path (``"mx.ndarray.contrib"``) to a frozenset of public names that are there
-    in MXNet 1.9.1 and not here. Its file is written by ``tests/fixtures/make_names.py``."""
+    in MXNet 1.9.1 and not here. Its file is written by ``tests/fixtures/names.py``."""
     lines = (Path(__file__).parent / "missing_names.txt").read_text().splitlines()
     pairs = (line.partition(": ") for line in lines)
     return {path: frozenset(names.split()) for path, _, names in pairs}

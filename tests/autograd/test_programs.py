@@ -1,4 +1,4 @@
-"""Small programs with autograd give what MXNet 1.9.1 gives (make_autograd_programs.py)."""
+"""Small programs with autograd give what MXNet 1.9.1 gives (autograd_programs.py)."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from tests.fixtures.make_autograd_programs import OVERWRITE, cases, gradients
+from tests.fixtures.autograd_programs import OVERWRITE, cases, gradients
 
 FOUND = json.loads(
     (Path(__file__).parent.parent / "fixtures" / "autograd_programs.json").read_text()

@@ -1,4 +1,4 @@
-"""Transforms of functions, and penalties on gradients: against PyTorch (make_autograd.py)."""
+"""Transforms of functions, and penalties on gradients: against PyTorch (autograd.py)."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 import cynet as mx
 from cynet import autograd as ag
 from cynet import nd
-from tests.fixtures.make_autograd import arrays
+from tests.fixtures.autograd import arrays
 
 TORCH = json.loads((Path(__file__).parent.parent / "fixtures" / "autograd.json").read_text())
 

@@ -1,6 +1,6 @@
 """Every global of every module of MXNet 1.9.1 is there under ``import mxnet``, but for a list.
 
-The table of what MXNet has is written by ``tests/fixtures/make_globals.py``. What cynet lacks is
+The table of what MXNet has is written by ``tests/fixtures/globals.py``. What cynet lacks is
 in ``tests/fixtures/globals_not_here.txt``; ``python -m tests.base.test_mxnet_globals`` writes it.
 """
 

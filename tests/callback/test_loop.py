@@ -8,7 +8,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError
-from tests.fixtures import make_training as given
+from tests.fixtures import training as given
 
 EXPECTED = json.loads(Path(given.__file__).with_name("training.json").read_text())["speedometer"]
 

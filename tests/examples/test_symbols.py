@@ -1,6 +1,6 @@
 """The networks of examples/image_classification/symbols: the same in MXNet, with the same weights.
 
-networks.npz is what tests/fixtures/make_networks.py computed in MXNet 1.9.1, in float64.
+networks.npz is what tests/fixtures/image_networks.py computed in MXNet 1.9.1, in float64.
 """
 
 import functools
@@ -10,8 +10,8 @@ import pytest
 
 import cynet as mx
 from benchmarks.accuracy import choices_of, rebuild
-from tests.fixtures import make_networks
-from tests.fixtures.make_networks import CASES, HERE, bind, compute, errors, load, network, sample
+from tests.fixtures import image_networks
+from tests.fixtures.image_networks import CASES, HERE, bind, compute, errors, load, network, sample
 from tests.long_runs import only_in_stress
 
 FIXTURES = np.load(HERE / "networks.npz")
@@ -46,7 +46,7 @@ def _error(name, dtype):
 @pytest.fixture
 def drawn(monkeypatch):
     """A test draws each parameter once."""
-    monkeypatch.setattr(make_networks, "draw", functools.cache(make_networks.draw))
+    monkeypatch.setattr(image_networks, "draw", functools.cache(image_networks.draw))
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -101,7 +101,7 @@ def _bound(name, dtype, choices=None):
         reqs = {key: "null" if key in choices or not choices else "write" for key in types}
         executor = symbol.simple_bind(mx.cpu(), reqs, types, **shapes)
         for key, array in [*executor.arg_dict.items(), *executor.aux_dict.items()]:
-            array[:] = choices[key] if key in choices else make_networks.draw(key, array.shape)
+            array[:] = choices[key] if key in choices else image_networks.draw(key, array.shape)
         return executor
 
     return bind

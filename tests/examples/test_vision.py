@@ -1,6 +1,6 @@
 """Networks of the vision operators: names, shapes, outputs and gradients of MXNet 1.9.1.
 
-vision_networks.npz is what tests/fixtures/make_vision_networks.py computed there.
+vision_networks.npz is what tests/fixtures/vision_networks.py computed there.
 """
 
 from pathlib import Path

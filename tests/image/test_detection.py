@@ -1,4 +1,4 @@
-"""Augmenters of images with boxes, against MXNet 1.9.1 (tests/fixtures/make_images.py)."""
+"""Augmenters of images with boxes, against MXNet 1.9.1 (tests/fixtures/image_cases.py)."""
 
 import random
 from pathlib import Path

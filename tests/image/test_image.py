@@ -1,4 +1,4 @@
-"""mx.image against MXNet 1.9.1: values, random draws, files (tests/fixtures/make_images.py)."""
+"""mx.image against MXNet 1.9.1: values, random draws, files (tests/fixtures/image_cases.py)."""
 
 import random
 import struct

@@ -13,7 +13,7 @@ import cynet as mx
 
 KEYWORDS = json.loads(
     (Path(__file__).parents[1] / "fixtures" / "io_keywords.json").read_text()
-)  # make_io_keywords.py
+)  # interfaces.py
 
 
 @pytest.fixture(scope="module")

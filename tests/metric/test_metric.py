@@ -8,8 +8,8 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError
-from tests.fixtures import make_metrics as unusual
-from tests.fixtures import make_training as given
+from tests.fixtures import metrics as unusual
+from tests.fixtures import training as given
 
 EXPECTED = json.loads(Path(given.__file__).with_name("training.json").read_text())["metric"]
 UNUSUAL = json.loads(Path(unusual.__file__).with_name("metrics.json").read_text())

@@ -1,5 +1,5 @@
 """Expressions and statements on arrays give what MXNet 1.9.1 gave
-(tests/fixtures/make_ndarray.py)."""
+(tests/fixtures/ndarray.py)."""
 
 import json
 from pathlib import Path

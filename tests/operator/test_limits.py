@@ -45,6 +45,6 @@ def test_each_limit_is_the_one_that_is_written_down():
 
 @pytest.mark.parametrize("operator, name, value", json.loads(MXNET.read_text()))
 def test_limits_of_mxnet(operator, name, value):
-    """What its parser refuses is refused (tests/fixtures/make_operator_limits.py)."""
+    """What its parser refuses is refused (tests/fixtures/operator_limits.py)."""
     assert takes(operator, name, value)
     assert takes(operator, name, beyond(value, -1)) != takes(operator, name, beyond(value, 1))

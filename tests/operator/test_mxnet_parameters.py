@@ -1,5 +1,5 @@
 """Names, order, defaults and choices of every operator's parameters are those of MXNet 1.9.1
-(tests/fixtures/make_operator_parameters.py); what differs on purpose stands in the tables here."""
+(tests/fixtures/operator_parameters.py); what differs on purpose stands in the tables here."""
 
 import inspect
 import json

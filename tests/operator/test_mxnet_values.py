@@ -1,4 +1,4 @@
-"""Tensor operators against the values MXNet 1.9.1 gives (tests/fixtures/make_tensor.py)."""
+"""Tensor operators against the values MXNet 1.9.1 gives (tests/fixtures/tensor.py)."""
 
 import json
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Each parameter of each operator once at another value than its case has: as MXNet 1.9.1.
 
-tests/fixtures/make_operator_settings.py wrote the settings and what MXNet gives.
+tests/fixtures/operator_settings.py wrote the settings and what MXNet gives.
 """
 
 import json
@@ -10,7 +10,7 @@ import pytest
 
 import cynet as mx
 from tests.fixtures.expressions.tools import plain
-from tests.fixtures.make_operator_settings import computed
+from tests.fixtures.operator_settings import computed
 from tests.test_expressions import same
 
 FILE = Path(__file__).parents[1] / "fixtures" / "operator_settings.json"

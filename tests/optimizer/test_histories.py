@@ -1,6 +1,6 @@
 """Losses of 20 batches, for each network and optimizer, against MXNet 1.9.1's.
 
-tests/fixtures/make_histories.py has the networks and wrote the losses.
+tests/fixtures/histories.py has the networks and wrote the losses.
 """
 
 import json
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from tests.fixtures.make_histories import IMAGES, OPTIMIZERS, TEXTS, losses
+from tests.fixtures.histories import IMAGES, OPTIMIZERS, TEXTS, losses
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "histories.json"
 

@@ -1,4 +1,4 @@
-"""mx.recordio against files that MXNet 1.9.1 has written (tests/fixtures/make_records.py)."""
+"""mx.recordio against files that MXNet 1.9.1 has written (tests/fixtures/expected_records.py)."""
 
 import multiprocessing
 import os

@@ -1,4 +1,4 @@
-"""Parameters between files, and between the zoo and torchvision (make_torch_zoo.py)."""
+"""Parameters between files, and between the zoo and torchvision (torch_zoo.py)."""
 
 import json
 import pickle
@@ -14,7 +14,7 @@ from cynet.gluon.model_zoo import vision
 from cynet.gluon.model_zoo.torch_names import torch_names
 from cynet.tools import convert
 from tests import scripts
-from tests.fixtures.make_torch_zoo import image, values
+from tests.fixtures.torch_zoo import image, values
 from tests.long_runs import only_in_stress
 
 WANTED = json.loads((Path(__file__).parents[1] / "fixtures" / "torch_zoo.json").read_text())

@@ -1,6 +1,6 @@
 """cynet.gluon.contrib.rnn against MXNet 1.9.1, and variational dropout against its definition.
 
-Expected values: tests/fixtures/make_gluon_contrib.py.
+Expected values: tests/fixtures/gluon_contrib.py.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ import pytest
 
 import cynet as mx
 from cynet.gluon import contrib, rnn
-from tests.fixtures import make_gluon_contrib as given
+from tests.fixtures import gluon_contrib as given
 
 FOUND = np.load(Path(given.__file__).with_name("gluon_contrib.npz"))
 NAMES = sorted({key.rpartition("/")[0] for key in FOUND.files})

@@ -1,6 +1,6 @@
 """cynet.gluon.model_zoo.vision against MXNet 1.9.1: names, shapes, operators, outputs, training.
 
-Expected values: tests/fixtures/make_model_zoo.py.
+Expected values: tests/fixtures/model_zoo.py.
 """
 
 import hashlib

@@ -8,9 +8,9 @@ import pytest
 import cynet as mx
 from cynet import autograd, gluon, nd
 from cynet.gluon import nn
-from tests.fixtures import make_layer_nodes
+from tests.fixtures import layer_nodes
 
-NODES = json.loads(make_layer_nodes.FILE.read_text())
+NODES = json.loads(layer_nodes.FILE.read_text())
 
 
 @pytest.fixture(params=["eager", "hybrid"])
@@ -343,5 +343,5 @@ def test_gradients_that_are_added(layer, shape, rng):
 @pytest.mark.parametrize("made", NODES)
 def test_nodes_as_in_mxnet(made):
     """What a layer or a loss is traced to: operators, attributes, their order."""
-    found = make_layer_nodes.nodes(mx, made)
+    found = layer_nodes.nodes(mx, made)
     assert found == NODES[made]

@@ -15,8 +15,8 @@ from cynet.graph.cost import flops, seconds
 from cynet.graph.ir import BACKWARD, FORWARD
 from cynet.graph.memory_plan import plan_memory
 from cynet.graph.passes import recompute
-from tests.fixtures.make_networks import CASES, draw
-from tests.fixtures.make_networks import network as small_network
+from tests.fixtures.image_networks import CASES, draw
+from tests.fixtures.image_networks import network as small_network
 from tests.graph.interpreter import run
 from tests.graph.test_pipeline import _arrays, _graph, _random_graph
 

@@ -1,6 +1,6 @@
 """Functions of exact_math.h: their error, and that no compiler, flag or vector changes a bit.
 
-The reference values of fixtures/exact_math.npz are mpmath's (make_exact_math.py).
+The reference values of fixtures/exact_math.npz are mpmath's (exact_math.py).
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""Cases of the neural-network operators: the calls of tests/fixtures/make_nn.py.
+"""Cases of the neural-network operators: the calls of tests/fixtures/nn.py.
 
 Values and gradients are compared with MXNet's in tests/operator/nn/test_against_mxnet.py; here they
 go through everything else, and their gradients are compared with numeric ones.
@@ -8,7 +8,7 @@ import functools
 
 import numpy as np
 
-from tests.fixtures import make_nn
+from tests.fixtures import nn
 
 from .case import Case, Input
 
@@ -34,12 +34,12 @@ def as_input(spec, wide=False):
 
 
 def draw(spec, rng, shape):
-    """make_nn.draw by a NumPy Generator."""
-    return make_nn.draw(make_nn.np.random.RandomState(rng.integers(2**31)), spec)
+    """nn.draw by a NumPy Generator."""
+    return nn.draw(nn.np.random.RandomState(rng.integers(2**31)), spec)
 
 
 def as_case(number, made):
-    """The Case of one of make_nn's."""
+    """The Case of one of nn's."""
     n = len(made["inputs"])
     smooth = [i for i in range(n) if not kind(made["inputs"][i]).startswith(DISCRETE)]
     norm = made["op"] == "BatchNorm"
@@ -108,4 +108,4 @@ MORE = [
     Case("Dropout", [(3, 4)], None, {"p": 0.5, "mode": "always"}, is_train=False),
     Case("LeakyReLU", [(4, 9)], None, {"act_type": "rrelu"}, note="train"),
 ]
-CASES = MORE + [as_case(number, made) for number, made in enumerate(make_nn.CASES) if guessed(made)]
+CASES = MORE + [as_case(number, made) for number, made in enumerate(nn.CASES) if guessed(made)]

@@ -1,4 +1,4 @@
-"""smooth_l1 and symbols of Custom beside MXNet 1.9.1's (tests/fixtures/make_custom.py); training
+"""smooth_l1 and symbols of Custom beside MXNet 1.9.1's (tests/fixtures/custom.py); training
 through Module with the operators that MXNet's documents show."""
 
 import json
@@ -45,7 +45,7 @@ def test_smooth_l1_of_integers_and_wrong_parameters():
 
 @mx.operator.register("two_outputs")
 class Prop(mx.operator.CustomOpProp):
-    """The same as in make_custom.py."""
+    """The same as in custom.py."""
 
     def __init__(self, factor="1"):
         super().__init__(need_top_grad=True)

@@ -1,4 +1,4 @@
-"""Outputs, gradients and states of every case that tests/fixtures/make_nn.py computed in MXNet."""
+"""Outputs, gradients and states of every case that tests/fixtures/nn.py computed in MXNet."""
 
 import json
 from pathlib import Path

@@ -33,7 +33,7 @@ def entries():
 
 @pytest.mark.parametrize("entry", entries(), ids=lambda e: f"{e['op']}-{e['inputs'][0][1]}")
 def test_as_mxnet_has_it(entry):
-    """What MXNet 1.9.1 gives (tests/fixtures/make_edges.py)."""
+    """What MXNet 1.9.1 gives (tests/fixtures/edges.py)."""
     function = getattr(mx.nd, entry["op"], None) or getattr(mx.nd._internal, entry["op"])
     arrays = [mx.nd.array(np.array(v, t), dtype=t) for v, t in entry["inputs"]]
     if entry["output"] == "error":
