@@ -48,8 +48,8 @@ class Lines(NamedTuple):
 
 
 class Elements(NamedTuple):
-    """The same where each thread takes elements of the first input: the kernels get the tensors, how
-    many elements there are, and the parameters of the CPU's."""
+    """The same where a thread takes elements of the first input: the kernels get tensors, how many
+    elements there are, and the parameters of the CPU's."""
 
     source: str
 
