@@ -304,8 +304,8 @@ cdef void _forget_view(NDArrayBase view) noexcept:
 
 
 def begin_loan(NDArrayBase array, bint is_target):
-    """The foreign memory of `array`, which has no views yet, is to be given back by `end_loan`; with
-    `is_target` what was written is to be there then."""
+    """The foreign memory of `array`, which has no views yet, is given back by `end_loan`; with
+    `is_target` what was written is there then."""
     cdef Loan* loan = new Loan()
     loan.arrays.insert(<void*>array)
     loan.memory, loan.nbytes = array.blob.data, array.blob.size * dtype_size(array.blob.dtype)
@@ -314,8 +314,8 @@ def begin_loan(NDArrayBase array, bint is_target):
 
 
 def end_loan(list arrays, Py_ssize_t place):
-    """Give the memory of ``arrays[place]`` back, which becomes None. Whoever has the array still, or
-    a view of it, gets memory of his own with the same values."""
+    """Give the memory of ``arrays[place]`` back, which becomes None. Where somebody has it or a
+    view of it, these get memory of their own with the same values."""
     cdef NDArrayBase array = arrays[place]
     cdef Chunk* chunk = array.chunk
     cdef Loan* loan = _loan_of(chunk)

@@ -39,13 +39,18 @@ cdef int threads_awake(int64_t work) noexcept nogil:
 
 
 cdef int lend_team_to(void* library, str name) except -1:
-    cdef const char* missing = lend_team(library)
-    if missing == NULL:
-        raise CynetError(f"{name}: its OpenMP functions could not be replaced")
-    if missing[0]:
-        raise CynetError(f"{name} needs {missing.decode()} of OpenMP, which cynet's threads do not "
-                         "have: install the version that cynet asks for")
-    return 0
+    # 1: its loops run on the team; 0: on threads of its own, as the setting says.
+    cdef const char* missing
+    if config.get("CYNET_ONEDNN_THREADS") == "openmp":
+        return 0
+    missing = lend_team(library)
+    if missing != NULL and not missing[0]:
+        return 1
+    what = "its OpenMP functions could not be replaced"
+    if missing != NULL:
+        what = f"it needs {missing.decode()} of OpenMP, which cynet's threads do not have"
+    raise CynetError(f"{name}: {what}; install the version that cynet asks for, or set "
+                     "CYNET_ONEDNN_THREADS=openmp, which lets it have threads of its own")
 
 
 cdef bint gang_can_run(int threads) noexcept nogil:

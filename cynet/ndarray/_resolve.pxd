@@ -59,8 +59,8 @@ cdef Operator create(Call call)
 # A State of one reference; `drop_state` gives one back, from any thread.
 cdef State* new_state(object op, str name) except NULL
 cdef void drop_state(State* state) noexcept nogil
-# Texts as bytes that are never freed, for functions of the engine that hold them; of files a bounded
-# number, all beyond it are one.
+# Texts as bytes that are never freed, for functions of the engine that hold them; of files there is
+# a bounded number, and all beyond it are one.
 cdef const char* intern_c_string(str text) except NULL
 cdef const char* intern_file(str name) except NULL
 # Calls with a sparse array: what `set_sparse_call` was given does them.

@@ -36,20 +36,10 @@ cdef enum:
     FORWARD_TRAINING = 64
     CONVOLUTION_DIRECT = 1
     QUERY_IMPLEMENTATION = 8
-    QUERY_SRC = 129
-    QUERY_DIFF_SRC = 130
-    QUERY_WEIGHTS = 131
-    QUERY_DIFF_WEIGHTS = 132
-    QUERY_DST = 133
-    QUERY_DIFF_DST = 134
-    QUERY_SCRATCHPAD = 136
-    ARG_SRC = 1
-    ARG_DST = 17
-    ARG_WEIGHTS = 33
-    ARG_BIAS = 41
-    ARG_SCRATCHPAD = 80
-    ARG_DIFF_SRC = 129
-    ARG_DIFF_DST = 145
+    QUERY_SRC = 129, QUERY_DIFF_SRC = 130, QUERY_WEIGHTS = 131, QUERY_DIFF_WEIGHTS = 132
+    QUERY_DST = 133, QUERY_DIFF_DST = 134, QUERY_SCRATCHPAD = 136
+    ARG_SRC = 1, ARG_DST = 17, ARG_WEIGHTS = 33, ARG_BIAS = 41, ARG_SCRATCHPAD = 80
+    ARG_DIFF_SRC = 129, ARG_DIFF_DST = 145
     ARG_DIFF_WEIGHTS = 161
     ARG_DIFF_BIAS = 169
     FEW_CHANNELS = 16  # what one register of AVX-512 holds
@@ -143,7 +133,7 @@ cdef tuple _FUNCTIONS = (
 
 cdef Library _dnnl
 _opened = None  # None: not tried yet; False: not here; else the ctypes library, kept open
-cdef bint _on_team = False  # its regions run on cynet's threads
+cdef int _on_team = 0  # 1: its regions run on cynet's threads
 
 
 cdef int _check(int status, str what) except -1:
@@ -173,7 +163,7 @@ def available():
 
 
 def _open():
-    global _opened
+    global _opened, _on_team
     cdef void** slots = <void**>&_dnnl
     if _opened is None:
         path = _library_path()
@@ -182,26 +172,16 @@ def _open():
             for i, name in enumerate(_FUNCTIONS):
                 function = getattr(_opened, f"dnnl_{name}")
                 slots[i] = <void*><size_t>ctypes.cast(function, ctypes.c_void_p).value
-            if config.get("CYNET_ONEDNN_THREADS") == "team" and not _lend_team(path):
+            try:
+                _on_team = lend_team_to(<void*><size_t>_opened._handle, str(path))
+            except CynetError as error:
+                warn_user(f"oneDNN is not used: {error}")
                 _opened = False
                 return False
             _check(_opened.dnnl_set_primitive_cache_capacity(PRIMITIVES), "primitive cache")
             _check(_dnnl.engine_create(&_dnnl.engine, CPU, 0), "engine")
             _check(_dnnl.stream_create(&_dnnl.stream, _dnnl.engine, 1), "stream")
     return _opened is not False
-
-
-cdef bint _lend_team(path) except -1:
-    """Whether oneDNN runs on cynet's threads from now on; a warning where it cannot."""
-    global _on_team
-    try:
-        lend_team_to(<void*><size_t>_opened._handle, str(path))
-    except CynetError as error:
-        warn_user(f"oneDNN is not used, because it cannot run on cynet's threads: {error}. "
-                  "CYNET_ONEDNN_THREADS=openmp lets it have threads of its own")
-        return False
-    _on_team = True
-    return True
 
 
 def takes_bfloat16():
