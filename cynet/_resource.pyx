@@ -275,7 +275,7 @@ def set_random_state(state):
     except (TypeError, ValueError):
         good = False
     if not good:
-        raise ArgumentError(f"this is no state of random generators: {shown(state)}")
+        raise ArgumentError(f"expected a state of random generators, got {shown(state)}")
     seed_device(base)
     for each in devices:
         dev_type, dev_id, seed, drawn = each

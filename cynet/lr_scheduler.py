@@ -49,7 +49,7 @@ class LRScheduler:
     [0.0, 0.25, 0.5, 0.75]
     """
 
-    kept = {  # in files; a subclass adds its own
+    serialized_fields = {  # in files; a subclass adds its own
         "base_lr": number(), "warmup_steps": count(), "warmup_final_lr": number(),
         "warmup_begin_lr": number(), "warmup_mode": word("linear", "constant"),
     }  # fmt: skip
@@ -138,7 +138,9 @@ class FactorScheduler(LRScheduler):
     [1.0, 1.0, 0.5, 0.5, 0.25]
     """
 
-    kept = {"step": count(1), "factor": _FACTOR, "stop_factor_lr": number(), "count": count()}
+    serialized_fields = {
+        "step": count(1), "factor": _FACTOR, "stop_factor_lr": number(), "count": count(),
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -214,7 +216,9 @@ class MultiFactorScheduler(LRScheduler):
     [1.0, 1.0, 0.5, 0.25, 0.25]
     """
 
-    kept = {"step": RISING, "cur_step_ind": count(), "factor": _FACTOR, "count": count()}
+    serialized_fields = {
+        "step": RISING, "cur_step_ind": count(), "factor": _FACTOR, "count": count(),
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -253,7 +257,7 @@ class MultiFactorScheduler(LRScheduler):
 class _Decay(LRScheduler):
     """A rate that falls from `base_lr` to `final_lr` along a curve over `max_update` updates."""
 
-    kept = {
+    serialized_fields = {
         "base_lr_orig": number(), "max_update": count(1), "final_lr": number(),
         "max_steps": Kind(lambda value: type(value) is int, "an int"),
     }  # fmt: skip
@@ -312,7 +316,7 @@ class PolyScheduler(_Decay):
     [1.0, 0.5625, 0.25, 0.0625, 0.0, 0.0]
     """
 
-    kept = {"power": number(0)}
+    serialized_fields = {"power": number(0)}
 
     def __init__(
         self,

@@ -205,7 +205,7 @@ class FeedForward:
             given = getattr(self, kind) or {}
             extra = [name for name in given if name not in known]
             message = (
-                f"FeedForward: {kind} has {listed(extra)}, which the symbol has not;"
+                f"FeedForward: {kind} has {listed(extra)}, expected names of the symbol;"
                 " allow_extra_params=True passes over them"
             )
             if extra and not self.allow_extra_params:

@@ -111,7 +111,7 @@ def set_state(state: dict[str, Any]) -> None:
         That is no such state.
     """
     if not isinstance(state, dict) or not {"devices", "shuffles"} <= state.keys():
-        raise ArgumentError(f"this is no state of random numbers: {shown(state)}")
+        raise ArgumentError(f"expected a state of random numbers, got {shown(state)}")
     _check_shuffles(state["shuffles"])
     set_random_state(state["devices"])
     _state[:] = state["shuffles"]
@@ -133,7 +133,7 @@ def set_shuffle_state(state: list[int]) -> None:
 
 def _check_shuffles(state):
     if not isinstance(state, list) or len(state) not in (0, 2) or set(map(type, state)) - {int}:
-        raise ArgumentError(f"this is no seed and count of shuffles: {shown(state)}")
+        raise ArgumentError(f"expected seed and count of shuffles, got {shown(state)}")
 
 
 def last_seed() -> int | None:

@@ -16,11 +16,11 @@ import json, sys
 import cynet
 cynet.install_as_mxnet(numpy_names=False)
 sys.path.insert(0, sys.argv[1])
-import make_package_imports
+from tests.fixtures import package_imports
 lacking = {}
-for name in make_package_imports.TARGET.read_text().split():
+for name in open(sys.argv[1] + '/tests/fixtures/package_imports.txt').read().split():
     try:
-        make_package_imports.resolved(name)
+        package_imports.resolved(name)
     except (ImportError, AttributeError) as error:
         lacking[name] = str(error)
 print(json.dumps(lacking))
@@ -29,7 +29,7 @@ print(json.dumps(lacking))
 
 def test_names_that_packages_use():
     """gluoncv, gluonnlp, gluonts, sockeye, keras-mxnet, d2lzh, mxboard, insightface."""
-    command = [sys.executable, "-c", CODE, str(FIXTURES)]
+    command = [sys.executable, "-c", CODE, str(FIXTURES.parents[1])]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     lacking = json.loads(done.stdout)

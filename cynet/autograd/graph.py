@@ -76,7 +76,7 @@ def get_symbol(x: NDArray) -> Symbol:
 def _step(node, sources, made, variable, counts):
     call = node.symbol_call
     if call is None:
-        raise GradientError(f"{node.name}, recorded at {node.where()}, is no operator")
+        raise GradientError(f"expected an operator, got {node.name}, recorded at {node.where()}")
     inputs = []
     for source in sources:
         if source is None:

@@ -1,7 +1,8 @@
 """Kinds of the settings that optimizers and schedules keep in files, checked when they are read;
 and the checks of numbers and flags that many functions take.
 
-A class declares its settings in a table, ``kept``: name -> kind. Those of its bases count, too.
+A class declares its settings in a table, ``serialized_fields``: name -> kind. Those of its bases
+count, too.
 """
 
 import itertools
@@ -112,7 +113,7 @@ RISING = Kind(
 def _declared(klass):
     kinds = {}
     for base in reversed(klass.__mro__):
-        kinds.update(vars(base).get("kept", {}))
+        kinds.update(vars(base).get("serialized_fields", {}))
     return kinds
 
 

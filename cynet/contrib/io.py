@@ -69,7 +69,7 @@ class DataLoaderIter(DataIter):
         """Go on where `state_dict` says, with the epoch's other batches."""
         loader = self._resumable()
         if not isinstance(state, dict) or not isinstance(state.get("ended"), bool):
-            raise FormatError(f"this is no state of a DataLoaderIter: {shown(state)}")
+            raise FormatError(f"expected a state of a DataLoaderIter, got {shown(state)}")
         loader.load_state_dict({name: value for name, value in state.items() if name != "ended"})
         if state["ended"]:  # the next epoch begins with reset
             self._iter, self._batch, self._ended = iter(()), None, True

@@ -156,7 +156,7 @@ def simple_bind(
     arguments, states, _ = variables_in(structure.order)
     arg_names, aux_names = [node.name for node in arguments], [node.name for node in states]
     names = {*arg_names, *aux_names}
-    strange = _strangers([*shapes, *(type_dict or ())], names)
+    strange = _unknown_arguments([*shapes, *(type_dict or ())], names)
     shapes = {name: shape for name, shape in shapes.items() if name in names}
     types = {name: dtype for name, dtype in (type_dict or {}).items() if name in names}
     given = symbol._known_shapes((), shapes)
@@ -231,7 +231,7 @@ def simple_bind(
     )
 
 
-def _strangers(given, names):
+def _unknown_arguments(given, names):
     """What is to be said of `given` that are not among `names`: an inner layer may be bound with
     the shapes and dtypes of the whole network."""
     said = []

@@ -379,7 +379,8 @@ class Executor:
                 continue
             if grad is None:
                 raise ArgumentError(
-                    f"backward: output '{name}' is no loss, so out_grads must have its gradient, "
+                    f"backward: expected out_grads with the gradient of output '{name}', which "
+                    f"is not a loss, "
                     f"an NDArray of shape {head.shape}; what `fit` trains ends in a loss, such as "
                     "SoftmaxOutput or MakeLoss"
                 )

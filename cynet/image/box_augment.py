@@ -90,7 +90,7 @@ class BoxAugmenter:
         for low, high in _RANGES.values():
             for a, b in zip(values[low], values[high]):
                 if not 0 <= a <= b < math.inf:
-                    raise ArgumentError(f"{low}={a} and {high}={b} are no range")
+                    raise ArgumentError(f"expected {low} <= {high}, got {low}={a} and {high}={b}")
         for high in values["max_crop_scales"]:
             if not 0 < high <= 1:
                 raise ArgumentError(f"max_crop_scales are above 0 and at most 1, got {high}")

@@ -49,7 +49,7 @@ def decoded(buffer, flag, name=None):
             raise FormatError(f"{name or 'an image'}: {reason(error)}") from None
         if image is not None:
             return image
-    what = f"{len(content)} bytes that are no image" if content else "no bytes"
+    what = f"{len(content)} bytes that are not an image" if content else "no bytes"
     raise FormatError(f"{name or 'an image'} has {what} that OpenCV knows: {shown(content[:16])}")
 
 

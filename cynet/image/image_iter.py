@@ -251,7 +251,7 @@ class ImageIter(DataIter):
         seq = rows(state, "seq", who, count, np.array(self.seq))
         left = rows(state, "left", who, count)
         if len(left) >= self.batch_size or not np.isin(left, seq).all():
-            raise FormatError(f"this is no state of {who}: {shown(left)} were left")
+            raise FormatError(f"expected a state of {who}, got one with {shown(left)} besides")
         cur = place(state, "cur", who, -len(left), len(seq))
         self.seq, self._left, self.cur = seq.tolist(), left.tolist(), cur
 

@@ -200,7 +200,9 @@ class NDArrayIter(DataIter):
         cursor = place(state, "cursor", who, 1 - 2 * size, count + size - 1)
         begun = cursor + size if cursor < -size else cursor  # where its next or last batch begins
         if -size < begun < 0 and len(rolled) != -begun:
-            raise FormatError(f"this is no state of {who}: {len(rolled)} rows rolled over")
+            raise FormatError(
+                f"expected a state of {who}, got one with {len(rolled)} rows rolled over"
+            )
         self.idx, self._order, self._rolled, self.cursor = idx, order, rolled, cursor
 
     def iter_next(self) -> bool:

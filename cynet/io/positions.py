@@ -11,7 +11,7 @@ def check_keys(state, who, keys, optional=()):
     names = state.keys() if isinstance(state, dict) else ()
     if not isinstance(state, dict) or not {*keys} <= names <= {*keys, *optional}:
         raise FormatError(
-            f"this is no state of {who}, which has {', '.join(keys)}: got {shown(state)}"
+            f"expected a state of {who}, which has {', '.join(keys)}, got {shown(state)}"
         )
 
 
@@ -20,7 +20,7 @@ def place(state, key, who, low, high):
     try:
         number = to_index(key, state[key])
     except ArgumentTypeError as error:
-        raise FormatError(f"this is no state of {who}: {error}") from None
+        raise FormatError(f"expected a state of {who}: {error}") from None
     if not low <= number <= high:
         raise FormatError(
             f"{who}: there is no such place: {key} is from {low} to {high}, got {shown(number)}"
@@ -43,12 +43,14 @@ def rows(state, key, who, count, all_of=None):
         found = np.zeros((), object)
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise FormatError(
-            f"this is no state of {who}: {key} are row numbers, got {shown(state[key])}"
+            f"expected a state of {who}, whose {key} are row numbers, got {shown(state[key])}"
         )
     if all_of is not None and len(found) != len(all_of):
         raise FormatError(f"{who}: a state of {len(found)} rows for {len(all_of)}")
     found = found.astype(np.int64)
     good = not found.size or (found.min() >= 0 and found.max() < count)
     if not good or (all_of is not None and not np.array_equal(np.sort(found), np.sort(all_of))):
-        raise FormatError(f"this is no state of {who}: {key} names other rows than its own")
+        raise FormatError(
+            f"expected a state of {who}, got one whose {key} names other rows than its own"
+        )
     return found

@@ -68,7 +68,7 @@ def read_training(path, form):
     with opened_sealed(path) as (file, size, whole):
         arrays = load_from(file, f"{path}", 0, size)
     if not isinstance(arrays, dict) or _META not in arrays:
-        raise FormatError(f"{path}: this is no file of a training: it has no '{_META}'")
+        raise FormatError(f"{path}: expected a file of a training, with '{_META}'")
     try:
         meta = json.loads(arrays.pop(_META).asnumpy().tobytes())
         found, *_ = (meta[name] for name in ("form", "random", "numpy", "python"))

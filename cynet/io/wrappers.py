@@ -52,7 +52,7 @@ def _check_around(state, who, count, own=()):
         isinstance(key, str) and (key in own or key.startswith(tuple(begins))) for key in state
     )
     if not good or not state.keys() >= {*own} or not all(_inside(state, i) for i in range(count)):
-        raise FormatError(f"this is no state of {who} around {count}: {shown(state)}")
+        raise FormatError(f"expected a state of {who} around {count}, got {shown(state)}")
 
 
 def begun_again(iterator, who):

@@ -272,7 +272,9 @@ class Reader:
         if found is not None:
             return found
         if name in self._others:
-            raise UndefinedError(f"import_model: the input '{name}' is no array")
+            raise UndefinedError(
+                f"import_model: expected arrays as inputs, '{name}' has another type"
+            )
         if name in self._symbols:
             dtype = self.dtype(name)
             more = {} if dtype in (None, "float32") else {"dtype": dtype}

@@ -51,7 +51,7 @@ class Adam(FusedOptimizer):
     [0.8999999761581421, 2.0999999046325684]
     """
 
-    kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "lazy_update": FLAG}
+    serialized_fields = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "lazy_update": FLAG}
     _rule_name, _n_states = "adam", 2
 
     def __init__(
@@ -110,7 +110,9 @@ class AdamW(Optimizer):
     [0.8999999761581421, 2.0999999046325684]
     """
 
-    kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "correct_bias": FLAG}
+    serialized_fields = {
+        "beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "correct_bias": FLAG,
+    }  # fmt: skip
     _takes_lists = False
 
     def __init__(
@@ -168,7 +170,7 @@ class Adamax(FusedOptimizer):
     [0.8999999761581421, 2.0999999046325684]
     """
 
-    kept = {"beta1": _DECAY, "beta2": _DECAY}
+    serialized_fields = {"beta1": _DECAY, "beta2": _DECAY}
     _rule_name, _n_states = "adamax", 2
 
     def __init__(
@@ -212,7 +214,7 @@ class Nadam(FusedOptimizer):
     [0.8939999938011169, 2.1059999465942383]
     """
 
-    kept = {
+    serialized_fields = {
         "beta1": _DECAY,
         "beta2": _DECAY,
         "epsilon": number(),
@@ -277,7 +279,7 @@ class FTML(FusedOptimizer):
     [0.8999999761581421, 2.0999999046325684]
     """
 
-    kept = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number()}
+    serialized_fields = {"beta1": _DECAY, "beta2": _DECAY, "epsilon": number()}
     _rule_name, _n_states = "ftml", 3
 
     def __init__(
@@ -314,7 +316,7 @@ class AdaGrad(FusedOptimizer):
     [0.8999999761581421, 2.0999999046325684]
     """
 
-    kept = {"float_stable_eps": number()}
+    serialized_fields = {"float_stable_eps": number()}
     _rule_name, _n_states, _rests_rows = "adagrad", 1, True
 
     def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
@@ -351,7 +353,7 @@ class AdaDelta(FusedOptimizer):
     [0.9900000095367432, 2.009999990463257]
     """
 
-    kept = {"rho": number(), "epsilon": number()}
+    serialized_fields = {"rho": number(), "epsilon": number()}
     _rule_name, _n_states = "adadelta", 2
 
     def __init__(self, rho: float = 0.90, epsilon: float = 1e-5, **kwargs: Any) -> None:
@@ -397,7 +399,7 @@ class RMSProp(FusedOptimizer):
     [0.6840000152587891, 2.315999984741211]
     """
 
-    kept = {
+    serialized_fields = {
         "gamma1": number(),
         "gamma2": number(),
         "epsilon": number(),
@@ -461,7 +463,7 @@ class Ftrl(FusedOptimizer):
     [0.29899999499320984, 0.6990000009536743]
     """
 
-    kept = {"lamda1": number(), "beta": number()}
+    serialized_fields = {"lamda1": number(), "beta": number()}
     _rule_name, _n_states, _rests_rows = "ftrl", 2, True
 
     def __init__(

@@ -142,7 +142,7 @@ class Optimizer:
         A value has another type; the message names it.
     """
 
-    kept = {  # in files; a subclass adds its own
+    serialized_fields = {  # in files; a subclass adds its own
         "rescale_grad": number(), "lr": number(), "wd": number(), "num_update": count(),
         "begin_num_update": count(), "multi_precision": FLAG, "clip_gradient": number().or_none(),
     }  # fmt: skip
@@ -440,7 +440,8 @@ class Optimizer:
                     found[name] = float(text)
                 except ValueError:
                     raise ArgumentError(
-                        f"variable '{name}': attribute {key}={shown(text)} is no number"
+                        f"variable '{name}': expected a number as attribute {key}, got "
+                        f"{shown(text)}"
                     ) from None
         return found
 

@@ -43,7 +43,7 @@ class GroupAdaGrad(Optimizer):
     [[-1.0, -1.0], [-1.0, -1.0]]
     """
 
-    kept = {"float_stable_eps": number()}
+    serialized_fields = {"float_stable_eps": number()}
     _takes_lists = False
 
     def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:

@@ -67,7 +67,7 @@ class LAMB(Optimizer):
     [0.8420000076293945, 2.1579999923706055]
     """
 
-    kept = {
+    serialized_fields = {
         "beta1": _DECAY,
         "beta2": _DECAY,
         "epsilon": number(),
@@ -152,7 +152,7 @@ class LARS(Optimizer):
     [1.0, 2.0]
     """
 
-    kept = {
+    serialized_fields = {
         "momentum": number(),
         "lazy_update": FLAG,
         "eta": number(),
@@ -255,7 +255,7 @@ class LBSGD(Optimizer):
     [0.949999988079071, 2.049999952316284]
     """
 
-    kept = {
+    serialized_fields = {
         "momentum": number(),
         "warmup_strategy": word(*_STRATEGIES),
         "warmup_epochs": count(),

@@ -43,7 +43,7 @@ class SGD(FusedOptimizer):
     [0.949999988079071, 2.049999952316284]
     """
 
-    kept = {"momentum": number(), "lazy_update": FLAG}
+    serialized_fields = {"momentum": number(), "lazy_update": FLAG}
 
     _keeps_masters, _asks_for_lists, aggregate_num = True, True, 4
 
@@ -94,7 +94,7 @@ class NAG(FusedOptimizer):
     [0.949999988079071, 2.049999952316284]
     """
 
-    kept = {"momentum": number()}
+    serialized_fields = {"momentum": number()}
 
     _keeps_masters = True
 
@@ -139,7 +139,7 @@ class Signum(FusedOptimizer):
     [0.8999999761581421, 2.0999999046325684]
     """
 
-    kept = {"momentum": number(), "wd_lh": number()}
+    serialized_fields = {"momentum": number(), "wd_lh": number()}
 
     def __init__(
         self, learning_rate: float = 0.01, momentum: float = 0.9, wd_lh: float = 0.0, **kwargs: Any
@@ -206,7 +206,7 @@ class DCASGD(Optimizer):
     [0.949999988079071, 2.049999952316284]
     """
 
-    kept = {"momentum": number(), "lamda": number()}
+    serialized_fields = {"momentum": number(), "lamda": number()}
     _takes_lists = False
 
     def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:

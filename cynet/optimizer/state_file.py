@@ -108,7 +108,7 @@ def read_pair(path):
     if not (isinstance(pair, dict) and isinstance(pair.get("params"), str)):
         raise FormatError(f"{path}: {shown(pair)} names no parameters")
     if not _COUNT.fits(pair.get("saved")):
-        raise FormatError(f"{path}: {shown(pair.get('saved'))} is no time")
+        raise FormatError(f"{path}: expected a time, got {shown(pair.get('saved'))}")
     return pair["params"], pair["saved"]
 
 
@@ -133,7 +133,7 @@ def _read_header(file, size, name, whole):
     try:
         header = json.loads(text)
         if not isinstance(header, dict):
-            raise ValueError("it is no dict")
+            raise ValueError("expected a dict")
         if not {"states", "optimizer"} <= header.keys():
             raise ValueError("'states' or 'optimizer' is missing")
     except (ValueError, RecursionError) as error:
@@ -189,7 +189,7 @@ def _table(what, pairs, fits):
             raise FormatError(f"'{what}' must be a list of pairs, found {shown(pair)}")
         key, value = pair
         if isinstance(key, bool) or not isinstance(key, (int, str)) or key in table:
-            raise FormatError(f"'{what}': {shown(key)} is no key, or comes twice")
+            raise FormatError(f"'{what}': expected keys, each once, got {shown(key)}")
         if not fits(value):
             raise FormatError(f"'{what}' has {shown(value)} for {shown(key)}")
         table[key] = value

@@ -451,7 +451,8 @@ def read_index(path, key_type=int):
                 found[key_type(key.decode())] = offset
             except (IndexError, ValueError) as error:
                 raise FormatError(
-                    f"{shown(os.fspath(path))}, line {number}: {shown(line[:80])} is no key"
+                    f"{shown(os.fspath(path))}, line {number}: expected a key, got "
+                    f"{shown(line[:80])}"
                     f" and offset with a tab between ({error})"
                 ) from None
     return found

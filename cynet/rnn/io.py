@@ -226,7 +226,9 @@ class BucketSentenceIter(DataIter):
         idx = np.asarray(state["idx"])
         whole = idx.ndim == 2 and idx.dtype.kind in "iu" and sorted(map(tuple, idx.tolist()))
         if whole != sorted(self.idx) and (idx.size or self.idx):
-            raise FormatError(f"this is no state of {who}: idx names other batches than its own")
+            raise FormatError(
+                f"expected a state of {who}, got one whose idx names other batches than its own"
+            )
         self.data = [each.astype(self.dtype) for each in arrays]
         self.idx = [(int(i), int(row)) for i, row in idx]
         self.curr_idx = position

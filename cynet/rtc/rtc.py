@@ -309,7 +309,9 @@ def _named_arrays(kernel, what, pairs):
                 f"kernel {kernel}: {what} must be a list of (name, NDArray), found {shown(pair)}"
             )
         if not pair[0].isidentifier():
-            raise ArgumentError(f"kernel {kernel}: {shown(pair[0])} among {what} is no identifier")
+            raise ArgumentError(
+                f"kernel {kernel}: expected identifiers as {what}, got {shown(pair[0])}"
+            )
         out.append((pair[0], pair[1]))
     return out
 

@@ -311,7 +311,7 @@ def _variable(symbol, taken, row):
     while name in taken:
         name += "-0"
     taken.add(name)
-    return symbol.stand_in(name, row)
+    return symbol.placeholder(name, row)
 
 
 def _apart(symbol, scope, always=False):

@@ -158,7 +158,7 @@ def _read_graph(graph, source, version, depth):
     for number in [] if graph.get("arg_nodes") is None else _list(graph, "arg_nodes", source):
         if not _is_index(number, len(nodes)) or nodes[number].op is not None:
             raise FormatError(
-                f"{source}: 'arg_nodes' has {shown(number)}, which is no variable's number"
+                f"{source}: 'arg_nodes': expected numbers of variables, got {shown(number)}"
             )
     heads = [
         _read_entry(entry, nodes, f"{source}: heads") for entry in _list(graph, "heads", source)

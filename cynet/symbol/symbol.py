@@ -126,7 +126,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         out.entries = substitute(out.entries, replacement)
         return out
 
-    def stand_in(self, name: str, row: bool) -> Symbol:
+    def placeholder(self, name: str, row: bool) -> Symbol:
         """A variable that stands for this output, or for a row of it, in the body of a loop.
 
         Parameters

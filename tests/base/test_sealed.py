@@ -137,5 +137,5 @@ def test_pipes_are_checked_too(tmp_path):
 
 def test_what_is_no_training(tmp_path):
     mx.nd.save(str(tmp_path / "x"), {"x": mx.nd.ones(1)})
-    with pytest.raises(FormatError, match="no file of a training"):
+    with pytest.raises(FormatError, match="expected a file of a training"):
         read_training(str(tmp_path / "x"), "form")

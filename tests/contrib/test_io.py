@@ -68,7 +68,7 @@ def test_resuming(seed, given, reset):
     with pytest.raises(ValueError, match="10 samples, for one of 8"):
         shuffled(8).load_state_dict(state)
     for wrong in (None, {}, {**state, "ended": 1}, {"ended": True}):
-        with pytest.raises(ValueError, match="no state of a DataLoader"):
+        with pytest.raises(ValueError, match="expected a state of a DataLoader"):
             again.load_state_dict(wrong)
 
 

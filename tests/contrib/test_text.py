@@ -95,7 +95,7 @@ def test_with_a_vocabulary(path):
     both = text.embedding.CompositeEmbedding(v, [e, e])
     assert both.vec_len == 6 and both.token_to_idx == v.token_to_idx
     np.testing.assert_array_equal(both.get_vecs_by_tokens("c").asnumpy(), [4, 5, 6, 4, 5, 6])
-    with pytest.raises(AssertionError, match="int is no embedding"):
+    with pytest.raises(AssertionError, match="expected embeddings, got a int"):
         text.embedding.CompositeEmbedding(v, 3)
 
 
@@ -143,5 +143,5 @@ def test_glove_from_a_file(tmp_path):
 def test_bytes_that_are_no_text(tmp_path):
     path = tmp_path / "vectors.txt"
     path.write_bytes(b"a 1 2\n\xff\xfe 3 4\n")
-    with pytest.raises(mx.errors.FormatError, match="no text in utf8"):
+    with pytest.raises(mx.errors.FormatError, match="expected text in utf8"):
         mx.contrib.text.embedding.CustomEmbedding(str(path))

@@ -165,7 +165,7 @@ def test_cifar10(tmp_path):
         ("score", ("--model", "nix", "--data-val", "data_val.rec"), "there is no nix-symbol.json"),
         ("score", ("--model", "net,x", "--data-val", "data_val.rec"), "PREFIX or PREFIX,EPOCH"),
         ("score", ("--model", "net,9", "--data-val", "data_val.rec"), "net-0009.params"),
-        ("predict", ("data_val.rec", "--model", "net"), "that are no image"),
+        ("predict", ("data_val.rec", "--model", "net"), "that are not an image"),
         ("predict", ("no.jpg", "--model", "net"), "no.jpg"),
         ("fine_tune", ("--pretrained-model", "net", "--layer-before-fullc", "nothing"),
          "--layer-before-fullc nothing: the layers are id, bn_data"),

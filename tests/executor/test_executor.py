@@ -325,7 +325,7 @@ def test_wrong_calls_say_what_is_wrong():
         net.simple_bind(mx.cpu(), grad_req="wrte", data=(4, 6))
     plus = mx.sym.Variable("a") + 1
     executor = plus.simple_bind(mx.cpu(), a=(2,))
-    with pytest.raises(ArgumentError, match="'_plusscalar[0-9]+_output' is no loss"):
+    with pytest.raises(ArgumentError, match="'_plusscalar[0-9]+_output', which is not a loss"):
         executor.backward()
     with pytest.raises(ShapeError, match=r"has shape \(3,\), expected \(2,\)"):
         executor.backward(mx.nd.ones((3,)))
@@ -354,7 +354,7 @@ def test_a_view_of_a_loss_needs_no_gradient_from_outside(rng):
     e = np.exp(data - data.max(1, keepdims=True))
     expected = e / e.sum(1, keepdims=True) - np.eye(3)[label.astype(int)] + 2
     np.testing.assert_allclose(executor.grad_dict["data"].asnumpy(), expected, rtol=1e-5)
-    with pytest.raises(ArgumentError, match="is no loss"):  # but beside one it does
+    with pytest.raises(ArgumentError, match="is not a loss"):  # but beside one it does
         both = mx.sym.Group([loss, given * 2])
         executor = both.simple_bind(mx.cpu(), data=(4, 3))
         executor.forward(is_train=True)

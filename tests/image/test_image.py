@@ -91,7 +91,7 @@ def test_compressed_arrays():
 
 
 def test_what_is_no_image(tmp_path):
-    for content, says in ((b"", "no bytes"), (b"abc", "3 bytes that are no image")):
+    for content, says in ((b"", "no bytes"), (b"abc", "3 bytes that are not an image")):
         with pytest.raises(mx.errors.FormatError, match=says):
             mx.image.imdecode(content)
     with pytest.raises(TypeError, match="bytes or an array of uint8, got str"):

@@ -1,18 +1,15 @@
 """LAMB, LARS, LBSGD, ccSGD as MXNet 1.9.1 updates, AdamW as PyTorch; states in files."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import cynet as mx
+from tests.fixtures import large_batch as given
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-sys.path.insert(0, str(FIXTURES))
-import make_large_batch as given  # noqa: E402
-
 WANTED = json.loads((FIXTURES / "large_batch.json").read_text())
 CASES = {
     **given.CASES,

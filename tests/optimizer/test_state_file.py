@@ -165,7 +165,7 @@ def without(part, name):
         (settings(None, num_update=1.5), r"SGD.num_update must be an int from 0 to 2\*\*63 - 1"),
         (lambda o: o.update(counts=[[0, [[0, 1e999]]]]), "'counts' has inf for 0"),
         (lambda o: o.update(counts=[[0, [[0, -1]]]]), "'counts' has -1 for 0"),
-        (lambda o: o.update(counts=[[[], []]]), r"'counts': \[\] is no key"),
+        (lambda o: o.update(counts=[[[], []]]), r"'counts': expected keys, each once, got \[\]"),
         (lambda o: o.update(counts=3), "'counts' must be a list of pairs, found 3"),
         (lambda o: o.update(idx2name=[[0, 1]]), "'idx2name' has 1 for 0"),
         (lambda o: o.update(lr_mult=[["a", "2"]]), "'lr_mult' has '2' for 'a'"),

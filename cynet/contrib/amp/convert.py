@@ -48,7 +48,7 @@ class _Rules:
     def _known(what, names):
         for name in names:
             if name not in OPERATORS:
-                raise ArgumentError(f"amp: {what} names {shown(name)}, which is no operator")
+                raise ArgumentError(f"amp: {what}: expected names of operators, got {shown(name)}")
         return {OPERATORS.get(name).name for name in names}
 
     def dtype_of(self, node):
@@ -171,7 +171,9 @@ def convert_symbol(
     names = {node.name for node in topological_order(sym.entries)}
     for name in excluded_sym_names or ():
         if name not in names:
-            raise ArgumentError(f"amp: excluded_sym_names has {shown(name)}, which is no node")
+            raise ArgumentError(
+                f"amp: excluded_sym_names: expected names of nodes, got {shown(name)}"
+            )
     rules = _Rules(dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
     return Symbol(_Converter(rules).convert(sym.entries))
 

@@ -121,7 +121,7 @@ class TokenEmbedding(Vocabulary):
                 lines = io.TextIOWrapper(raw, encoding)
                 seen, rows, unknown = self._rows(lines, path, delimiter)
         except UnicodeDecodeError as error:
-            raise FormatError(f"{path}: this is no text in {encoding}: {error}") from None
+            raise FormatError(f"{path}: expected text in {encoding}: {error}") from None
         if not rows:
             raise FormatError(f"{path}: the file has no vectors")
         if unknown is None:
@@ -373,7 +373,9 @@ class CompositeEmbedding(TokenEmbedding):
         )
         for each in parts:
             if not isinstance(each, TokenEmbedding):
-                raise MismatchError(f"CompositeEmbedding: {type(each).__name__} is no embedding")
+                raise MismatchError(
+                    f"CompositeEmbedding: expected embeddings, got a {type(each).__name__}"
+                )
         self._take(vocabulary)
         vectors = [each.get_vecs_by_tokens(self._tokens) for each in parts]
         self._vectors = nd.concat(*vectors, dim=1)

@@ -56,7 +56,8 @@ def _take_apart(value, arrays, where):
     if isinstance(value, (bool, int, float, str, bytes, type, slice)):
         return Fixed((type(value), str(value) if isinstance(value, slice) else value))
     raise ArgumentError(
-        f"{where} of a graph: {shown(value)} ({type(value).__name__}) is no array, number or str,"
+        f"{where} of a graph: expected an array, number or str, got {shown(value)} "
+        f"({type(value).__name__}),"
         " nor a list, tuple or dict of them"
     )
 

@@ -201,9 +201,9 @@ class Traced(NumpyMethods, Symbol):
     def __iter__(self):
         return (self[i] for i in range(len(self)))
 
-    def stand_in(self, name, row):
-        """See ``Symbol.stand_in``; the trace learns shape and dtype."""
-        made, trace = Traced(Symbol.stand_in(self, name, row).entries), active()
+    def placeholder(self, name, row):
+        """See ``Symbol.placeholder``; the trace learns shape and dtype."""
+        made, trace = Traced(Symbol.placeholder(self, name, row).entries), active()
         try:
             shape = trace.shape(self)
         except UntraceableError:

@@ -269,7 +269,7 @@ class DataLoader:
             The file is damaged, or of another kind.
         """
         if not isinstance(state, dict) or not _KEYS <= state.keys() <= {*_KEYS, "samples"}:
-            raise FormatError(f"this is no state of a DataLoader: {shown(state)}")
+            raise FormatError(f"expected a state of a DataLoader, got {shown(state)}")
         samples, saved = _length(self._dataset), state.get("samples")
         if saved is not None and saved != samples:
             raise FormatError(
@@ -287,7 +287,7 @@ class DataLoader:
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
             _set_random_state(self, before)
             raise FormatError(
-                f"this is no state of a DataLoader, or not of this one: {error}: {shown(state)}"
+                f"expected a state of this DataLoader, got {shown(state)}: {error}"
             ) from error
         self._waiting = self._position = None
         self._resume = None if state["begin"] is None else dict(state)

@@ -199,7 +199,7 @@ class ParameterDict:
             found._is_listed = True
             return found
         if not isinstance(found, Constant):
-            raise MismatchError(f"parameter '{name}' is there, and is no constant")
+            raise MismatchError(f"expected a constant '{name}', got a parameter of that name")
         if value is not None:
             given = value.asnumpy() if isinstance(value, nd.NDArray) else np.asarray(value)
             stored = found.value.asnumpy()

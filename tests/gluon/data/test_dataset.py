@@ -191,7 +191,7 @@ def test_cifar_from_a_folder(tmp_path, rng, monkeypatch):
     assert data.vision.CIFAR100(str(tmp_path))[0][1] == wide[0, 0]
     assert data.vision.CIFAR100(str(tmp_path), fine_label=True)[0][1] == wide[0, 1]
     (tmp_path / "test_batch.bin").write_bytes(b"abc")
-    with pytest.raises(mx.MXNetError, match="3 bytes are no records of 3073 bytes"):
+    with pytest.raises(mx.MXNetError, match="expected records of 3073 bytes each, got 3 bytes"):
         data.vision.CIFAR10(str(tmp_path), train=False)
     with pytest.raises(OSError, match=r"cannot be downloaded .*put it, or data_batch_1\.bin, "):
         data.vision.CIFAR10(str(tmp_path))

@@ -21,7 +21,7 @@ def test_a_state_that_is_none(change):
     next(batches)
     state = loader.state_dict()
     before = np.random.get_state()[1].copy()
-    with pytest.raises(mx.errors.FormatError, match="no state of a DataLoader"):
+    with pytest.raises(mx.errors.FormatError, match="expected a state of (a|this) DataLoader"):
         loader.load_state_dict({**state, **change})
     assert (np.random.get_state()[1] == before).all()
 
@@ -45,7 +45,7 @@ def test_a_place_that_there_is_not(change):
     with pytest.raises(mx.errors.FormatError, match="a dataset of 6 samples, for one of 5"):
         shorter.load_state_dict(state)
     for key in state.keys() - {"samples"}:
-        with pytest.raises(mx.errors.FormatError, match="no state of a DataLoader"):
+        with pytest.raises(mx.errors.FormatError, match="expected a state of (a|this) DataLoader"):
             loader.load_state_dict({name: state[name] for name in state if name != key})
 
 

@@ -47,7 +47,7 @@ def test_constants():
     with pytest.raises(AssertionError, match="with another value"):
         params.get_constant("c", [1.0, 3.0])
     params.get("w", shape=(1,))
-    with pytest.raises(AssertionError, match="is no constant"):
+    with pytest.raises(AssertionError, match="expected a constant"):
         params.get_constant("w")
 
 

@@ -126,7 +126,7 @@ class _Cifar(_Images):
         for name, content in found:
             if not content or len(content) % width:
                 raise FormatError(
-                    f"{name}: {len(content)} bytes are no records of {width} bytes each"
+                    f"{name}: expected records of {width} bytes each, got {len(content)} bytes"
                 )
             parts.append(np.frombuffer(content, np.uint8).reshape(-1, width))
         records = np.concatenate(parts)
