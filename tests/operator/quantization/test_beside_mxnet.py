@@ -1,4 +1,4 @@
-"""Operators on quantized arrays beside what MXNet 1.9.1 computed (fixtures/make_quantized.py)."""
+"""Operators on quantized arrays beside what MXNet 1.9.1 computed (fixtures/quantized.py)."""
 
 import ast
 from pathlib import Path
