@@ -27,8 +27,9 @@ _LATER = {
 }
 _LATER["viz"] = "visualization"
 _LATER["img"] = "image"
-for _each in ("autograd", "horovod", "io", "onnx", "tensorboard", "text"):
+for _each in ("autograd", "horovod", "io", "onnx", "quantization", "tensorboard", "text"):
     _LATER[f"contrib.{_each}"] = f"contrib.{_each}"
+_LATER["contrib.quant"] = "contrib.quantization"
 _LATER["compile"] = "gluon.block:compile"
 _LATER["serving"] = "serving"
 _LATER["Predictor"] = "serving:Predictor"

@@ -9,6 +9,6 @@ from ..symbol import contrib as symbol
 from . import amp
 
 if TYPE_CHECKING:  # imported when they are first used: see libinfo.py
-    from . import autograd, horovod, io, onnx, tensorboard, text
+    from . import autograd, horovod, io, onnx, quantization, tensorboard, text
 
 __all__ = ["amp", "nd", "ndarray", "sym", "symbol"]

@@ -1,0 +1,181 @@
+"""Collectors: which values the layers of a network give, and between which limits to quantize."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ndarray as nd
+from ...base.errors import ArgumentTypeError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...typing import NDArray
+
+BINS = 8001
+
+
+class CalibrationCollector:
+    """Base of collectors: `collect` sees what layers give, `post_collect` says the limits.
+
+    Parameters
+    ----------
+    include_layer : list of str, optional
+        Names of outputs to look at; None: all.
+    logger : logging.Logger, optional
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> collector = mx.contrib.quantization.LayerOutputMinMaxCollector("int8")
+    >>> collector.collect("fc_output", mx.nd.array([-1, 3]))
+    >>> collector.post_collect()
+    {'fc_output': (-1.0, 3.0)}
+    """
+
+    def __init__(
+        self, include_layer: Sequence[str] | None = None, logger: logging.Logger | None = None
+    ) -> None:
+        self.include_layer = include_layer
+        self.logger = logger
+
+    def collect(self, name: str, arr: NDArray) -> None:
+        """Look at an array, which may be a monitor's callback: the output of that name."""
+        raise NotImplementedError(f"{type(self).__name__} must define collect(name, arr)")
+
+    def post_collect(self) -> dict[str, tuple[float, float]]:
+        """Name of each output seen to the least and the largest value that it is to keep."""
+        raise NotImplementedError(f"{type(self).__name__} must define post_collect()")
+
+    def _values(self, name, arr):
+        """The array as NumPy's, or None where it is not asked for."""
+        if self.include_layer is not None and name not in self.include_layer:
+            return None
+        if not isinstance(arr, nd.NDArray):
+            raise ArgumentTypeError(f"collect takes an NDArray, got {shown(arr)} for {name}")
+        if self.logger is not None:
+            self.logger.debug("calibration: %s %s", name, arr.shape)
+        return arr.asnumpy()
+
+
+class LayerOutputMinMaxCollector(CalibrationCollector):
+    """The least and the largest value of each output: calibration 'naive'.
+
+    Parameters
+    ----------
+    quantized_dtype : str
+        ``'int8'``, ``'uint8'`` or ``'auto'``.
+    include_layer, logger
+        See `CalibrationCollector`.
+    """
+
+    def __init__(
+        self,
+        quantized_dtype: str,
+        include_layer: Sequence[str] | None = None,
+        logger: logging.Logger | None = None,
+    ) -> None:
+        super().__init__(include_layer, logger)
+        self.min_max_dict: dict[str, tuple[float, float]] = {}
+        self.quantized_dtype = quantized_dtype
+
+    def collect(self, name: str, arr: NDArray) -> None:
+        values = self._values(name, arr)
+        if values is None:
+            return
+        low, high = float(values.min()), float(values.max())
+        known = self.min_max_dict.get(name, (low, high))
+        self.min_max_dict[name] = min(low, known[0]), max(high, known[1])
+
+    def post_collect(self) -> dict[str, tuple[float, float]]:
+        return self.min_max_dict
+
+
+class LayerHistogramCollector(CalibrationCollector):
+    """A histogram of each output, for the limits that lose least entropy: calibration 'entropy'.
+
+    Parameters
+    ----------
+    num_bins : int
+        Bins of a histogram, an odd number.
+    include_layer, logger
+        See `CalibrationCollector`.
+    quantized_dtype : str
+        ``'int8'``, ``'uint8'`` or ``'auto'``.
+    """
+
+    def __init__(
+        self,
+        num_bins: int = BINS,
+        include_layer: Sequence[str] | None = None,
+        logger: logging.Logger | None = None,
+        quantized_dtype: str = "auto",
+    ) -> None:
+        super().__init__(include_layer, logger)
+        self.hist_dict: dict[str, tuple[Any, ...]] = {}
+        self.num_bins = num_bins
+        self.quantized_dtype = quantized_dtype
+
+    def collect(self, name: str, arr: NDArray) -> None:
+        values = self._values(name, arr)
+        if values is None:
+            return
+        low, high = float(values.min()), float(values.max())
+        most = max(abs(low), abs(high)) or 1.0
+        if name in self.hist_dict:
+            found = combine_histogram(self.hist_dict[name], values, low, high, most)
+        else:
+            found = (*np.histogram(values, self.num_bins, (-most, most)), low, high, most)
+        self.hist_dict[name] = found
+
+    def post_collect(self) -> dict[str, tuple[float, float]]:
+        return {name: self._limits(*found) for name, found in self.hist_dict.items()}
+
+    def _limits(self, hist, edges, low, high, most):
+        unsigned = low >= 0 and self.quantized_dtype in ("auto", "uint8")
+        # one side alone has all 255 steps: as many bins as there are steps on both
+        kept = min(2 * 255 + 1 if unsigned else 255, len(hist))
+        threshold, _ = nd.contrib.calibrate_entropy(
+            nd.array(hist, dtype="float32"), nd.array(edges, dtype="float32"),
+            num_quantized_bins=kept,
+        )  # fmt: skip
+        limit = float(threshold.asscalar())
+        return (0.0, limit) if low >= 0 else (-limit, limit)
+
+
+def combine_histogram(
+    old_hist: tuple[Any, ...], arr: Any, new_min: float, new_max: float, new_th: float
+) -> tuple[Any, ...]:
+    """A histogram around 0 with more values in it, and wider where these need it.
+
+    Parameters
+    ----------
+    old_hist : tuple
+        (counts, edges, least value, largest value, threshold).
+    arr : numpy.ndarray
+    new_min, new_max, new_th : float
+        Least and largest value of `arr`, and the larger of their absolute values.
+
+    Returns
+    -------
+    tuple
+        The same five of all values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> old = (*np.histogram([0.5], 3, (-1, 1)), 0.5, 0.5, 1.0)
+    >>> counts, edges, *_ = combine_histogram(old, np.array([1.5]), 1.5, 1.5, 1.5)
+    >>> counts
+    array([0, 0, 0, 1, 1])
+    """
+    counts, edges, low, high, most = old_hist
+    step = 2 * most / len(counts)
+    more = int(np.ceil(max(new_th - most, 0) / step))
+    wide = most + more * step
+    added, edges = np.histogram(arr, len(counts) + 2 * more, (-wide, wide))
+    added[more : len(added) - more] += counts
+    return added, edges, min(low, new_min), max(high, new_max), wide

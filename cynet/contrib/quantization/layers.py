@@ -1,0 +1,146 @@
+"""Which steps of a graph are one int8 layer: a convolution or FullyConnected, the BatchNorm behind
+it, a term that is added, bounds."""
+
+import numpy as np
+
+from ...operator.nn.spatial_window import is_last
+
+SUMS = ("elemwise_add", "_plus", "_Plus", "broadcast_add")
+LAYERS = ("Convolution", "FullyConnected")
+
+
+class Layer:
+    """A layer of the float graph, whose parts are nodes of it.
+
+    Attributes
+    ----------
+    node : Node
+        The convolution or FullyConnected.
+    norm : Node or None
+        The BatchNorm that is folded into it.
+    residual : entry or None
+        What is added behind it.
+    bounds : (float or None, float or None)
+        The least and largest value of its output.
+    end : Node
+        The last of its nodes, whose output 0 is the layer's.
+    """
+
+    def __init__(self, node):
+        self.node = self.end = node
+        self.norm = self.residual = None
+        self.bounds = None, None
+
+    def weights(self, params, tensor_wise):
+        """The int8 weight, the step of each filter and the float bias, by the float parameters."""
+        names = [entry[0].name for entry in self.node.inputs]
+        weight = params[names[1]].asnumpy().astype(np.float64)
+        bias = params[names[2]].asnumpy() if len(names) > 2 else np.zeros(len(weight))
+        bias = bias.astype(np.float64)
+        if self.norm is not None:
+            found = (params[entry[0].name].asnumpy() for entry in self.norm.inputs[1:5])
+            gamma, beta, mean, var = (each.astype(np.float64) for each in found)
+            prop = self.norm.prop
+            gain = (1.0 if prop.fix_gamma else gamma) / np.sqrt(var + prop.eps)
+            weight = weight * gain.reshape(-1, *(1,) * (weight.ndim - 1))
+            bias = (bias - mean) * gain + beta
+        most = np.abs(weight).reshape(len(weight), -1).max(1)
+        if tensor_wise:
+            most[:] = most.max()
+        step = np.where(most > 0, most / 127, 1.0)
+        quantized = np.rint(weight / step.reshape(-1, *(1,) * (weight.ndim - 1)))
+        return quantized.astype("int8"), step.astype("float32"), bias.astype("float32")
+
+
+class Uses:
+    """Who reads each entry of a graph."""
+
+    def __init__(self, nodes, heads):
+        self.readers = {}
+        for node in nodes:
+            for entry in node.inputs:
+                self.readers.setdefault((id(entry[0]), entry[1]), []).append(node)
+        for entry in heads:
+            self.readers.setdefault((id(entry[0]), entry[1]), []).append(None)
+
+    def only(self, node):
+        """The node that alone reads output 0 of `node`, where no other output is read; or None."""
+        others = any(self.readers.get((id(node), i)) for i in range(1, node.num_outputs))
+        readers = self.readers.get((id(node), 0), [])
+        return readers[0] if len(readers) == 1 and not others else None
+
+
+def find_layers(nodes, heads, params, excluded):
+    """The layers to be quantized, in a dict by the id of their ends.
+
+    Parameters
+    ----------
+    nodes : list of Node
+        In topological order.
+    heads : list of entries
+    params : dict
+        Name of a parameter or state to its array.
+    excluded : callable
+        Whether a node is to stay as it is.
+    """
+    uses, taken, found = Uses(nodes, heads), set(), {}
+    place = {id(node): i for i, node in enumerate(nodes)}
+    for node in nodes:
+        if node.op is None or node.op.name not in LAYERS or excluded(node):
+            continue
+        if not _has_weights(node, params):
+            continue
+        layer = _grown(Layer(node), uses, params, excluded, taken, place)
+        found[id(layer.end)] = layer
+    return found
+
+
+def _has_weights(node, params):
+    if is_last(getattr(node.prop, "layout", None)):
+        return False
+    return all(
+        entry[0].op is None and entry[0].name in params
+        and str(np.dtype(params[entry[0].name].dtype)) == "float32"
+        for entry in node.inputs[1:]
+    )  # fmt: skip
+
+
+def _grown(layer, uses, params, excluded, taken, place):
+    """The layer with as many of the nodes behind it as can be part of it."""
+
+    def behind():
+        node = uses.only(layer.end)
+        return node if node is not None and not excluded(node) else None
+
+    node = behind()
+    if node is not None and node.op.name == "BatchNorm" and _folds(node, layer, params):
+        layer.norm = layer.end = node
+        node = behind()
+    if node is not None and node.op.name in SUMS and id(node) not in taken:
+        one, other = node.inputs
+        residual = other if one[0] is layer.end else one
+        # the later one of two layers adds: when it runs, the other one has
+        later = place[id(residual[0])] < place[id(layer.end)]
+        if residual[0] is not layer.end and node.op.name != "broadcast_add" and later:
+            taken.add(id(node))
+            layer.residual, layer.end = residual, node
+            node = behind()
+    bounds = None if node is None else _bounds(node)
+    if bounds is not None:
+        layer.bounds, layer.end = bounds, node
+    return layer
+
+
+def _folds(node, layer, params):
+    known = all(entry[0].op is None and entry[0].name in params for entry in node.inputs[1:5])
+    return known and node.prop.axis == 1 and node.inputs[0][0] is layer.end
+
+
+def _bounds(node):
+    """The bounds that a node gives to what it reads, or None if that is not all that it does."""
+    name = node.op.name
+    if name == "relu" or (name == "Activation" and node.prop.act_type == "relu"):
+        return 0.0, None
+    if name == "clip" and node.prop.a_min <= node.prop.a_max:
+        return float(node.prop.a_min), float(node.prop.a_max)
+    return None

@@ -1,0 +1,297 @@
+"""quantize_net: networks of Gluon in integers of 8 bits, and what each layer loses by it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import gluon, initializer
+from ... import ndarray as nd
+from ... import symbol as sym_module
+from ...base.errors import ArgumentError, ArgumentTypeError, shown
+from ...base.guard import guarded
+from ...gluon.block.structure import flatten
+from ...symbol import Symbol
+from ...symbol.node import topological_order
+from .calibration import CalibrationCollector
+from .graph import calibrated
+from .layers import LAYERS
+from .model import (
+    HERE,
+    batches_of,
+    check_options,
+    collect_statistics,
+    quantize_graph,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ...typing import Context
+
+
+def _names(n):
+    return ["data"] if n == 1 else [f"data{i}" for i in range(n)]
+
+
+def _traced(network, n):
+    """The symbol of a network, and its parameters by name."""
+    outputs = network(*(sym_module.var(name) for name in _names(n)))
+    heads, _ = flatten(outputs, "output")
+    made = heads[0] if len(heads) == 1 else sym_module.Group(heads)
+    params = {name: each.data() for name, each in network.collect_params().items()}
+    return made, params
+
+
+def _first(calib_data):
+    for batch in batches_of(calib_data, [str(i) for i in range(64)], None):
+        return list(batch.values())
+    raise ArgumentError("calib_data has no batch")
+
+
+class _Net:
+    """A traced network and how it is to be quantized."""
+
+    def __init__(self, symbol, params, names, mode, dtype, granularity, ctx, logger):
+        self.symbol, self.params, self.names, self.ctx = symbol, params, names, ctx
+        self.mode, self.dtype, self.granularity, self.logger = mode, dtype, granularity, logger
+        self.limits, self.limits_of = {}, None
+        states = set(symbol.list_auxiliary_states())
+        self.args = {name: v for name, v in params.items() if name not in states}
+        self.aux = {name: v for name, v in params.items() if name in states}
+
+    def calibrate(self, batches, excluded, operators, collector):
+        """Finds the limits of all outputs that a layer which is not excluded reads or gives."""
+        *_, collector = self._rewritten(excluded, operators, collector)
+        if collector is None:
+            return
+        collect_statistics(self.symbol, self.params, batches, collector, self.ctx)
+        self.limits = collector.post_collect()
+
+    def quantized(self, excluded, operators):
+        """(symbol, parameters, states) with these nodes in float32."""
+        made, args, aux, _ = self._rewritten(excluded, operators, self.limits_of)
+        if self.limits:
+            made = Symbol(calibrated(made.entries, self.limits, self.dtype))
+        return made, args, aux
+
+    def _rewritten(self, excluded, operators, collector):
+        return quantize_graph(
+            self.symbol, self.args, self.aux, self.ctx, sorted(excluded), operators, self.mode,
+            self.dtype, "full", self.granularity, collector, self.logger,
+        )  # fmt: skip
+
+    def outputs(self, made, args, aux, batches):
+        """What a symbol gives on batches, NumPy arrays of float64."""
+        found = []
+        for batch in batches:
+            known = {name: batch[name] for name in self.names}
+            executor = made.bind(self.ctx, args | known, grad_req="null", aux_states=aux)
+            found += [v.asnumpy().astype(np.float64).ravel() for v in executor.forward()]
+        return np.concatenate(found)
+
+
+def _loss(found, wanted):
+    """The root of the mean square of the error, in units of that of what is wanted."""
+    size = math.sqrt(np.square(wanted).mean()) or 1.0
+    return math.sqrt(np.square(found - wanted).mean()) / size
+
+
+def _kept_in_float(net, batches, excluded, operators, tolerance, logger):
+    """Names of the layers that stay float32 so that outputs lose at most `tolerance`."""
+    wanted = net.outputs(net.symbol, net.args, net.aux, batches)
+    all_of = [
+        node.name
+        for node in topological_order(net.symbol.entries)
+        if node.op is not None and node.op.name in LAYERS and node.name not in excluded
+        and node.op.name not in (operators or ())
+    ]  # fmt: skip
+
+    def lost(kept):
+        return _loss(net.outputs(*net.quantized(excluded | kept, operators), batches), wanted)
+
+    kept: set[str] = set()
+    found = lost(kept)
+    if found <= tolerance:
+        return kept, found
+    alone = {name: lost({*all_of} - {name}) for name in all_of}
+    worst = sorted(all_of, key=lambda name: -alone[name])
+    for name in worst:
+        if logger is not None:
+            logger.info("layer %s alone loses %.3g", name, alone[name])
+    low, high = 0, len(worst)  # the fewest that have to be kept
+    while high - low > 1:
+        middle = (low + high) // 2
+        if lost(set(worst[:middle])) <= tolerance:
+            high = middle
+        else:
+            low = middle
+    kept = set(worst[:high])
+    return kept, lost(kept)
+
+
+@guarded
+def quantize_net_v2(
+    network: gluon.HybridBlock,
+    quantized_dtype: str = "auto",
+    quantize_mode: str = "full",
+    quantize_granularity: str = "tensor-wise",
+    exclude_layers: Sequence[str] | None = None,
+    exclude_layers_match: Sequence[str] | None = None,
+    exclude_operators: Sequence[str] | None = None,
+    calib_data: Iterable[Any] | None = None,
+    data_shapes: Sequence[Any] | None = None,
+    calib_mode: str = "none",
+    num_calib_examples: int | None = None,
+    ctx: Context = HERE,
+    LayerOutputCollector: CalibrationCollector | None = None,
+    logger: logging.Logger | None = None,
+    tolerance: float | None = None,
+) -> gluon.SymbolBlock:
+    """A trained network of Gluon in integers of 8 bits, for prediction on CPUs.
+
+    Parameters
+    ----------
+    network : HybridBlock
+        With initialized parameters; it stays as it is.
+    quantized_dtype, quantize_mode, quantize_granularity, calib_mode
+        See `quantize_model`; ``'custom'`` calibrates by `LayerOutputCollector`.
+    exclude_layers : list of str, optional
+        Names of nodes that stay float32, as ``'conv0_fwd'``.
+    exclude_layers_match : list of str, optional
+        Regular expressions; nodes in whose names one is found stay float32.
+    exclude_operators : list of str, optional
+        Operators that stay float32.
+    calib_data : DataLoader, DataIter or iterable, optional
+        Batches like those of prediction.
+    data_shapes : list of tuple or DataDesc, optional
+        Shapes of the inputs, which say how many there are; by default as `calib_data` has them,
+        else one.
+    num_calib_examples : int, optional
+        How many examples of `calib_data` are used; all by default.
+    ctx : Context
+        A CPU.
+    LayerOutputCollector : CalibrationCollector, optional
+    logger : logging.Logger, optional
+    tolerance : float, optional
+        How much outputs may lose: the root mean square of their error on the first batch of
+        `calib_data`, in units of that of the outputs. Every layer is measured alone, and those that
+        lose most stay float32, as few as that takes.
+
+    Returns
+    -------
+    SymbolBlock
+        The quantized network.
+
+    Raises
+    ------
+    ArgumentError
+        An unknown option or node; calibration or tolerance without data.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.Dense(2, in_units=3)
+    >>> net.initialize(mx.init.One())
+    >>> data = mx.nd.array([[1, 2, 3]])
+    >>> small = mx.contrib.quantization.quantize_net_v2(net, calib_mode="naive", calib_data=[data])
+    >>> small(data).round()
+    [[6. 6.]]
+    <NDArray 1x2 @cpu(0)>
+    """
+    if not isinstance(network, gluon.HybridBlock):
+        raise ArgumentTypeError(f"quantize_net takes a HybridBlock, got {shown(network)}")
+    check_options(quantized_dtype, calib_mode, quantize_mode, quantize_granularity)
+    if calib_data is None and (calib_mode != "none" or tolerance is not None):
+        raise ArgumentError(f"calib_mode {shown(calib_mode)} or tolerance needs calib_data")
+    if isinstance(calib_data, nd.NDArray):
+        raise ArgumentTypeError("calib_data is an NDArray, expected batches: [array], a DataLoader")
+    if ctx.device_type != "cpu":
+        raise ArgumentError(f"quantize_net: int8 layers run on a CPU, got {ctx}")
+    n = len(data_shapes) if data_shapes is not None else 1
+    if data_shapes is None and calib_data is not None:
+        calib_data = calib_data if hasattr(calib_data, "__len__") else list(calib_data)
+        n = len(_first(calib_data)) if _is_unlabelled(calib_data) else 1
+    names = _names(n)
+    symbol, params = _traced(network, n)
+    nodes = [node.name for node in topological_order(symbol.entries) if node.op is not None]
+    excluded = set(exclude_layers or ())
+    for pattern in exclude_layers_match or ():
+        excluded |= {name for name in nodes if re.search(pattern, name)}
+    how = calib_mode, quantized_dtype, quantize_granularity
+    net = _Net(symbol, params, names, *how, ctx, logger)
+    net.limits_of = LayerOutputCollector
+    operators = list(exclude_operators or ())
+    if calib_mode != "none":
+        batches = batches_of(calib_data, names, num_calib_examples)
+        net.calibrate(batches, excluded, operators, LayerOutputCollector)
+    if tolerance is not None:
+        first = [dict(zip(names, _first(calib_data)))]
+        kept, found = _kept_in_float(net, first, excluded, operators, tolerance, logger)
+        excluded |= kept
+        if logger is not None:
+            logger.info("float32: %s; outputs lose %.3g", ", ".join(sorted(kept)) or "none", found)
+    made, args, aux = net.quantized(excluded, operators)
+    block = gluon.SymbolBlock(made, [sym_module.var(name) for name in names])
+    for name, each in block.collect_params().items():
+        value = args[name] if name in args else aux[name]
+        each.grad_req = "null"
+        each.cast(value.dtype)
+        each.shape = value.shape
+        each.initialize(init=initializer.Zero(), ctx=ctx)
+        each.set_data(value)
+    return block
+
+
+def _is_unlabelled(calib_data):
+    """Whether all arrays of a batch are inputs: in lists of the user's own, yes; data sets with
+    labels have these behind the data."""
+    return isinstance(calib_data, (list, tuple))
+
+
+@guarded
+def quantize_net(
+    network: gluon.HybridBlock,
+    quantized_dtype: str = "auto",
+    quantize_mode: str = "full",
+    exclude_layers: Sequence[str] | None = None,
+    exclude_layers_match: Sequence[str] | None = None,
+    exclude_operators: Sequence[str] | None = None,
+    calib_data: Iterable[Any] | None = None,
+    data_shapes: Sequence[Any] | None = None,
+    calib_mode: str = "none",
+    num_calib_examples: int | None = None,
+    ctx: Context = HERE,
+    logger: logging.Logger | None = None,
+    tolerance: float | None = None,
+) -> gluon.SymbolBlock:
+    """A trained network of Gluon in integers of 8 bits; weights have a step for each filter.
+
+    Parameters
+    ----------
+    network, quantized_dtype, quantize_mode, exclude_layers, exclude_layers_match
+        See `quantize_net_v2`.
+    exclude_operators, calib_data, data_shapes, calib_mode, num_calib_examples
+        See `quantize_net_v2`.
+    ctx, logger, tolerance
+        See `quantize_net_v2`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.Dense(2, in_units=3)
+    >>> net.initialize(mx.init.One())
+    >>> small = mx.contrib.quantization.quantize_net(net)
+    >>> small(mx.nd.array([[1, 2, 3]])).round()
+    [[6. 6.]]
+    <NDArray 1x2 @cpu(0)>
+    """
+    return quantize_net_v2(
+        network, quantized_dtype, quantize_mode, "channel-wise", exclude_layers,
+        exclude_layers_match, exclude_operators, calib_data, data_shapes, calib_mode,
+        num_calib_examples, ctx, None, logger, tolerance,
+    )  # fmt: skip
