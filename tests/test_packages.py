@@ -8,7 +8,7 @@ from pathlib import Path
 FIXTURES = Path(__file__).parent / "fixtures"
 # Parts of MXNet that cynet does without, which say so.
 NOT_HERE = {
-    "mxnet.contrib.quantization", "mxnet.library",
+    "mxnet.library",
     "mxnet.numpy",
 }  # fmt: skip
 CODE = """

@@ -31,7 +31,7 @@ def small():
 @pytest.fixture
 def trained(rng):
     shapes = {"conv_weight": (4, 2, 3, 3), "conv_bias": (4,), "fc_weight": (3, 36), "fc_bias": (3,)}
-    args = {name: mx.nd.array(rng.normal(size=shape)) for name, shape in shapes.items()}
+    args = {name: mx.nd.array(rng.normal(0, 0.2, shape)) for name, shape in shapes.items()}
     return small(), args, mx.nd.array(rng.normal(size=(5, 2, 8, 8)))
 
 
@@ -66,9 +66,12 @@ def test_a_module_computes_the_integer_arithmetic(trained):
     out = np.exp(out - out.max(1, keepdims=True))
     np.testing.assert_allclose(made, out / out.sum(1, keepdims=True), rtol=2e-3, atol=1e-5)
     assert operators(quantized) == [
-        "_contrib_quantize_v2", "_int8_convolution", "_contrib_quantized_pooling",
-        "_int8_fully_connected", "SoftmaxOutput",
-    ] or "_contrib_dequantize" not in operators(quantized)  # fmt: skip
+        "_contrib_quantize_v2",
+        "_int8_convolution",
+        "_contrib_quantized_pooling",
+        "_int8_fully_connected",
+        "SoftmaxOutput",
+    ]
 
 
 def test_weights_have_a_step_for_each_filter_or_one(trained):
@@ -140,7 +143,9 @@ def test_a_collector_as_a_monitor(trained):
     collector.collect("data", data)
     found, params, _ = tools.calib_graph(made, params, aux, collector, calib_mode="naive")
     wanted, _, _ = tools.quantize_model(symbol, args, {}, calib_mode="naive", calib_data=[data])
-    np.testing.assert_array_equal(predict(found, params, data), predict(wanted, params, data))
+    # another plan computed these limits: they may differ by roundings
+    made, wanted = (predict(each, params, data) for each in (found, wanted))
+    np.testing.assert_allclose(made, wanted, atol=5e-3)
 
 
 def test_an_own_collector(trained):
@@ -175,7 +180,7 @@ def test_histograms_add_up(rng):
     assert (low, high) == (values.min(), values.max()) and most >= np.abs(values).max()
     np.testing.assert_array_equal(np.histogram(values[:200], edges)[0].sum(), 200)
     (limits,) = collector.post_collect().values()
-    assert -most <= limits[0] < 0 < limits[1] <= most
+    assert 0 < limits[1] == -limits[0] <= most * 1.000001
 
 
 class Block(mx.gluon.nn.HybridBlock):
