@@ -369,6 +369,161 @@ class CosineScheduler(_Decay):
         return (1 + math.cos(math.pi * progress)) / 2
 
 
+@guarded
+class OneCycleScheduler(LRScheduler):
+    """One rise from a low rate to `max_lr` and one fall far below it, as Smith's 1cycle policy.
+
+    Parameters
+    ----------
+    total_steps : int
+        Updates of the whole training; the last rate stays behind it.
+    max_lr : float
+        The highest rate.
+    pct_start : float
+        Share of the updates in which the rate rises.
+    div_factor : float
+        The first rate is ``max_lr / div_factor``.
+    final_div_factor : float
+        The last rate is the first one, divided by this.
+    anneal : str
+        ``'cos'``: half a cosine wave up, half a one down; ``'linear'``.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    >>> cycle = OneCycleScheduler(total_steps=5, max_lr=1.0, pct_start=0.5, anneal="linear")
+    >>> [round(cycle(n), 4) for n in range(1, 7)]
+    [0.04, 0.68, 0.8, 0.4, 0.0, 0.0]
+    """
+
+    serialized_fields = {
+        "total_steps": count(2), "max_lr": number(), "pct_start": number(), "div_factor": number(),
+        "final_div_factor": number(), "anneal": word("cos", "linear"),
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        total_steps: int,
+        max_lr: float = 0.01,
+        pct_start: float = 0.3,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        anneal: str = "cos",
+    ) -> None:
+        super().__init__(max_lr)
+        _check_int("total_steps", total_steps)
+        self.total_steps, self.max_lr, self.pct_start = total_steps, max_lr, pct_start
+        self.div_factor, self.final_div_factor = div_factor, final_div_factor
+        self.anneal = anneal
+        self.check_restored()
+
+    def check_restored(self):
+        if self.total_steps < 2:
+            raise ArgumentError(f"total_steps must be at least 2, got {self.total_steps}")
+        for name, value, fits in (
+            ("max_lr", self.max_lr, self.max_lr > 0),
+            ("pct_start", self.pct_start, 0 < self.pct_start < 1),
+            ("div_factor", self.div_factor, self.div_factor > 0),
+            ("final_div_factor", self.final_div_factor, self.final_div_factor > 0),
+            ("anneal", self.anneal, self.anneal in ("cos", "linear")),
+        ):
+            if not fits:
+                raise ArgumentError(f"OneCycleScheduler: {name} must not be {shown(value)}")
+
+    def __call__(self, num_update: int) -> float:
+        first = self.max_lr / self.div_factor
+        peak = self.pct_start * self.total_steps - 1  # the first update is at 0
+        last = self.total_steps - 1
+        step = min(max(num_update - 1, 0), last)
+        if step <= peak:
+            return self._between(first, self.max_lr, step / peak if peak else 1.0)
+        end = first / self.final_div_factor
+        return self._between(self.max_lr, end, (step - peak) / (last - peak))
+
+    def _between(self, start, end, progress):
+        if self.anneal == "cos":
+            progress = (1 - math.cos(math.pi * progress)) / 2
+        return start + (end - start) * progress
+
+
+@guarded
+class CyclicScheduler(LRScheduler):
+    """The rate rises from `base_lr` to `max_lr` and falls back, again and again.
+
+    Parameters
+    ----------
+    step_size : int
+        Updates of a rise.
+    base_lr, max_lr : float
+        The lowest and the highest rate.
+    step_size_down : int, optional
+        Updates of a fall; as many as of a rise when not given.
+    mode : str
+        ``'triangular'``; ``'triangular2'``: each cycle is half as high as the one before;
+        ``'exp_range'``: the height is multiplied by ``gamma`` at each update.
+    gamma : float
+        Of ``'exp_range'``.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    >>> cycle = CyclicScheduler(step_size=2, base_lr=0.0, max_lr=1.0)
+    >>> [cycle(n) for n in range(1, 7)]
+    [0.0, 0.5, 1.0, 0.5, 0.0, 0.5]
+    """
+
+    serialized_fields = {
+        "step_size": count(1), "max_lr": number(), "step_size_down": count(1),
+        "mode": word("triangular", "triangular2", "exp_range"), "gamma": number(),
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        step_size: int,
+        base_lr: float = 0.001,
+        max_lr: float = 0.01,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+    ) -> None:
+        super().__init__(base_lr)
+        step_size_down = step_size if step_size_down is None else step_size_down
+        _check_int("step_size", step_size)
+        _check_int("step_size_down", step_size_down)
+        self.step_size, self.step_size_down = step_size, step_size_down
+        self.max_lr, self.mode, self.gamma = max_lr, mode, gamma
+        self.check_restored()
+
+    def check_restored(self):
+        for name, value, fits in (
+            ("step_size", self.step_size, self.step_size > 0),
+            ("step_size_down", self.step_size_down, self.step_size_down > 0),
+            ("max_lr", self.max_lr, self.max_lr >= self.base_lr),
+            ("mode", self.mode, self.mode in ("triangular", "triangular2", "exp_range")),
+            ("gamma", self.gamma, self.gamma > 0),
+        ):
+            if not fits:
+                raise ArgumentError(f"CyclicScheduler: {name} must not be {shown(value)}")
+
+    def __call__(self, num_update: int) -> float:
+        step = max(num_update - 1, 0)
+        cycle, place = divmod(step, self.step_size + self.step_size_down)
+        if place <= self.step_size:
+            height = place / self.step_size
+        else:
+            height = 1 - (place - self.step_size) / self.step_size_down
+        scale = {"triangular": 1.0, "triangular2": 0.5**cycle, "exp_range": self.gamma**step}
+        return self.base_lr + (self.max_lr - self.base_lr) * height * scale[self.mode]
+
+
 def _check_int(name, value):
     if isinstance(value, bool) or not isinstance(value, int):
         raise ArgumentTypeError(f"{name} must be an int, got {shown(value)}")

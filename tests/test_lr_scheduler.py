@@ -8,6 +8,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError
+from tests.fixtures import torch_schedules
 from tests.fixtures import training as given
 
 EXPECTED = json.loads(Path(given.__file__).with_name("training.json").read_text())["schedule"]
@@ -18,6 +19,37 @@ def test_values_are_those_of_mxnet(name):
     kind, options = given.SCHEDULES[name]
     schedule = getattr(mx.lr_scheduler, kind)(**options)
     np.testing.assert_allclose([schedule(i) for i in range(1, 16)], EXPECTED[name], rtol=1e-12)
+
+
+TORCH = Path(given.__file__).with_name("torch_schedules.json")
+
+
+@pytest.mark.parametrize("name", torch_schedules.CASES)
+def test_cycles_are_those_of_pytorch(name):
+    kind, options, _ = torch_schedules.CASES[name]
+    schedule, expected = getattr(mx.lr_scheduler, kind)(**options), json.loads(TORCH.read_text())
+    found = [schedule(i) for i in range(1, len(expected[name]) + 1)]
+    np.testing.assert_allclose(found, expected[name], rtol=1e-9)
+    if kind == "OneCycleScheduler":
+        assert schedule(1000) == found[-1]
+
+
+@pytest.mark.parametrize(
+    "kind, options, word",
+    [
+        ("OneCycleScheduler", {"total_steps": 1}, "total_steps"),
+        ("OneCycleScheduler", {"total_steps": 5, "pct_start": 1.0}, "pct_start"),
+        ("OneCycleScheduler", {"total_steps": 5, "anneal": "sin"}, "anneal"),
+        ("OneCycleScheduler", {"total_steps": 5, "max_lr": 0}, "max_lr"),
+        ("CyclicScheduler", {"step_size": 0}, "step_size"),
+        ("CyclicScheduler", {"step_size": 2, "max_lr": 0.0001}, "max_lr"),
+        ("CyclicScheduler", {"step_size": 2, "mode": "square"}, "mode"),
+        ("CyclicScheduler", {"step_size": 2.5}, "step_size"),
+    ],
+)
+def test_bad_cycles(kind, options, word):
+    with pytest.raises((ArgumentError, ArgumentTypeError), match=word):
+        getattr(mx.lr_scheduler, kind)(**options)
 
 
 def test_a_step_list_is_not_shared():

@@ -204,6 +204,8 @@ def test_settings_are_checked(change, message):
             {"max_update": 0},
             "max_update must be an int from 1",
         ),
+        (mx.lr_scheduler.OneCycleScheduler(9, 0.1), {"pct_start": 2}, "pct_start must not be 2"),
+        (mx.lr_scheduler.CyclicScheduler(3, 0.1, 0.2), {"step_size": 0}, "step_size must be an"),
     ],
 )
 def test_settings_of_other_schedules(schedule, change, message):

@@ -1,0 +1,327 @@
+"""Metrics of the counts of classes: confusion matrix, precision, recall; the area under the ROC."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base.errors import ArgumentError, ShapeError
+from ..base.guard import guarded
+from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
+
+if TYPE_CHECKING:
+    from ..typing import Names, NumpyArray
+
+_AVERAGES = ("macro", "micro", "weighted")
+
+
+def _sum(first, second):
+    """The sum of two square matrices, the smaller one with rows and columns of 0 behind it."""
+    out = np.zeros((max(len(first), len(second)),) * 2, np.int64)
+    out[: len(first), : len(first)] += first
+    out[: len(second), : len(second)] += second
+    return out
+
+
+@guarded
+class _Counted(EvalMetric):
+    """A figure of the confusion matrix: a row for each label, a column for each prediction."""
+
+    def reset(self):
+        super().reset()
+        self._local = np.zeros((0, 0), np.int64)
+        self._global = np.zeros((0, 0), np.int64)
+
+    def reset_local(self):
+        super().reset_local()
+        self._local = np.zeros((0, 0), np.int64)
+
+    def _score(self, counts):
+        """The figure for a matrix."""
+        return float(counts.trace() / counts.sum())
+
+    def update(self, labels, preds):
+        """labels: classes, (N,); preds: scores, (N, classes), or classes, (N,)."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            label, pred = to_numpy(label).ravel().astype(np.int64), to_numpy(pred)
+            n = pred.shape[1] if pred.ndim == 2 else 0
+            if pred.ndim > 2:
+                raise ShapeError(f"{self.name}: predictions of shape {pred.shape}, expected 2 axes")
+            pred = pred.argmax(axis=1) if pred.ndim == 2 else pred.ravel().astype(np.int64)
+            if label.size != pred.size:
+                raise ShapeError(f"{self.name}: {label.size} labels, {pred.size} predictions")
+            if not label.size:
+                continue
+            if min(label.min(), pred.min()) < 0:
+                raise ArgumentError(f"{self.name}: classes are 0 or more, found a negative one")
+            n = max(n, 1 + int(max(label.max(), pred.max())))
+            counts = np.bincount(n * label + pred, minlength=n * n).reshape(n, n)
+            self._local = _sum(self._local, counts)
+            self._global = _sum(self._global, counts)
+        self._set()
+
+    def _set(self):
+        """The sums that `get` and `get_global` divide."""
+        self.num_inst, self.global_num_inst = int(self._local.sum()), int(self._global.sum())
+        if self.num_inst:
+            self.sum_metric = self._score(self._local) * self.num_inst
+        if self.global_num_inst:
+            self.global_sum_metric = self._score(self._global) * self.global_num_inst
+
+    def _shared(self):
+        return self._global.tolist()
+
+    def _take_shared(self, rows):
+        counts = np.zeros((0, 0), np.int64)
+        for row in rows:
+            counts = _sum(counts, np.array(row, np.int64).reshape(len(row), len(row)))
+        self._local = self._global = counts
+        self._set()
+
+
+@register
+@guarded
+class ConfusionMatrix(_Counted):
+    """How often each class was taken for each; the figure is the share of right predictions.
+
+    Parameters
+    ----------
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
+
+    Examples
+    --------
+    >>> confusion = ConfusionMatrix()
+    >>> confusion.update([np.array([0, 1, 1, 2])], [np.array([0, 1, 2, 2])])
+    >>> confusion.matrix
+    array([[1, 0, 0],
+           [0, 1, 1],
+           [0, 0, 1]])
+    >>> confusion.get()
+    ('confusion_matrix', 0.75)
+    """
+
+    def __init__(
+        self,
+        name: str = "confusion_matrix",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    @property
+    def matrix(self) -> NumpyArray:
+        """Counts, (classes, classes): a row for each label, a column for each prediction."""
+        return self._global.copy()
+
+
+@guarded
+class _Averaged(_Counted):
+    """Right predictions of each class, divided by a sum of the matrix along an axis."""
+
+    axis: int
+
+    def __init__(self, name, output_names, label_names, average):
+        if average not in _AVERAGES:
+            raise ArgumentError(f"{name}: average must be one of {_AVERAGES}, got {average!r}")
+        self.average = average
+        super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
+
+    def _score(self, counts):
+        right, sums = counts.diagonal(), counts.sum(axis=self.axis)
+        if self.average == "micro":
+            return float(right.sum() / sums.sum())
+        rates = right / np.maximum(sums, 1)  # 0 for a class that is never there
+        if self.average == "weighted":
+            return float(np.average(rates, weights=counts.sum(axis=1)))
+        seen = counts.sum(axis=0) + counts.sum(axis=1) > 0
+        return float(rates[seen].mean())
+
+    def by_class(self) -> NumpyArray:
+        """The figure of each class, (classes,); 0 where nothing can be said.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Examples
+        --------
+        >>> recall = Recall()
+        >>> recall.update([np.array([0, 0, 1])], [np.array([0, 1, 1])])
+        >>> recall.by_class()
+        array([0.5, 1. ])
+        """
+        return self._global.diagonal() / np.maximum(self._global.sum(axis=self.axis), 1)
+
+
+@register
+@guarded
+class Precision(_Averaged):
+    """Of what is predicted as a class, the share that is of it.
+
+    Parameters
+    ----------
+    average : str
+        ``'macro'``: mean over the classes that were met; ``'weighted'``: each counts as often as it
+        is a label; ``'micro'``: all predictions together.
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
+
+    Raises
+    ------
+    ArgumentError
+        `average` is none of these.
+
+    Examples
+    --------
+    >>> precision = Precision()
+    >>> precision.update([np.array([0, 0, 1])], [np.array([0, 1, 1])])
+    >>> precision.get()
+    ('precision', 0.75)
+    """
+
+    axis = 0
+
+    def __init__(
+        self,
+        name: str = "precision",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+        average: str = "macro",
+    ) -> None:
+        super().__init__(name, output_names, label_names, average)
+
+
+@register
+@guarded
+class Recall(_Averaged):
+    """Of what is of a class, the share that is predicted as it.
+
+    Parameters
+    ----------
+    average : str
+        As of `Precision`.
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
+
+    Raises
+    ------
+    ArgumentError
+        `average` is none of these.
+
+    Examples
+    --------
+    >>> recall = Recall()
+    >>> recall.update([np.array([0, 0, 1])], [np.array([0, 1, 1])])
+    >>> recall.get()
+    ('recall', 0.75)
+    """
+
+    axis = 1
+
+    def __init__(
+        self,
+        name: str = "recall",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+        average: str = "macro",
+    ) -> None:
+        super().__init__(name, output_names, label_names, average)
+
+
+@register
+@alias("roc_auc")
+@guarded
+class AUC(EvalMetric):
+    """Area under the ROC curve of two classes: how often a 1 has a higher score than a 0.
+
+    It keeps all scores since ``reset``; nan until both classes were met.
+
+    Parameters
+    ----------
+    name : str
+        What the figure is called.
+    output_names, label_names : list of str, optional
+        Which outputs and labels ``update_dict`` takes; by default all.
+
+    Examples
+    --------
+    >>> auc = AUC()
+    >>> auc.update([np.array([0, 0, 1, 1])], [np.array([0.1, 0.4, 0.35, 0.8])])
+    >>> auc.get()
+    ('auc', 0.75)
+    """
+
+    def __init__(
+        self,
+        name: str = "auc",
+        output_names: Names | None = None,
+        label_names: Names | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def reset(self) -> None:
+        super().reset()
+        self._pairs: list[tuple[NumpyArray, NumpyArray]] = []
+        self._begin = 0
+
+    def reset_local(self) -> None:
+        super().reset_local()
+        self._begin = len(self._pairs)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """labels: 0 or 1, (N,); preds: scores of class 1, (N,), or of both, (N, 2)."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds):
+            label, pred = to_numpy(label).ravel(), to_numpy(pred).astype(np.float64)
+            if pred.ndim == 2 and pred.shape[1] == 2:
+                pred = pred[:, 1]
+            pred = pred.ravel()
+            if label.size != pred.size:
+                raise ShapeError(f"{self.name}: {label.size} labels, {pred.size} scores")
+            if not np.isin(label, (0, 1)).all():
+                raise ArgumentError(f"{self.name}: labels must be 0 or 1")
+            self._pairs.append((label == 1, pred))
+            self.num_inst += label.size
+            self.global_num_inst += label.size
+
+    def get(self) -> tuple[str, float]:
+        return self.name, _area(self._pairs[self._begin :])
+
+    def get_global(self) -> tuple[str, float]:
+        return self.name, _area(self._pairs)
+
+    def _shared(self):
+        return [[positive.tolist(), scores.tolist()] for positive, scores in self._pairs]
+
+    def _take_shared(self, rows):
+        self._pairs = [
+            (np.array(positive, bool), np.array(scores))
+            for row in rows
+            for positive, scores in row
+        ]
+        self._begin = 0
+        self.num_inst = self.global_num_inst = sum(len(scores) for _, scores in self._pairs)
+
+
+def _area(pairs):
+    """The sum of ranks, of which equal scores share theirs (Mann and Whitney)."""
+    if not pairs:
+        return math.nan
+    positive, scores = (np.concatenate(each) for each in zip(*pairs))
+    ones = int(positive.sum())
+    zeros = positive.size - ones
+    if not ones or not zeros or np.isnan(scores).any():
+        return math.nan
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (counts.cumsum() - (counts - 1) / 2)[place]
+    return float((ranks[positive].sum() - ones * (ones + 1) / 2) / (ones * zeros))
