@@ -52,6 +52,7 @@ class Communication(threading.Thread):
         self._requests = {}  # number -> a request that is not complete
         self._ready = {}  # number -> a request whose arrays are free, not begun
         self._base, self._chosen = 0, set()  # numbers from `_base` on that have begun
+        self._queue = deque()  # (what begins an operation, Request), in one order on all ranks
         self._flying = []  # [(the library's request, Request)]
         self._abandoned = []  # what operations that never end may write into
         self._tried, self._again, self._delay = -1, 0.0, _SHORTEST
@@ -222,7 +223,7 @@ class Communication(threading.Thread):
     @property
     def _waits(self):
         """Whether this rank waits for others."""
-        return bool(self._flying or self._rounds.is_open or self._ready)
+        return bool(self._flying or self._queue or self._rounds.is_open or self._ready)
 
     def _pause(self, moved):
         now = time.monotonic()
@@ -273,19 +274,25 @@ class Communication(threading.Thread):
         moved = False
         for each in [each for each in self._flying if each[0].Test()]:
             self._flying.remove(each)
-            self._finish(each[1])
+            each[1].left -= 1
+            if not each[1].left:
+                self._finish(each[1])
             moved = True
         found = self._rounds.poll()
         if found is not None:  # a round in which nothing begins is no progress
             moved |= bool(found.common) or found.free is not None
             self._act(found, now)
+        while self._queue and len(self._flying) < _FLYING:
+            start, request = self._queue[0]
+            self._flying.append((start(self._data), request))
+            self._queue.popleft()
         if self.failure is None and not self._is_over:
             moved |= self._join(now)
         return moved
 
     def _join(self, now):
         """Join a round, if there is a reason."""
-        if self._rounds.is_open or len(self._flying) >= _FLYING:
+        if self._rounds.is_open or self._queue or len(self._flying) >= _FLYING:
             return False
         leaving = self._leaving and not self._requests and not self._new
         ready = [each for number, each in self._ready.items() if number < self._base + WINDOW]
@@ -330,11 +337,10 @@ class Communication(threading.Thread):
             if request.number < _FREE:
                 self._chosen.add(request.number)
             request.begun = trace.now()
-            began = None if request.start is None else request.start(self._data)
-            if began is None:
+            request.left = len(request.starts)
+            self._queue.extend((start, request) for start in request.starts)
+            if not request.starts:
                 self._finish(request)
-            else:
-                self._flying.append((began, request))
         while self._base in self._chosen:
             self._chosen.remove(self._base)
             self._base += 1
@@ -394,9 +400,10 @@ class Communication(threading.Thread):
             self._notices.tell(self._others(), FAILED, content)
         report(self.rank, self.hosts[self.rank], str(error), self._dead, told is not None)
         self._abandoned += [*self._flying, self._rounds]
-        begun = [each for _, each in self._flying]
+        begun = [each for _, each in [*self._flying, *self._queue]]
         waiting = {id(each): each for each in [*self._ready.values(), *begun]}
         self._flying = []
+        self._queue.clear()
         waiting |= {id(e): e for e in self._requests.values() if e.number in self._chosen
                     or e.number < self._base}  # fmt: skip
         for each in waiting.values():

@@ -18,9 +18,9 @@ class Request:
         Of those that all ranks are ready for, higher ones begin first.
     nbytes : int
         How much it moves, about.
-    start : callable or None
-        ``start(comm)`` begins the operation and returns the library's request; None where it is
-        enough that all ranks have come here.
+    start : callable, list of callable, or None
+        ``start(comm)`` begins the operation and returns the library's request; several are parts of
+        it. None where it is enough that all ranks have come here.
     finish : callable, optional
         What is left to do on this rank afterwards.
     keep : object
@@ -28,13 +28,15 @@ class Request:
     """
 
     __slots__ = (
-        *("begun", "error", "finish", "keep", "mark", "nbytes", "number", "priority", "ready"),
-        *("start", "what", "work", "_done"),
+        *("begun", "error", "finish", "keep", "left", "mark", "nbytes", "number", "priority"),
+        *("ready", "starts", "what", "work", "_done"),
     )
 
     def __init__(self, what, priority=0, nbytes=0, start=None, finish=None, keep=None):
         self.what, self.priority, self.nbytes = what, priority, nbytes
-        self.start, self.finish, self.keep = start, finish, keep
+        self.starts = start if isinstance(start, list) else [] if start is None else [start]
+        self.left = 0  # of them, that are not done
+        self.finish, self.keep = finish, keep
         self.mark = mark_of(what)
         self.number = self.work = self.error = self._done = None
         self.ready = self.begun = 0  # nanoseconds
@@ -47,7 +49,7 @@ class Request:
     def complete(self, error=None):
         """It is done, or has failed."""
         self.error = error
-        self.start = self.finish = None
+        self.starts = self.finish = None
         if error is None:  # what an operation that is not done may write into stays alive
             self.keep = None
         if self.work is not None:

@@ -22,6 +22,7 @@ from .image_iter import HOOKS, ImageIter
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ..kvstore import KVStoreBase
     from ..typing import FileName, NumpyArray
 
 
@@ -56,7 +57,7 @@ class ImageDetIter(ImageIter):
         path_imgidx: FileName | None = None,
         shuffle: bool = False,
         part_index: int = 0,
-        num_parts: int = 1,
+        num_parts: int | KVStoreBase = 1,
         aug_list: Sequence[Any] | None = None,
         imglist: Sequence[Any] | None = None,
         data_name: str = "data",

@@ -27,6 +27,7 @@ from ..base.guard import PER_BATCH, guarded
 from ..base.overrides import overridden
 from ..io import DataBatch, DataDesc, DataIter
 from ..io.positions import check_keys, place, rows
+from ..io.rows_iter import part_of
 from ..ndarray import NDArray
 from ..recordio import MXIndexedRecordIO, MXRecordIO
 from .augment import CreateAugmenter, applied, checked_shape
@@ -37,6 +38,7 @@ from .source import FileSource, RecordSource, listed, part, read_list
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..kvstore import KVStoreBase
     from ..typing import FileName
 
 _LABEL_DTYPES = ("float32", "float64", "int32", "int64")
@@ -69,7 +71,7 @@ class ImageIter(DataIter):
     shuffle : bool
         Another order each epoch, drawn from Python's ``random``.
     part_index, num_parts : int
-        Which of several parts of one size.
+        Which of several parts of one size; a KVStore as `num_parts` is that of its rank.
     aug_list : list of Augmenter, optional
         None: ``CreateAugmenter(data_shape, **kwargs)``.
     imglist : list, optional
@@ -109,7 +111,7 @@ class ImageIter(DataIter):
         path_imgidx: FileName | None = None,
         shuffle: bool = False,
         part_index: int = 0,
-        num_parts: int = 1,
+        num_parts: int | KVStoreBase = 1,
         aug_list: Sequence[Any] | None = None,
         imglist: Sequence[Any] | None = None,
         data_name: str = "data",
@@ -120,6 +122,7 @@ class ImageIter(DataIter):
         **kwargs: Any,
     ) -> None:
         super().__init__(batch_size)
+        num_parts, part_index = part_of(num_parts, part_index, type(self).__name__)
         if dtype not in _LABEL_DTYPES:
             raise ArgumentError(f"dtype is one of {', '.join(_LABEL_DTYPES)}, got {shown(dtype)}")
         if last_batch_handle not in _HANDLES:

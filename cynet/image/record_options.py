@@ -7,7 +7,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown
 from ..base.files import file_name
-from ..io.rows_iter import flag
+from ..io.rows_iter import flag, part_of
 
 
 class Option(NamedTuple):
@@ -75,7 +75,7 @@ READING = {
     "batch_size": Option(None, _whole, "images of a batch"),
     "preprocess_threads": Option(4, _whole, "threads that decode and augment"),
     "prefetch_buffer": Option(4, _whole, "batches that are made ahead"),
-    "num_parts": Option(1, _whole, "into how many parts the file is cut"),
+    "num_parts": Option(1, _whole, "parts that the file is cut into; a KVStore: one for each rank"),
     "part_index": Option(0, _whole, "which of them is read"),
     "round_batch": Option(True, flag, "the next epoch begins behind what filled the last batch"),
     "shuffle": Option(False, flag, "another order each epoch"),
@@ -199,6 +199,9 @@ def read(name, table, given):
     unknown = sorted(given.keys() - table.keys())
     if unknown:
         raise ArgumentTypeError(f"{name} has no parameters {listed(unknown)}")
+    if "num_parts" in given:
+        parts = part_of(given["num_parts"], given.get("part_index", 0), name)
+        given = {**given, "num_parts": parts[0], "part_index": parts[1]}
     values = {}
     for key, option in table.items():
         value = given.get(key, option.default)

@@ -19,9 +19,11 @@ from .rows_iter import (
     checked_batch_size,
     checked_flag,
     checked_shape,
+    part_of,
 )
 
 if TYPE_CHECKING:
+    from ..kvstore import KVStoreBase
     from ..typing import DTypeLike, FileName, ShapeLike
 
 
@@ -44,7 +46,8 @@ class LibSVMIter(RowsIter):
     round_batch : bool
         See :class:`CSVIter`.
     num_parts, part_index : int
-        Into how many parts the examples are cut, and which of them is read.
+        Into how many parts the examples are cut, and which of them is read; a KVStore as
+        `num_parts` is one part for each of its ranks.
     data_name, label_name : str
     dtype : str, optional
         float32 or None.
@@ -65,7 +68,7 @@ class LibSVMIter(RowsIter):
         label_shape: ShapeLike = (1,),
         batch_size: int = 1,
         round_batch: bool = True,
-        num_parts: int = 1,
+        num_parts: int | KVStoreBase = 1,
         part_index: int = 0,
         data_name: str = "data",
         label_name: str = "softmax_label",
@@ -74,6 +77,7 @@ class LibSVMIter(RowsIter):
         ctx: str = "gpu",
     ) -> None:
         check_float32(dtype, "LibSVMIter")
+        num_parts, part_index = part_of(num_parts, part_index, "LibSVMIter")
         check_part(part_index, num_parts, "LibSVMIter")
         batch_size = checked_batch_size(batch_size, "LibSVMIter")
         data_shape = checked_shape("data_shape", data_shape, "LibSVMIter")

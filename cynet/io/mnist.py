@@ -21,10 +21,12 @@ from .rows_iter import (
     checked_batch_size,
     checked_flag,
     checked_shape,
+    part_of,
 )
 from .unpack import read_exactly, unpacked
 
 if TYPE_CHECKING:
+    from ..kvstore import KVStoreBase
     from ..typing import DTypeLike, FileName, NDArray, NumpyArray, Shape
 
 _IDX_DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -103,7 +105,7 @@ class MNISTIter(RowsIter):
     silent : bool
         Accepted; nothing is printed in any case.
     num_parts, part_index : int
-        Take one of several equal parts of the data.
+        Take one of several equal parts of the data; a KVStore as `num_parts` is that of its rank.
     input_shape, data_shape : tuple of int, optional
         Shape of one image, as an alternative to `flat`; scripts have either name.
     data_name, label_name : str
@@ -129,7 +131,7 @@ class MNISTIter(RowsIter):
         flat: bool = False,
         seed: int = 0,
         silent: bool = False,
-        num_parts: int = 1,
+        num_parts: int | KVStoreBase = 1,
         part_index: int = 0,
         input_shape: Shape | None = None,
         data_name: str = "data",
@@ -140,6 +142,7 @@ class MNISTIter(RowsIter):
         data_shape: Shape | None = None,
     ) -> None:
         check_float32(dtype, "MNISTIter")
+        num_parts, part_index = part_of(num_parts, part_index, "MNISTIter")
         check_part(part_index, num_parts, "MNISTIter")
         batch_size = checked_batch_size(batch_size, "MNISTIter")
         images, labels = read_idx(image), read_idx(label)

@@ -178,6 +178,18 @@ def check_float32(dtype, name):
         raise ArgumentError(f"{name}: dtype is float32 or None, got {shown(dtype)}")
 
 
+def part_of(num_parts, part_index, name):
+    """(num_parts, part_index); a KVStore in the place of `num_parts` stands for its ranks."""
+    if not hasattr(num_parts, "num_workers"):
+        return num_parts, part_index
+    if part_index not in (0, num_parts.rank):
+        raise ArgumentError(
+            f"{name}: num_parts is a KVStore, so part_index is its rank, {num_parts.rank}; got"
+            f" {shown(part_index)}"
+        )
+    return num_parts.num_workers, num_parts.rank
+
+
 def check_part(part_index, num_parts, name):
     """Refuse a part that there is not."""
     for what, value in (("part_index", part_index), ("num_parts", num_parts)):

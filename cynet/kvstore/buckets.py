@@ -21,6 +21,11 @@ def travels_as(verb, dtype):
     return (_SUMMED_AS if verb == "sum" else _SHARED_AS).get(dtype, dtype)
 
 
+# Bytes of one operation of MPI: Open MPI moves 64 MB at once several times as slowly, perhaps as it
+# asks the system for that much memory each time.
+_PIECE = 2 << 20
+
+
 class Entry:
     """A key with its place in a bucket."""
 
@@ -118,23 +123,35 @@ def sums(bucket, source=None):
     """
     target = memory(bucket.flat)
     given = None if source is None else memory(source)
-
-    def start(comm):
-        return comm.Iallreduce(_in_place() if given is None else given, target)
-
-    return bucket.request(start, (target, given))
+    return bucket.request(_summing(given, target), (target, given))
 
 
 def sums_in_place(bucket, array):
     """The request that sums an array over the ranks in its own memory."""
     target = memory(array)
-    return bucket.request(lambda comm: comm.Iallreduce(_in_place(), target), target)
+    return bucket.request(_summing(None, target), target)
+
+
+def _summing(given, target):
+    """What begins the sums of an array's pieces, by itself or to another one's place."""
+
+    def start(part):
+        source = _in_place() if given is None else given[part]
+        return lambda comm: comm.Iallreduce(source, target[part])
+
+    return [start(part) for part in _pieces(target)]
+
+
+def _pieces(array):
+    n = _PIECE // array.itemsize
+    return [slice(i, i + n) for i in range(0, max(len(array), 1), n)]
 
 
 def broadcasts(bucket, root):
     """The request that gives all ranks the bucket of one of them."""
     target, note = memory(bucket.flat), f" from rank {root}" if root else ""
-    return bucket.request(lambda comm: comm.Ibcast(target, root), target, note=note)
+    starts = [lambda comm, part=part: comm.Ibcast(target[part], root) for part in _pieces(target)]
+    return bucket.request(starts, target, note=note)
 
 
 def sums_of_codes(bucket, threshold, size):

@@ -73,7 +73,7 @@ def check_push_and_pull():
 
 def check_a_push_does_not_change_what_is_pushed():
     kv = store()
-    for size in (5, 1 << 18):
+    for size in (5, 1 << 18, (1 << 20) + 3):
         kv.init(size, mx.nd.zeros(size))
         gradient = mx.nd.full(size, RANK + 1)
         for _ in range(3):
