@@ -10,11 +10,14 @@ from ..graph.gradient import REQUESTS
 from ..graph.infer import Structure, infer_shapes, infer_types
 from ..graph.placement import place
 from ..ndarray import NDArray, zeros
+from ..ndarray.sparse.arrays import among_sparse
 from ..operator.checks.shapes import known, plain
 from ..operator.property import is_known
 from ..symbol.node import variables_in
+from ..symbol.variable import STORAGE_TYPES
 from . import Executor
 from .arenas import made
+from .by_node import NodeExecutor, all_rows
 
 
 def _by_name(what, given, names, allow_missing):
@@ -38,11 +41,6 @@ def _by_name(what, given, names, allow_missing):
         if not (isinstance(value, NDArray) or (value is None and allow_missing)):
             raise ArgumentTypeError(
                 f"bind: {what} '{name}' must be an NDArray, got {type(value).__name__}"
-            )
-        if value is not None and value.stype != "default":
-            raise ArgumentError(
-                f"bind: {what} '{name}' is {value.stype}, expected a dense array "
-                "(tostype('default'))"
             )
     return found
 
@@ -93,6 +91,9 @@ def bind(
     grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
     aux_arrays = _by_name("aux_states", {} if aux_states is None else aux_states, aux_names, False)
     shapes = _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
+    if among_sparse([*arg_arrays, *grad_arrays, *aux_arrays]):
+        given = arg_arrays, grad_arrays, requests, aux_arrays
+        return _by_node(symbol, ctx, *given, group2ctx, (None, None), structure)
     return Executor(
         symbol,
         ctx,
@@ -105,6 +106,24 @@ def bind(
         (shapes if all(map(is_known, shapes.values())) else None, None),
         structure,
     )
+
+
+def _by_node(symbol, ctx, args, grads, requests, auxs, group2ctx, inferred, structure):
+    if group2ctx:
+        raise ArgumentError("bind: group2ctx and sparse arrays do not go together")
+    return NodeExecutor(symbol, ctx, args, grads, requests, auxs, inferred, structure)
+
+
+def _storage_types(arguments, asked):
+    """Argument name to storage type, of those that are sparse: what is asked for, or what the
+    variable says."""
+    found = {}
+    for node in arguments:
+        code = node.attrs.get("__storage_type__", "0")
+        stype = (asked or {}).get(node.name) or STORAGE_TYPES.get(code, "default")
+        if stype != "default":
+            found[node.name] = stype
+    return found
 
 
 def _names(structure):
@@ -148,6 +167,7 @@ def simple_bind(
     shared_arg_names=None,
     shared_exec=None,
     shared_buffer=None,
+    stypes=None,
     **shapes,
 ):
     """Infer, allocate zeros and bind; see ``Symbol.simple_bind``."""
@@ -180,6 +200,7 @@ def simple_bind(
         [scalar_type(found_types[n, 0]) for n in nodes] for nodes in (arguments, states)
     )
     requests = _requests(grad_req, arg_names)
+    stypes = _storage_types(arguments, stypes)
     contexts = {}  # of variables that a group's context takes to another one
     if group2ctx:
         placed = place(structure.order, ctx, group2ctx)
@@ -202,6 +223,10 @@ def simple_bind(
         grad = None
         if shared is not None:
             grad = shared_exec.grad_dict.get(name) if requests[name] != "null" else None
+        elif name in stypes:
+            shared = _sparse_zeros(stypes[name], shape, ctx, dtype)
+            if requests[name] != "null":
+                grad = zeros(shape, ctx, dtype, stype=stypes[name])
         elif shared_buffer is not None and name not in shared_names:
             shared = _from_buffer(shared_buffer, name, shape, dtype, contexts.get(name, ctx))
         if shared is None:
@@ -226,9 +251,17 @@ def simple_bind(
         what = f"state '{name}' of shape {shape}"
         auxs.append(shared if fits else made(what, zeros, shape, at, dtype))
     inferred = (found_shapes, found_types)
+    if stypes:
+        return _by_node(
+            symbol, ctx, args, grads, requests, auxs, group2ctx, inferred, structure
+        )
     return Executor(
         symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec, inferred, structure
     )
+
+
+def _sparse_zeros(stype, shape, ctx, dtype):
+    return all_rows(shape, ctx, dtype) if stype == "row_sparse" else zeros(shape, ctx, dtype, stype)
 
 
 def _unknown_arguments(given, names):

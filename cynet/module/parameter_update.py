@@ -3,7 +3,11 @@
 import math
 from collections import defaultdict
 
+import numpy as np
+
 from .. import kvstore as kvs
+from .. import ndarray as nd
+from .._core.put_rows import put_rows
 from ..base.errors import ArgumentTypeError, shown
 
 # Above this many entries in one array, a local KVStore only sums gradients: keeping a further copy
@@ -70,8 +74,25 @@ def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
     Priorities make the first layers' weights come back first: the next forward needs them first.
     """
     for index, (name, weights, grads) in enumerate(zip(param_names, param_arrays, grad_arrays)):
-        if grads[0] is not None:
+        if grads[0] is None:
+            continue
+        if weights[0].stype == "default":
             kvstore.pushpull(name, grads, out=weights, priority=-index)
+            continue
+        kvstore.push(name, grads, priority=-index)
+        _pull_rows(kvstore, name, grads, weights, -index)
+
+
+def _pull_rows(kvstore, name, grads, weights, priority):
+    """Bring the rows that gradients have into row_sparse weights with all rows."""
+    rows = np.unique(np.concatenate([grad.parts()[1][0] for grad in grads]))
+    if not len(rows):
+        return
+    out = nd.sparse.zeros("row_sparse", weights[0].shape, dtype=weights[0].dtype)
+    ids = nd.array(rows, dtype="int64")
+    kvstore.row_sparse_pull(name, out=out, priority=priority, row_ids=ids)
+    for weight in weights:
+        put_rows(weight.parts()[0], out.parts()[0], rows)
 
 
 def _update_params(param_arrays, grad_arrays, updater, num_device, kvstore=None, param_names=None):
@@ -82,7 +103,12 @@ def _update_params(param_arrays, grad_arrays, updater, num_device, kvstore=None,
             continue
         if kvstore is not None:
             name = param_names[index]
-            kvstore.pushpull(name, grads, out=grads, priority=-index)
+            if grads[0].stype == "default":
+                kvstore.pushpull(name, grads, out=grads, priority=-index)
+            else:  # their sum is row_sparse, too
+                total = nd.add_n(*grads)
+                for grad in grads:
+                    grad[:] = total
         for device, (weight, grad) in enumerate(zip(weights, grads)):
             indices, all_grads, all_weights = updates[device]
             # a state for each device: the updater tells them apart by index

@@ -1,6 +1,6 @@
 """mx.sym: Symbol, and a function for every registered operator."""
 
-from . import _internal, contrib, image, linalg, random
+from . import _internal, contrib, image, linalg, random, sparse
 from .composed import histogram
 from .creation import (
     arange,

@@ -9,6 +9,7 @@ from . import contrib as contrib
 from . import image as image
 from . import linalg as linalg
 from . import random as random
+from . import sparse as sparse
 from .composed import histogram as histogram
 from .creation import arange as arange
 from .creation import eye as eye

@@ -89,3 +89,38 @@ def rand_zipfian(
         return _call("log", (c + 2) / (c + 1)) * (num_sampled / width)
 
     return drawn, expected(true_classes), expected(drawn)
+
+
+@guarded
+def SparseEmbedding(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    input_dim: int | None = None,
+    output_dim: int | None = None,
+    dtype: Any = "float32",
+    deterministic: bool = False,
+    **kwargs: Any,
+) -> Symbol:
+    """``Embedding(sparse_grad=True)``, MXNet's older name of it.
+
+    Parameters
+    ----------
+    data : Symbol
+        Indices.
+    weight : Symbol, optional
+        Rows (input_dim, output_dim); a variable by default.
+    input_dim, output_dim : int
+    dtype : dtype
+    deterministic : bool
+        Taken: sums are always in one order.
+    **kwargs
+        ``name``, ``attr``.
+
+    Returns
+    -------
+    Symbol
+    """
+    sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
+    given = {"data": data, "weight": weight}
+    inputs = {name: each for name, each in given.items() if each is not None}
+    return _call("Embedding", sparse_grad=True, **inputs, **sizes, **kwargs)

@@ -1,11 +1,12 @@
 """mx.sym.contrib: the operators whose names start with ``_contrib_``, and functions in Python."""
 
-from .composed import boolean_mask, rand_zipfian
+from .composed import SparseEmbedding, boolean_mask, rand_zipfian
 from .control_flow import cond, foreach, while_loop
 from .register import namespace
 from .updates import adamw_update, mp_adamw_update
 
 __all__ = [
+    "SparseEmbedding",
     "adamw_update",
     "boolean_mask",
     "cond",

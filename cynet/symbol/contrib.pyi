@@ -5,6 +5,7 @@ from typing import Literal
 from ..typing import ContextLike, DTypeLike, ShapeLike
 from .symbol import Symbol
 
+from .composed import SparseEmbedding as SparseEmbedding
 from .composed import boolean_mask as boolean_mask
 from .composed import rand_zipfian as rand_zipfian
 from .control_flow import cond as cond

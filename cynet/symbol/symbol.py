@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         ShapeLike,
     )
 
+STORAGE_CODES = {"default": "0", "row_sparse": "1", "csr": "2"}  # as variables keep them
+
 
 @guarded(but=("__init__", "__getitem__"))
 class Symbol(Arithmetic, OperatorMethods, Inference, Display):
@@ -485,7 +487,8 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         type_dict : dict of str to dtype, optional
             Types of arguments; float32 where nothing follows.
         stype_dict : dict, optional
-            Storage types; only ``'default'`` exists.
+            Storage types of arguments, over what variables say: ``'default'``, ``'row_sparse'``,
+            ``'csr'``. With a sparse one the graph runs node by node.
         group2ctx : dict of str to Context, optional
         shared_arg_names : list of str, optional
             Arguments whose arrays are taken from `shared_exec`.
@@ -510,7 +513,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         ((2, 3), (4, 2))
         """
         for name, stype in (stype_dict or {}).items():
-            refuse_storage_type(f"simple_bind: '{name}'", stype)
+            storage_code(f"simple_bind: '{name}'", stype)
         from ..executor.bind import simple_bind
 
         return simple_bind(
@@ -522,6 +525,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             shared_arg_names,
             shared_exec,
             shared_buffer,
+            stype_dict,
             **kwargs,
         )
 
@@ -555,9 +559,10 @@ def single_entry(value, where):
     return value.entries[0]
 
 
-def refuse_storage_type(where, stype):
-    """Sparse storage does not exist: anything but ``'default'`` is an error."""
-    if stype is not None and not (isinstance(stype, str) and stype == "default"):
+def storage_code(where, stype):
+    """The code that a variable keeps for a storage type."""
+    if not isinstance(stype, str) or stype not in STORAGE_CODES:
         raise ArgumentError(
-            f"{where}: storage type {shown(stype)} is not supported, only 'default'"
+            f"{where}: storage type {shown(stype)} is not one of {', '.join(STORAGE_CODES)}"
         )
+    return STORAGE_CODES[stype]

@@ -12,7 +12,7 @@ from ..operator.parameters import read_shape
 from ..operator.signature import found_text
 from .compose import attribute_text
 from .node import Node
-from .symbol import Symbol, refuse_storage_type
+from .symbol import STORAGE_CODES, Symbol, storage_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +48,8 @@ def Variable(
     init : Initializer or str, optional
         How Module initialises it.
     stype : str, optional
-        Only ``'default'``.
+        Storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``. Graphs with sparse arrays run
+        node by node.
     **kwargs
         More attributes; names start and end with two underscores.
 
@@ -69,7 +70,6 @@ def Variable(
     if not isinstance(name, str):
         raise ArgumentTypeError(f"Variable: name must be a str, got {shown(name)}")
     where = f"Variable {name}"
-    refuse_storage_type(where, stype)
     attrs = {}
     for key, value in AttrScope.current.get(attr).items():
         attrs[stored_key(key)] = attribute_text(where, key, value)
@@ -84,7 +84,7 @@ def Variable(
     if init is not None:
         attrs["__init__"] = init if isinstance(init, str) else init.dumps()
     if stype is not None:
-        attrs["__storage_type__"] = "0"
+        attrs["__storage_type__"] = storage_code(where, stype)
     for key, value in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
             raise ArgumentError(
@@ -95,6 +95,7 @@ def Variable(
 
 
 var = Variable
+STORAGE_TYPES = {code: stype for stype, code in STORAGE_CODES.items()}
 
 
 def _shape_text(where, shape):

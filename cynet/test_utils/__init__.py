@@ -56,6 +56,12 @@ from .datasets import (
     get_mnist_ubyte,
     get_zip_data,
 )
+from .sparse import (
+    create_sparse_array,
+    create_sparse_array_zd,
+    rand_sparse_ndarray,
+    shuffle_csr_column_indices,
+)
 from .generators import (
     chi_square_check,
     gen_buckets_probs_with_ppf,

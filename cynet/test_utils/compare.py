@@ -92,17 +92,21 @@ def rand_ndarray(
     ----------
     shape : tuple of int
     stype : str
-        Only ``'default'``, dense.
+        ``'default'``, ``'csr'`` or ``'row_sparse'``.
     dtype : numpy dtype, optional
         float32 by default.
     modifier_func : callable, optional
         Applied to the entries first.
     density, shuffle_csr_indices, distribution
-        Matter for sparse arrays only.
+        Of sparse arrays, see `rand_sparse_ndarray`.
     ctx : Context, optional
     """
     if stype != "default":
-        raise ArgumentTypeError(f"rand_ndarray: stype must be 'default', got {shown(stype)}")
+        from .sparse import rand_ndarray_of
+
+        return rand_ndarray_of(
+            shape, stype, density, dtype, modifier_func, shuffle_csr_indices, distribution, ctx
+        )
     values = np.random.uniform(-1, 1, shape)
     if modifier_func is not None:
         values = modifier_func(values)

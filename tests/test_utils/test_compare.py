@@ -19,8 +19,6 @@ def test_shapes_and_arrays(seed):
     assert array.shape == (2, 3) and array.dtype == np.float64
     first, second = UTILS.random_arrays((2, 3), (4,))
     assert first.shape == (2, 3) and second.shape == (4,)
-    with pytest.raises(ArgumentTypeError, match="stype"):
-        UTILS.rand_ndarray((2,), "csr")
 
 
 def test_equal():

@@ -404,6 +404,11 @@ def refuse_device(context):
         raise ArgumentError(f"sparse arrays are in the memory of the host, not on {context}")
 
 
+def among_sparse(arrays):
+    """Whether one of the arrays is sparse; None counts as none."""
+    return any(isinstance(each, BaseSparseNDArray) for each in arrays)
+
+
 def check_stype(stype):
     """Raise unless `stype` is the name of a storage type."""
     if not isinstance(stype, str) or stype not in ("default", *CLASSES):

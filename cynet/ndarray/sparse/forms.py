@@ -235,8 +235,11 @@ def _sum(entry, prop, inputs, params):
         total = product.csr_dense(array, ones, axes == (0,))
         if not prop.keepdims:
             total = total.reshape((-1,))
-    elif axes == (0,) and array._held.size:
-        total = convert.call("sum", array._held, axis=0, keepdims=prop.keepdims)
+    elif axes[0] == 0 and array._held.size:
+        total = convert.call("sum", array._held, axis=axes, keepdims=prop.keepdims)
+    elif axes[0] != 0:
+        total = convert.call("sum", array._held, axis=axes, keepdims=prop.keepdims)
+        total = convert.scattered(total, array._indices, array.shape[0])
     else:
         return None
     count = math.prod(array.shape[k] for k in axes)

@@ -6,29 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.put_rows import put_rows
 from ..._ndarray import NDArrayBase
-from ...base.errors import ArgumentError, ArgumentTypeError, NotFoundError, shown
+from ...base.errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError, shown
 from ...base.guard import guarded
+from ...operator.sparse_names import OPERATORS
 from .._tape import wants_gradient
 from ..binary import add, divide, multiply, subtract
 from ..functions import function_of
 from . import arrays, call, convert, structure
 from .gradients import RetainNode
-
-# What MXNet has in mx.nd.sparse.
-OPERATORS = (
-    *("ElementWiseSum", "Embedding", "FullyConnected", "LinearRegressionOutput"),
-    *("LogisticRegressionOutput", "MAERegressionOutput", "_contrib_round_ste"),
-    *("_contrib_sign_ste", "abs", "adam_update", "add_n", "arccos", "arccosh"),
-    *("arcsin", "arcsinh", "arctan", "arctanh", "broadcast_add", "broadcast_div"),
-    *("broadcast_minus", "broadcast_mul", "broadcast_plus", "broadcast_sub", "cbrt", "ceil"),
-    *("clip", "concat", "cos", "cosh", "degrees", "dot", "elemwise_add", "elemwise_div"),
-    *("elemwise_mul", "elemwise_sub", "exp", "expm1", "fix", "floor", "ftrl_update", "gamma"),
-    *("gammaln", "log", "log10", "log1p", "log2", "make_loss", "mean", "negative", "norm"),
-    *("radians", "relu", "rint", "round", "rsqrt", "sgd_mom_update", "sgd_update", "sigmoid"),
-    *("sign", "sin", "sinh", "slice", "sqrt", "square", "stop_gradient", "sum", "tan", "tanh"),
-    *("trunc", "where", "zeros_like"),
-)
 
 
 @guarded
@@ -102,6 +89,69 @@ def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None
         counts = np.diff(data._indptr)
     result = convert.numbers(counts)
     return result if out is None else result.copyto(out)
+
+
+@guarded
+def edge_id(
+    data: Any = None, u: Any = None, v: Any = None, out: Any = None, name: Any = None
+) -> Any:
+    """The values of a csr matrix at places; -1 where it keeps none.
+
+    Parameters
+    ----------
+    data : CSRNDArray
+    u, v : NDArray
+        Rows and columns, of one axis and length; this waits for them.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> a = mx.nd.sparse.csr_matrix(([5.0, 7.0], [1, 0], [0, 1, 2]), shape=(2, 2))
+    >>> mx.nd.contrib.edge_id(a, mx.nd.array([0, 0, 1]), mx.nd.array([0, 1, 0])).asnumpy().tolist()
+    [-1.0, 5.0, 7.0]
+    """
+    if not isinstance(data, arrays.CSRNDArray):
+        raise ArgumentError(f"edge_id takes a csr matrix, got {shown(type(data).__name__)}")
+    data.canonical()
+    rows, columns = (_array("edge_id", each).asnumpy().astype(np.int64) for each in (u, v))
+    if rows.ndim != 1 or rows.shape != columns.shape:
+        raise ShapeError(f"edge_id: u and v have one axis, got {rows.shape} and {columns.shape}")
+    structure.check_bounds("edge_id: u", rows, data.shape[0])
+    structure.check_bounds("edge_id: v", columns, data.shape[1])
+    cells = structure.numbers_of(data._indices, data._indptr, data.shape[1])
+    at, there = structure.find(cells, rows * data.shape[1] + columns)
+    result = convert.empty_values(data._held, rows.shape) - 1
+    if there.any():
+        put_rows(result, convert.taken(data._held, at[there]), np.flatnonzero(there))
+    return result if out is None else result.copyto(out)
+
+
+@guarded
+def SparseEmbedding(
+    data: Any = None,
+    weight: Any = None,
+    input_dim: Any = None,
+    output_dim: Any = None,
+    dtype: Any = "float32",
+    deterministic: bool = False,
+    out: Any = None,
+    name: Any = None,
+) -> Any:
+    """``Embedding(sparse_grad=True)``, MXNet's older name of it.
+
+    Parameters
+    ----------
+    data : NDArray
+        Indices.
+    weight : NDArray or RowSparseNDArray
+        Rows (input_dim, output_dim).
+    input_dim, output_dim : int
+    dtype : dtype
+    deterministic : bool
+        Taken: sums are always in one order.
+    """
+    sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
+    return function_of("Embedding")(data, weight, sparse_grad=True, out=out, **sizes)
 
 
 def _array(what, value):

@@ -137,6 +137,8 @@ class SparseNode(StepNode):
                 f"{self.what}, recorded at {self.where()}: gradients of gradients do not go through"
                 " sparse arrays; use tostype('default') before it"
             )
+        if grads[0] is None:
+            return [None] * len(self.sources)
         return self.pull_back(grads)
 
 

@@ -266,10 +266,6 @@ DENSE_ONLY = {
     "shares_memory": lambda a: mx.nd.ones(2).shares_memory(a) or a.shares_memory(a),
     "numpy operand": lambda a: a + np.ones((2, 2), "float32"),
     "npz": lambda a: mx.nd.save("x.npz", a),
-    "bind": lambda a: mx.sym.exp(mx.sym.Variable("x")).bind(mx.cpu(), {"x": a}),
-    "bind gradient": lambda a: mx.sym.exp(mx.sym.Variable("x")).bind(
-        mx.cpu(), {"x": mx.nd.ones((2, 2))}, {"x": a}
-    ),
     "CachedOp": lambda a: mx.nd.CachedOp(mx.sym.exp(mx.sym.Variable("x")))(a),
 }
 

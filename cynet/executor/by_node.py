@@ -1,0 +1,237 @@
+"""NodeExecutor: an Executor of a graph in which arrays are sparse. It runs node by node."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import autograd
+from ..base.dtype import name_of
+from ..base.errors import ArgumentError, CynetError, ShapeError, shown
+from ..base.guard import guarded
+from ..graph.infer import infer_shapes, infer_types
+from ..ndarray import NDArray, _tape, zeros
+from ..ndarray._call import invoke
+from ..ndarray.sparse.arrays import make
+from ..ndarray.sparse.convert import empty_values
+from ..operator.checks.shapes import plain
+from ..operator.property import is_known
+from .executor import Executor
+
+
+@guarded(but=("forward", "backward", "step"))
+class NodeExecutor(Executor):
+    """Runs the operators of a graph one after the other, as imperative calls that autograd records.
+
+    What sparse operators give has no fixed size, so there is no plan. The steps of such networks
+    are few and large. Arrays and methods are those of `Executor`.
+    """
+
+    def __init__(
+        self, symbol, ctx, arg_arrays, grad_arrays, grad_req, aux_arrays, inferred, structure
+    ):
+        self._symbol, self._ctx, self._group2ctx = symbol, ctx, None
+        self._grad_req, self._structure = grad_req, structure
+        self._arg_names = symbol.list_arguments()
+        self._aux_names = symbol.list_auxiliary_states()
+        self.arg_arrays, self.grad_arrays, self.aux_arrays = arg_arrays, grad_arrays, aux_arrays
+        self.arg_dict = dict(zip(self._arg_names, arg_arrays))
+        self.grad_dict = dict(zip(self._arg_names, grad_arrays))
+        self.aux_dict = dict(zip(self._aux_names, aux_arrays))
+        self.has_run, self._training = False, True
+        self._monitor, self._monitor_all = None, False
+        self._pins, self.kept, self.nbytes, self.joins_steps = None, [], 0, False
+        self._wants = any(grad is not None for grad in grad_arrays)
+        self._made = self._leaves = None  # what the last forward gave, and its variables
+        self._stypes = {}  # node -> storage types of its inputs and outputs
+        arrays = {**self.arg_dict, **self.aux_dict}
+        shapes, types = inferred
+        if shapes is None:
+            known = {name: each.shape for name, each in arrays.items()}
+            shapes = infer_shapes(symbol.entries, known, structure=structure)
+        if types is None:
+            known = {name: name_of(each.dtype) for name, each in arrays.items()}
+            types = infer_types(symbol.entries, known, "float32", structure=structure)
+        self.outputs = [zeros(plain(shapes[e]), ctx=ctx, dtype=types[e]) for e in symbol.entries]
+        self._heads_taken = [_takes_head(*entry) for entry in symbol.entries]
+
+    def rest(self):
+        """It has no memory that others use."""
+
+    # --- running ----------------------------------------------------------------------------------
+    def forward_on(self, sources, targets, is_train):
+        """What `Executor.forward_on` does."""
+        for source, target in zip(sources, targets):
+            if not isinstance(source, NDArray) or source.shape != target.shape:
+                return False
+        for source, target in zip(sources, targets):
+            source.copyto(target)
+        scope = autograd.record if self._wants else autograd.pause
+        views = {name: each.detach() for name, each in self.arg_dict.items()}
+        self._leaves = [
+            (views[name], grad) for name, grad in self.grad_dict.items() if grad is not None
+        ]
+        for name, grad in self.grad_dict.items():
+            if grad is not None:
+                autograd.mark_variables([views[name]], [grad], self._grad_req[name])
+        with scope(train_mode=bool(is_train)):
+            values = self._run({**views, **self.aux_dict})
+            self._made = [values[entry] for entry in self._symbol.entries]
+        with autograd.pause():
+            for i, made in enumerate(self._made):
+                if made.stype != "default":
+                    self.outputs[i] = made.detach()
+                else:
+                    made.copyto(self.outputs[i])
+        self.has_run, self._training = True, bool(is_train)
+        return True
+
+    def _run(self, variables):
+        """The values of all entries."""
+        values = {}
+        for node in self._structure.order:
+            if node.op is None:
+                values[node, 0] = variables[node.name]
+                continue
+            inputs = tuple(values[entry] for entry in node.inputs)
+            found = invoke(node.op, inputs, dict(node.params))
+            found = found if isinstance(found, list) else [found]
+            for i, each in enumerate(found):
+                values[node, i] = each
+            self._stypes[node] = tuple(e.stype for e in inputs), tuple(e.stype for e in found)
+            if self._monitor is not None:
+                self._tell(node, inputs, found)
+        return values
+
+    def _tell(self, node, inputs, outputs):
+        if self._monitor_all:
+            for name, each in zip(node.input_names(), inputs):
+                self._monitor(f"{node.name}_{name}", each.detach())
+        for i, each in enumerate(outputs):
+            self._monitor(node.output_name(i), each.detach())
+
+    def backward(self, out_grads=None, is_train=True):
+        """What `Executor.backward` does."""
+        if not self._wants:
+            return
+        if self._made is None:
+            raise CynetError("backward: call forward first; what it left is used once")
+        given = self._given_heads(out_grads)
+        heads = [
+            (made, grad)
+            for made, grad in zip(self._made, given)
+            if _tape.entry_of(made) is not None
+        ]
+        if heads:
+            autograd.backward(*map(list, zip(*heads)), train_mode=self._training)
+        self._made = None
+        for view, grad in self._leaves:
+            if not view._fresh_grad and _tape.leaf_of(view).grad_req == "write":
+                grad[:] = 0  # no output depends on it
+
+    def _given_heads(self, out_grads):
+        if isinstance(out_grads, dict):
+            given = [out_grads.get(name) for name in self._symbol.list_outputs()]
+        elif isinstance(out_grads, (list, tuple)):
+            given = list(out_grads)
+        else:
+            given = [out_grads]
+        if len(given) > len(self.outputs):
+            raise ArgumentError(f"backward: {len(given)} out_grads for {len(self.outputs)} outputs")
+        given += [None] * (len(self.outputs) - len(given))
+        names = self._symbol.list_outputs()
+        for i, (name, taken) in enumerate(zip(names, self._heads_taken)):
+            if not taken:
+                given[i] = None
+            elif given[i] is None:
+                raise ArgumentError(
+                    f"backward: output '{name}' is no loss, so out_grads must have its gradient, "
+                    f"an NDArray of shape {self.outputs[i].shape}"
+                )
+        return given
+
+    def _is_whole_step(self):
+        return False
+
+    # --- parameters, shapes -----------------------------------------------------------------------
+    def copy_params_from(self, arg_params, aux_params=None, allow_extra_params=False):
+        """What `Executor.copy_params_from` does; a row_sparse weight with all rows keeps them."""
+        rest = {}
+        for name, value in arg_params.items():
+            bound = self.arg_dict.get(name)
+            if bound is None or bound.stype != "row_sparse" or value.shape != bound.shape:
+                rest[name] = value
+                continue
+            values, (rows,) = bound.parts()
+            if len(rows) == bound.shape[0]:
+                value.tostype("default").astype(bound.dtype, copy=False).copyto(values)
+            else:
+                value.copyto(bound)
+        super().copy_params_from(rest, aux_params, allow_extra_params)
+
+    def reshape_free(self, shapes, free, allow_up_sizing=True, hint=""):
+        """What `Executor.reshape_free` does; arrays of another shape are new."""
+        given = self._symbol._known_shapes((), shapes)
+        found = infer_shapes(self._symbol.entries, given, structure=self._structure)
+        arrays = {**self.arg_dict, **self.aux_dict}
+        by_name = {}
+        for node in self._structure.variables:
+            shape = found[node, 0]
+            by_name[node.name] = plain(shape) if is_known(shape) else arrays[node.name].shape
+
+        def fit(name, old):
+            if old is None or old.shape == by_name[name]:
+                return old
+            if name not in free:
+                error = ShapeError(
+                    f"reshape: '{name}' changes from {old.shape} to {by_name[name]}{hint}"
+                )
+                error.change = name, old.shape, by_name[name]
+                raise error
+            return zeros(by_name[name], ctx=old.context, dtype=old.dtype, stype=old.stype)
+
+        return NodeExecutor(
+            self._symbol,
+            self._ctx,
+            [fit(name, self.arg_dict[name]) for name in self._arg_names],
+            [fit(name, self.grad_dict[name]) for name in self._arg_names],
+            self._grad_req,
+            [fit(name, self.aux_dict[name]) for name in self._aux_names],
+            (None, None),
+            self._structure,
+        )
+
+    # --- watching ---------------------------------------------------------------------------------
+    def set_monitor_callback(self, callback, monitor_all=False):
+        """Call ``callback(name, array)`` for what every operator computes in `forward`."""
+        if callback is not None and not callable(callback):
+            raise ArgumentError(f"set_monitor_callback: {shown(callback)} is not callable")
+        self._monitor, self._monitor_all = callback, monitor_all
+
+    def debug_str(self):
+        """Every operator, with the storage types of its inputs and outputs in the last forward."""
+        lines = ["runs node by node: arrays are sparse"]
+        for node in self._structure.order:
+            if node.op is not None:
+                read, written = (", ".join(each) for each in self._stypes.get(node, ((), ())))
+                lines.append(f"{node.op.name} {node.name}: ({read}) -> ({written})")
+        return "\n".join(lines)
+
+    def profile(self, run, n=10):
+        """Refused: there is no plan to look at."""
+        raise CynetError("profile: a graph with sparse arrays runs node by node; use mx.profiler")
+
+
+def _takes_head(node, i):
+    """Whether the gradient of a node depends on that of its output `i`."""
+    if node.op is None:
+        return True
+    n_out, n_in = node.num_outputs, node.num_args
+    ids = list(range(2 * n_out + n_in))
+    outs, ins = ids[:n_out], ids[n_out : n_out + n_in]
+    return outs[i] in node.prop.declare_backward_dependency(outs, ins, ids[n_out + n_in :])
+
+
+def all_rows(shape, ctx, dtype):
+    """A row_sparse array of zeros that has all rows: a weight, which is changed in place."""
+    values = empty_values(zeros((0,), ctx=ctx, dtype=dtype), shape)
+    return make("row_sparse", shape, values, np.arange(shape[0], dtype=np.int64))

@@ -1,0 +1,202 @@
+"""Sparse arrays for tests: random ones, and ones of given rows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base.errors import ArgumentError, ShapeError, shown
+from ..base.guard import guarded
+from ..ndarray.sparse import csr_matrix, row_sparse_array
+from ..ndarray.sparse.structure import from_numbers
+from .arrays import assign_each
+from .compare import default_context, default_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..typing import Context, DTypeLike, NDArray, Shape
+
+
+@guarded
+def rand_sparse_ndarray(
+    shape: Shape,
+    stype: str,
+    density: float | None = None,
+    dtype: DTypeLike | None = None,
+    distribution: str | None = None,
+    data_init: float | None = None,
+    rsp_indices: Sequence[int] | None = None,
+    modifier_func: Callable[..., Any] | None = None,
+    shuffle_csr_indices: bool = False,
+    ctx: Context | None = None,
+) -> tuple[NDArray, Any]:
+    """A random sparse array and what it is made of, drawn from ``numpy.random``.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    stype : str
+        ``'csr'`` or ``'row_sparse'``.
+    density : float, optional
+        Share of elements (csr) or rows (row_sparse) that are kept, about; random by default.
+    dtype : numpy dtype, optional
+        float32 by default.
+    distribution : str, optional
+        ``'uniform'``, or of csr ``'powerlaw'``: each row has twice the elements of the one before,
+        until the density is reached.
+    data_init : float, optional
+        All values; random ones from -1 to 1 by default.
+    rsp_indices : list of int, optional
+        The rows of a row_sparse array.
+    modifier_func : callable, optional
+        Applied to each value.
+    shuffle_csr_indices : bool
+        Leave the columns of each row of a csr matrix in random order.
+    ctx : Context, optional
+
+    Returns
+    -------
+    (RowSparseNDArray, (values, indices)) or (CSRNDArray, (indptr, indices, values))
+        The parts are NumPy arrays.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> array, (values, rows) = mx.test_utils.rand_sparse_ndarray((9, 2), "row_sparse", 0.5)
+    >>> len(values) == len(rows) and array.stype
+    'row_sparse'
+    """
+    density = np.random.rand() if density is None else density
+    if not 0 <= density <= 1:
+        raise ArgumentError(f"rand_sparse_ndarray: density is from 0 to 1, got {shown(density)}")
+    distribution = distribution or "uniform"
+    ctx, dtype = ctx or default_context(), dtype or default_dtype()
+    if stype == "row_sparse":
+        if distribution != "uniform":
+            raise ArgumentError(f"rand_sparse_ndarray: rows are 'uniform', got {distribution!r}")
+        rows = np.flatnonzero(np.random.rand(shape[0]) < density)
+        if rsp_indices is not None:
+            rows = np.unique(np.asarray(rsp_indices, np.int64))
+        values = _values((len(rows), *shape[1:]), data_init, modifier_func, dtype)
+        array = row_sparse_array((values, rows), shape=shape, dtype=dtype, ctx=ctx)
+        return array, (values, rows)
+    if stype != "csr":
+        raise ArgumentError(
+            f"rand_sparse_ndarray: stype is 'csr' or 'row_sparse', got {shown(stype)}"
+        )
+    if len(shape) != 2:
+        raise ShapeError(f"rand_sparse_ndarray: a csr matrix has two axes, got shape {shape}")
+    if distribution == "uniform":
+        keep = np.random.rand(*shape) < density
+    elif distribution == "powerlaw":
+        keep = _doubling(shape, density)
+    else:
+        raise ArgumentError(
+            f"rand_sparse_ndarray: distribution is 'uniform' or 'powerlaw', got {distribution!r}"
+        )
+    indices, indptr = from_numbers(np.flatnonzero(keep), shape)
+    values = _values((len(indices),), data_init, modifier_func, dtype)
+    array = csr_matrix((values, indices, indptr), shape=shape, dtype=dtype, ctx=ctx)
+    if shuffle_csr_indices:
+        indices = _shuffled(indices, indptr)
+        array = csr_matrix((values, indices, indptr), shape=shape, dtype=dtype, ctx=ctx)
+    return array, (indptr, indices, values)
+
+
+def _values(shape, init, modifier, dtype):
+    values = np.random.uniform(-1, 1, shape) if init is None else np.full(shape, init)
+    return assign_each(values, modifier).astype(dtype)
+
+
+def _doubling(shape, density):
+    """Which elements there are: 1, 2, 4, ... in the rows from the first on."""
+    keep, left, n = np.zeros(shape, bool), int(density * shape[0] * shape[1]), 1
+    for row in keep:
+        count = min(n, left, shape[1])
+        row[:count] = True
+        left, n = left - count, 2 * n
+    return keep
+
+
+def _shuffled(indices, indptr):
+    indices = indices.copy()
+    for begin, end in pairwise(indptr):
+        np.random.shuffle(indices[begin:end])
+    return indices
+
+
+@guarded
+def shuffle_csr_column_indices(csr: Any) -> None:
+    """Put the column indices of each row of a SciPy csr matrix in random order, in place.
+
+    The values stay where they are.
+    """
+    csr.indices[:] = _shuffled(csr.indices, csr.indptr)
+
+
+@guarded
+def create_sparse_array(
+    shape: Shape,
+    stype: str,
+    data_init: float | None = None,
+    rsp_indices: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    modifier_func: Callable[..., Any] | None = None,
+    density: float = 0.5,
+    shuffle_csr_indices: bool = False,
+) -> NDArray:
+    """The array of `rand_sparse_ndarray`, with the same parameters.
+
+    Returns
+    -------
+    CSRNDArray or RowSparseNDArray
+    """
+    array, _ = rand_sparse_ndarray(
+        shape,
+        stype,
+        density,
+        dtype,
+        data_init=data_init,
+        rsp_indices=rsp_indices,
+        modifier_func=modifier_func,
+        shuffle_csr_indices=shuffle_csr_indices,
+    )
+    return array
+
+
+@guarded
+def create_sparse_array_zd(
+    shape: Shape,
+    stype: str,
+    density: float,
+    data_init: float | None = None,
+    rsp_indices: Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    modifier_func: Callable[..., Any] | None = None,
+    shuffle_csr_indices: bool = False,
+) -> NDArray:
+    """`create_sparse_array`, of which `density` may be 0: an array that keeps nothing."""
+    if density == 0:
+        rsp_indices = None
+    return create_sparse_array(
+        shape, stype, data_init, rsp_indices, dtype, modifier_func, density, shuffle_csr_indices
+    )
+
+
+def rand_ndarray_of(shape, stype, density, dtype, modifier, shuffle, distribution, ctx):
+    """What `rand_ndarray` gives of a sparse storage type."""
+    array, _ = rand_sparse_ndarray(
+        shape,
+        stype,
+        density,
+        dtype,
+        distribution,
+        modifier_func=modifier,
+        shuffle_csr_indices=shuffle,
+        ctx=ctx,
+    )
+    return array
+
