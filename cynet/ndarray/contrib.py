@@ -3,7 +3,7 @@
 from .composed import boolean_mask, isfinite, isinf, isnan, rand_zipfian
 from .control_flow import cond, foreach, while_loop
 from .functions import namespace
-from .sparse.functions import getnnz
+from .sparse.functions import SparseEmbedding, edge_id, getnnz
 from .updates import (
     adamw_update,
     mp_adamw_update,
@@ -14,9 +14,11 @@ from .updates import (
 )
 
 __all__ = [
+    "SparseEmbedding",
     "adamw_update",
     "boolean_mask",
     "cond",
+    "edge_id",
     "foreach",
     "getnnz",
     "isfinite",

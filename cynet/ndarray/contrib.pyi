@@ -13,6 +13,8 @@ from .composed import rand_zipfian as rand_zipfian
 from .control_flow import cond as cond
 from .control_flow import foreach as foreach
 from .control_flow import while_loop as while_loop
+from .sparse.functions import SparseEmbedding as SparseEmbedding
+from .sparse.functions import edge_id as edge_id
 from .sparse.functions import getnnz as getnnz
 from .updates import adamw_update as adamw_update
 from .updates import mp_adamw_update as mp_adamw_update

@@ -9,9 +9,8 @@ from .._core.put_rows import put_rows
 from ..base.errors import ArgumentError, ShapeError
 from ..base.guard import guarded
 from ..base.kinds import number
-from ..ndarray.sparse.convert import taken
+from ..ndarray.sparse.convert import all_rows, taken
 from .base import Optimizer, register
-from .sparse import all_rows
 
 if TYPE_CHECKING:
     from ..typing import NDArray, State

@@ -8,10 +8,10 @@ from ..base.dtype import is_narrow
 from ..base.errors import UndefinedError
 from ..base.guard import guarded
 from ..ndarray import zeros_like
+from ..ndarray.sparse.convert import all_rows
+from ..operator.update.rows import among_sparse, update_rows
 from ._joined import JoinedUpdate
-from ._rows import among_sparse, update_rows
 from .base import Optimizer
-from .sparse import all_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,6 +12,7 @@ from .._tape import get_state, set_state, wants_gradient
 from . import arrays
 from .forms import DENSE_RESULTS, FORMS
 from .gradients import node_of
+from .updates import lazy_update
 
 _warned = set()
 
@@ -38,6 +39,9 @@ def sparse_call(entry, given, names, params, out):
     for array in given:
         if _is_sparse(array):
             array.canonical()
+    updated = lazy_update(entry, given, names, params, out)
+    if updated is not None:
+        return updated
     if any(_is_sparse(array) for array in given):
         result = _form(entry, given, names, params)
         if result is None:

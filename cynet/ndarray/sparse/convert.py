@@ -3,6 +3,7 @@
 import numpy as np
 
 from ...base.dtype import name_of
+from ...base.errors import ArgumentError
 from ...operator import get_operator
 from .._call import invoke
 from .._tape import stand_for
@@ -117,3 +118,25 @@ def rows_of_dense(what, data, rows):
     structure.check_bounds(what, rows, data.shape[0])
     values = taken(data.detach(), rows)
     return stand_for(data, arrays.make("row_sparse", data.shape, values, rows))
+
+
+def all_rows(array):
+    """The dense array that a row_sparse one with all rows consists of, to be changed in place;
+    dense ones, tuples of arrays and None as they are.
+
+    Raises
+    ------
+    ArgumentError
+        A row is missing, so that there is no memory for its new values.
+    """
+    if isinstance(array, (tuple, list)):
+        return tuple(map(all_rows, array))
+    if array is None or array.stype == "default":
+        return array
+    values, index = array.parts()
+    if array.stype != "row_sparse" or len(index[0]) != array.shape[0]:
+        raise ArgumentError(
+            f"update: a weight or state that is {array.stype} of shape {array.shape} has values for"
+            f" {len(index[-1])} rows; expected a dense array, or a row_sparse one with all rows"
+        )
+    return values

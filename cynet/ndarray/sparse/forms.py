@@ -145,10 +145,10 @@ def _mul(entry, prop, inputs, params):
     return _of_cells(cells, values, lhs)
 
 
-@form("elemwise_div", "broadcast_div")
+@form("broadcast_div")
 def _div(entry, prop, inputs, params):
     lhs, rhs = inputs
-    if entry.name == "elemwise_div" or lhs.stype != "csr" or rhs.stype != "default":
+    if lhs.stype != "csr" or rhs.stype != "default":
         return None
     return _with_dense("elemwise_div", lhs, rhs)
 
@@ -241,15 +241,19 @@ def _sum(entry, prop, inputs, params):
         total = convert.call("sum", array._held, axis=axes, keepdims=prop.keepdims)
         total = convert.scattered(total, array._indices, array.shape[0])
     else:
-        return None
+        kept = [1 if k in axes else n for k, n in enumerate(array.shape)]
+        shape = kept if prop.keepdims else [n for k, n in enumerate(kept) if k not in axes]
+        total = convert.empty_values(array._held, tuple(shape))
     count = math.prod(array.shape[k] for k in axes)
     return total / count if entry.name == "mean" else total
 
 
 @form("norm")
 def _norm(entry, prop, inputs, params):
-    if prop.axis not in (None, ()) or prop.keepdims or not inputs[0]._held.size:
+    if prop.axis not in (None, ()) or prop.keepdims:
         return None
+    if not inputs[0]._held.size:
+        return convert.empty_values(inputs[0]._held, (1,))
     if inputs[0]._held.ndim > 2 or prop.ord != 2:
         return None
     return invoke(entry, (inputs[0]._held,), params)

@@ -11,11 +11,13 @@ from ..._ndarray import NDArrayBase
 from ...base.errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError, shown
 from ...base.guard import guarded
 from ...operator.sparse_names import OPERATORS
+from ...operator.update.rows import update_rows
 from .._tape import wants_gradient
 from ..binary import add, divide, multiply, subtract
 from ..functions import function_of
 from . import arrays, call, convert, structure
 from .gradients import RetainNode
+from .updates import rows_and_values, target
 
 
 @guarded
@@ -92,6 +94,45 @@ def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None
 
 
 @guarded
+def adagrad_update(
+    weight: Any = None,
+    grad: Any = None,
+    history: Any = None,
+    lr: Any = None,
+    epsilon: float = 1e-7,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    out: Any = None,
+    name: Any = None,
+) -> Any:
+    """AdaGrad: ``history += g ** 2``, ``out = weight - lr * (g / sqrt(history + epsilon) + wd *
+    weight)`` with ``g = clip(rescale_grad * grad)``, on the rows that the gradient has.
+
+    Parameters
+    ----------
+    weight, history : NDArray or RowSparseNDArray
+        A row_sparse one has all rows; the history moves.
+    grad : RowSparseNDArray or NDArray
+    lr, epsilon, wd, rescale_grad, clip_gradient : float
+    out : NDArray, optional
+        Where to put it, the weight itself for example.
+    """
+    for each in (weight, grad, history):
+        _array("adagrad_update", each)
+    if lr is None:
+        raise ArgumentTypeError("adagrad_update: lr is missing")
+    out = target(weight, out)
+    rows, values = rows_and_values(grad)
+    states = (convert.all_rows(history),)
+    numbers = map(float, (lr, wd, rescale_grad, clip_gradient))
+    update_rows(
+        "adagrad", convert.all_rows(out), values, rows, states, None, *numbers, (float(epsilon),)
+    )
+    return out
+
+
+@guarded
 def edge_id(
     data: Any = None, u: Any = None, v: Any = None, out: Any = None, name: Any = None
 ) -> Any:
@@ -160,7 +201,7 @@ def _array(what, value):
     return value
 
 
-_OWN = {"cast_storage": cast_storage, "retain": retain}
+_OWN = {"adagrad_update": adagrad_update, "cast_storage": cast_storage, "retain": retain}
 
 
 def __getattr__(name):

@@ -5,19 +5,19 @@ from libc.stdlib cimport free, malloc
 from libcpp.set cimport set as cpp_set
 from libcpp.vector cimport vector
 
-from .. cimport _engine
-from .._engine cimport VarHandle, kInline, kNormal
-from .._ndarray cimport NDArrayBase, on_host
-from .._typedefs cimport RunContext, dtype_size, kBfloat16, kFloat16, kFloat32
-from .._core.sparse_kind cimport is_sparse
-from ..engine.inline cimport INLINE_UPDATE_ELEMENTS
-from ..kernels.parallel cimport parallel_ranges, threads_for
-from ..kernels.table cimport find_update
-from ..kernels.update.update cimport UpdateArrays, UpdateLoop, UpdateParams, run_update
+from ... cimport _engine
+from ..._engine cimport VarHandle, kInline, kNormal
+from ..._ndarray cimport NDArrayBase, on_host
+from ..._typedefs cimport RunContext, dtype_size, kBfloat16, kFloat16, kFloat32
+from ..._core.sparse_kind cimport is_sparse
+from ...engine.inline cimport INLINE_UPDATE_ELEMENTS
+from ...kernels.parallel cimport parallel_ranges, threads_for
+from ...kernels.table cimport find_update
+from ...kernels.update.update cimport UpdateArrays, UpdateLoop, UpdateParams, run_update
 
-from ..base.dtype import NAMES
-from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
-from ..kernels.table import update_rules
+from ...base.dtype import NAMES
+from ...base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
+from ...kernels.table import update_rules
 
 cdef dict _STATES = {rule: states for rule, (states, _, _) in update_rules().items()}
 

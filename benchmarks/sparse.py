@@ -1,0 +1,97 @@
+"""Sparse arrays: products of csr matrices (the column NumPy is SciPy) and training steps by rows."""
+
+import numpy as np
+import scipy.sparse
+from harness import Row, main, median_time
+
+MATRICES = {
+    "10,000 x 1,000,000, 0.01 %": (10_000, 1_000_000, 100),
+    "1,024 x 100,000, 1 %": (1_024, 100_000, 1_000),
+}
+BATCH, TABLES = 4_096, (200_000, 2_000_000)
+
+
+def matrix_of(rows, columns, each):
+    """A csr matrix of SciPy with about `each` elements in a row."""
+    rng = np.random.default_rng(1)
+    places = np.unique(rng.integers(0, rows * columns, rows * each))
+    values = rng.random(len(places)).astype("float32")
+    coordinates = places // columns, places % columns
+    return scipy.sparse.csr_matrix((values, coordinates), shape=(rows, columns))
+
+
+def products(mx):
+    """csr x dense, and the transposed matrix x dense."""
+    for name, sizes in MATRICES.items():
+        matrix = matrix_of(*sizes)
+        csr, transposed = mx.nd.sparse.array(matrix), matrix.T.tocsr()
+        for width in (1, 16, 128):
+            right = np.random.default_rng(2).random((matrix.shape[1], width)).astype("float32")
+            left = np.random.default_rng(3).random((matrix.shape[0], width)).astype("float32")
+            x, y = mx.nd.array(right), mx.nd.array(left)
+            seconds = median_time(lambda: mx.nd.sparse.dot(csr, x).wait_to_read(), repeat=9)
+            own = median_time(lambda: matrix @ right, repeat=5)
+            yield Row(f"{name}: dot, width {width}", seconds, own)
+            seconds = median_time(
+                lambda: mx.nd.sparse.dot(csr, y, transpose_a=True).wait_to_read(), repeat=9
+            )
+            own = median_time(lambda: transposed @ left, repeat=5)
+            yield Row(f"{name}: transposed, width {width}", seconds, own)
+
+
+def linear_step(mx):
+    """A step of logistic regression on 500 examples of 1,000,000 features, by Module."""
+    data = mx.sym.Variable("data", stype="csr")
+    weight = mx.sym.Variable("weight", shape=(1_000_000, 2), stype="row_sparse")
+    score = mx.sym.broadcast_add(
+        mx.sym.sparse.dot(data, weight), mx.sym.Variable("bias", shape=(2,))
+    )
+    network = mx.sym.SoftmaxOutput(score, name="softmax")
+    batch = mx.io.DataBatch(
+        [mx.nd.sparse.array(matrix_of(500, 1_000_000, 100))], [mx.nd.zeros((500,))]
+    )
+    module = mx.mod.Module(network)
+    module.bind([("data", (500, 1_000_000))], [("softmax_label", (500,))])
+    module.init_params(mx.init.One())
+    module.init_optimizer(optimizer="adagrad", optimizer_params={"learning_rate": 0.1})
+
+    def step():
+        module.forward_backward(batch)
+        module.update()
+        module.get_outputs()[0].wait_to_read()
+        mx.nd.waitall()
+
+    return median_time(step, repeat=9)
+
+
+def embedding_step(mx, rows, optimizer):
+    """A step of a table of vectors of 64, on a batch of 4,096 indices, by Gluon."""
+    layer = mx.gluon.nn.Embedding(rows, 64, sparse_grad=True)
+    layer.initialize(mx.init.One())
+    trainer = mx.gluon.Trainer(layer.collect_params(), optimizer, {"learning_rate": 0.1})
+    rng = np.random.default_rng(1)
+    batches = [mx.nd.array(rng.integers(0, rows, BATCH)) for _ in range(8)]
+    place = iter(range(1 << 30))
+
+    def step():
+        with mx.autograd.record():
+            loss = layer(batches[next(place) % len(batches)]).sum()
+        loss.backward()
+        trainer.step(BATCH)
+        mx.nd.waitall()
+
+    return median_time(step, repeat=15, warm_up=9)
+
+
+def rows(mx):
+    """All lines."""
+    yield from products(mx)
+    yield Row("step of a linear model by Module, 1,000,000 x 2", linear_step(mx))
+    for optimizer in ("sgd", "adam"):
+        for size in TABLES:
+            name = f"step of an embedding {size:,} x 64, {optimizer}"
+            yield Row(name, embedding_step(mx, size, optimizer))
+
+
+if __name__ == "__main__":
+    main(__doc__, rows)

@@ -1,0 +1,63 @@
+"""Update operators with a row_sparse gradient: they change the rows that it has."""
+
+import numpy as np
+
+from ...base.errors import ArgumentTypeError
+from ...operator.update.rows import update_rows
+from ...operator.update.update import UpdateProperty
+from . import arrays, convert
+
+_LAZY = ("ftrl_update",)  # beside those with lazy_update
+
+
+def rows_and_values(grad):
+    """The rows of a gradient and their values; of a dense one all."""
+    if grad.stype == "row_sparse":
+        values, (rows,) = grad.parts()
+        return rows, values
+    return np.arange(grad.shape[0], dtype=np.int64), grad
+
+
+def target(weight, out):
+    """The array that an update changes: `out`, with the values of the weight."""
+    if out is None:
+        return weight.copy()
+    if out is not weight:
+        weight.copyto(out)
+    return out
+
+
+def lazy_update(entry, given, names, params, out):
+    """What `entry` does to the rows of its gradient; None where it is no lazy update."""
+    kind = entry.prop
+    if not issubclass(kind, UpdateProperty) or kind.rule is None:
+        return None
+    prop = kind(**kind.taken(params))
+    if not getattr(prop, "lazy_update", entry.name in _LAZY):
+        return None
+    wanted = [*prop.list_arguments(), *prop.list_auxiliary_states()]
+    found = dict(zip(wanted, given[: len(given) - len(names)]))
+    found.update(zip(names, given[len(given) - len(names) :]))
+    if [*found] != wanted and {*found} != {*wanted}:
+        raise ArgumentTypeError(
+            f"operator {entry.name} takes the inputs {', '.join(wanted)}; got {', '.join(found)}"
+        )
+    weight, grad, *states = (found[name] for name in wanted)
+    if not isinstance(grad, arrays.RowSparseNDArray):
+        return None
+    out = target(weight, out[0] if isinstance(out, (list, tuple)) else out)
+    states = [convert.all_rows(each) for each in states]
+    master = states.pop() if prop.master else None
+    (numbers,) = prop.all_numbers()
+    rows, values = rows_and_values(grad)
+    update_rows(
+        prop.rule,
+        convert.all_rows(out),
+        values,
+        rows,
+        tuple(states),
+        master,
+        *map(float, numbers[:4]),
+        tuple(numbers[4:]),
+    )
+    return out
