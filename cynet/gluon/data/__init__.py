@@ -2,7 +2,7 @@
 
 from . import batchify, vision
 from .dataloader import DataLoader
-from .dataset import ArrayDataset, Dataset, SimpleDataset
+from .dataset import ArrayDataset, Dataset, SimpleDataset, random_split
 from .record import RecordFileDataset
 from .sampler import (
     BatchSampler,
@@ -11,6 +11,7 @@ from .sampler import (
     RandomSampler,
     Sampler,
     SequentialSampler,
+    WeightedSampler,
 )
 from .seeding import sample_generator
 
@@ -26,7 +27,9 @@ __all__ = [
     "Sampler",
     "SequentialSampler",
     "SimpleDataset",
+    "WeightedSampler",
     "batchify",
+    "random_split",
     "sample_generator",
     "vision",
 ]

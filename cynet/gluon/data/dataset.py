@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.errors import ArgumentTypeError, BoundsError, UndefinedError, shown
+from ...base.errors import ArgumentError, ArgumentTypeError, BoundsError, UndefinedError, shown
 from ...base.files import file_name
 from ...base.guard import guarded
 from ...ndarray import NDArray
 from ..errors import MismatchError
 from .sampler import Sampler
+from .seeding import permutation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -80,7 +82,6 @@ class Dataset:
         Returns
         -------
         Dataset
-        Dataset
 
         Examples
         --------
@@ -107,7 +108,6 @@ class Dataset:
 
         Returns
         -------
-        Dataset
         Dataset
         """
         if count is not None and count < 0:
@@ -349,3 +349,49 @@ class _DownloadedDataset(Dataset):
 
     def __len__(self):
         return len(self._label)
+
+
+@guarded
+def random_split(dataset: Dataset, lengths: Sequence[float]) -> list[Dataset]:
+    """Parts of a data set, without a sample in common, in an order that is drawn.
+
+    ``mx.random.seed`` decides it, or ``numpy.random.seed`` if that was not called.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Anything with a length whose samples have indices.
+    lengths : list of int or of float
+        How many samples each part has; or shares that add up to 1, of which what is left by
+        rounding down goes to the first parts, one sample each.
+
+    Returns
+    -------
+    list of Dataset
+
+    Raises
+    ------
+    ArgumentError
+        The lengths do not add up to that of `dataset`, nor the shares to 1.
+
+    Examples
+    --------
+    >>> train, test = random_split(SimpleDataset([0, 1, 2, 3, 4]), [0.8, 0.2])
+    >>> len(train), len(test), sorted([*train, *test])
+    (4, 1, [0, 1, 2, 3, 4])
+    """
+    total, lengths = len(dataset), list(lengths)
+    if any(isinstance(n, float) for n in lengths):
+        if any(not 0 <= n <= 1 for n in lengths) or abs(sum(lengths) - 1) > 1e-9:
+            raise ArgumentError(f"random_split: shares must add up to 1, got {shown(lengths)}")
+        counts = [int(total * n + 1e-9) for n in lengths]
+        for i in range(total - sum(counts)):
+            counts[i % len(counts)] += 1
+    else:
+        counts = lengths
+        if any(not isinstance(n, int) or n < 0 for n in counts) or sum(counts) != total:
+            raise ArgumentError(
+                f"random_split: lengths must add up to {total}, got {shown(lengths)}"
+            )
+    order, ends = permutation(total).tolist(), np.cumsum([0, *counts]).tolist()
+    return [_Sampled(dataset, order[a:b]) for a, b in pairwise(ends)]

@@ -10,7 +10,7 @@ from ...base.errors import ArgumentError, UndefinedError, shown
 from ...base.guard import guarded
 from ...distributed import world
 from ...io.rows_iter import check_part
-from .seeding import permutation
+from .seeding import drawing, permutation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,6 +95,59 @@ class RandomSampler(Sampler):
 
     def __iter__(self) -> Iterator[int]:
         return iter(permutation(self._length).tolist())
+
+    def __len__(self) -> int:
+        return self._length
+
+
+@guarded
+class WeightedSampler(Sampler):
+    """Indices that are drawn in proportion to weights: for classes of which there are few samples.
+
+    ``mx.random.seed`` decides them, or ``numpy.random.seed`` if that was not called.
+
+    Parameters
+    ----------
+    weights : list of float
+        One for each sample, not negative.
+    num_samples : int, optional
+        How many are drawn in an epoch; as many as there are weights when not given.
+    replacement : bool
+        Whether a sample may be drawn again.
+
+    Raises
+    ------
+    ArgumentError
+        A weight is negative or not finite, all are 0, or without replacement too few are not 0.
+
+    Examples
+    --------
+    >>> sampler = WeightedSampler([0, 1, 3], num_samples=5)
+    >>> len(sampler), 0 in list(sampler)
+    (5, False)
+    """
+
+    def __init__(
+        self, weights: Any, num_samples: int | None = None, replacement: bool = True
+    ) -> None:
+        weights = np.asarray(weights, np.float64).ravel()
+        if not weights.size or not np.isfinite(weights).all() or (weights < 0).any():
+            raise ArgumentError("WeightedSampler: weights are finite numbers of 0 or more")
+        num_samples = weights.size if num_samples is None else num_samples
+        most = None if replacement else int(np.count_nonzero(weights))
+        if not weights.any() or num_samples < 1 or (most is not None and num_samples > most):
+            raise ArgumentError(
+                f"WeightedSampler: num_samples {num_samples}, of which"
+                f" {np.count_nonzero(weights)} weights are not 0"
+            )
+        self._weights, self._length = weights / weights.sum(), num_samples
+        self._replacement = replacement
+
+    def __iter__(self) -> Iterator[int]:
+        drawn = drawing().choice(
+            self._weights.size, self._length, replace=self._replacement, p=self._weights
+        )
+        return iter(drawn.tolist())
 
     def __len__(self) -> int:
         return self._length

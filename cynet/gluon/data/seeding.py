@@ -41,12 +41,15 @@ def sample_generator():
     return np.random.default_rng(np.random.randint(1 << 31) if drawn is None else _digest(*drawn))
 
 
+def drawing():
+    """What draws the next order: NumPy's global state, or one that follows from the seed."""
+    drawn = mx_random.shuffles_drawn()
+    return np.random if drawn is None else np.random.RandomState(_digest(*drawn))
+
+
 def permutation(length):
     """Numbers from 0 to length - 1, shuffled by the seed."""
-    drawn = mx_random.shuffles_drawn()
-    if drawn is None:
-        return np.random.permutation(length)
-    return np.random.RandomState(_digest(*drawn)).permutation(length)
+    return drawing().permutation(length)
 
 
 def epoch_seed(number):

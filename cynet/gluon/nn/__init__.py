@@ -2,6 +2,7 @@
 
 from ..block import Block, HybridBlock, SymbolBlock
 from .activations import ELU, GELU, SELU, Activation, LeakyReLU, PReLU, Swish
+from .attention import MultiHeadAttention
 from .basic_layers import Dense, Dropout, Embedding, Flatten, HybridLambda, Lambda
 from .containers import HybridSequential, Sequential
 from .conv_layers import (
@@ -12,7 +13,7 @@ from .conv_layers import (
     Conv3D,
     Conv3DTranspose,
 )
-from .norm_layers import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm
+from .norm_layers import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 from .pooling_layers import (
     AvgPool1D,
     AvgPool2D,
@@ -67,7 +68,9 @@ __all__ = [
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
+    "MultiHeadAttention",
     "PReLU",
+    "RMSNorm",
     "ReflectionPad2D",
     "Sequential",
     "Swish",

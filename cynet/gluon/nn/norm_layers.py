@@ -1,4 +1,4 @@
-"""Normalization: BatchNorm, LayerNorm, InstanceNorm, GroupNorm."""
+"""Normalization: BatchNorm, LayerNorm, RMSNorm, InstanceNorm, GroupNorm."""
 
 from __future__ import annotations
 
@@ -209,6 +209,58 @@ class LayerNorm(_Norm):
     def __repr__(self) -> str:
         size = {"in_channels": self.gamma.shape[0]}
         return self._described({**self._kwargs, **self._settings, **size})
+
+
+@guarded(but=("hybrid_forward",))
+class RMSNorm(HybridBlock):
+    """Divides by the root of the mean square along the last axis, then scales its entries.
+
+    Parameters
+    ----------
+    epsilon : float
+        Added to the mean square.
+    gamma_initializer : Initializer or str
+    in_channels : int
+        Length of the axis; 0 leaves it to the first forward pass.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.RMSNorm()
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([[3, 4]])).asnumpy().round(3).tolist()
+    [[0.849, 1.131]]
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1e-6,
+        gamma_initializer: InitializerLike = "ones",
+        in_channels: int = 0,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self._epsilon = epsilon
+        self.gamma = self.params.get(
+            "gamma", shape=(in_channels,), init=gamma_initializer, allow_deferred_init=True
+        )
+
+    def hybrid_forward(self, F: Any, data: Any, gamma: Any) -> Any:
+        """The layer's output."""
+        square = F.mean(F.square(data), axis=-1, keepdims=True)
+        return F.broadcast_mul(F.broadcast_mul(data, F.rsqrt(square + self._epsilon)), gamma)
+
+    def infer_shape(self, data: Any, *args: Any) -> None:
+        """Fill in the length of gamma from the shape of the input."""
+        self.gamma.shape = (data.shape[-1],)
+
+    def __repr__(self) -> str:
+        return f"RMSNorm(eps={self._epsilon}, in_channels={self.gamma.shape[0]})"
 
 
 @guarded(but=("hybrid_forward",))

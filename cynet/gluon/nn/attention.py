@@ -1,0 +1,114 @@
+"""Attention with several heads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base.errors import ArgumentError
+from ...base.guard import guarded
+from ..block import HybridBlock
+from .basic_layers import Dense, Dropout
+
+if TYPE_CHECKING:
+    from ...typing import InitializerLike
+    from ..parameter import ParameterDict
+
+_MASKED = 3e4  # taken off a score, which float16 holds, too
+
+
+@guarded(but=("hybrid_forward",))
+class MultiHeadAttention(HybridBlock):
+    """Attention: each query takes a mean of the values, weighted by how well their keys fit it.
+
+    Inputs are of shape (batch, length, units). `key` is `query`, and `value` is `key`, if they are
+    not given. `mask`, of shape (batch, length of query, length of key), is 1 where a query may look
+    and 0 where not.
+
+    Parameters
+    ----------
+    units : int
+        Width of the output and of all heads together; a multiple of `num_heads`.
+    num_heads : int
+    dropout : float
+        Share of the weights that training sets to 0.
+    causal : bool
+        Whether a query looks at no key behind its own place.
+    use_bias : bool
+        Of the four projections.
+    weight_initializer : Initializer or str, optional
+        Of the projections.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+
+    Raises
+    ------
+    ArgumentError
+        `units` is not a multiple of `num_heads`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.MultiHeadAttention(units=8, num_heads=2, causal=True)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 5, 8))).shape
+    (2, 5, 8)
+    """
+
+    def __init__(
+        self,
+        units: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        causal: bool = False,
+        use_bias: bool = True,
+        weight_initializer: InitializerLike | None = None,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        if num_heads < 1 or units < 1 or units % num_heads:
+            raise ArgumentError(
+                f"MultiHeadAttention: units {units} is no multiple of num_heads {num_heads}"
+            )
+        self._heads, self._scale, self._causal = num_heads, (units // num_heads) ** -0.5, causal
+        settings = {
+            "flatten": False, "use_bias": use_bias, "weight_initializer": weight_initializer,
+        }  # fmt: skip
+        with self.name_scope():
+            self.query_proj = Dense(units, prefix="query_", **settings)
+            self.key_proj = Dense(units, prefix="key_", **settings)
+            self.value_proj = Dense(units, prefix="value_", **settings)
+            self.out_proj = Dense(units, prefix="out_", **settings)
+            self.dropout = Dropout(dropout) if dropout else None
+
+    def _split(self, F, x):
+        """(batch, length, units) to (batch * heads, length, units of a head)."""
+        x = F.reshape(x, shape=(0, 0, -4, self._heads, -1))
+        return F.reshape(F.transpose(x, axes=(0, 2, 1, 3)), shape=(-3, 0, 0))
+
+    def hybrid_forward(
+        self, F: Any, query: Any, key: Any = None, value: Any = None, mask: Any = None
+    ) -> Any:
+        """The output, (batch, length of query, units)."""
+        key = query if key is None else key
+        value = key if value is None else value
+        q = self._split(F, self.query_proj(query) * self._scale)
+        k, v = self._split(F, self.key_proj(key)), self._split(F, self.value_proj(value))
+        scores = F.batch_dot(q, k, transpose_b=True)
+        if mask is not None:
+            heads = F.broadcast_axis(F.expand_dims(mask, axis=1), axis=1, size=self._heads)
+            heads = F.reshape(heads, shape=(-3, 0, 0))
+            scores = scores + (heads - 1) * _MASKED
+        if self._causal:
+            rows = F.expand_dims(F.contrib.arange_like(scores, axis=1), axis=1)
+            columns = F.expand_dims(F.contrib.arange_like(scores, axis=2), axis=0)
+            behind = F.expand_dims(F.broadcast_lesser(rows, columns), axis=0)
+            scores = F.broadcast_sub(scores, behind * _MASKED)
+        weights = F.softmax(scores)
+        if self.dropout is not None:
+            weights = self.dropout(weights)
+        out = F.reshape(F.batch_dot(weights, v), shape=(-4, -1, self._heads, 0, 0))
+        out = F.reshape(F.transpose(out, axes=(0, 2, 1, 3)), shape=(0, 0, -3))
+        return self.out_proj(out)
