@@ -12,10 +12,10 @@ import argparse
 import time
 
 import numpy as np
+from cynet.kernels.isa.dispatch import cpu_capability
 
 import cynet as mx
 from cynet.contrib import quantization
-from cynet.kernels.isa.dispatch import cpu_capability
 
 NETWORKS = {
     "resnet50": mx.gluon.model_zoo.vision.resnet50_v1,

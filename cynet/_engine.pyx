@@ -1,4 +1,4 @@
-"""The dependency engine's doors (contract in _engine.pxd).
+"""The dependency engine's entry points (contract in _engine.pxd).
 
 Behind them: rules in engine/queue, threads in engine/threads, waits in engine/wait, the engines
 of a process in engine/process.

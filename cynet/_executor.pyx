@@ -227,7 +227,7 @@ cdef class Plan:
         only then given, since it keeps independent segments apart.
     kept : list of Kept, optional
         What its groups of kept steps make (executor/kept.pyx), in their order; None for what
-        `Slots.put_kept` gives.
+        `ArgumentSlots.bind_kept` gives.
     """
 
     def __cinit__(self):

@@ -420,7 +420,7 @@ cdef int _push_device_fill(NDArrayBase dst, const Region* to, const char* value)
     return _push_task(_run_fill_kernel, task, dst, NULL, _region_size(to))
 
 
-# --- the doors ------------------------------------------------------------------------------------
+# --- entry points ---------------------------------------------------------------------------------
 cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
                    const Region* source) except -1:
     cdef CopyTask* task

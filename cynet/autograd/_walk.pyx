@@ -124,9 +124,9 @@ cdef class Walk:
                         if self.create:
                             self.differentiate(<CallNode>node)
                         else:
-                            self.pull_call(<CallNode>node)
+                            self.backward_call(<CallNode>node)
                     else:
-                        self._pull(node)
+                        self.backward_node(node)
                     if _watchers:
                         self._show(node)
                 self.order[i] = None
@@ -262,7 +262,7 @@ cdef class Walk:
             node.grads[i] = plus(old, grad, old)
         return 0
 
-    def _pull(self, Node node):
+    def backward_node(self, Node node):
         # A node that is no call: a copy, a Function, a plan.
         cdef int i = 0
         if isinstance(node, StepNode) and (<object>node).direct and not self.create:
@@ -295,7 +295,7 @@ cdef class Walk:
         return arrays, requests
 
     # --- calls ------------------------------------------------------------------------------------
-    cdef int pull_call(self, CallNode node) except -1:
+    cdef int backward_call(self, CallNode node) except -1:
         cdef Call call = node.call
         cdef Backward info = node.info
         cdef int n_in = call.n_in, n_out = call.n_out, n_aux = call.n_aux
@@ -505,7 +505,7 @@ cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list 
     return [walk.wanted[nodes[i]] if i in nodes else None for i in range(call.n_in)]
 
 
-# --- the doors ------------------------------------------------------------------------------------
+# --- entry points ---------------------------------------------------------------------------------
 cdef int _seed(Walk walk, list heads, list entries, list grads) except -1:
     cdef NDArrayBase head
     for i, each in enumerate(heads):
@@ -544,7 +544,7 @@ def backward(list heads, list grads, bint retain, bint train_mode):
             break
     else:
         raise GradientError(_NO_LEAF)
-    _go(walk, heads, entries, grads, train_mode)
+    run_backward(walk, heads, entries, grads, train_mode)
 
 
 def gradients(list heads, list grads, list variables, bint retain, bint create, bint train_mode):
@@ -570,7 +570,7 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
         if node.walk != walk.id:
             raise GradientError(
                 f"grad: the heads do not depend on variable {i}")
-    _go(walk, heads, entries, grads, train_mode)
+    run_backward(walk, heads, entries, grads, train_mode)
     return [walk.wanted[leaf] for leaf in leaves]
 
 
@@ -585,11 +585,11 @@ def gradients_to(list heads, list grads, list nodes, bint retain, bint create):
     walk.wanted = dict.fromkeys(nodes)
     walk.retain, walk.create = retain, create
     walk.collect(entries)
-    _go(walk, heads, entries, grads, trains())
+    run_backward(walk, heads, entries, grads, trains())
     return [walk.wanted[node] for node in nodes]
 
 
-cdef int _go(Walk walk, list heads, list entries, list grads, bint train_mode) except -1:
+cdef int run_backward(Walk walk, list heads, list entries, list grads, bint train_mode) except -1:
     cdef int flags = set_flags((1 if walk.create else 0) | (2 if train_mode else 0))
     try:
         _seed(walk, heads, entries, grads)

@@ -28,9 +28,9 @@ from ..symbol.node import fixed_arguments
 from .arenas import made, take
 from .kept import kept_groups
 from .operators import constants, create_operators
-from .pins import Pins
+from .pins import ConstantInputs
 from .plan_cache import PlanCache, bytes_of_graph
-from .rebind import Lease, Slots, examine, fresh_arrays, placeholder
+from .rebind import ArgumentSlots, Lease, examine, fresh_arrays, placeholder
 from .replay import gradients
 
 _NULL, _WRITE, _ADD = 0, 1, 3  # OpReq
@@ -90,7 +90,7 @@ class CachedOp:
         self._types = {}  # dtypes of the inputs -> those of all entries
         fixed = fixed_arguments(self._structure.order)
         self._pinned = [(self.inputs.index(name), number) for name, number in fixed.items()]
-        self._pins = {}  # place among the inputs -> (array, Pins)
+        self._pins = {}  # place among the inputs -> (array, ConstantInputs)
 
     def __reduce__(self):
         return type(self), (self.symbol,)  # plans hold arrays at addresses that no process has
@@ -177,9 +177,9 @@ class CachedOp:
         for i, number in self._pinned:
             known_array, pins = self._pins.get(i, (None, None))
             if known_array is not arrays[i]:
-                pins = Pins([(arrays[i], number)])
+                pins = ConstantInputs([(arrays[i], number)])
                 self._pins[i] = arrays[i], pins
-            pins.hold()
+            pins.restore()
 
 
 class _Program:
@@ -278,7 +278,7 @@ class _Instance:
         self.plan = Plan(graph, operators, arrays, arena, kept=kept)
         self.python = [op for op in set(operators.values()) if op.runs_python]
         n = program.n_inputs
-        self.slots = Slots(
+        self.slots = ArgumentSlots(
             self.plan,
             [program.fakes[v] for v in program.values],
             {*range(n, n + len(graph.outputs)), *range(program.n_kept, program.first_kept)},
@@ -297,7 +297,7 @@ class _Instance:
         except OutOfMemoryError as error:
             names = ", ".join(f"{v.name!r} of shape {v.shape}" for v in values[:10])
             raise reworded(error, f"no memory for outputs, {names}: {error}") from None
-        exchanged = self.slots.put(
+        exchanged = self.slots.bind(
             0, [*arrays, *outputs, self.arena] if self.program.moves else arrays + outputs
         )
         if exchanged or not self.knows_kept:
@@ -315,7 +315,7 @@ class _Instance:
             group.kept([arrays[i] for i in read])
             for group, read in zip(program.groups, program.read_kept)
         ]
-        self.slots.put_kept(program.first_kept, program.kept)
+        self.slots.bind_kept(program.first_kept, program.kept)
         self.knows_kept = True
 
     def rest(self):
@@ -332,7 +332,7 @@ class _Instance:
         elif again:
             self.kept = self.arena.copy()
         first = program.n_inputs + len(program.graph.outputs) + program.moves
-        self.slots.put(first, heads + targets)
+        self.slots.bind(first, heads + targets)
         for operator in self.python:
             operator.memory_owner = (*operator.memory_owner, heads, targets)
         self.plan.run_backward(training)
@@ -381,7 +381,7 @@ class _PlanNode(StepNode):
         """Backward of the plan, straight into the arrays where the gradients go."""
         program, instance = self.program, self.lease.instance
         for k, array in self.older.items():
-            instance.slots.put(k, [array])
+            instance.slots.bind(k, [array])
         heads = []
         for k in program.heads:
             value = program.graph.heads[k]

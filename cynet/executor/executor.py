@@ -33,9 +33,9 @@ from .arenas import Place, Room, blanks, made
 from .gpu_step import GpuStep, joins_steps
 from .kept import kept_groups
 from .operators import constants, create_operators
-from .pins import Pins
+from .pins import ConstantInputs
 from .plan_cache import bytes_of_graph
-from .rebind import Slots, placeholder
+from .rebind import ArgumentSlots, placeholder
 from .reshaping import fitted
 from .update_step import UpdateStep
 from .watching import tell_backward, tell_forward
@@ -139,7 +139,7 @@ class Executor:
         fixed = fixed_arguments(self._structure.order)
         pins = [(self.arg_dict[n], number) for n, number in fixed.items() if n in self.arg_dict]
         shared = shared_exec._pins if shared_exec is not None else None
-        self._pins = Pins(pins, shared) if pins else None
+        self._pins = ConstantInputs(pins, shared) if pins else None
         self._build(inferred=inferred)
 
     # --- building ---------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class Executor:
             value = Value("arena", (size,), "uint8", self._ctx)
             arena = placeholder(0, value)
             self._plan = Plan(graph, operators, self._arrays, arena, kept=self.kept)
-            self._slots = Slots(self._plan, [arena], set())
+            self._slots = ArgumentSlots(self._plan, [arena], set())
             self._arena_size = size
             self._take_place()
         else:
@@ -211,7 +211,7 @@ class Executor:
     def _take_place(self):
         """Have an arena of the room for this executor's values."""
         self._place = made(self._graph, self._room.take, self._me, self._arena_size, self._ctx)
-        self._slots.put(0, [self._place.array])
+        self._slots.bind(0, [self._place.array])
         return self._place
 
     def rest(self):
@@ -286,7 +286,7 @@ class Executor:
         if executor_steps or self._watched:
             self._choose_plan()
         if self._pins is not None:
-            self._pins.hold()
+            self._pins.restore()
         place = self._place
         if place is not None:
             if place.holder is not self._me or self._slots.stale:
@@ -504,7 +504,7 @@ class Executor:
                         f"{', '.join(bound) or '(none)'}"
                     )
         if self._pins is not None:
-            self._pins.hold()
+            self._pins.restore()
 
     def reshape(
         self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Shape

@@ -1,4 +1,4 @@
-"""Pins: arguments that hold one number whatever is written into them.
+"""ConstantInputs: arguments that hold one number whatever is written into them.
 
 What an operator does not read (gamma of ``BatchNorm(fix_gamma=True)``) nobody corrects either:
 weight decay would shrink it without end. A forward puts the number back, as in MXNet, when
@@ -18,7 +18,7 @@ cdef class Pin:
     cdef bint held      # once
     cdef unsigned seen  # functions that had been pushed to write the array by then
 
-    cdef int hold(self) except -1:
+    cdef int restore(self) except -1:
         if (self.held and pushed_writes(self.array.chunk.var) == self.seen
                 and not self.array.chunk.exposed.load()):
             return 0
@@ -28,20 +28,20 @@ cdef class Pin:
         return 0
 
 
-cdef class Pins:
+cdef class ConstantInputs:
     """The pins of an executor.
 
     Parameters
     ----------
     pairs : list of (NDArray, float)
         Arrays and the numbers they are to hold.
-    other : Pins, optional
+    other : ConstantInputs, optional
         Of an executor that may share arrays: what it has put back need not be again.
     """
 
     cdef list pins
 
-    def __init__(self, list pairs, Pins other=None):
+    def __init__(self, list pairs, ConstantInputs other=None):
         cdef Pin pin
         known = {} if other is None else {id((<Pin>each).array): each for each in other.pins}
         self.pins = []
@@ -52,11 +52,11 @@ cdef class Pins:
                 pin.array, pin.number, pin.held = array, number, False
             self.pins.append(pin)
 
-    def hold(self):
+    def restore(self):
         """Put the numbers back into the arrays that may have others; autograd need not know."""
         cdef int flags = set_flags(0)
         try:
             for pin in self.pins:
-                (<Pin>pin).hold()
+                (<Pin>pin).restore()
         finally:
             set_flags(flags)

@@ -1,4 +1,4 @@
-"""Slots: a Plan whose arrays each run gives anew, so that nothing is copied.
+"""ArgumentSlots: a Plan whose arrays each run gives anew, so that nothing is copied.
 
 The plan is built on placeholders, arrays at addresses that are nobody's. Before a run `put` gives
 real arrays: the variables that the plan's functions name are exchanged at once, the addresses in
@@ -134,7 +134,7 @@ cdef void _end(void* arg) noexcept nogil:
     free(arg)
 
 
-cdef class Slots:
+cdef class ArgumentSlots:
     """The places in a Plan of arrays that were placeholders when it was built.
 
     Parameters
@@ -235,24 +235,24 @@ cdef class Slots:
                 self.slots[<size_t>number].segments.push_back(segment)
         return 0
 
-    def put(self, size_t first, list arrays):
+    def bind(self, size_t first, list arrays):
         """Give the slots from `first` on these arrays, of the placeholders' shapes and dtypes.
 
         Returns
         -------
         bool
-            Whether a source of what the plan keeps is another one than before: then `put_kept`
+            Whether a source of what the plan keeps is another one than before: then `bind_kept`
             comes next.
         """
         cdef vector[Change] changes
-        return self._put(first, arrays, &changes)
+        return self._bind(first, arrays, &changes)
 
-    def put_kept(self, size_t first, list kept):
+    def bind_kept(self, size_t first, list kept):
         """Give the slots from `first` on, and the plan's groups of kept steps, a Kept each."""
         cdef vector[Change] changes
         self.plan.kept[:] = kept  # the functions pushed before hold what they need
         self._states(&changes)
-        self._put(first, [(<Kept>each).array for each in kept], &changes)
+        self._bind(first, [(<Kept>each).array for each in kept], &changes)
 
     cdef int _states(self, vector[Change]* changes) except -1:
         """Changes to the states of what the plan keeps."""
@@ -267,7 +267,7 @@ cdef class Slots:
                 changes.push_back(change)
         return 0
 
-    cdef bint _put(self, size_t first, list arrays, vector[Change]* changes) except -1:
+    cdef bint _bind(self, size_t first, list arrays, vector[Change]* changes) except -1:
         cdef unordered_set[size_t] segments
         cdef size_t i, k
         cdef Slot* slot

@@ -1,4 +1,4 @@
-"""The door of mx.nd's generated functions: sorts arguments into inputs, parameters and outputs."""
+"""Where calls of mx.nd enter: arguments are sorted into inputs, parameters and outputs."""
 
 from cpython.dict cimport PyDict_GetItem, PyDict_Next
 from cpython.object cimport PyObject
@@ -22,11 +22,11 @@ def is_array(value):
 
 # --- calls like one before ------------------------------------------------------------------------
 cdef enum:
-    KEPT = 4         # calls that an operator's door remembers
-    MOST_VALUES = 12  # parameters of such a call
+    MAX_CALLS = 4    # calls that an operator's call site remembers
+    MAX_VALUES = 12  # parameters of such a call
 
 
-cdef class Known:
+cdef class CachedCall:
     """A call with its arguments: arrays by place, then plain values, then named ones."""
 
     cdef Call call
@@ -35,14 +35,14 @@ cdef class Known:
     cdef object context  # of a call without arrays
 
 
-cdef class Door:
+cdef class CallSite:
     """What an operator was last called with: the same again is neither sorted nor looked up."""
 
-    cdef list kept
+    cdef list calls
     cdef int oldest
 
 
-cdef dict _doors = {}  # OpEntry -> Door
+cdef dict _call_sites = {}  # OpEntry -> CallSite
 
 
 cdef bint _plain(object value):
@@ -75,9 +75,9 @@ cdef inline bint _same(object a, object b):
     return (type(a) is int or type(a) is str) and a == b
 
 
-cdef Known _known(Door door, tuple args, dict kwargs, PyObject** arrays):
+cdef CachedCall _cached_call(CallSite site, tuple args, dict kwargs, PyObject** arrays):
     # The kept call with these arguments, `out` aside, or None.
-    cdef Known known
+    cdef CachedCall cached
     cdef NDArrayBase array
     cdef PyObject* key
     cdef PyObject* value
@@ -87,15 +87,15 @@ cdef Known _known(Door door, tuple args, dict kwargs, PyObject** arrays):
     while n < n_args and n < MOST_KNOWN and isinstance(args[n], NDArrayBase):
         arrays[n] = <PyObject*>PyTuple_GET_ITEM(args, n)
         n += 1
-    for known in door.kept:
-        if known.n_arrays != n or known.n_rest != n_args - n:
+    for cached in site.calls:
+        if cached.n_arrays != n or cached.n_rest != n_args - n:
             continue
         fit = True
         for i in range(n):
             array = <NDArrayBase>arrays[i]
-            fit = fit and fits(&known.call.arrays[i], &array.blob)
-        for i in range(known.n_rest):
-            fit = fit and _same(known.rest[i], args[n + i])
+            fit = fit and fits(&cached.call.arrays[i], &array.blob)
+        for i in range(cached.n_rest):
+            fit = fit and _same(cached.rest[i], args[n + i])
         if not fit:
             continue
         i = 0
@@ -103,20 +103,20 @@ cdef Known _known(Door door, tuple args, dict kwargs, PyObject** arrays):
         while PyDict_Next(kwargs, &at, &key, &value):
             if <object>key == "out":
                 continue
-            if i >= len(known.names) or not _same(known.names[i], <object>key) or not _same(
-                    known.values[i], <object>value):
+            if i >= len(cached.names) or not _same(cached.names[i], <object>key) or not _same(
+                    cached.values[i], <object>value):
                 fit = False
                 break
             i += 1
-        if fit and i == len(known.names) and (
-                n > 0 or known.context is current_context()):
-            return known
+        if fit and i == len(cached.names) and (
+                n > 0 or cached.context is current_context()):
+            return cached
     return None
 
 
-cdef int _keep(Door door, Call call, tuple args, dict kwargs) except -1:
-    # Remember a call, if it is of a kind that `_known` finds again.
-    cdef Known known
+cdef int _remember(CallSite site, Call call, tuple args, dict kwargs) except -1:
+    # Remember a call, if it is of a kind that `_cached_call` finds again.
+    cdef CachedCall cached
     cdef int n = 0
     while n < len(args) and isinstance(args[n], NDArrayBase):
         n += 1
@@ -124,7 +124,7 @@ cdef int _keep(Door door, Call call, tuple args, dict kwargs) except -1:
         return 0
     if call.python or call.prop.reads_out:  # users may define it anew; `out` is to be there
         return 0
-    if len(args) - n + len(kwargs) > MOST_VALUES or "name" in kwargs:
+    if len(args) - n + len(kwargs) > MAX_VALUES or "name" in kwargs:
         return 0
     if not n and (kwargs.get("ctx") is not None or kwargs.get("out") is not None):
         return 0
@@ -133,15 +133,15 @@ cdef int _keep(Door door, Call call, tuple args, dict kwargs) except -1:
     for value in (*rest, *named.values()):
         if not _plain(value):
             return 0
-    known = Known()
-    known.call, known.n_arrays, known.n_rest = call, n, len(rest)
-    known.rest, known.names, known.values = rest, tuple(named), tuple(named.values())
-    known.context = None if n else current_context()
-    if len(door.kept) < KEPT:
-        door.kept.append(known)
+    cached = CachedCall()
+    cached.call, cached.n_arrays, cached.n_rest = call, n, len(rest)
+    cached.rest, cached.names, cached.values = rest, tuple(named), tuple(named.values())
+    cached.context = None if n else current_context()
+    if len(site.calls) < MAX_CALLS:
+        site.calls.append(cached)
     else:
-        door.kept[door.oldest] = known
-        door.oldest = (door.oldest + 1) % KEPT
+        site.calls[site.oldest] = cached
+        site.oldest = (site.oldest + 1) % MAX_CALLS
     return 0
 
 
@@ -157,22 +157,22 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
     cdef dict params = {}
     cdef PyObject* arrays[MOST_KNOWN]
     cdef PyObject* wished
-    cdef Known known
+    cdef CachedCall cached
     cdef Call call
-    cdef Door door = _doors.get(entry)
-    if door is None:
-        door = Door()
-        door.kept = []
-        _doors[entry] = door
-    elif len(door.kept):
-        known = _known(door, args, kwargs, arrays)
-        if known is not None:
+    cdef CallSite site = _call_sites.get(entry)
+    if site is None:
+        site = CallSite()
+        site.calls = []
+        _call_sites[entry] = site
+    elif len(site.calls):
+        cached = _cached_call(site, args, kwargs, arrays)
+        if cached is not None:
             wished = PyDict_GetItem(kwargs, "out")
             if wished == NULL or <object>wished is None:
-                return run_known(known.call, arrays, known.n_arrays, None)
-            if isinstance(<object>wished, NDArrayBase) and known.call.n_visible == 1 and (
-                    known.n_arrays > 0):
-                return run_known(known.call, arrays, known.n_arrays, <NDArrayBase>wished)
+                return run_known(cached.call, arrays, cached.n_arrays, None)
+            if isinstance(<object>wished, NDArrayBase) and cached.call.n_visible == 1 and (
+                    cached.n_arrays > 0):
+                return run_known(cached.call, arrays, cached.n_arrays, <NDArrayBase>wished)
     out = ctx = None
     signature = describe(entry)
     wanted = signature.inputs
@@ -226,7 +226,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs):
         return sparse_call(entry, given, named, params, out)
     call = resolve(entry, given, named, params, ctx)
     results = run(call, given, outs)
-    _keep(door, call, args, kwargs)
+    _remember(site, call, args, kwargs)
     if out is not None:
         return out
     return results[0] if len(results) == 1 else results

@@ -16,7 +16,8 @@ from .creation import (
     split_v2,
     zeros,
 )
-from .functions import __dir__, __getattr__
 from .reading import load, load_json
+from .register import package_dir as __dir__
+from .register import package_getattr as __getattr__
 from .symbol import Symbol
 from .variable import Group, Variable, var

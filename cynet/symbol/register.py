@@ -133,3 +133,7 @@ def namespace(module, prefix=None):
         return sorted({n for n in shown if prefix or n[0] != "_"} | {*vars(sys.modules[module])})
 
     return find, names
+
+
+# of mx.sym: a function for each public operator
+package_getattr, package_dir = namespace("cynet.symbol")
