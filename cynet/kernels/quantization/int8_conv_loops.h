@@ -55,9 +55,82 @@ CYNET_XINLINE void finish_some(const int32_t* sums, int n, const Int8Epilogue& e
     std::memcpy(static_cast<float*>(out) + at, v, n * sizeof(float));
 }
 
+#if defined(__GNUC__)
+typedef float Floats __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));
+typedef int32_t Whole __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));
+template <typename T>
+struct Narrow;
+template <>
+struct Narrow<uint8_t> {
+  typedef uint8_t type __attribute__((vector_size(WIDTH), aligned(1), may_alias));
+};
+template <>
+struct Narrow<int8_t> {
+  typedef int8_t type __attribute__((vector_size(WIDTH), aligned(1), may_alias));
+};
+
+template <typename T>
+CYNET_XINLINE Floats as_floats(const T* p) {
+  const typename Narrow<T>::type narrow = *reinterpret_cast<const typename Narrow<T>::type*>(p);
+  return __builtin_convertvector(__builtin_convertvector(narrow, Whole), Floats);
+}
+template <>
+CYNET_XINLINE Floats as_floats(const float* p) {
+  return *reinterpret_cast<const Floats*>(p);
+}
+// Rounded to even; values are within the limits of T.
+template <typename T>
+CYNET_XINLINE void put_rounded(const Floats* v, T* out) {
+#if CYNET_LANES == 16
+  for (int i = 0; i < 2; ++i)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i * WIDTH),
+                     _mm512_cvtepi32_epi8(_mm512_cvtps_epi32((__m512)v[i])));
+#elif CYNET_LANES == 8
+  const __m256i left = _mm256_cvtps_epi32((__m256)v[0]), right = _mm256_cvtps_epi32((__m256)v[1]);
+  const __m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi32(left, right), 0xd8);
+  const __m128i low = _mm256_castsi256_si128(both), high = _mm256_extracti128_si256(both, 1);
+  const bool bytes = std::numeric_limits<T>::is_signed;
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
+                   bytes ? _mm_packs_epi16(low, high) : _mm_packus_epi16(low, high));
+#else
+  store_rounded(reinterpret_cast<const float*>(v), out, SHORTS);
+#endif
+}
+
+// SHORTS sums of filters from f on, in vectors.
+CYNET_XINLINE void finish_all(const int32_t* sums, const Int8Epilogue& e, int64_t f, int64_t at,
+                              void* out) {
+  Floats v[2];
+  const Floats low = Floats{} + e.low, high = Floats{} + e.high;
+#pragma GCC unroll 2
+  for (int k = 0; k < 2; ++k) {
+    const int64_t i = k * WIDTH;
+    const Whole whole = *reinterpret_cast<const Whole*>(sums + i);
+    Floats x = __builtin_convertvector(whole, Floats) * as_floats(e.scale + f + i) +
+               as_floats(e.bias + f + i);
+    if (e.residual) {
+      if (e.residual_dtype == U8)
+        x += as_floats(static_cast<const uint8_t*>(e.residual) + at + i) * e.residual_unit;
+      else if (e.residual_dtype == I8)
+        x += as_floats(static_cast<const int8_t*>(e.residual) + at + i) * e.residual_unit;
+      else
+        x += as_floats(static_cast<const float*>(e.residual) + at + i) * e.residual_unit;
+    }
+    x = x < low ? low : x;
+    v[k] = x > high ? high : x;
+  }
+  if (e.out_dtype == U8)
+    return put_rounded(v, static_cast<uint8_t*>(out) + at);
+  if (e.out_dtype == I8) return put_rounded(v, static_cast<int8_t*>(out) + at);
+  std::memcpy(static_cast<float*>(out) + at, v, sizeof v);
+}
+#endif
+
 static void finish(const int32_t* sums, int64_t n, const Int8Epilogue& e, int64_t f, int64_t at,
                    void* out) {
-  if (n == SHORTS) return finish_some(sums, SHORTS, e, f, at, out);
+#if defined(__GNUC__)
+  if (n == SHORTS && e.scale) return finish_all(sums, e, f, at, out);
+#endif
   finish_some(sums, static_cast<int>(n), e, f, at, out);
 }
 
