@@ -210,8 +210,14 @@ def has_space(str name):
     >>> has_space("l2_norm")
     False
     """
-    cdef const KernelEntry* entry = _entry(name)
-    return entry != NULL and entry.space != NULL
+    cdef const KernelEntry* entry
+    if name not in _spaces:
+        entry = _entry(name)
+        _spaces[name] = entry != NULL and entry.space != NULL
+    return _spaces[name]
+
+
+cdef dict _spaces = {}  # what has_space said, which each bind asks again
 
 
 cdef Functor _functor(const FunctorTable& table, const char* name, int dtype, bint add) except *:

@@ -32,5 +32,8 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         FUSED_REGISTERS  # the most there are
         FUSED_BYTES      # of all registers together
 
-# Every loop over the first block, then over the next; `arrays` as the operands number them.
-cdef void run_fused(const FusedLoops* chain, void** arrays) noexcept nogil
+cdef extern from "elementwise/fused_broadcast.h" namespace "cynet" nogil:
+    # Whoever runs chains says once at which level elements are converted.
+    void convert_at(int level) noexcept
+    # Every loop over the first block, then over the next; `arrays` as the operands number them.
+    void run_fused_blocks(int threads, const FusedLoops& chain, void** arrays) noexcept

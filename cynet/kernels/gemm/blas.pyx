@@ -4,7 +4,7 @@ from cython.parallel cimport prange
 
 from ..parallel cimport threads_for
 from .small cimport Product, product_few, product_is_few
-from ..reduce.line_reduce cimport dot_line
+from ..reduce.row_sums cimport dot_line
 
 import ctypes
 import sys

@@ -1,4 +1,4 @@
-// Evenly spaced values. Included by arange.pyx alone. Products and sums are loops of their
+// Evenly spaced values. Included by arange.pxd. Products and sums are loops of their
 // own, lest they be contracted: each operation rounds, as it does in NumPy.
 #ifndef CYNET_PROGRESSION_H
 #define CYNET_PROGRESSION_H

@@ -1,7 +1,19 @@
-"""Evenly spaced values."""
+"""Evenly spaced values (arange.h)."""
 
 from libc.stdint cimport int64_t
 
+from ..parallel cimport threads_awake, threads_for
+
+cdef extern from "movement/arange.h" namespace "cynet" nogil:
+    bint progression_all(int threads, int dtype, double start, double step, void* out,
+                         int64_t n) noexcept
+
+cdef enum:
+    WAKING = 1 << 19  # elements that are worth waking a thread
+
 # out[i] = start + i * step, each operation rounded to the dtype: float32, float64 or int32. False:
 # another dtype, nothing is written.
-cdef bint run_progression(int dtype, double start, double step, void* out, int64_t n) noexcept nogil
+cdef inline bint run_progression(int dtype, double start, double step, void* out,
+                                 int64_t n) noexcept nogil:
+    return progression_all(threads_for(n) if n >= WAKING else threads_awake(n), dtype, start, step,
+                           out, n)

@@ -16,7 +16,7 @@ namespace {
 enum { CLIP, WRAP, RAISE };  // MODES of operator/tensor/take.py
 
 // Brings m indices into [0, n); the position of the first that RAISE refuses, or -1.
-int64_t bound(int64_t* index, int64_t m, int64_t n, int mode) {
+CYNET_NOINLINE int64_t bound(int64_t* index, int64_t m, int64_t n, int mode) {
   for (int64_t i = 0; i < m; ++i) {
     const int64_t k = index[i];
     if (0 <= k && k < n) continue;

@@ -39,6 +39,11 @@ inline void clear(const Args& args, int i) {
   if (!args.add[i]) std::memset(args.out[i]->data, 0, args.out[i]->size * sizeof(T));
 }
 
+template <typename T>
+CYNET_NOINLINE void gather_elements(const T* src, const int64_t* index, int64_t n, T* dst) {
+  for (int64_t r = 0; r < n; ++r) dst[r] = src[index[r]];
+}
+
 // dst[o, j, :] (+)= src[o, index[j], :] of shapes (outer, m, inner) and (outer, n, inner)
 template <typename T>
 inline void gather(const Args& args, int64_t outer, int64_t n, int64_t inner, int64_t m,
@@ -46,7 +51,7 @@ inline void gather(const Args& args, int64_t outer, int64_t n, int64_t inner, in
   const bool add = args.add[0];
   parallel_for(args.threads_of(outer * m * inner), outer * m, [=](int64_t begin, int64_t end) {
     if (inner == 1 && outer == 1 && !add) {
-      for (int64_t r = begin; r < end; ++r) dst[r] = src[index[r]];
+      gather_elements(src, index + begin, end - begin, dst + begin);
       return;
     }
     for (int64_t r = begin; r < end; ++r) {

@@ -165,8 +165,8 @@ CYNET_XINLINE uint64_t order_pair(uint32_t key, int64_t position) {
 }
 
 template <typename T>
-void order_row(const T* row, int64_t step, int64_t n, int64_t k, bool ascending, uint64_t* pairs,
-               int64_t* order) {
+CYNET_NOINLINE void order_row(const T* row, int64_t step, int64_t n, int64_t k, bool ascending,
+                              uint64_t* pairs, int64_t* order) {
   uint32_t keys[ORDER_PART];
   for (int64_t i = 0; i < n; i += ORDER_PART) {
     const int64_t m = n - i < ORDER_PART ? n - i : static_cast<int64_t>(ORDER_PART);
@@ -181,8 +181,8 @@ void order_row(const T* row, int64_t step, int64_t n, int64_t k, bool ascending,
 // The first k <= MOST_FEW of many elements. They are kept sorted; parts without a key smaller than
 // the last of them are skipped.
 template <typename T>
-void order_few(const T* row, int64_t step, int64_t n, int64_t k, bool ascending, uint64_t* best,
-               int64_t* order) {
+CYNET_NOINLINE void order_few(const T* row, int64_t step, int64_t n, int64_t k, bool ascending,
+                              uint64_t* best, int64_t* order) {
   uint32_t keys[ORDER_PART];
   int64_t have = 0;
   uint32_t limit = 0xffffffffu;  // key of the last of them

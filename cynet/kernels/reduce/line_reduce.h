@@ -1,4 +1,4 @@
-// Sums of lines and columns at the level in use. Included by line_reduce.pyx alone.
+// Sums of lines and columns at the level in use. Included by row_sums.pyx.
 #ifndef CYNET_SUMS_H
 #define CYNET_SUMS_H
 

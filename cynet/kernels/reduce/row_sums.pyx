@@ -1,10 +1,30 @@
-"""Sums and copies along rows or columns (contract in row_sums.pxd)."""
+"""Sums of contiguous lines, and sums and copies along rows or columns (contract in row_sums.pxd)."""
 
 from cython.parallel cimport prange
 from libc.string cimport memcpy
 
+from ..isa.dispatch cimport cpu_level
 from ..parallel cimport threads_for
-from .line_reduce cimport add_columns, sum_line
+
+
+cdef extern from "reduce/line_reduce.h" namespace "cynet" nogil:
+    double sum_at[T](int level, const T* x, int64_t n, double center, bint squared) noexcept
+    double product_at[T](int level, const T* g, const T* x, int64_t n, double center) noexcept
+    void columns_at[T](int level, const T* x, int64_t rows, int64_t cols, int64_t begin,
+                       int64_t end, T* y) noexcept
+
+
+cdef double sum_line(const floating* x, int64_t n, double center, bint squared) noexcept nogil:
+    return sum_at(cpu_level(), x, n, center, squared)
+
+
+cdef double dot_line(const floating* g, const floating* x, int64_t n, double center) noexcept nogil:
+    return product_at(cpu_level(), g, x, n, center)
+
+
+cdef void add_columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,
+                      floating* y) noexcept nogil:
+    columns_at(cpu_level(), x, rows, cols, begin, end, y)
 
 
 cdef void _columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,

@@ -6,8 +6,7 @@ from libc.string cimport memset
 
 from ...kernels.elementwise.elementwise cimport run_binary, run_unary
 from ...kernels.parallel cimport threads_awake, threads_for
-from ...kernels.reduce.row_sums cimport sum_rows
-from ...kernels.reduce.line_reduce cimport add_columns
+from ...kernels.reduce.row_sums cimport add_columns, sum_rows
 from ...kernels.table cimport find_unary, find_unary_grad
 
 from ...base.dtype import dtype_flag

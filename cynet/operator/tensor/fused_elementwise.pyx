@@ -9,9 +9,12 @@ from libcpp.vector cimport vector
 
 from ..._typedefs cimport TBlob, dtype_size
 from ...kernels.elementwise.fused cimport (
-    FUSED_BYTES, FUSED_REGISTERS, FusedLoops, FusedLoop, FusedOperand, run_fused
+    FUSED_BYTES, FUSED_REGISTERS, FusedLoop, FusedLoops, FusedOperand, convert_at,
+    run_fused_blocks
 )
 from ...kernels.elementwise.elementwise cimport Kernel
+from ...kernels.isa.dispatch cimport cpu_level
+from ...kernels.parallel cimport threads_for
 from .._base cimport Operator, OpContext
 from .._elementwise cimport find_kernels, put_number
 
@@ -167,5 +170,9 @@ cdef class ChainOperator(Operator):
             arrays[i] = in_data[i].data
         for i in range(ctx.n_out):
             arrays[ctx.n_in + i] = out_data[i].data
-        run_fused(&self.chain, arrays)
+        run_fused_blocks(
+            threads_for(self.chain.rows * self.chain.columns * self.chain.work), self.chain, arrays)
         return 0
+
+
+convert_at(cpu_level())
