@@ -110,17 +110,38 @@ class Context(metaclass=_ContextType):
 
 def cpu(device_id: int = 0) -> Context:
     """The CPU. Indices are labels that let a script split work; all of them are this machine's
-    cores."""
+    cores.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.nd.zeros(2, ctx=mx.cpu()).context
+    cpu(0)
+    """
     return Context("cpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Context:
-    """Host memory that a GPU can copy from and to at full speed."""
+    """Host memory that a GPU can copy from and to at full speed.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.cpu_pinned()
+    cpu_pinned(0)
+    """
     return Context("cpu_pinned", device_id)
 
 
 def gpu(device_id: int = 0) -> Context:
-    """The GPU of that index. Making one needs no driver; using it does."""
+    """The GPU of that index. Making one needs no driver; using it does.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.gpu(1).device_type, mx.gpu(1).device_id
+    ('gpu', 1)
+    """
     return Context("gpu", device_id)
 
 
@@ -205,7 +226,16 @@ _current = _Current()
 
 
 def current_context() -> Context:
-    """The innermost ``with Context`` of this thread, else ``cpu(0)``."""
+    """The innermost ``with Context`` of this thread, else ``cpu(0)``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> with mx.cpu(1):
+    ...     mx.current_context()
+    ...
+    cpu(1)
+    """
     return _current.value
 
 

@@ -366,6 +366,23 @@ class CosineScheduler(_Decay):
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
 
     def curve(self, progress):
+        """The share of the fall that is left after a share of the updates.
+
+        Parameters
+        ----------
+        progress : float
+            The share of the updates.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> [round(mx.lr_scheduler.CosineScheduler(9).curve(x), 2) for x in (0, 0.5, 1)]
+        [1.0, 0.5, 0.0]
+        """
         return (1 + math.cos(math.pi * progress)) / 2
 
 

@@ -100,6 +100,13 @@ class SequentialAug(Augmenter):
     Parameters
     ----------
     ts : list of Augmenter
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> augment = mx.image.SequentialAug([mx.image.ForceResizeAug((4, 6)), mx.image.CastAug()])
+    >>> augment(mx.nd.zeros((8, 10, 3), dtype="uint8")).shape
+    (6, 4, 3)
     """
 
     def __init__(self, ts: Sequence[Any]) -> None:
@@ -145,6 +152,13 @@ class ResizeAug(Augmenter):
         Length of the shorter side.
     interp : int
         How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> image = mx.nd.zeros((8, 10, 3), dtype="uint8")
+    >>> mx.image.ResizeAug(4)(image).shape
+    (4, 5, 3)
     """
 
     def __init__(self, size: int, interp: int = 2) -> None:
@@ -238,6 +252,13 @@ class CenterCropAug(Augmenter):
         Width and height.
     interp : int
         How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> image = mx.nd.zeros((8, 10, 3), dtype="uint8")
+    >>> mx.image.CenterCropAug((4, 6))(image).shape
+    (6, 4, 3)
     """
 
     def __init__(self, size: Sequence[int], interp: int = 2) -> None:
@@ -250,7 +271,15 @@ class CenterCropAug(Augmenter):
 
 @guarded
 class HorizontalFlipAug(Augmenter):
-    """Mirrors left and right with probability `p`."""
+    """Mirrors left and right with probability `p`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.image.HorizontalFlipAug(1)(mx.nd.array([[[1], [2]]]))[0, :, 0]
+    [2. 1.]
+    <NDArray 2 @cpu(0)>
+    """
 
     def __init__(self, p: float) -> None:
         super().__init__(p=p)
@@ -398,7 +427,16 @@ class LightingAug(Augmenter):
 
 @guarded
 class ColorNormalizeAug(Augmenter):
-    """``(image - mean) / std``; either may be None."""
+    """``(image - mean) / std``; either may be None.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> augment = mx.image.ColorNormalizeAug(mx.nd.array([1, 2, 3]), mx.nd.array([1, 2, 4]))
+    >>> augment(mx.nd.ones((1, 1, 3)) * 5)[0, 0]
+    [4.  1.5 0.5]
+    <NDArray 3 @cpu(0)>
+    """
 
     def __init__(self, mean: Any, std: Any) -> None:
         self.mean, self.std = (
@@ -430,7 +468,14 @@ class RandomGrayAug(Augmenter):
 
 @guarded
 class CastAug(Augmenter):
-    """Another dtype."""
+    """Another dtype.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.image.CastAug()(mx.nd.zeros((8, 10, 3), dtype="uint8")).dtype
+    <class 'numpy.float32'>
+    """
 
     def __init__(self, typ: DTypeLike = "float32") -> None:
         super().__init__(type=typ)

@@ -151,6 +151,14 @@ def imdecode(
         When it is no image.
     CynetError
         When OpenCV is not installed: ``pip install 'cynet-mx[image]'``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> header = mx.recordio.IRHeader(0, 0, 0, 0)
+    >>> packed = mx.recordio.pack_img(header, np.zeros((8, 10, 3), "uint8"), img_fmt=".png")
+    >>> mx.image.imdecode(mx.recordio.unpack(packed)[1]).shape
+    (8, 10, 3)
     """
     return made(decoded_rgb(content_of(buf), flag, to_rgb), out)
 
@@ -242,6 +250,12 @@ def copyMakeBorder(
     ------
     ArgumentError
         A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.image.copyMakeBorder(mx.nd.zeros((2, 2, 3), dtype="uint8"), 1, 1, 2, 2).shape
+    (4, 6, 3)
     """
     if type not in range(5):
         raise ArgumentError(f"type is 0 to 4, got {shown(type)}")
@@ -297,6 +311,12 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     Returns
     -------
     NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.image.resize_short(mx.nd.zeros((8, 10, 3), dtype="uint8"), 4).shape
+    (4, 5, 3)
     """
     array = pixels(src)
     height, width = short_size(*array.shape[:2], size)
@@ -328,6 +348,13 @@ def fixed_crop(
     Returns
     -------
     NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> image = mx.nd.zeros((8, 10, 3), dtype="uint8")
+    >>> mx.image.fixed_crop(image, x0=1, y0=2, w=4, h=5).shape
+    (5, 4, 3)
     """
     return made(crop(pixels(src), x0, y0, w, h, size, interp))
 
@@ -352,6 +379,13 @@ def random_crop(
     -------
     (NDArray, (x, y, width, height))
         And where it was.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> image = mx.nd.zeros((8, 10, 3), dtype="uint8")
+    >>> mx.image.random_crop(image, (4, 6))[0].shape
+    (6, 4, 3)
     """
     array = pixels(src)
     box = random_box(array, size)
@@ -372,6 +406,14 @@ def center_crop(
         Width and height.
     interp : int
         How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> image = mx.nd.zeros((8, 10, 3), dtype="uint8")
+    >>> cropped, place = mx.image.center_crop(image, (4, 6))  # width, height
+    >>> cropped.shape, place
+    ((6, 4, 3), (3, 1, 4, 6))
     """
     array = pixels(src)
     box = center_box(array, size)

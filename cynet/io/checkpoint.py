@@ -71,6 +71,15 @@ def save_checkpoint(
         Handed to ``Symbol.save``.
     updater : Updater, optional
         Its states are written to ``prefix-0001.states``, as a pair with the parameters.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+    >>> mx.model.save_checkpoint("model", 3, net, {"fc_weight": mx.nd.ones((2, 3))}, {})
+    >>> symbol, args, auxs = mx.model.load_checkpoint("model", 3)
+    >>> args["fc_weight"].shape
+    (2, 3)
     """
     prefix = checked_prefix(prefix)
     path, states = _paths(prefix, epoch)
@@ -306,6 +315,19 @@ def load_params(prefix: FileName, epoch: int) -> tuple[NamedArrays, NamedArrays]
         Beginning of the names of parameters; by default one with a number.
     epoch : int
         Number of the epoch, in the names of files.
+
+    Returns
+    -------
+    (arg_params, aux_params) : tuple of dict
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+    >>> mx.model.save_checkpoint("model", 3, net, {"fc_weight": mx.nd.ones((2, 3))}, {})
+    >>> args, auxs = mx.model.load_params("model", 3)
+    >>> list(args)
+    ['fc_weight']
     """
     path = _paths(prefix, epoch)[0]
     if not os.path.exists(path):
@@ -328,6 +350,15 @@ def load_checkpoint(prefix: FileName, epoch: int) -> tuple[Symbol, NamedArrays, 
     -------
     symbol : Symbol
     arg_params, aux_params : dict of str to NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+    >>> mx.model.save_checkpoint("model", 3, net, {"fc_weight": mx.nd.ones((2, 3))}, {})
+    >>> symbol, args, auxs = mx.model.load_checkpoint("model", 3)
+    >>> symbol.list_outputs(), args["fc_weight"].shape, auxs
+    (['fc_output'], (2, 3), {})
     """
     prefix = checked_prefix(prefix)
     symbol = sym.load(f"{prefix}-symbol.json")

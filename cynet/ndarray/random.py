@@ -133,6 +133,13 @@ def normal(
     Returns
     -------
     NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.random.seed(1)
+    >>> mx.random.normal(0, 1, shape=(2, 3)).shape
+    (2, 3)
     """
     if ctx is None and out is None and type(loc) in _PLAIN and type(scale) in _PLAIN:
         return _normal(loc=loc, scale=scale, shape=1 if shape is None else shape, dtype=dtype)
@@ -199,6 +206,12 @@ def exponential(
     ------
     ArgumentError
         A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.random.exponential(2, shape=(2, 3)).shape
+    (2, 3)
     """
     if not isinstance(scale, NDArray):
         number = real_number(scale)
@@ -230,6 +243,12 @@ def gamma(
     Returns
     -------
     NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.random.gamma(2, 3, shape=(2, 3)).shape
+    (2, 3)
     """
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
@@ -255,6 +274,12 @@ def poisson(
     Returns
     -------
     NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.random.poisson(4, shape=(2, 3)).shape
+    (2, 3)
     """
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
@@ -283,6 +308,12 @@ def negative_binomial(
     Returns
     -------
     NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.random.negative_binomial(3, 0.4, shape=(2, 3)).shape
+    (2, 3)
     """
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
@@ -311,6 +342,12 @@ def generalized_negative_binomial(
     Returns
     -------
     NDArray
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.random.generalized_negative_binomial(2, 0.3, shape=(2, 3)).shape
+    (2, 3)
     """
     return _draw(
         "generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out

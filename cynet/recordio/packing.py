@@ -116,6 +116,14 @@ def unpack(s: bytes) -> tuple[IRHeader, bytes]:
     ------
     FormatError
         When it is shorter than its header.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> packed = mx.recordio.pack(mx.recordio.IRHeader(0, 7.0, 3, 0), b"content")
+    >>> header, content = mx.recordio.unpack(packed)
+    >>> header.label, header.id, content
+    (7.0, 3, b'content')
     """
     header, rest = read_header(s, len(s)), s[HEADER_SIZE:]
     if header.flag > 0:
@@ -146,6 +154,15 @@ def pack_img(
     Returns
     -------
     bytes
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> header = mx.recordio.IRHeader(0, 7.0, 3, 0)
+    >>> packed = mx.recordio.pack_img(header, np.zeros((8, 10, 3), "uint8"), img_fmt=".png")
+    >>> header, image = mx.recordio.unpack_img(packed)
+    >>> header.label, image.shape
+    (7.0, (8, 10, 3))
     """
     from ..image.codec import encoded
 
@@ -166,6 +183,14 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, NumpyArray]:
     -------
     (IRHeader, numpy.ndarray)
         The image of shape (H, W, 3) in the order blue, green, red, or (H, W).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> header = mx.recordio.IRHeader(0, 7.0, 3, 0)
+    >>> packed = mx.recordio.pack_img(header, np.zeros((8, 10, 3), "uint8"), img_fmt=".png")
+    >>> mx.recordio.unpack_img(packed)[1].shape
+    (8, 10, 3)
     """
     from ..image.codec import decoded
 
