@@ -45,7 +45,7 @@ def test_kernels_and_declarations_name_each_other():
     made = [form for prop in declarations(KernelProperty) for form in forms(prop)]
     both = ("forward", "backward")
     named = {k.name for prop in made for direction in both for k in prop.kernels_of(direction)}
-    modules = [vars(sys.modules[type(prop).__module__]) for prop in made]  # for some shapes or types
+    modules = [vars(sys.modules[type(prop).__module__]) for prop in made]
     named |= {k.name for module in modules for k in module.values() if isinstance(k, Kernel)}
     loops = [name for family in ("unary", "binary", "binary_grad") for name in functors(family)]
     assert named <= {*kernels(), *loops, "cast"} and {*kernels()} <= named

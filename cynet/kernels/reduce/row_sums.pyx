@@ -1,4 +1,4 @@
-"""Sums of contiguous lines, and sums and copies along rows or columns (contract in row_sums.pxd)."""
+"""Sums of contiguous lines, sums and copies along rows or columns (contract in row_sums.pxd)."""
 
 from cython.parallel cimport prange
 from libc.string cimport memcpy
