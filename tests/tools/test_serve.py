@@ -20,7 +20,7 @@ from cynet.tools.serve import main, parser
 
 pytest.importorskip("waitress")
 CLIENTS = 32
-REQUESTS = int(os.environ.get("CYNET_SERVED_REQUESTS", "12"))  # of each client
+REQUESTS = int(os.environ.get("SERVED_REQUESTS", "12"))  # of each client
 
 
 @pytest.fixture(scope="module")
