@@ -457,7 +457,7 @@ def draw(found, path):
         axes.set_xlabel("ranks")
         axes.spines[["top", "right"]].set_visible(False)
     panels[0][0].set_ylabel("efficiency, %")
-    panels[0][0].legend(frameon=False, fontsize=8, loc="lower left")
+    panels[0][-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     figure.text(0.5, 0.005, "solid: overlapped with backward; dashed: after it; dotted: two bits an"
                 " entry, overlapped", ha="center", fontsize=8)  # fmt: skip
     figure.tight_layout(rect=(0, 0.04, 1, 1))
