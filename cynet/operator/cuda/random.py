@@ -9,6 +9,7 @@ from .launch_program import Steps, operator, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, RANDOM, SIZE, Check, each
 from .registry import form
 
+kUniform = 0  # of the enumeration in random_draw.h
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
