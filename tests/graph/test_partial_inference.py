@@ -1,6 +1,5 @@
 """Inference where parts are unknown: as MXNet 1.9.1 reports it, and backwards, where it stops."""
 
-import importlib.util
 import json
 from collections import Counter
 from pathlib import Path
@@ -8,36 +7,26 @@ from pathlib import Path
 import pytest
 
 import cynet as mx
+from tests.fixtures import inference, partial_shapes
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-
-
-def _maker(name):
-    spec = importlib.util.spec_from_file_location(name, FIXTURES / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-make_inference = _maker("make_inference")
-make_partial_shapes = _maker("make_partial_shapes")
 PARTIAL = FIXTURES / "partial_shapes.json"
 EXPECTED = json.loads((FIXTURES / "inference.json").read_text())
 a, b, c = (mx.sym.Variable(name) for name in "abc")
 
 
-@pytest.mark.parametrize("number", range(len(make_inference.SHAPES)))
+@pytest.mark.parametrize("number", range(len(inference.SHAPES)))
 def test_shapes(number):
-    text, known = make_inference.SHAPES[number]
+    text, known = inference.SHAPES[number]
     print(text, known)
-    assert make_inference.describe(mx, "shapes", text, known) == EXPECTED["shapes"][number]
+    assert inference.describe(mx, "shapes", text, known) == EXPECTED["shapes"][number]
 
 
-@pytest.mark.parametrize("number", range(len(make_inference.TYPES)))
+@pytest.mark.parametrize("number", range(len(inference.TYPES)))
 def test_types(number):
-    text, known = make_inference.TYPES[number]
+    text, known = inference.TYPES[number]
     print(text, known)
-    assert make_inference.describe(mx, "types", text, known) == EXPECTED["types"][number]
+    assert inference.describe(mx, "types", text, known) == EXPECTED["types"][number]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +81,7 @@ def test_every_operator_infers_what_mxnet_does():
     """A length that is not known leaves no more of the output open than it does there."""
     faults, rows = [], json.loads(PARTIAL.read_text())["rows"]
     for op, params, shapes, expected in rows:
-        found = make_partial_shapes.inferred(mx, [op, params, shapes])
+        found = partial_shapes.inferred(mx, [op, params, shapes])
         if len(found) != len(expected) or not all(
             not any(wanted)
             or (len(had) == len(wanted) and all(w in (0, h) for h, w in zip(had, wanted)))

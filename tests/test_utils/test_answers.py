@@ -3,17 +3,15 @@
 import json
 import os
 import statistics
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import cynet as mx
+from tests.fixtures.utils import answers
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-sys.path.insert(0, str(FIXTURES))
-from make_test_utils import answers  # noqa: E402
 
 T = mx.test_utils
 WANTED = json.loads((FIXTURES / "test_utils.json").read_text())
