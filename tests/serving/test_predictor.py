@@ -130,8 +130,9 @@ def test_several_inputs_outputs_and_integers(rng):
             found = predictor(words=ids, scale=factor)
             np.testing.assert_allclose(found[0], table[ids].sum(1) * factor, rtol=1e-5)
             assert (found[1] == ids).all() and found[1].dtype == np.int32
-        with pytest.raises(mx.errors.ArgumentError, match=r"words.*int32"):
-            predictor([[0.5]], [[1.0]])
+        for bad in (0.5, np.nan, 2**40, -(2**31) - 1, 3e9, np.inf):
+            with pytest.raises(mx.errors.ArgumentError, match=r"words.*int32"):
+                predictor([[bad]], [[1.0]])
 
 
 # --- what it refuses ------------------------------------------------------------------------------
