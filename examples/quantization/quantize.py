@@ -97,11 +97,18 @@ def measure(net, images, labels):
     return 100 * float((found == labels).mean()), 1e3 * (time.perf_counter() - start)
 
 
+class Formatter(argparse.ArgumentDefaultsHelpFormatter):
+    """Help that says the default of an option that has one."""
+
+    def _get_help_string(self, action):
+        return action.help if action.default is None else super()._get_help_string(action)
+
+
 def options(arguments):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=Formatter)
+    parser.add_argument(
+        "--network", choices=("lenet", "resnet20"), default="lenet", help="the network to train"
     )
-    parser.add_argument("--network", choices=("lenet", "resnet20"), default="lenet")
     parser.add_argument("--epochs", type=int, default=10, help="epochs to train")
     parser.add_argument("--batch-size", type=int, default=64, help="samples of a batch")
     parser.add_argument(

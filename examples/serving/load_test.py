@@ -97,10 +97,16 @@ def ask(port, shape, requests, clients):
     return seconds, time.perf_counter() - start
 
 
+class Formatter(argparse.ArgumentDefaultsHelpFormatter):
+    """Help that says the default of an option that has one."""
+
+    def _get_help_string(self, action):
+        return action.help if action.default is None else super()._get_help_string(action)
+
+
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__.splitlines()[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    about = __doc__.splitlines()[0]
+    parser = argparse.ArgumentParser(description=about, formatter_class=Formatter)
     parser.add_argument("--model", help="prefix of a checkpoint (default: a LeNet is made)")
     parser.add_argument("--shape", default="1,28,28", help="shape of one row of its input")
     parser.add_argument("--clients", type=int, default=32, help="clients at the same time")

@@ -15,11 +15,16 @@ def positive(text):
     return int(text)
 
 
+class Formatter(argparse.ArgumentDefaultsHelpFormatter):
+    """Help that says the default of an option that has one."""
+
+    def _get_help_string(self, action):
+        return action.help if action.default is None else super()._get_help_string(action)
+
+
 def options(description, argv, **sizes):
     """The options that all programs have, and whole numbers of their own with these defaults."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=description, formatter_class=Formatter)
     sizes = {"epochs": 3, "batch_size": 500, "seed": 1, **sizes}
     for name, default in sizes.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=positive, default=default)

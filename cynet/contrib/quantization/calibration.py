@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import ndarray as nd
-from ...base.errors import ArgumentTypeError, shown
+from ...base.errors import ArgumentTypeError, UndefinedError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,11 +44,11 @@ class CalibrationCollector:
 
     def collect(self, name: str, arr: NDArray) -> None:
         """Look at an array, which may be a monitor's callback: the output of that name."""
-        raise NotImplementedError(f"{type(self).__name__} must define collect(name, arr)")
+        raise UndefinedError(f"{type(self).__name__} must define collect(name, arr)")
 
     def post_collect(self) -> dict[str, tuple[float, float]]:
         """Name of each output seen to the least and the largest value that it is to keep."""
-        raise NotImplementedError(f"{type(self).__name__} must define post_collect()")
+        raise UndefinedError(f"{type(self).__name__} must define post_collect()")
 
     def _values(self, name, arr):
         """The array as NumPy's, or None where it is not asked for."""

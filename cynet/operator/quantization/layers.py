@@ -142,7 +142,7 @@ class _Int8Layer:
             places,
             last=self.last or not self.has_windows,
             packed=self.packed_shape is not None,
-            **self.epilogue(),
+            **self.output_bounds(),
         )
 
 
@@ -169,7 +169,7 @@ class _Raw(_Int8Layer):
         ins = [in_types[0], *["int8"] * (n - 1), *["float32"] * (2 * n)]
         return ins, ["int32", "float32", "float32"], []
 
-    def epilogue(self):
+    def output_bounds(self):
         return {}
 
 
@@ -270,7 +270,7 @@ class _Fused(_Int8Layer):
         outs = [chosen_type(self), "float32", "float32"][: len(self.list_outputs())]
         return ins, outs, []
 
-    def epilogue(self):
+    def output_bounds(self):
         low, high = self.min_calib_range, self.max_calib_range
         return {
             "low": -inf if self.a_min is None else self.a_min,
