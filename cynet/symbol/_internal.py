@@ -5,11 +5,11 @@ from ..operator._base import OPERATORS
 from .register import function_of
 
 
-def _square_sum(data, axis=None, keepdims=False, exclude=False, name=None):
+def _square_sum(data, axis=None, keepdims=False, exclude=False, name=None, attr=None):
     """``sum(square(data))`` over axes: of a row_sparse array its rows alone."""
     squares = function_of("square", OPERATORS.get("square"))(data)
     total = function_of("sum", OPERATORS.get("sum"))
-    return total(squares, axis=axis, keepdims=keepdims, exclude=exclude, name=name)
+    return total(squares, axis=axis, keepdims=keepdims, exclude=exclude, name=name, attr=attr)
 
 
 def __getattr__(name):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
+from ..ndarray.sparse.functions import check_sparse_grad
 from .creation import _call
 from .random import uniform
 from .symbol import Symbol
@@ -98,6 +99,10 @@ def SparseEmbedding(
     input_dim: int | None = None,
     output_dim: int | None = None,
     dtype: Any = "float32",
+    sparse_grad: bool = True,
+    name: str | None = None,
+    attr: dict[str, str] | None = None,
+    *,
     deterministic: bool = False,
     **kwargs: Any,
 ) -> Symbol:
@@ -111,16 +116,26 @@ def SparseEmbedding(
         Rows (input_dim, output_dim); a variable by default.
     input_dim, output_dim : int
     dtype : dtype
+    sparse_grad : bool
+        True; `Embedding` has gradients of the other kind.
+    name : str, optional
+        Name of the node; made up when not given.
+    attr : dict, optional
+        Attributes of the node.
     deterministic : bool
         Taken: sums are always in one order.
-    **kwargs
-        ``name``, ``attr``.
 
     Returns
     -------
     Symbol
+
+    Raises
+    ------
+    ArgumentError
+        `sparse_grad` is False.
     """
+    check_sparse_grad(sparse_grad)
     sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
     given = {"data": data, "weight": weight}
     inputs = {name: each for name, each in given.items() if each is not None}
-    return _call("Embedding", sparse_grad=True, **inputs, **sizes, **kwargs)
+    return _call("Embedding", sparse_grad=True, **inputs, **sizes, name=name, attr=attr, **kwargs)

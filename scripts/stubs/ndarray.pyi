@@ -1,14 +1,23 @@
 from collections.abc import Iterator, Sequence
 from types import EllipsisType
-from typing import Any, Literal, SupportsIndex, TypeAlias
+from typing import Any, Literal, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 
 from ..context import Context
 from ..typing import ContextLike, DTypeLike, NumpyArray, Operand, Shape, ShapeLike
+from .sparse.arrays import CSRNDArray, RowSparseNDArray
 
 _Index: TypeAlias = SupportsIndex | slice | EllipsisType | NDArray | NumpyArray | Sequence[int]
 _Key: TypeAlias = _Index | tuple[_Index | None, ...] | None
+
+class _Gradient(NDArray):
+    """Of rows or dense: which, a type checker cannot follow, so it has the names of both."""
+
+    @property
+    def data(self) -> NDArray: ...
+    @property
+    def indices(self) -> NDArray: ...
 
 class NDArray:
     """An array on a device; its operations are run by the engine, asynchronously."""
@@ -88,13 +97,18 @@ class NDArray:
         """The array itself when it is on `context`, else a copy there."""
     def astype(self, dtype: DTypeLike, copy: bool = True) -> NDArray:
         """A copy with another element type; without `copy` the array itself if it has that type."""
+    @overload
+    def tostype(self, stype: Literal["csr"]) -> CSRNDArray: ...
+    @overload
+    def tostype(self, stype: Literal["row_sparse"]) -> RowSparseNDArray: ...
+    @overload
     def tostype(self, stype: str) -> NDArray:
-        """The array itself; ``'default'`` is the only storage type."""
+        """The array in another storage type; itself when it has that."""
     def as_nd_ndarray(self) -> NDArray:
         """The array itself."""
     def attach_grad(self, grad_req: str = ..., stype: str | None = ...) -> None: ...
     @property
-    def grad(self) -> NDArray | Any: ...  # None without attach_grad
+    def grad(self) -> _Gradient | Any: ...  # None without attach_grad
     def backward(
         self, out_grad: NDArray | None = ..., retain_graph: bool = ..., train_mode: bool = ...
     ) -> None: ...

@@ -18,12 +18,13 @@ def test_as_packages_import_it():
         "from mxnet.contrib.amp import amp\n"
         "from mxnet.gluon.data.dataloader import ForkingPickler, _as_in_context\n"
         "import mxnet.contrib.ndarray as nd\n"
-        "print(callable(nd.arange_like), amp._amp_initialized)\n"
-        "try: import mxnet.contrib.quantization\n"
+        "from mxnet.contrib.quantization import quantize_model\n"
+        "print(callable(nd.arange_like), amp._amp_initialized, callable(quantize_model))\n"
+        "try: import mxnet.notebook\n"
         "except ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     lines = done.stdout.splitlines()
-    assert lines[0] == "True False", done.stderr
-    missing = "mx.contrib.quantization is a name of MXNet 1.9.1 that cynet does not provide"
+    assert lines[0] == "True False True", done.stderr
+    missing = "mx.notebook is a name of MXNet 1.9.1 that cynet does not provide"
     assert missing in lines[1]

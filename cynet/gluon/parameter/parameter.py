@@ -28,6 +28,7 @@ from .shapes import checked_shape, has_sizes, merged_shape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...ndarray.ndarray import _Gradient
     from ...typing import ArrayLike, ContextLike, DTypeLike, InitializerLike, Shape
 
     Contexts = ContextLike | Sequence[ContextLike]
@@ -244,7 +245,7 @@ class Parameter(RowSparseData):
             self._refuse_rows("data")
         return self._check_and_get(self._data, ctx)
 
-    def grad(self, ctx: ContextLike | None = None) -> nd.NDArray:
+    def grad(self, ctx: ContextLike | None = None) -> _Gradient:
         """The gradient on `ctx`, an array that ``backward`` fills.
 
         Parameters

@@ -2,3 +2,5 @@
 
 from .numpy_like import NumpyMethods, einsum, matmul
 from .shapes import ShapeMethods
+
+__all__ = ["NumpyMethods", "ShapeMethods", "einsum", "matmul"]

@@ -174,9 +174,11 @@ def SparseEmbedding(
     input_dim: Any = None,
     output_dim: Any = None,
     dtype: Any = "float32",
-    deterministic: bool = False,
+    sparse_grad: bool = True,
     out: Any = None,
     name: Any = None,
+    *,
+    deterministic: bool = False,
 ) -> Any:
     """``Embedding(sparse_grad=True)``, MXNet's older name of it.
 
@@ -188,11 +190,27 @@ def SparseEmbedding(
         Rows (input_dim, output_dim).
     input_dim, output_dim : int
     dtype : dtype
+    sparse_grad : bool
+        True; `Embedding` has gradients of the other kind.
     deterministic : bool
         Taken: sums are always in one order.
+
+    Raises
+    ------
+    ArgumentError
+        `sparse_grad` is False.
     """
+    check_sparse_grad(sparse_grad)
     sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
     return function_of("Embedding")(data, weight, sparse_grad=True, out=out, **sizes)
+
+
+def check_sparse_grad(sparse_grad):
+    """Refuse the gradient that SparseEmbedding has not."""
+    if not sparse_grad:
+        raise ArgumentError(
+            "SparseEmbedding: its gradient is row_sparse; use Embedding for sparse_grad=False"
+        )
 
 
 def _array(what, value):
