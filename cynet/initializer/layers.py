@@ -117,7 +117,7 @@ class FusedRNN(Initializer):
         self._directions = ["l", "r"] if bidirectional else ["l"]
 
     def _init_weight(self, name, arr):
-        from .rnn import packed  # here, because mx.rnn is imported when it is first used
+        from ..rnn import packed  # here, because mx.rnn is imported when it is first used
 
         layout = self._mode, self._num_layers, self._directions
         num_input = packed.input_size_of(arr.size, *layout, self._num_hidden)

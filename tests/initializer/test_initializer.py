@@ -1,6 +1,7 @@
 """Initializers: figures of MXNet 1.9.1, choice by name and attribute, what bad input gets."""
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -191,3 +192,9 @@ def test_verbosity(caplog):
     caplog.set_level("INFO")
     filled(INIT.One().set_verbosity(True), "w_weight")
     assert "w_weight" in caplog.text and "1.0" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["Zero", "FusedRNN", "Xavier", "InitDesc", "Mixed", "Load"])
+def test_pickles_name_the_package(name):
+    """So do those of the time when it was one module."""
+    assert pickle.loads(f"ccynet.initializer\n{name}\n.".encode()) is getattr(INIT, name)

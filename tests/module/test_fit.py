@@ -255,7 +255,7 @@ def test_words_for_objects():
         (lambda: mx.mod.Module(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2),
                                label_names=None).fit(
             iterator(None), num_epoch=1, eval_metric=mx.metric.Loss()),
-         ArgumentError, "no loss.*SoftmaxOutput"),
+         ArgumentError, "not a loss.*SoftmaxOutput"),
         (lambda: mx.callback.Speedometer("16"), ArgumentTypeError, "batch_size must be a number"),
         (lambda: mx.metric.create("acc", odd=3), ArgumentTypeError, "metric 'acc'.*odd"),
         (lambda: mx.metric.create("top_k_accuracy", top_k="5"), ArgumentTypeError, "top_k"),

@@ -131,10 +131,12 @@ def test_every_metric(rng, name):
     else:
         settings = METRIC_SETTINGS.get(name, {})
         made = [mx.metric.create(name, **settings) for _ in range(2)]
-    binary = name in ("f1", "mcc")
+    binary = name in ("f1", "mcc", "auc", "roc_auc")
     flat = name in ("mae", "mse", "rmse", "pearsonr", "pearsoncorrelation")
     n = 2 if binary else CLASSES
     y = rng.integers(0, n, ROWS).astype("float32")
+    if binary:  # both classes, without which there is no area
+        y[:2] = 0, 1
     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1 if flat else n, name="fc")
     label = mx.sym.var("softmax_label")
     net = mx.sym.LinearRegressionOutput(net, label) if flat else mx.sym.SoftmaxOutput(net, label)

@@ -362,17 +362,20 @@ def _trace(block, args, kwargs):
     """The graph of a call, refused where Python or NumPy draws random numbers in it.
 
     Beside other threads, which may have drawn them, as those of a DataLoader do until their queue
-    is full, it is traced again. What a block draws itself makes one graph different from another.
+    is full, it is traced again. What a block draws itself makes one graph different from another,
+    or it draws in each trace and nobody does in the pauses between them.
     """
-    seen = []
+    seen, after, others = [], None, False
     for pause in (0, *_PAUSES) if threading.active_count() > 1 else (0,):
         time.sleep(pause)
         before = _python_draws()
+        others = others or (pause > 0 and before != after)
         graph = trace_block(block, args, kwargs)
-        if _python_draws() == before:
+        after = _python_draws()
+        if after == before:
             return graph
         seen.append(_content(graph))
-    if len(seen) > 1 and all(each == seen[0] for each in seen):
+    if others and all(each == seen[0] for each in seen):
         return graph
     raise UntraceableError("random numbers that Python draws cannot be part of a graph")
 

@@ -46,7 +46,7 @@ def _shape(what, shape, ndim=None):
     except (TypeError, AttributeError):
         raise ArgumentTypeError(f"{what}: a shape is a tuple of ints, got {shown(shape)}") from None
     if not sizes or min(sizes) < 0 or len(sizes) != (ndim or len(sizes)):
-        axes = f"{ndim} sizes" if ndim else "sizes"
+        axes = f"{ndim} sizes (of a csr matrix)" if ndim else "sizes"
         raise ShapeError(f"{what}: expected {axes} that are not negative, got {sizes}")
     structure.check_size(what, sizes)
     return sizes

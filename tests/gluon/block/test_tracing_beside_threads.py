@@ -68,6 +68,27 @@ def test_a_draw_that_decides_is_refused(drawing):
             block.hybridize()
 
 
+@pytest.mark.parametrize("draw", [np.random.rand, random.random])
+def test_a_draw_beside_an_idle_thread_is_refused(draw):
+    """Each trace gives the same graph, but only the block draws."""
+
+    class Rare(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.tanh(x) if draw() < 0 else F.relu(x)
+
+    over = threading.Event()
+    idle = threading.Thread(target=over.wait)
+    idle.start()
+    block = Rare()
+    block.hybridize()
+    try:
+        with pytest.raises(NotImplementedError, match="random numbers that Python draws"):
+            block(nd.ones(2))
+    finally:
+        over.set()
+        idle.join()
+
+
 def test_constants_beside_threads(drawing):
     class Shifted(gluon.HybridBlock):
         def hybrid_forward(self, F, x):
