@@ -4,7 +4,7 @@ It alone knows which tensors a declaration names, what requests ask for, workspa
 threads a call is worth; kernels know tensors and parameters.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from .._resource cimport get_space, kTempSpace
@@ -31,7 +31,9 @@ cdef struct Tensor:
     int index
 
 cdef enum:
-    MOST = 72  # MAX_TENSORS
+    MOST = 72    # MAX_TENSORS
+    FEW = 16     # a kernel with more of them finds where they end
+    BESIDE = 8   # outputs of a kernel that is `whole`
 
 
 cdef class KernelCall:
@@ -48,10 +50,13 @@ cdef class KernelCall:
 
     def __init__(self, prop, kernel, dtype, dict params, dict places, work, KernelCall then):
         name, reads, writes = kernel.name, kernel.reads, kernel.writes
-        if len(reads) > MAX_TENSORS or len(writes) > MAX_TENSORS:
-            raise ArgumentError(f"kernel {name}: expected at most {MAX_TENSORS} tensors that it "
+        if len(reads) >= MAX_TENSORS or len(writes) >= MAX_TENSORS:  # behind the last: NULL
+            raise ArgumentError(f"kernel {name}: expected at most {MAX_TENSORS - 1} tensors that it "
                                 f"reads and as many that it writes, got {len(reads)} and "
                                 f"{len(writes)}")
+        if kernel.whole and len(writes) > BESIDE:
+            raise ArgumentError(f"kernel {name}: expected at most {BESIDE} tensors that a whole "
+                                f"kernel writes, got {len(writes)}")
         self.kernel = find_kernel(name, dtype_flag(dtype), params, prop)
         self.then, self.next = then, NULL if then is None else <void*>then
         self.whole = kernel.whole
@@ -75,11 +80,15 @@ cdef class KernelCall:
         cdef Args args
         cdef Failure failure
         cdef const TBlob* tensor
-        cdef TBlob beside[8]  # of a kernel that is `whole`
+        cdef TBlob beside[BESIDE]  # of a kernel that is `whole`
         cdef int64_t largest = 0, own = 0, work, nbytes
         cdef int i, request
         cdef bint any_wanted = False
-        memset(&args, 0, sizeof(Args))  # what it does not name is absent
+        for i in range(self.n_written, max(<int>FEW, self.n_written + 1)):  # absent
+            args.out[i] = <const Blob*>NULL
+            args.wanted[i] = args.add[i] = False
+        for i in range(self.n_read, max(<int>FEW, self.n_read + 1)):
+            args.in_[i] = <const Blob*>NULL
         for i in range(self.n_written):
             tensor = _find(&self.writes[i], tensors)
             request = kNullOp if tensor == NULL else kWriteTo
@@ -99,7 +108,9 @@ cdef class KernelCall:
             if tensor != NULL:
                 largest = max(largest, tensor.size)
         args.params, args.level = self.kernel.params, cpu_level()
-        args.training = ctx.is_train
+        args.training, args.space = ctx.is_train, NULL
+        args.seed = args.stream = 0
+        args.rows, args.rows_known = <uint64_t*>NULL, False
         work = (largest if self.work < 0 else self.work) * self.kernel.cost
         args.threads = threads_for(work)
         if args.threads == 1:
