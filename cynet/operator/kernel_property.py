@@ -130,7 +130,8 @@ class KernelProperty(OperatorProperty):
         kernels = self.kernels_of(direction)
         spaces = any(kernel.whole or has_space(kernel.name) for kernel in kernels)
         draws = any(kernel.draws for kernel in kernels)
-        return [ResourceRequest.temp_space] * spaces + [ResourceRequest.random] * draws
+        # random numbers first: GPU forms read the first
+        return [ResourceRequest.random] * draws + [ResourceRequest.temp_space] * spaces
 
     def named(self, in_data=(), out_data=(), out_grad=(), in_grad=()):
         """What stands for each tensor in these sequences, by the names that a Kernel has for it."""

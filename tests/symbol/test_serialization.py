@@ -143,7 +143,7 @@ def node(graph, name="fc"):
         ),
         (lambda g: g["heads"].__setitem__(0, [True, 0]), "refers to node True"),
         (lambda g: g["heads"].__setitem__(0, ["0", 0]), "refers to node '0'"),
-        (lambda g: g["arg_nodes"].append(77), "'arg_nodes' has 77"),
+        (lambda g: g["arg_nodes"].append(77), "'arg_nodes': expected numbers of variables, got 77"),
         (lambda g: g.update(arg_nodes="x"), "'arg_nodes' must be a list, got a string"),
         (lambda g: g["nodes"].__setitem__(0, 3), "node 0: expected an object, got a number"),
         (lambda g: node(g).update(name=3), "node 3: 'op' and 'name' must be strings"),

@@ -115,7 +115,8 @@ void embedding(const Args& args) {
   const T* from = args.input<T>(1);
   T* out = args.output<T>(0);
   const bool add = args.add[0];
-  parallel_for(args.threads_of(index.size * dim), index.size, [=, &index](int64_t begin, int64_t end) {
+  const int threads = args.threads_of(index.size * dim);
+  parallel_for(threads, index.size, [=, &index](int64_t begin, int64_t end) {
     int64_t row[ROWS_AT_A_TIME];
     for (int64_t i = begin; i < end; i += ROWS_AT_A_TIME) {
       const int64_t n = end - i < ROWS_AT_A_TIME ? end - i : int64_t(ROWS_AT_A_TIME);

@@ -29,7 +29,8 @@ struct ReadIndices {
 template <bool saturate = true>
 inline int64_t* read_indices(const Args& args, const Blob& index) {
   int64_t* values = static_cast<int64_t*>(args.space);
-  by_dtype<ReadIndices<saturate>>(index.dtype, args.threads_of(index.size), index.data, values, index.size);
+  by_dtype<ReadIndices<saturate>>(index.dtype, args.threads_of(index.size), index.data, values,
+                                  index.size);
   return values;
 }
 

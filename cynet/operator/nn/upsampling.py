@@ -102,7 +102,8 @@ class UpSamplingProperty(KernelProperty):
         return Kernel("upsampling_grad", ("d_output",), writes)
 
     def kernel_params(self, in_shapes):
-        return {"sums": self.multi_input_mode == "sum"}
+        channels = [shape[1] for shape in in_shapes]
+        return {"sums": self.multi_input_mode == "sum", "channels": channels}
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space] if self.sample_type == "bilinear" else []

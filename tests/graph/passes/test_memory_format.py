@@ -418,7 +418,7 @@ def test_reorder_operator():
     np.testing.assert_array_equal(there.asnumpy().ravel(), want)
     back = mx.nd._internal._channels_last(there, to_last=False)
     np.testing.assert_array_equal(back.asnumpy(), x)
-    with pytest.raises(mx.base.MXNetError, match="takes float32 data"):
+    with pytest.raises(mx.base.MXNetError, match="takes float32, int8, uint8, int32 data"):
         mx.nd._internal._channels_last(mx.nd.array(x, dtype="float64"))
 
 
