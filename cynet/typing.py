@@ -75,6 +75,7 @@ __all__ = [
     "Operator",
     "Optimizer",
     "OptimizerParams",
+    "SciPyMatrix",
     "Shape",
     "ShapeLike",
     "State",
@@ -101,7 +102,8 @@ MetricLike: TypeAlias = "EvalMetric | str | Callable[..., Any] | list[Any] | dic
 InitializerLike: TypeAlias = "Initializer | Mixed | Load | str"
 KVStoreLike: TypeAlias = "KVStoreBase | str"
 OptimizerParams: TypeAlias = "Mapping[str, Any] | Iterable[tuple[str, Any]]"
-IterData: TypeAlias = "ArrayLike | Sequence[ArrayLike] | Mapping[str, ArrayLike]"
+_IterArray: TypeAlias = "ArrayLike | SciPyMatrix"
+IterData: TypeAlias = "_IterArray | Sequence[_IterArray] | Mapping[str, _IterArray]"
 State: TypeAlias = Any  # of an optimizer: None, an NDArray, or a tuple of states
 BatchEndCallback: TypeAlias = (
     "Callable[[BatchEndParam], Any] | Sequence[Callable[[BatchEndParam], Any]]"
@@ -113,6 +115,12 @@ Keys: TypeAlias = "str | int | Sequence[str] | Sequence[int]"  # of a KVStore
 Values: TypeAlias = "NDArray | Sequence[NDArray] | Sequence[Sequence[NDArray]]"
 Inputs: TypeAlias = "Sequence[ArrayLike] | Mapping[str, ArrayLike]"  # of a symbol under test
 Class = TypeVar("Class", bound=type)
+
+
+class SciPyMatrix(Protocol):
+    """A sparse matrix of ``scipy.sparse``, of any form."""
+
+    def tocsr(self) -> Any: ...
 
 
 class BinaryFunction(Protocol):

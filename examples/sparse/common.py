@@ -15,6 +15,23 @@ def positive(text):
     return int(text)
 
 
+HELP = {
+    "epochs": "epochs to train",
+    "batch_size": "examples of a batch",
+    "seed": "seed of all random numbers",
+    "features": "columns of the data that is made",
+    "examples": "rows of the data that is made",
+    "each": "features of a row",
+    "factors": "numbers that stand for a feature, a user or an item",
+    "users": "users of the ratings that are made",
+    "items": "items of the ratings that are made",
+    "ratings": "ratings that are made",
+    "categories": "categories of a field",
+    "fields": "fields of a row, each of one category",
+    "size": "numbers that stand for a category",
+}
+
+
 class Formatter(argparse.ArgumentDefaultsHelpFormatter):
     """Help that says the default of an option that has one."""
 
@@ -27,7 +44,8 @@ def options(description, argv, **sizes):
     parser = argparse.ArgumentParser(description=description, formatter_class=Formatter)
     sizes = {"epochs": 3, "batch_size": 500, "seed": 1, **sizes}
     for name, default in sizes.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=positive, default=default)
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, type=positive, default=default, help=HELP[name])
     parser.add_argument("--lr", type=float, default=0.05, help="learning rate")
     chosen = parser.parse_args(argv)
     mx.random.seed(chosen.seed)
