@@ -246,7 +246,7 @@ class Predictor:
         if array.dtype.kind not in "biuf":
             raise ArgumentTypeError(f"input '{name}' has elements of {array.dtype}, not numbers")
         if dtype.kind in "iu" and array.dtype.kind == "f" and (array != np.floor(array)).any():
-            raise ArgumentError(f"input '{name}' takes {dtype}, got a number with a fraction or NaN")
+            raise ArgumentError(f"input '{name}' takes {dtype}, got a fraction or NaN")
         if dtype.kind in "iu" and array.size:
             least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
             outside = array[(array < least) | (array > most)]
