@@ -51,8 +51,8 @@ cdef class KernelCall:
     def __init__(self, prop, kernel, dtype, dict params, dict places, work, KernelCall then):
         name, reads, writes = kernel.name, kernel.reads, kernel.writes
         if len(reads) >= MAX_TENSORS or len(writes) >= MAX_TENSORS:  # behind the last: NULL
-            raise ArgumentError(f"kernel {name}: expected at most {MAX_TENSORS - 1} tensors that it "
-                                f"reads and as many that it writes, got {len(reads)} and "
+            raise ArgumentError(f"kernel {name}: expected at most {MAX_TENSORS - 1} tensors that "
+                                f"it reads and as many that it writes, got {len(reads)} and "
                                 f"{len(writes)}")
         if kernel.whole and len(writes) > BESIDE:
             raise ArgumentError(f"kernel {name}: expected at most {BESIDE} tensors that a whole "
