@@ -1,7 +1,7 @@
 """Training and kernels on a GPU, beside PyTorch on the same GPU; needs a GPU and says so without.
 
 Run as ``python benchmarks/gpu.py``, with ``--torch PYTHON`` for an interpreter that has PyTorch
-with CUDA; ``gpu.py networks bert lstm`` measures some parts, and some networks, only. Each row is a
+with CUDA; ``gpu.py networks lstm bert:float16`` measures some parts and networks only. Each row is a
 ratio of one run: the other's time / cynet's, above 1 where cynet is faster, and what it should be.
 What an H200 and an H100 gave stands in benchmarks/README.md.
 """
@@ -139,7 +139,7 @@ STEPS = {
 def networks(ctx, python, names):
     """(name, ratio, aim) of training steps beside PyTorch's, those of `names` or all."""
     for (kind, dtype), (repeat, *aims) in STEPS.items():
-        if names and kind not in names:
+        if names and not {kind, f"{kind}:{dtype}"} & set(names):
             continue
         shape, classes = gpu_networks.INPUTS[kind]
         with mx.config.environment("CYNET_CUDNN_AUTOTUNE", "1"):  # as PyTorch's cudnn.benchmark
@@ -174,7 +174,9 @@ def main():
             mx.context.gpu_memory_info(0)
         except mx.CynetError as error:
             raise SystemExit(f"no GPU: {error}") from None
-    ctx, names = mx.gpu(0), [part for part in args.parts if part in gpu_networks.INPUTS]
+    ctx, names = mx.gpu(0), [
+        part for part in args.parts if part.partition(":")[0] in gpu_networks.INPUTS
+    ]
     parts = {
         "kernels": lambda: kernels(ctx),
         "networks": lambda: networks(ctx, args.torch, names),
