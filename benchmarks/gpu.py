@@ -1,9 +1,9 @@
 """Training and kernels on a GPU, beside PyTorch on the same GPU; needs a GPU and says so without.
 
 Run as ``python benchmarks/gpu.py``, with ``--torch PYTHON`` for an interpreter that has PyTorch
-with CUDA; ``gpu.py networks lstm bert:float16`` measures some parts and networks only. Each row is a
-ratio of one run: the other's time / cynet's, above 1 where cynet is faster, and what it should be.
-What an H200 and an H100 gave stands in benchmarks/README.md.
+with CUDA; ``gpu.py networks lstm bert:float16`` measures some parts and networks only. Each row is
+a ratio of one run: the other's time / cynet's, above 1 where cynet is faster, and what it should
+be. What an H200 and an H100 gave stands in benchmarks/README.md.
 """
 
 import argparse

@@ -38,7 +38,7 @@ TEMPLATES = {
         ("local_response local_response_parts local_response_grad sloped slopes_grad", REAL),
     ],
     "loss": [
-        ("difference count_above shared_gradient hinge_grad", REAL),
+        ("difference count_above count_not_finite shared_gradient hinge_grad", REAL),
         ("cross_entropy cross_entropy_grad", REAL),
     ],
     "sort": [("sort_near sort_far take_order put_order extreme running_sum", ALL)],

@@ -101,3 +101,19 @@ def test_autocast_trains(gpu, rng, dtype):
         losses.append(float(loss.mean().asscalar()))
     assert losses[1] < 0.9
     np.testing.assert_allclose(losses[1], losses[0], rtol=0.05)
+
+
+@pytest.mark.parametrize("dtype", ("bfloat16", "float16", "float32"))
+def test_the_scale_follows_overflows(gpu, dtype):
+    """An infinity or a NaN in any gradient halves it."""
+    scaler, params = mx.contrib.amp.LossScaler(), []
+    for i, shape in enumerate(((3, 4), (70000,))):
+        param = mx.gluon.Parameter(f"p{i}", shape=shape, dtype=dtype)
+        param.initialize(mx.init.One(), ctx=gpu)
+        params.append(param)
+    found = []
+    for bad in (1.0, np.inf, 2.0, -np.inf, np.nan):
+        params[1].grad()[69999:] = bad
+        found.append(scaler.has_overflow(params))
+    assert found == [False, True, False, True, True]
+    assert scaler.loss_scale == 2.0**13

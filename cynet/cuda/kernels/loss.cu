@@ -23,6 +23,23 @@ __global__ void count_above(const T* x, Index n, double threshold, unsigned long
   if (load(x, i) > static_cast<computed<T>>(threshold)) atomicAdd(counted, 1ull);
 }
 
+// counted += the elements that are infinite or NaN
+template <typename T>
+__global__ void count_not_finite(const T* x, Index n, unsigned long long* counted) {
+  CYNET_EACH(i, n) {
+    const computed<T> v = load(x, i);
+    if (!(v - v == 0)) atomicAdd(counted, 1ull);
+  }
+}
+
+// out[0] (+)= whether nothing was counted; with `keep` 1 leaves what out holds
+extern "C" __global__ void none_counted(const unsigned long long* counted, float* out, int keep,
+                                        int add) {
+  const float none = *counted == 0;
+  if (add) out[0] += none;
+  else if (!keep || !none) out[0] = none;
+}
+
 // dx (+)= scale / counted
 template <typename T>
 __global__ void shared_gradient(T* dx, Index n, double scale, const unsigned long long* counted,

@@ -8,15 +8,16 @@ from .launch_steps import ADD, IN, IN_GRAD, NBYTES, OUT, OUT_GRAD, SIZE, each
 from .registry import form
 
 
-@form("Cast", "amp_cast")
+@form("Cast", "amp_cast", "amp_multicast")
 def cast(prop, shapes, types, device):
-    n, source = prod(shapes[0]), types[0]
-    target = prop.infer_type([source], [None])[1][0]
     forward, backward = Steps(), Steps()
-    forward += each(n, "cast", f"cast<{C_TYPES[source]}, {cast_target(target)}>", IN[0], OUT[0], n,
-                    ADD)  # fmt: skip
-    backward += each(n, "cast", f"cast<{C_TYPES[target]}, {cast_target(source)}>", OUT_GRAD[0],
-                     IN_GRAD[0], n, ADD)  # fmt: skip
+    targets = prop.infer_type(types, [None] * len(types))[1]
+    for i, (shape, source, target) in enumerate(zip(shapes, types, targets)):
+        n = prod(shape)
+        forward += each(n, "cast", f"cast<{C_TYPES[source]}, {cast_target(target)}>", IN[i],
+                        OUT[i], n, ADD)  # fmt: skip
+        backward += each(n, "cast", f"cast<{C_TYPES[target]}, {cast_target(source)}>", OUT_GRAD[i],
+                         IN_GRAD[i], n, ADD)  # fmt: skip
     return operator(device, forward, backward)
 
 

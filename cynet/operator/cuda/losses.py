@@ -8,7 +8,7 @@ from ...cuda.libraries.cudnn_maps import Softmax
 from .cudnn_layer import LayerForm
 from .kernel_args import C_TYPES, INT, LONG
 from .launch_program import Steps, identity, operator, zeros
-from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, each, lines, threads_of
+from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Launch, each, lines, threads_of
 from .registry import form
 
 
@@ -130,6 +130,17 @@ def softmax_output(prop, shapes, types, device):
     backward += each(size, "softmax", f"softmax_output_grad<{kind}>", OUT[0], IN[1], dy, IN_GRAD[0],
                      target, counted, ADD)  # fmt: skip
     return made()
+
+
+@form("all_finite", "multi_all_finite")
+def all_finite(prop, shapes, types, device):
+    forward, keep = Steps(), not prop.init_output
+    counted = counter(forward)
+    for i, (shape, dtype) in enumerate(zip(shapes, types)):
+        forward += each(prod(shape), "loss", f"count_not_finite<{C_TYPES[dtype]}>", IN[i],
+                        prod(shape), counted, to=(0, 1))  # fmt: skip
+    forward += Launch("loss", "none_counted", (counted, OUT[0], keep, ADD), (1, 1, 1), (1, 1, 1))
+    return operator(device, forward)
 
 
 @form("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput")
