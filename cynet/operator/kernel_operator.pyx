@@ -4,7 +4,7 @@ It alone knows which tensors a declaration names, what requests ask for, workspa
 threads a call is worth; kernels know tensors and parameters.
 """
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from .._resource cimport get_space, kTempSpace
@@ -31,9 +31,8 @@ cdef struct Tensor:
     int index
 
 cdef enum:
-    MOST = 72    # MAX_TENSORS
-    FEW = 16     # a kernel with more of them finds where they end
-    BESIDE = 8   # outputs of a kernel that is `whole`
+    MOST = 72  # MAX_TENSORS
+    BESIDE = 8  # outputs of a kernel that is `whole`
 
 
 cdef class KernelCall:
@@ -84,11 +83,7 @@ cdef class KernelCall:
         cdef int64_t largest = 0, own = 0, work, nbytes
         cdef int i, request
         cdef bint any_wanted = False
-        for i in range(self.n_written, max(<int>FEW, self.n_written + 1)):  # absent
-            args.out[i] = <const Blob*>NULL
-            args.wanted[i] = args.add[i] = False
-        for i in range(self.n_read, max(<int>FEW, self.n_read + 1)):
-            args.in_[i] = <const Blob*>NULL
+        memset(&args, 0, sizeof(Args))  # what it does not name is absent
         for i in range(self.n_written):
             tensor = _find(&self.writes[i], tensors)
             request = kNullOp if tensor == NULL else kWriteTo
@@ -108,9 +103,7 @@ cdef class KernelCall:
             if tensor != NULL:
                 largest = max(largest, tensor.size)
         args.params, args.level = self.kernel.params, cpu_level()
-        args.training, args.space = ctx.is_train, NULL
-        args.seed = args.stream = 0
-        args.rows, args.rows_known = <uint64_t*>NULL, False
+        args.training = ctx.is_train
         work = (largest if self.work < 0 else self.work) * self.kernel.cost
         args.threads = threads_for(work)
         if args.threads == 1:
