@@ -82,7 +82,7 @@ docs: $(VENV)/.dev  ## the site, into build/docs/html; a warning is an error
 
 lint: export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 lint: $(VENV)/.dev  ## ruff and cython-lint
-	ruff check .
+	ruff check --no-cache .
 	cython-lint cynet cynet_cuda_cpu examples tests/operator/pyx/simple_ops.pyx tests/graph/pyx/row_ops.pyx
 
 bench: $(VENV)/.dev  ## print the table of benchmarks/ (MXNET=python of MXNet 1.x: beside it)

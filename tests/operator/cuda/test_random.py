@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from cynet.operator._testing import run_forward
-from cynet.operator.random.distributions import DISTRIBUTIONS
 
 import cynet as mx
 from cynet.base.errors import ArgumentError
 from cynet.operator import get_operator
 from cynet.operator.cuda import build
+from cynet.operator.random.distributions import DISTRIBUTIONS
 from tests.operator.cuda.running import SEED, both, device, same
 from tests.pairs import pairwise
 
