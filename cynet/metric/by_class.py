@@ -83,6 +83,7 @@ class _Counted(EvalMetric):
 
 
 @register
+@alias("confusion_matrix")
 @guarded
 class ConfusionMatrix(_Counted):
     """How often each class was taken for each; the figure is the share of right predictions.

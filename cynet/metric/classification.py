@@ -13,7 +13,7 @@ from ..base.guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 
 if TYPE_CHECKING:
-    from ..typing import Names
+    from ..typing import Names, NumpyArray
 
 
 @register
@@ -101,6 +101,8 @@ class TopKAccuracy(EvalMetric):
     ('top_k_accuracy_2', 0.5)
     """
 
+    _hits = _rows = np.zeros(0, np.int64)  # by class, of all that came since reset
+
     def __init__(
         self,
         top_k: int = 1,
@@ -130,7 +132,52 @@ class TopKAccuracy(EvalMetric):
             if pred.shape[1] < self.top_k:
                 raise ShapeError(f"{self.name}: {pred.shape[1]} classes have no top {self.top_k}")
             best = np.argpartition(pred, -self.top_k, axis=1)[:, -self.top_k :]
-            self._add(int(np.count_nonzero(best == label[:, None])), len(label))
+            hits = (best == label[:, None]).any(axis=1)
+            self._add(int(np.count_nonzero(hits)), len(label))
+            classes = pred.shape[1]
+            known = (label >= 0) & (label < classes)  # others are misses of no class
+            rows = np.bincount(label[known], minlength=classes)
+            hits = np.bincount(label[hits], minlength=classes)
+            self._rows, self._hits = _padded_sum(self._rows, rows), _padded_sum(self._hits, hits)
+
+    def reset(self) -> None:
+        super().reset()
+        self._hits = self._rows = np.zeros(0, np.int64)
+
+    def by_class(self) -> NumpyArray:
+        """The figure of each class, (classes,); 0 for a class that is never a label.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Examples
+        --------
+        >>> top = TopKAccuracy(top_k=2)
+        >>> top.update([np.array([2, 0])], [np.array([[0.1, 0.7, 0.2], [0.1, 0.5, 0.4]])])
+        >>> top.by_class()
+        array([0., 0., 1.])
+        """
+        return self._hits / np.maximum(self._rows, 1)
+
+    def _shared(self):
+        return [super()._shared(), self._hits.tolist(), self._rows.tolist()]
+
+    def _take_shared(self, rows):
+        super()._take_shared([row[0] for row in rows])
+        none = np.zeros(0, np.int64)
+        self._hits, self._rows = (
+            functools.reduce(_padded_sum, [np.array(row[i], np.int64) for row in rows], none)
+            for i in (1, 2)
+        )
+
+
+def _padded_sum(first, second):
+    """The sum of two vectors, the shorter one with zeros behind it."""
+    out = np.zeros(max(len(first), len(second)), np.int64)
+    out[: len(first)] += first
+    out[: len(second)] += second
+    return out
 
 
 @guarded

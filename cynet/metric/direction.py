@@ -1,6 +1,8 @@
 """Whether large values of a metric are good, by its name."""
 
-_LARGE_IS_GOOD = ("acc", "f1", "mcc", "pcc", "pearson")
+_LARGE_IS_GOOD = (
+    "acc", "f1", "mcc", "pcc", "pearson", "precision", "recall", "auc", "confusion_matrix",
+)  # fmt: skip
 _SMALL_IS_GOOD = ("loss", "mse", "mae", "perplexity", "entropy", "likelihood", "error")
 
 

@@ -34,6 +34,39 @@ def test_figures_by_class(name):
     np.testing.assert_allclose(metric.by_class(), EXPECTED[f"{name} by class"], rtol=1e-12)
 
 
+def test_top_k_by_class():
+    labels, scores = given.labels_and_scores()
+    metric = fed(mx.metric.TopKAccuracy(2), labels, scores)
+    np.testing.assert_allclose(metric.by_class(), EXPECTED["top 2 by class"], rtol=1e-12)
+    assert metric.get()[1] == pytest.approx(EXPECTED["top 2"], rel=1e-12)
+    metric.reset_local()
+    np.testing.assert_allclose(metric.by_class(), EXPECTED["top 2 by class"], rtol=1e-12)
+    metric.reset()
+    assert metric.by_class().size == 0
+
+
+def test_top_k_by_class_of_several_processes_and_of_labels_that_are_no_class():
+    labels, scores = given.labels_and_scores()
+    labels = np.where(np.arange(len(labels)) % 9 == 0, -1, labels)
+    labels[::10] = 10**6  # of no class: misses, in no class's figure
+    whole = fed(mx.metric.TopKAccuracy(2), labels, scores)
+    kept = (labels >= 0) & (labels < 4)
+    of_classes = fed(mx.metric.TopKAccuracy(2), labels[kept], scores[kept])
+    assert whole.by_class().tolist() == of_classes.by_class().tolist()
+    assert whole.get()[1] < of_classes.get()[1]
+    shares = [fed(mx.metric.TopKAccuracy(2), labels[i::2], scores[i::2]) for i in range(2)]
+    shares[0]._take_shared(json.loads(json.dumps([each._shared() for each in shares])))
+    assert shares[0].by_class().tolist() == whole.by_class().tolist()
+    assert shares[0].get()[1] == pytest.approx(whole.get()[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["precision", "recall", "auc", "confusion_matrix", "top_k_acc"])
+def test_callbacks_know_that_large_values_are_good(name):
+    more = {"top_k": 2} if name == "top_k_acc" else {}
+    found = mx.metric.create(name, **more).name
+    assert mx.callback.EarlyStopping(f"Validation-{found}")._sign == 1
+
+
 def test_confusion_matrix_of_scores_and_of_classes():
     labels, scores = given.labels_and_scores()
     for preds in (scores, scores.argmax(1)):
