@@ -8,6 +8,7 @@ from .base import DataBatch, DataDesc, DataIter
 from .csv_iter import CSVIter
 from .libsvm_iter import LibSVMIter
 from .mx_data_iter import MXDataIter
+from .mix_iter import MixIter
 from .mnist import MNISTIter, read_idx
 from .wrappers import PrefetchingIter, ResizeIter
 
@@ -27,6 +28,7 @@ __all__ = [
     "LibSVMIter",
     "MNISTIter",
     "MXDataIter",
+    "MixIter",
     "NDArrayIter",
     "PrefetchingIter",
     "ResizeIter",

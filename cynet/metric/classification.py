@@ -62,6 +62,11 @@ class Accuracy(EvalMetric):
                         f" {self.axis}; labels have shape {found[0]}"
                     )
                 pred = pred.argmax(axis=self.axis)
+            elif pred.ndim > 1 and (label != np.trunc(label)).any():
+                raise ArgumentError(
+                    f"{self.name}: labels are no classes, as {label[label != np.trunc(label)][0]:g}"
+                    " is none; distributions, which MixUp makes, are for CrossEntropy"
+                )
             if pred.size != label.size:
                 raise ShapeError(
                     f"{self.name}: labels of shape {found[0]} do not fit predictions"

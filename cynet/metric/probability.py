@@ -45,7 +45,8 @@ def _at(name, rows, labels):
 @alias("ce", "cross-entropy")
 @guarded
 class CrossEntropy(EvalMetric):
-    """The mean of ``-log(probability of the label + eps)``.
+    """The mean of ``-log(probability of the label + eps)``; of labels that are distributions, the
+    mean of ``-sum(label * log(probability + eps))``.
 
     Parameters
     ----------
@@ -75,9 +76,14 @@ class CrossEntropy(EvalMetric):
         self.eps = eps
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels: classes, (N,); preds: probabilities, (N, classes)."""
+        """labels: classes, (N,), or distributions, (N, classes); preds: probabilities, (N,
+        classes)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
+            if len(pred.shape) == 2 and label.shape == pred.shape:  # of MixUp, say
+                losses = -to_numpy(label) * np.log(to_numpy(pred) + self.eps)
+                self._add(float(losses.sum()), pred.shape[0])
+                continue
             rows, classes = _picked(self.name, label, pred)
             losses = -np.log(_at(self.name, rows, classes) + self.eps)
             self._add(float(losses.sum()), classes.size)

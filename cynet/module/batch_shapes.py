@@ -34,7 +34,14 @@ class BatchShapes:
                 ) from None
             if not fits:
                 self._reshape_for(data_batch)
-                break
+                return
+        # classes where distributions were bound, or the other way round: validation beside MixIter
+        label = getattr(data_batch, "label", None)
+        if label and self._label_shapes and len(label) == len(self._label_shapes):
+            for array, desc in zip(label, self._label_shapes):
+                if len(getattr(array, "shape", desc.shape)) != len(desc.shape):
+                    self._reshape_for(data_batch)
+                    return
 
     def _without_padding(self, outputs, pad):
         group = self._exec_group

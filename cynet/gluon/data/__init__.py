@@ -3,6 +3,7 @@
 from . import batchify, vision
 from .dataloader import DataLoader
 from .dataset import ArrayDataset, Dataset, SimpleDataset, random_split
+from .mixing import CutMix, MixUp
 from .record import RecordFileDataset
 from .sampler import (
     BatchSampler,
@@ -18,9 +19,11 @@ from .seeding import sample_generator
 __all__ = [
     "ArrayDataset",
     "BatchSampler",
+    "CutMix",
     "DataLoader",
     "Dataset",
     "FilterSampler",
+    "MixUp",
     "PartSampler",
     "RandomSampler",
     "RecordFileDataset",
