@@ -8,7 +8,7 @@ from .base.errors import ArgumentTypeError, CynetError, shown
 from .base.guard import guarded
 from .base.np_shape import is_np_shape, switch
 from .context import gpu_memory_info, num_gpus
-from .operator.parameters import whole_number
+from .operator.checks.values import whole_number
 
 __all__ = [
     "get_gpu_count",

@@ -10,6 +10,7 @@ class that uses it. ``make test`` runs the examples (tests/test_doctest.py).
 """
 
 import ast
+import enum
 import importlib
 import inspect
 import re
@@ -56,8 +57,8 @@ LACKING = {
     "random": (0, 9, 0, 0, 1),
     "context": (0, 6, 7, 2, 6),
     "engine": (0, 8, 1, 0, 15),
-    "operator": (0, 73, 28, 16, 107),
-    "operator.custom.simple": (0, 12, 9, 8, 13),
+    "operator": (0, 0, 0, 0, 0),
+    "operator.custom.simple": (0, 0, 0, 0, 0),
     "rtc": (0, 2, 0, 0, 3),
     "onnx": (0, 0, 2, 1, 4),
     "contrib.amp": (0, 9, 9, 1, 13),
@@ -122,6 +123,8 @@ def items():
 
 def needed(value):
     """Names of the parameters of a signature that a docstring must have."""
+    if inspect.isclass(value) and issubclass(value, enum.Enum):
+        return []  # its signature is that of all enums
     try:
         found = inspect.signature(value).parameters
     except (TypeError, ValueError):

@@ -14,7 +14,7 @@ from ..base.errors import (
     told,
 )
 from ..operator.checks.shapes import EMPTY, understood
-from ..operator.parameters import read_shape
+from ..operator.checks.values import read_shape
 from ..operator.property import merge_shapes
 from ..symbol.node import topological_order
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
-from ..operator.parameters import real_number
+from ..operator.checks.values import real_number
 from .functions import function_of, namespace
 from .ndarray import NDArray
 

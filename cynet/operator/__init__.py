@@ -7,7 +7,7 @@ from ._base import OPERATORS, Blob, Operator, get_operator, register_operator
 from .custom.build import compile_pyx, extension
 from .custom.custom import CustomOp, CustomOpProp, get_all_registered_operators, register
 from .graph_hooks import GraphHooks
-from .parameters import Bool, DType, Enum, Float, FloatTuple, Int, Shape, Str
+from .parameters import Bool, DType, Enum, Field, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, OpReq, ResourceRequest
 from .custom.legacy import NDArrayOp, NumpyOp, PythonOp
 from . import contrib, control_flow, linalg, quantization, tensor, update, vision
@@ -20,6 +20,7 @@ __all__ = [
     "CustomOpProp",
     "DType",
     "Enum",
+    "Field",
     "Float",
     "FloatTuple",
     "Int",

@@ -33,6 +33,18 @@ cdef class Operator:
     What the framework asks of an operator besides is below and among the fields of ``_base.pxd``:
     `stateful`, `memory_owner`, `rows_of` (with ``OpContext.rows``), `replays_random`, `waits` and
     `with_scalar`. The answers here fit any operator.
+
+    Examples
+    --------
+    >>> class Reverse(mx.operator.Operator):
+    ...     def forward(self, ctx, in_data, req, out_data, aux_states):
+    ...         mx.operator.simple.assign(out_data[0], req[0], np.asarray(in_data[0])[::-1])
+    >>> @mx.operator.register("doctest_reverse")
+    ... class ReverseProperty(mx.operator.OperatorProperty):
+    ...     def create_operator(self, ctx, in_shapes, in_types):
+    ...         return Reverse()
+    >>> mx.nd.doctest_reverse(mx.nd.array([1, 2, 3])).asnumpy()
+    array([3., 2., 1.], dtype=float32)
     """
 
     # On a GPU: forward and backward find new random numbers in each replay of a recorded graph.
@@ -48,13 +60,47 @@ cdef class Operator:
         return self._rows_of
 
     def waits(self, bint backward):
-        """Whether, on a GPU, the host waits for the device while it puts forward or backward on its
-        stream, so that no graph can record that."""
+        """Say whether, on a GPU, the host waits for the device while it puts this on its stream.
+
+        No graph can record that.
+
+        Parameters
+        ----------
+        backward : bool
+            Whether backward is meant, or forward.
+
+        Returns
+        -------
+        bool
+            False unless a subclass says otherwise.
+
+        Examples
+        --------
+        >>> mx.operator.Operator().waits(False)
+        False
+        """
         return False
 
     def with_scalar(self, value):
-        """The same operator for another value of its parameter `scalar`, which an imperative call
-        with a new number needs; None where it has to be made anew."""
+        """Make the same operator for another value of its parameter `scalar`.
+
+        An imperative call with a new number asks for it.
+
+        Parameters
+        ----------
+        value : object
+            The new value.
+
+        Returns
+        -------
+        Operator or None
+            None where it has to be made anew, as it is unless a subclass says otherwise.
+
+        Examples
+        --------
+        >>> mx.operator.Operator().with_scalar(3) is None
+        True
+        """
         return None
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -110,10 +156,32 @@ cdef list _requests(const int* req, int n):
 
 
 cdef class Blob:
-    """A tensor the engine hands to an operator: ``np.asarray(blob)`` is a writable view of its
-    memory.
+    """A tensor the engine hands to an operator: ``np.asarray(blob)`` is a writable view of it.
 
-    What it shows is meant while the operator runs; afterwards others write there.
+    It is valid for the call it was handed to. It cannot be made.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : numpy.dtype
+    ctx : Context
+        The device the memory is on.
+    data : memoryview
+    data_ptr : int
+        Address of the first element.
+
+    Examples
+    --------
+    >>> class Look(mx.operator.Operator):
+    ...     def forward(self, ctx, in_data, req, out_data, aux_states):
+    ...         print(in_data[0], in_data[0].data.nbytes, "bytes")
+    ...         np.asarray(out_data[0])[...] = in_data[0]
+    >>> @mx.operator.register("doctest_look")
+    ... class LookProperty(mx.operator.OperatorProperty):
+    ...     def create_operator(self, ctx, in_shapes, in_types):
+    ...         return Look()
+    >>> mx.nd.doctest_look(mx.nd.ones((2, 3))).wait_to_read()
+    <Blob (2, 3) float32 @cpu(0)> 24 bytes
     """
 
     def __init__(self):
@@ -259,18 +327,70 @@ cdef class OpEntry:
 
 
 def register_operator(str name, prop, aliases=()):
-    """Register the OperatorProperty subclass `prop` as operator `name`.
+    """Register a property class as an operator, as built-in ones are.
 
-    The first alias whose lower case differs matters only to automatic names; all of them are found
-    by `get_operator` and appear in ``mx.nd`` and ``mx.sym``. Raises ArgumentError when a name is
-    taken.
+    Operators of users are registered with `register`, which checks the class and may replace.
+
+    Parameters
+    ----------
+    name : str
+        Name of the operator, and of the functions in ``mx.nd`` and ``mx.sym``.
+    prop : type
+        A subclass of `OperatorProperty`. Its docstring is the operator's.
+    aliases : sequence of str
+        Further names. The first whose lower case differs matters only to automatic names.
+
+    Returns
+    -------
+    OpEntry
+        With `name`, `prop`, `aliases` and `doc`.
+
+    Raises
+    ------
+    ArgumentError
+        If a name is taken.
+
+    Examples
+    --------
+    >>> class Mine(mx.operator.OperatorProperty):
+    ...     '''Another one.'''
+    >>> mx.operator.register_operator("Pooling", Mine)
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentError: operator name 'Pooling' is already taken by <operator Pooling>
     """
-    prop.op_name = name
     entry = OpEntry(name, prop, tuple(aliases), prop.__doc__ or "")
     OPERATORS.register(name, entry, aliases)
+    prop.op_name = name  # the class keeps the name it has where this one is refused
     return entry
 
 
 def get_operator(str name):
-    """The OpEntry of `name` or of an alias; NotFoundError offers near names."""
+    """Find an operator by its name or an alias.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    OpEntry
+        With `name`, `prop` (a class, its definition), `aliases` and `doc`.
+
+    Raises
+    ------
+    NotFoundError
+        If there is none; the message has near names.
+
+    Examples
+    --------
+    >>> entry = mx.operator.get_operator("flatten")
+    >>> entry.name, list(entry.prop.fields)
+    ('Flatten', [])
+    >>> mx.operator.get_operator("Convolutoin")
+    Traceback (most recent call last):
+        ...
+    cynet.errors.NotFoundError: no operator is named 'Convolutoin'; did you mean 'Convolution' or
+        'Convolution_v1' or 'Deconvolution'?
+    """
     return OPERATORS.get(name)

@@ -12,7 +12,23 @@ _ARRAY = "NDArray-or-Symbol"
 
 
 class OperatorArguments(NamedTuple):
-    """The arguments of an operator: their number, their names and what each may be."""
+    """The arguments of an operator, as `get_operator_arguments` gives them.
+
+    Parameters
+    ----------
+    narg : int
+        How many inputs and parameters there are.
+    names : list of str
+        Their names, inputs first.
+    types : list of str
+        What each may be, in words.
+
+    Examples
+    --------
+    >>> found = mx.operator.get_operator_arguments("LeakyReLU")
+    >>> dict(zip(found.names, found.types))["slope"]
+    'float, optional, default=0.25'
+    """
 
     narg: int
     names: list[str]

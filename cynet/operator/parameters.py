@@ -1,101 +1,17 @@
 """Typed parameter fields of an OperatorProperty, parsed from Python values and MXNet's strings."""
 
 import math
-import re
 import typing
 
 import numpy as np
 
 from ..base.dtype import FLAGS, name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
+from .checks.values import items_of, read_shape, real_number, whole_number
 
 REQUIRED = object()  # the default of a field that must be given
 INT64 = -(1 << 63), (1 << 63) - 1  # the least and the largest int that a parameter holds
 MOST_ARRAYS = 1 << 16  # inputs or outputs of one operator: they are counted before they are listed
-
-_INT_TEXT = re.compile(r"\s*([+-]?[0-9]{1,40})(?:\.0*|[lL])?\s*")  # Python 2 wrote 3L
-_FLOAT_TEXT = re.compile(r"\s*[+-]?[0-9.a-zA-Z][0-9.a-zA-Z+-]{0,400}\s*")
-_TUPLE_TEXT = re.compile(r"\s*(?:\(([^()\[\]]*)\)|\[([^()\[\]]*)\]|([^()\[\]]*))\s*")
-
-
-def whole_number(value):
-    """The int that `value` is: an int, a whole float, a bool, or the text of one; None of others.
-
-    >>> whole_number(4.0), whole_number("4.0"), whole_number("3L"), whole_number(4.5)
-    (4, 4, 3, None)
-    """
-    if isinstance(value, str):
-        if value in ("True", "False"):
-            return int(value == "True")
-        found = _INT_TEXT.fullmatch(value)
-        return int(found[1]) if found else None
-    if isinstance(value, (float, np.floating)):
-        return int(value) if float(value).is_integer() else None
-    try:
-        return int(value.__index__())
-    except Exception:  # whatever the value's own method raises
-        return None
-
-
-def real_number(value):
-    """The float that `value` is, or the text of one; None of others, and of ints too large.
-
-    >>> real_number("1e-3"), real_number(10**400), real_number("nan") != real_number("nan")
-    (0.001, None, True)
-    """
-    if isinstance(value, str) and not _FLOAT_TEXT.fullmatch(value):
-        return None
-    if isinstance(value, (bytes, bytearray)) or getattr(value, "ndim", 0):
-        return None
-    try:
-        return float(value)
-    except Exception:  # an int too large, a text, whatever the value's own method raises
-        return None
-
-
-def items_of(value):
-    """The items of a tuple, list or array of one axis, or of the text of one, without limit of
-    nesting; None of anything else.
-
-    >>> items_of("(2, 3)"), items_of([2]), items_of("7"), items_of("(2, (3,))"), items_of(7)
-    (['2', '3'], [2], ['7'], None, None)
-    """
-    if isinstance(value, str):
-        found = _TUPLE_TEXT.fullmatch(value)
-        if not found:
-            return None
-        inner = next(part for part in found.groups() if part is not None)
-        items = [item.strip() for item in inner.split(",")]
-        return items if items[-1] else items[:-1]
-    if isinstance(value, (tuple, list, range)):
-        return list(value)
-    return list(value) if isinstance(value, np.ndarray) and value.ndim == 1 else None
-
-
-def read_shape(value, allow_none=False):
-    """The tuple of ints that `value` is, or the text of one; None of anything else.
-
-    One int counts as a tuple of it, whole floats do not count as ints.
-
-    >>> read_shape([2, 3]), read_shape("(2, 3)"), read_shape("(2L,)"), read_shape("b'ab'")
-    ((2, 3), (2, 3), (2,), None)
-    """
-    if type(value) is tuple and all(type(n) is int for n in value):
-        return value
-    items = items_of(value)
-    if items is None:
-        items = [value]
-    out = []
-    for item in items:
-        if allow_none and (item is None or (isinstance(item, str) and item == "None")):
-            out.append(None)
-            continue
-        whole = isinstance(item, (float, np.floating)) or (isinstance(item, str) and "." in item)
-        number = None if whole else whole_number(item)
-        if number is None:
-            return None
-        out.append(number)
-    return tuple(out)
 
 
 class MissingParameter(CynetError, AttributeError):
@@ -103,7 +19,10 @@ class MissingParameter(CynetError, AttributeError):
 
 
 class Field:
-    """One parameter: a descriptor that a property class declares and its instances read.
+    """A parameter of an operator: a descriptor that a property class declares and instances read.
+
+    Subclass it for a kind of parameter that cynet does not have: `convert` makes the value,
+    `expected` says in words what fits.
 
     Parameters
     ----------
@@ -112,6 +31,24 @@ class Field:
         optional and unset.
     doc : str
         One sentence for the operator's docstring.
+
+    Examples
+    --------
+    >>> class Even(mx.operator.Field):
+    ...     def convert(self, value, where):
+    ...         if not isinstance(value, int) or value % 2:
+    ...             self.refuse(value, where)
+    ...         return value
+    ...     def expected(self):
+    ...         return "an even int"
+    >>> class Window(mx.operator.OperatorProperty):
+    ...     size = Even(4, doc="How wide the window is.")
+    >>> Window().size, Window(size=6).size
+    (4, 6)
+    >>> Window(size=3)
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentTypeError: operator Window: parameter 'size' takes an even int, got 3
     """
 
     kind = "value"
@@ -133,7 +70,34 @@ class Field:
         return value
 
     def parse(self, value, where):
-        """The typed value, or ArgumentError / ArgumentTypeError that names `where` and this."""
+        """Make the typed value of what a caller gave: an object, or the string of it.
+
+        Parameters
+        ----------
+        value : object
+            ``None`` and ``'None'`` are taken only if the default is ``None``.
+        where : str
+            Who asks, for the message of an error: ``'operator Pooling'``.
+
+        Returns
+        -------
+        object
+            What `convert` makes of the value, or None.
+
+        Raises
+        ------
+        ArgumentError
+            If the value, a string or a number out of bounds, does not fit.
+        ArgumentTypeError
+            If its type does not fit.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> kernel = get_operator("Pooling").prop.fields["kernel"]
+        >>> kernel.parse("(3, 3)", "operator Pooling")
+        (3, 3)
+        """
         if value is None or (isinstance(value, str) and value == "None"):
             if self.default is None:
                 return None
@@ -141,25 +105,124 @@ class Field:
         return self.convert(value, where)
 
     def convert(self, value, where):
-        """What a subclass does with a value that is not None."""
+        """Make the typed value of one that is not None: what each kind of parameter defines.
+
+        Parameters
+        ----------
+        value : object
+            What the caller gave, maybe as a string.
+        where : str
+            Who asks, for the message of an error.
+
+        Returns
+        -------
+        object
+            The value as forward and the graph's passes read it.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            If it does not fit (see `refuse`).
+        UndefinedError
+            If the class of the parameter defines no ``convert``.
+
+        Examples
+        --------
+        >>> mx.operator.Int().convert("7", "operator f"), mx.operator.Bool().convert(0, "f")
+        (7, False)
+        """
         raise UndefinedError(f"{type(self).__name__} defines no convert")
 
     def refuse(self, value, where, wrong_type=True):
-        """Raise the error that says what this parameter takes."""
+        """Raise the error that says what this parameter takes, and what it got.
+
+        Parameters
+        ----------
+        value : object
+            The value that does not fit.
+        where : str
+            Who asks: the beginning of the message.
+        wrong_type : bool
+            False if a value of this type could have fitted, as for a number out of bounds.
+
+        Raises
+        ------
+        ArgumentError
+            If the value is a string, or `wrong_type` is false.
+        ArgumentTypeError
+            Otherwise; it is also a ``TypeError``.
+
+        Examples
+        --------
+        >>> mx.nd.Pooling(mx.nd.ones((1, 1, 4, 4)), kernel=(2, 2), pool_type="mean")
+        Traceback (most recent call last):
+            ...
+        cynet.errors.ArgumentError: operator Pooling: parameter 'pool_type' takes one of 'max',
+            'avg', 'sum', 'lp', got 'mean'
+        """
         error = ArgumentTypeError if wrong_type and not isinstance(value, str) else ArgumentError
         raise error(f"{where}: parameter '{self.name}' takes {self.expected()}, got {shown(value)}")
 
     def expected(self):
-        """What values fit, in words."""
+        """Say in words what values fit, for messages and docstrings.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> mx.operator.Int(low=1).expected(), mx.operator.Enum(["max", "avg"]).expected()
+        ('an int >= 1', "one of 'max', 'avg'")
+        """
         return self.kind
 
     def text(self, value):
-        """The string MXNet's JSON has for `value`."""
+        """Write a value as the JSON file of a network has it.
+
+        Parameters
+        ----------
+        value : object
+            A value that `convert` made.
+
+        Returns
+        -------
+        str
+            What `parse` makes the value of again.
+
+        Examples
+        --------
+        >>> mx.operator.Shape().text((2, 2)), mx.operator.Bool().text(True)
+        ('(2,2)', 'True')
+        """
         return str(value)
 
 
 class Int(Field):
-    """An integer, with optional bounds (inclusive)."""
+    """An integer of 64 bits, with optional bounds.
+
+    It takes ints, whole floats, bools, and the text of these.
+
+    Parameters
+    ----------
+    default : int or None, optional
+        Value when the caller gives none; without it the parameter is required.
+    doc : str
+        One sentence for the operator's docstring.
+    low, high : int, optional
+        The least and the largest value that is taken.
+
+    Examples
+    --------
+    >>> class Repeat(mx.operator.OperatorProperty):
+    ...     times = mx.operator.Int(1, doc="How often.", low=1)
+    >>> Repeat(times="3").times, Repeat().times
+    (3, 1)
+    >>> Repeat(times=0)
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentError: operator Repeat: parameter 'times' takes an int >= 1, got 0
+    """
 
     kind = "int"
 
@@ -204,8 +267,29 @@ BEYOND_FLOAT32 = 3.4028235677973366e38
 
 
 class Float(Field):
-    """A real number within float32's range, or infinity or NaN; with optional bounds
-    (inclusive)."""
+    """A real number within float32's range, or infinity or NaN, with optional bounds.
+
+    Parameters
+    ----------
+    default : float or None, optional
+        Value when the caller gives none; without it the parameter is required.
+    doc : str
+        One sentence for the operator's docstring.
+    low, high : float, optional
+        The least and the largest value that is taken. With a bound NaN is refused.
+
+    Examples
+    --------
+    >>> class Leaky(mx.operator.OperatorProperty):
+    ...     slope = mx.operator.Float(0.25, doc="Slope of the negative part.", low=0)
+    >>> Leaky(slope="1e-2").slope
+    0.01
+    >>> Leaky(slope=1e39)
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentError: operator Leaky: parameter 'slope' takes a float >= 0 within
+        float32's range, got 1e+39
+    """
 
     kind = "float"
     beyond = BEYOND_FLOAT32
@@ -266,7 +350,22 @@ class Number(Double):
 
 
 class Bool(Field):
-    """True or False; also 1, 0, 'True', 'true', '1' and their opposites."""
+    """True or False; also 1, 0, 'True', 'true', '1' and their opposites.
+
+    Parameters
+    ----------
+    default : bool or None, optional
+        Value when the caller gives none; without it the parameter is required.
+    doc : str
+        One sentence for the operator's docstring.
+
+    Examples
+    --------
+    >>> class Sum(mx.operator.OperatorProperty):
+    ...     keepdims = mx.operator.Bool(False, doc="Keep the axis with length 1.")
+    >>> Sum(keepdims="true").keepdims, Sum(keepdims=0).keepdims
+    (True, False)
+    """
 
     kind = "boolean"
     _WORDS = {"True": True, "true": True, "1": True, "False": False, "false": False, "0": False}
@@ -286,7 +385,33 @@ class Bool(Field):
 
 
 class Shape(Field):
-    """A tuple of ints: (2, 2), [2, 2], 2, '(2, 2)' or '[2,2]'."""
+    """A tuple of ints: (2, 2), [2, 2], 2, '(2, 2)' or '[2,2]'.
+
+    Parameters
+    ----------
+    default : tuple of int or None, optional
+        Value when the caller gives none; without it the parameter is required.
+    doc : str
+        One sentence for the operator's docstring.
+    low : int, optional
+        The least number in the tuple; without it any of 64 bits.
+    length : int or tuple of int, optional
+        How long the tuple is, or the lengths that it may have.
+    allow_none : bool
+        True: numbers may be None, as the ends of ``slice``.
+
+    Examples
+    --------
+    >>> class Crop(mx.operator.OperatorProperty):
+    ...     size = mx.operator.Shape(doc="Height and width.", low=1, length=2)
+    >>> Crop(size="(4, 6)").size
+    (4, 6)
+    >>> Crop(size=(4, 6, 3))
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentError: operator Crop: parameter 'size' takes a tuple of ints >= 1 of length
+        2, got (4, 6, 3)
+    """
 
     kind = "Shape(tuple)"
 
@@ -318,7 +443,34 @@ class Shape(Field):
 
 
 class Enum(Field):
-    """One of a few words."""
+    """One of a few words.
+
+    Parameters
+    ----------
+    choices : list or tuple of str
+        The words; case matters.
+    default : str or None, optional
+        Value when the caller gives none; without it the parameter is required.
+    doc : str
+        One sentence for the operator's docstring.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If `choices` is neither a list nor a tuple.
+
+    Examples
+    --------
+    >>> class Pad(mx.operator.OperatorProperty):
+    ...     mode = mx.operator.Enum(["edge", "reflect"], "edge", doc="What the border holds.")
+    >>> Pad().mode
+    'edge'
+    >>> Pad(mode="wrap")
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentError: operator Pad: parameter 'mode' takes one of 'edge', 'reflect', got
+        'wrap'
+    """
 
     kind = "enum"
 
@@ -338,7 +490,22 @@ class Enum(Field):
 
 
 class Str(Field):
-    """A string."""
+    """A string, kept as it is.
+
+    Parameters
+    ----------
+    default : str or None, optional
+        Value when the caller gives none; without it the parameter is required.
+    doc : str
+        One sentence for the operator's docstring.
+
+    Examples
+    --------
+    >>> class Einsum(mx.operator.OperatorProperty):
+    ...     subscripts = mx.operator.Str(doc="Which axes are summed: 'ij,jk->ik'.")
+    >>> Einsum(subscripts="ij->ji").subscripts
+    'ij->ji'
+    """
 
     kind = "string"
 
@@ -352,7 +519,22 @@ class Str(Field):
 
 
 class DType(Field):
-    """An element type: a name or anything NumPy takes as a dtype; kept as its name."""
+    """An element type: a name or anything NumPy takes as a dtype; kept as its name.
+
+    Parameters
+    ----------
+    default : str or None, optional
+        Value when the caller gives none; without it the parameter is required.
+    doc : str
+        One sentence for the operator's docstring.
+
+    Examples
+    --------
+    >>> class To(mx.operator.OperatorProperty):
+    ...     dtype = mx.operator.DType("float32", doc="Type of the output.")
+    >>> To(dtype=np.float16).dtype, To(dtype="bfloat16").dtype
+    ('float16', 'bfloat16')
+    """
 
     kind = "dtype"
 
@@ -367,7 +549,22 @@ class DType(Field):
 
 
 class FloatTuple(Field):
-    """A tuple of real numbers: (0.1, 0.2), [0.1], 0.1 or '(0.1, 0.2)'."""
+    """A tuple of real numbers: (0.1, 0.2), [0.1], 0.1 or '(0.1, 0.2)'.
+
+    Parameters
+    ----------
+    default : tuple of float or None, optional
+        Value when the caller gives none; without it the parameter is required.
+    doc : str
+        One sentence for the operator's docstring.
+
+    Examples
+    --------
+    >>> class Anchors(mx.operator.OperatorProperty):
+    ...     sizes = mx.operator.FloatTuple((1.0,), doc="Edges of the boxes.")
+    >>> Anchors(sizes="(0.2, 0.5)").sizes, Anchors(sizes=1).sizes
+    ((0.2, 0.5), (1.0,))
+    """
 
     kind = "tuple of <float>"
 

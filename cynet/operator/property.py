@@ -7,40 +7,29 @@ through it.
 
 from __future__ import annotations
 
-import copy
 import enum
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    CynetError,
-    GradientError,
-    ShapeError,
-    shown,
-    warn_user,
-)
-from ..kernels.isa.dispatch import MissingLoop
+from ..base.errors import ArgumentError, GradientError, ShapeError
 from .checks.shapes import known, plain
 from .graph_hooks import GraphHooks
-from .parameters import REQUIRED, Field
+from .registered import Registered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..typing import Context, Operator, Shape
 
-_warned = set()  # (operator, keyword) of which a warning was given
-
-
-# What is remembered with a property of how it was used; not true of a changed copy.
-MADE_OF = ("_in_order", "_desc")
-
 
 class OpReq(enum.IntEnum):
     """What is to be done with an output: the numbers in the `req` that operators get.
 
-    >>> OpReq.add == 3, OpReq(1).name
+    0 `null` writes nothing, 1 `write` overwrites what is there, 2 `write_inplace` overwrites memory
+    that is an input's too, 3 `add` adds to what is there.
+
+    Examples
+    --------
+    >>> mx.operator.OpReq.add == 3, mx.operator.OpReq(1).name
     (True, 'write')
     """
 
@@ -51,233 +40,31 @@ class OpReq(enum.IntEnum):
 
 
 class ResourceRequest:
-    """What an operator may ask for: ``ResourceRequest.temp_space`` and
-    ``ResourceRequest.random``."""
+    """What an operator may ask for: ``ResourceRequest.temp_space`` and ``ResourceRequest.random``.
+
+    `forward_resource` and `backward_resource` return a list of these; the operator finds the
+    resources in ``ctx.requested``, in that order. ``temp_space`` has ``get_space(shape, dtype)``,
+    ``random`` has ``get_random()``, a ``numpy.random.Generator`` that follows ``mx.random.seed``.
+
+    Examples
+    --------
+    >>> class Noise(mx.operator.Operator):
+    ...     def forward(self, ctx, in_data, req, out_data, aux_states):
+    ...         drawn = ctx.requested[0].get_random().random(in_data[0].shape)
+    ...         mx.operator.simple.assign(out_data[0], req[0], in_data[0] + 0.01 * drawn)
+    >>> @mx.operator.register("doctest_noise")
+    ... class NoiseProperty(mx.operator.OperatorProperty):
+    ...     def forward_resource(self, in_shapes):
+    ...         return [mx.operator.ResourceRequest.random]
+    ...     def create_operator(self, ctx, in_shapes, in_types):
+    ...         return Noise()
+    >>> noisy = mx.nd.doctest_noise(mx.nd.ones((2, 3)))
+    >>> noisy.shape, bool((noisy >= 1).asnumpy().all() and (noisy < 1.01).asnumpy().all())
+    ((2, 3), True)
+    """
 
     random = 0  # the numbers of _resource.pxd's ResourceType
     temp_space = 1
-
-
-class Registered:
-    """What the framework keeps of an operator definition: its name, who registered it, and its
-    parameters, which are class attributes of a `Field` type; ``__init__`` parses keyword arguments
-    into them.
-
-    Class attributes
-    ----------------
-    op_name : str
-        Set at registration.
-    fields : dict
-        Parameter name to Field, in the order of declaration (made by ``__init_subclass__``).
-    any_parameters : bool
-        True: keywords that are no field are parameters, too, and the inputs' names depend on them.
-    inputs_doc : dict
-        Name of each input or state to a sentence about it, in order; an input that some parameters
-        add is there, too.
-    parameter_order : tuple of str
-        Parameters that come first where callers give them by position; the others follow in the
-        order of declaration, those of bases first.
-    unlisted : tuple of str
-        Inputs, states and parameters that MXNet does not list: they have no position. Callers give
-        them by name, or inputs as arrays right behind the others.
-    many_inputs : bool
-        True: the number of inputs is variable, and follows from parameters that callers give.
-    reads_out : bool
-        True: forward reads what is in the output, so callers have to give one.
-    dtypes : tuple of str or None
-        What inputs, outputs and states may hold; others are refused by name. None: built-in
-        operators and those in Python look at their arrays themselves, and what a user has compiled
-        takes float32 alone, as its pointers say.
-    users : bool
-        True for an operator that a user registered: its name may be registered again, and keywords
-        that it has no parameters for are refused.
-    gpu : object or None
-        Its form for GPUs, where the declaration has it (`KernelProperty`).
-    rewritten : method or None
-        ``rewritten(self, F, inputs, aux, training)``: the visible outputs in terms of other
-        operators of ``F``, ``mx.nd``; what ``create_graph=True`` differentiates.
-    amp : str or None
-        ``'float32'``: automatic mixed precision leaves it in float32.
-    any_device : bool
-        True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
-        built-in operators have their GPU forms in ``operator/cuda``.
-    """
-
-    op_name = None
-    fields = {}
-    any_parameters = False
-    inputs_doc = {}
-    parameter_order = ()
-    unlisted = ()
-    many_inputs = False
-    reads_out = False
-    dtypes = None
-    users = False
-    gpu = None
-    rewritten = None
-    amp = None
-    any_device = False
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        fields = {}
-        for base in reversed(cls.__mro__):
-            for name, value in vars(base).items():
-                if isinstance(value, Field):
-                    fields[name] = value
-                else:  # a plain attribute fixes what a base takes as a parameter
-                    fields.pop(name, None)
-        first = [name for name in cls.parameter_order if name in fields]
-        fields = {name: fields[name] for name in (*first, *fields)}
-        if fields != cls.fields or list(fields) != list(cls.fields):
-            cls.fields = fields
-
-    def __init__(self, **kwargs: Any) -> None:
-        where = self._where()
-        for name, value in kwargs.items():
-            if name not in self.fields:
-                self._refuse_keyword(name)
-            self.__dict__[name] = self.fields[name].parse(value, where)
-        for name, field in self.fields.items():
-            if field.default is REQUIRED and name not in kwargs:
-                raise ArgumentError(
-                    f"{where}: required parameter '{name}' ({field.expected()}) is missing"
-                )
-
-    @classmethod
-    def _where(cls):
-        return f"operator {cls.op_name or cls.__name__}"
-
-    @classmethod
-    def _refuse_keyword(cls, name):
-        known = ", ".join(cls.fields) or "none"
-        raise ArgumentTypeError(
-            f"{cls._where()} has no parameter {shown(name)}; its parameters: {known}"
-        )
-
-    @classmethod
-    def taken(cls, params):
-        """Those of the keywords in the dict `params` that an instance is made with.
-
-        Raises
-        ------
-        ArgumentTypeError
-            A keyword that is no parameter. Where there are no parameters at all, as for most
-            operators of one expression, it is ignored with one warning (not for `users`).
-        """
-        if cls.any_parameters:
-            if "self" in params:
-                cls._refuse_keyword("self")
-            return params
-        unknown = [name for name in params if name not in cls.fields]
-        if not unknown:
-            return params
-        if cls.fields or cls.users:
-            cls._refuse_keyword(unknown[0])
-        for name in unknown:
-            if (cls.op_name, name) not in _warned:
-                _warned.add((cls.op_name, name))
-                warn_user(f"{cls._where()} has no parameters; {shown(name)} is ignored")
-        return {}
-
-    @classmethod
-    def with_defaults(cls):
-        """An instance with every parameter at its default, of which names can be asked.
-
-        Where a parameter is required, or the defaults do not fit each other, ``__init__`` does not
-        run.
-        """
-        try:
-            return cls()
-        except (CynetError, TypeError):  # TypeError: a user's own __init__ wants an argument
-            return cls.__new__(cls)
-
-    def list_inputs(self):
-        """Names of arguments and auxiliary states in the order in which callers give them."""
-        return [*self.list_arguments(), *self.list_auxiliary_states()]
-
-    def params(self) -> dict[str, Any]:
-        """Parameters that differ from nothing given: name to value, for JSON and caches."""
-        return {name: self.__dict__[name] for name in self.fields if name in self.__dict__}
-
-    def changed(self, **attributes):
-        """A copy with these attributes set: what a pass makes of a property that others share."""
-        copied = copy.copy(self)
-        for name in MADE_OF:
-            copied.__dict__.pop(name, None)
-        copied.__dict__.update(attributes)
-        return copied
-
-    def operator_on(self, ctx, in_shapes, in_types):
-        """The Operator that computes this on `ctx`: on a GPU its form in ``operator/cuda``, else
-        what `create_operator` makes.
-
-        Raises
-        ------
-        ArgumentError
-            When the operator has no form for GPUs, or no loop for a dtype; the message names it.
-        ShapeError
-            When an input has no elements and the operator makes nothing of nothing.
-        """
-        if any(0 in shape for shape in in_shapes):
-            from .empty import on_empty
-
-            operator = on_empty(self, ctx, in_shapes, in_types)
-            if operator is not None:
-                return operator
-        if ctx.device_type == "gpu":
-            from .cuda import gpu_operator, has_form
-
-            if has_form(self.op_name) or not self.any_device:
-                return gpu_operator(self, ctx, in_shapes, in_types)
-        try:
-            if ctx.device_type != "gpu" and self._is_converted(in_shapes, in_types):
-                from .half import in_float32
-
-                return in_float32(self, ctx, in_shapes, in_types)
-            return self.created(ctx, in_shapes, in_types)
-        except MissingLoop as error:
-            raise ArgumentError(
-                f"operator {self.op_name} does not take arrays of {error.dtype}"
-            ) from error
-
-    def created(self, ctx, in_shapes, in_types):
-        """What `create_operator` makes, or ArgumentTypeError where an array is of another dtype
-        than `dtypes` says."""
-        operator = self.create_operator(ctx, in_shapes, in_types)
-        if self.dtypes or self.users or not type(self).__module__.startswith("cynet."):
-            self._check_dtypes(operator, in_types)
-        return operator
-
-    def _check_dtypes(self, operator, in_types):
-        allowed = self.dtypes
-        if allowed is None:
-            if getattr(operator, "runs_python", True):
-                return
-            allowed = ("float32",)
-        names = self.list_arguments(), self.list_outputs(), self.list_auxiliary_states()
-        _, outs, states = self.infer_type(list(in_types), [None] * len(names[1]))
-        for what, of, types in zip(("input", "output", "state"), names, (in_types, outs, states)):
-            for name, dtype in zip(of, types):
-                if dtype not in allowed:
-                    more = "" if self.dtypes else (
-                        " (it declares no others: `dtypes` of a property, `set_dtypes` of a "
-                        "simple_op)"
-                    )  # fmt: skip
-                    raise ArgumentTypeError(
-                        f"{self._where()} takes {', '.join(allowed)}{more}; {what} '{name}' is "
-                        f"{dtype}"
-                    )
-
-    def _meets_bfloat16(self, in_types):
-        """Whether an array of it is read or made."""
-        return "bfloat16" in in_types or getattr(self, "dtype", None) == "bfloat16"
-
-    def _is_converted(self, in_shapes, in_types):
-        """Whether it is computed in float32 between conversions from and to narrow floats."""
-        if self._meets_bfloat16(in_types):
-            return not self.graph.takes_bfloat16(self, in_shapes, in_types)
-        return "float16" in in_types and self.graph.traits.float32_beside_half is not None
 
 
 class OperatorProperty(Registered):
@@ -307,6 +94,32 @@ class OperatorProperty(Registered):
         otherwise: backward gets an array for every input and is asked to write each.
     graph : GraphHooks
         What graph passes may know (``graph_hooks.py``); right as it is for any operator.
+
+    Examples
+    --------
+    An operator with a parameter, a gradient and a docstring for ``help``:
+
+    >>> class Capped(mx.operator.Operator):
+    ...     def __init__(self, high):
+    ...         self.high = high
+    ...     def forward(self, ctx, in_data, req, out_data, aux_states):
+    ...         mx.operator.simple.assign(out_data[0], req[0], np.minimum(in_data[0], self.high))
+    ...     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
+    ...         below = np.asarray(in_data[0]) < self.high
+    ...         mx.operator.simple.assign(in_grad[0], req[0], out_grad[0] * below)
+    >>> @mx.operator.register("doctest_cap")
+    ... class Cap(mx.operator.OperatorProperty):
+    ...     '''Values of `data`, at most `high`.'''
+    ...     high = mx.operator.Float(1.0, doc="The largest value.")
+    ...     def create_operator(self, ctx, in_shapes, in_types):
+    ...         return Capped(self.high)
+    >>> x = mx.nd.array([1, 2, 3])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = mx.nd.doctest_cap(x, high=2.5)
+    >>> y.backward()
+    >>> y.asnumpy(), x.grad.asnumpy()
+    (array([1. , 2. , 2.5], dtype=float32), array([1., 1., 0.], dtype=float32))
     """
 
     key_var_num_args = None
@@ -318,25 +131,74 @@ class OperatorProperty(Registered):
 
     # --- names ------------------------------------------------------------------------------------
     def list_arguments(self) -> list[str]:
-        """Names of the inputs: those that `inputs_doc` has, without states; ``data`` if none."""
+        """List the inputs: those that `inputs_doc` has, without states; ``data`` if there are none.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> fc = get_operator("FullyConnected").prop
+        >>> fc(num_hidden=8).list_arguments(), fc(num_hidden=8, no_bias=True).list_arguments()
+        (['data', 'weight', 'bias'], ['data', 'weight'])
+        """
         states = self.list_auxiliary_states()
         return [name for name in self.inputs_doc if name not in states] or ["data"]
 
     def list_outputs(self) -> list[str]:
-        """Names of all outputs, hidden ones last."""
+        """List all outputs, hidden ones last.
+
+        Returns
+        -------
+        list of str
+            ``['output']`` unless a subclass says otherwise.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> get_operator("BatchNorm").prop().list_outputs()
+        ['output', 'mean', 'var']
+        """
         return ["output"]
 
     def list_auxiliary_states(self) -> list[str]:
-        """Names of the states that are read and written but get no gradient."""
+        """List the states: arrays that forward reads and writes, and that get no gradient.
+
+        Returns
+        -------
+        list of str
+            Empty unless a subclass says otherwise.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> get_operator("BatchNorm").prop().list_auxiliary_states()
+        ['moving_mean', 'moving_var']
+        """
         return []
 
     def num_visible_outputs(self) -> int:
-        """How many outputs a user sees; the rest serve backward."""
+        """Count the outputs that a user sees; the rest serve backward.
+
+        Returns
+        -------
+        int
+            The number of all outputs, unless a subclass says otherwise.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> dropout = get_operator("Dropout").prop(p=0.5)
+        >>> dropout.num_visible_outputs(), dropout.list_outputs()
+        (1, ['output', 'mask'])
+        """
         return len(self.list_outputs())
 
     # --- inference --------------------------------------------------------------------------------
     def infer_shape(self, in_shapes: list[Any], out_shapes: list[Any]) -> tuple[Sequence[Any], ...]:
-        """Complete what is known, both ways.
+        """Complete what is known of the shapes, both ways; by default all arrays have one shape.
 
         Parameters
         ----------
@@ -352,20 +214,73 @@ class OperatorProperty(Registered):
         Raises
         ------
         ShapeError
-            When what is known does not fit; the caller adds the node's name.
+            If what is known does not fit; the caller adds the node's name.
+
+        Examples
+        --------
+        The weight follows from the data:
+
+        >>> from cynet.operator import get_operator
+        >>> fc = get_operator("FullyConnected").prop(num_hidden=10, no_bias=True)
+        >>> fc.infer_shape([(32, 20), None], [None])
+        ([(32, 20), (10, 20)], [(32, 10)], [])
         """
         shape = merge_shapes(*in_shapes, *out_shapes)
         return [shape] * len(in_shapes), [shape] * len(out_shapes), []
 
     def output_shapes(self, in_shapes):
-        """The shapes of all outputs for inputs that have these shapes."""
+        """Give the shapes of all outputs for inputs of known shapes.
+
+        Parameters
+        ----------
+        in_shapes : list of tuple of int
+            Shapes of the arguments; a length of 0 is no elements here.
+
+        Returns
+        -------
+        list of tuple of int
+
+        Raises
+        ------
+        ShapeError
+            If the shapes do not fit each other.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> get_operator("Pooling").prop(kernel=(2, 2), stride=(2, 2)).output_shapes([(1, 3, 8, 6)])
+        [(1, 3, 4, 3)]
+        """
         unknown = [None] * len(self.list_outputs())
         _, out_shapes, _ = self.infer_shape([known(shape) for shape in in_shapes], unknown)
         return [plain(shape) for shape in out_shapes]
 
     def infer_type(self, in_types: list[Any], out_types: list[Any]) -> tuple[Sequence[Any], ...]:
-        """Complete what is known of the dtypes, both ways; by default all must be alike, but for
-        hidden outputs beside bfloat16, which are float32."""
+        """Complete what is known of the dtypes, both ways; by default all must be alike.
+
+        Hidden outputs beside bfloat16 are float32.
+
+        Parameters
+        ----------
+        in_types, out_types : list of str or None
+            The dtype of each array, None if it is unknown.
+
+        Returns
+        -------
+        (in_types, out_types, aux_types) : lists of str or None
+
+        Raises
+        ------
+        ArgumentError
+            If two of the dtypes differ; the caller adds the node's name.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> fc = get_operator("FullyConnected").prop(num_hidden=4)
+        >>> fc.infer_type(["float16", None, None], [None])
+        (['float16', 'float16', 'float16'], ['float16'], [])
+        """
         n = self.num_visible_outputs()
         seen, hidden = (*in_types, *out_types[:n]), out_types[n:]
         known = next((t for t in (*seen, *hidden) if t is not None), None)
@@ -379,29 +294,118 @@ class OperatorProperty(Registered):
 
     # --- what execution needs ---------------------------------------------------------------------
     def forward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:
-        """Resources forward asks for: a list of ResourceRequest members."""
+        """List the resources that forward asks for; none unless a subclass says otherwise.
+
+        Parameters
+        ----------
+        in_shapes : list of tuple of int
+
+        Returns
+        -------
+        list of int
+            `ResourceRequest` members, in the order of ``ctx.requested``.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> asked = get_operator("Dropout").prop(p=0.5).forward_resource([(2, 3)])
+        >>> asked == [mx.operator.ResourceRequest.random]
+        True
+        """
         return []
 
     def backward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:
-        """Resources backward asks for."""
+        """List the resources that backward asks for; none unless a subclass says otherwise.
+
+        Parameters
+        ----------
+        in_shapes : list of tuple of int
+
+        Returns
+        -------
+        list of int
+            `ResourceRequest` members, in the order of ``ctx.requested``.
+
+        Examples
+        --------
+        >>> mx.operator.OperatorProperty().backward_resource([(2, 3)])
+        []
+        """
         return []
 
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> Sequence[int]:
-        """Which arrays backward reads: a list of ids drawn from the three lists given."""
+        """Say which arrays backward reads; by default all of them.
+
+        What is not named backward gets as None, and its memory is free for others after forward.
+
+        Parameters
+        ----------
+        out_grad, in_data, out_data : list of int
+            An id for each gradient of an output, each argument and each output.
+
+        Returns
+        -------
+        list of int
+            Those of the ids that backward needs.
+
+        Examples
+        --------
+        The gradient of a sigmoid is a function of its output alone:
+
+        >>> from cynet.operator import get_operator
+        >>> sigmoid = get_operator("Activation").prop(act_type="sigmoid")
+        >>> sigmoid.declare_backward_dependency(out_grad=[0], in_data=[1], out_data=[2])
+        [0, 2]
+        """
         return [*out_grad, *in_data, *out_data]
 
     def forward_inplace_option(
         self, in_data: list[int], out_data: list[int]
     ) -> Sequence[tuple[int, int]]:
-        """Pairs (input id, output id) that may share memory."""
+        """Say which inputs may lend an output their memory; by default none.
+
+        Parameters
+        ----------
+        in_data, out_data : list of int
+            An id for each argument and each output.
+
+        Returns
+        -------
+        list of (int, int)
+            Pairs of the id of an input and that of an output.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> get_operator("Activation").prop(act_type="relu").forward_inplace_option([1], [2])
+        [(1, 2)]
+        """
         return []
 
     def backward_inplace_option(
         self, out_grad: list[int], in_data: list[int], out_data: list[int], in_grad: list[int]
     ) -> Sequence[tuple[int, int]]:
-        """Pairs (id of anything backward reads, in_grad id) that may share memory."""
+        """Say which of the arrays that backward reads may lend a gradient their memory.
+
+        Parameters
+        ----------
+        out_grad, in_data, out_data, in_grad : list of int
+            An id for each array of the call of backward.
+
+        Returns
+        -------
+        list of (int, int)
+            Pairs of the id of what backward reads and that of a gradient; by default none.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> relu = get_operator("Activation").prop(act_type="relu")
+        >>> relu.backward_inplace_option(out_grad=[0], in_data=[1], out_data=[2], in_grad=[3])
+        [(0, 3)]
+        """
         return []
 
     def differentiate(self, F, out_grad, in_data, out_data, in_shapes):
@@ -427,18 +431,58 @@ class OperatorProperty(Registered):
         ------
         GradientError
             When there is none.
+
+        Examples
+        --------
+        Operators have one if their gradients can be differentiated again:
+
+        >>> x = mx.nd.array([3])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     first = mx.autograd.grad(x ** 3, x, create_graph=True)[0]
+        >>> first.backward()
+        >>> first.asscalar(), x.grad.asscalar()  # 3 x², 6 x
+        (np.float32(27.0), np.float32(18.0))
         """
         raise GradientError(
-            f"operator {self.op_name} has no gradient written as operators, which "
+            f"{self._where()} has no gradient written as operators, which "
             "create_graph=True needs: its property defines no `differentiate`"
         )
 
     def create_operator(
         self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
     ) -> Operator:
-        """The Operator that computes this for fixed shapes and types on the CPU (see
-        `operator_on`)."""
-        raise ArgumentError(f"operator {self.op_name} has no implementation on {ctx}")
+        """Make the Operator that computes this on the CPU: every definition has one of its own.
+
+        Parameters
+        ----------
+        ctx : Context
+            Where the arrays are; a GPU only if `any_device` is true.
+        in_shapes : list of tuple of int
+            Shapes of the arguments; all known.
+        in_types : list of str
+            Their dtypes.
+
+        Returns
+        -------
+        Operator
+            Of these shapes and dtypes; an executor calls it many times.
+
+        Raises
+        ------
+        ArgumentError
+            If the definition has none for this device or these arrays.
+
+        Examples
+        --------
+        >>> class Nothing(mx.operator.OperatorProperty):
+        ...     pass
+        >>> Nothing().create_operator(mx.cpu(), [(2,)], ["float32"])
+        Traceback (most recent call last):
+            ...
+        cynet.errors.ArgumentError: operator Nothing has no implementation on cpu(0)
+        """
+        raise ArgumentError(f"{self._where()} has no implementation on {ctx}")
 
 
 def merge_shapes(*shapes):

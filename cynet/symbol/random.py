@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from ..operator import get_operator
-from ..operator.parameters import real_number
+from ..operator.checks.values import real_number
 from .register import function_of, namespace
 from .symbol import Symbol
 

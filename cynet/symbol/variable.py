@@ -8,7 +8,7 @@ from ..attribute import AttrScope, stored_key
 from ..base.dtype import dtype_flag
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
-from ..operator.parameters import read_shape
+from ..operator.checks.values import read_shape
 from ..operator.signature import found_text
 from .compose import attribute_text
 from .node import Node

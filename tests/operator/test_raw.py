@@ -527,3 +527,14 @@ def test_a_property_registered_again_replaces_the_old_one():
     assert made.eval(x=x)[0].asnumpy().tolist() == [5, 5]
     with pytest.raises(mx.base.MXNetError, match="has no parameter 'foo'"):
         mx.nd.test_times_again(x, foo=1)
+
+
+def test_a_refused_name_is_not_kept():
+    class Mine(mx.operator.OperatorProperty):
+        """A definition."""
+
+    with pytest.raises(mx.base.MXNetError, match="name 'Pooling' is already taken"):
+        mx.operator.register_operator("Pooling", Mine)
+    assert Mine.op_name is None
+    with pytest.raises(mx.base.MXNetError, match="operator Mine has no implementation on cpu"):
+        Mine().create_operator(mx.cpu(), [(2,)], ["float32"])

@@ -61,7 +61,7 @@ def _team():
 
 
 def extension(name: str, sources: Sequence[FileName], **kwargs: Any) -> Any:
-    """A setuptools Extension of a .pyx that cimports cynet, for ``setup(ext_modules=[...])``.
+    r"""A setuptools Extension of a .pyx that cimports cynet, for ``setup(ext_modules=[...])``.
 
     Parameters
     ----------
@@ -83,6 +83,21 @@ def extension(name: str, sources: Sequence[FileName], **kwargs: Any) -> Any:
     ------
     CynetError
         When Cython or setuptools is not installed.
+
+    Examples
+    --------
+    In a ``setup.py``::
+
+        from setuptools import setup
+        import cynet as mx
+
+        setup(name="my_ops", ext_modules=[mx.operator.extension("my_ops", "my_ops.pyx")])
+
+    >>> path = "scale_op.pyx"
+    >>> _ = Path(path).write_text("def twice(double x):\n    return 2 * x\n")
+    >>> made = mx.operator.extension("scale_op", path, libraries=["m"])
+    >>> made.name, made.language, made.libraries
+    ('scale_op', 'c++', ['m'])
     """
     purpose = "compiling an operator written in Cython"
     setuptools = optional("setuptools", purpose)
@@ -139,6 +154,19 @@ def compile_pyx(path: FileName, name: str | None = None, force: bool = False) ->
         When there is no such file; also a FileNotFoundError.
     ArgumentError
         When it is no .pyx, or its name is no module name.
+
+    Examples
+    --------
+    The first call compiles for some seconds; ``docs/adding_an_operator.md`` has a file that defines
+    an operator::
+
+        mx.operator.compile_pyx("my_op.pyx")  # registers what the file registers
+        mx.nd.my_op(mx.nd.ones((2, 3)))
+
+    >>> mx.operator.compile_pyx("my_op.cpp")
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentError: compile_pyx: '...my_op.cpp' is no .pyx file
     """
     path = Path(file_name(path, "compile_pyx: a file name")).resolve()
     if path.suffix != ".pyx":

@@ -18,15 +18,10 @@ import atexit
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from ...base.dtype import scalar_type
 from ...base.errors import ArgumentError, ArgumentTypeError, CynetError, OperatorError, shown
 from ...registry import Registry
-from .._base import OPERATORS, Operator, register_operator
-from ..checks.shapes import plain
-from ..graph_hooks import GraphHooks
-from ..parameters import Str
-from ..property import OperatorProperty, is_known
-from ._borrow import lend, ones, take_back
+from .._base import OPERATORS
+from ..property import OperatorProperty
 from .callback_checks import Callback, Checker, callback
 from .definition_checks import register_property
 
@@ -40,7 +35,36 @@ REQUESTS = ("null", "write", "inplace", "add")
 
 
 class CustomOp:
-    """Base of operators written in Python; see `CustomOpProp` for how one is made and used."""
+    """Base of operators written in Python with NDArrays; `CustomOpProp` says how one is used.
+
+    Examples
+    --------
+    A loss that can be scaled; its gradient asks for none from above:
+
+    >>> class Squared(mx.operator.CustomOp):
+    ...     def forward(self, is_train, req, in_data, out_data, aux):
+    ...         self.assign(out_data[0], req[0], (in_data[0] - in_data[1]) ** 2)
+    ...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+    ...         self.assign(in_grad[0], req[0], 2 * (in_data[0] - in_data[1]))
+    ...         self.assign(in_grad[1], req[1], 0)
+    >>> @mx.operator.register("doctest_squared")
+    ... class SquaredProp(mx.operator.CustomOpProp):
+    ...     def __init__(self):
+    ...         super().__init__(need_top_grad=False)
+    ...     def list_arguments(self):
+    ...         return ["data", "label"]
+    ...     def infer_shape(self, in_shape):
+    ...         return [in_shape[0], in_shape[0]], [in_shape[0]], []
+    ...     def create_operator(self, ctx, in_shapes, in_dtypes):
+    ...         return Squared()
+    >>> x, y = mx.nd.array([1, 2]), mx.nd.array([0, 4])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     loss = mx.nd.Custom(x, y, op_type="doctest_squared")
+    >>> loss.backward()
+    >>> loss.asnumpy(), x.grad.asnumpy()
+    (array([1., 4.], dtype=float32), array([ 2., -4.], dtype=float32))
+    """
 
     def forward(
         self,
@@ -55,10 +79,26 @@ class CustomOp:
         Parameters
         ----------
         is_train : bool
+            Whether this is training: the executor's ``is_train``, autograd's ``is_training()``.
         req : list of str
             ``'null'``, ``'write'``, ``'inplace'`` or ``'add'`` for each output; `assign` obeys it.
         in_data, out_data, aux : list of NDArray
             Ready to be read. An array that is kept has its values of the end of the call.
+
+        Raises
+        ------
+        CynetError
+            If the class defines no ``forward``.
+
+        Examples
+        --------
+        >>> class Ramp(mx.operator.CustomOp):
+        ...     def forward(self, is_train, req, in_data, out_data, aux):
+        ...         self.assign(out_data[0], req[0], in_data[0] + mx.nd.arange(3))
+        >>> out = mx.nd.zeros((3,))
+        >>> Ramp().forward(False, ["write"], [mx.nd.ones((3,))], [out], [])
+        >>> out.asnumpy()
+        array([1., 2., 3.], dtype=float32)
         """
         raise CynetError(f"{type(self).__name__} defines no forward")
 
@@ -73,15 +113,45 @@ class CustomOp:
     ) -> None:
         """Compute the gradients of the inputs from those of the outputs; by default they are 0.
 
-        `in_grad` has an array for each input, whether its gradient is wanted or not, and `req` the
-        word ``'write'`` for each: several gradients of one value are added up outside. Where the
-        gradients of the outputs are not asked for, as by a loss, those of `out_grad` are ones.
+        Parameters
+        ----------
+        req : list of str
+            ``'write'`` for each input: several gradients of one value are added up outside.
+        out_grad : list of NDArray
+            The gradients of the outputs. If they are not asked for, as by a loss, they are ones.
+        in_data, out_data, aux : list of NDArray
+            What forward read and wrote.
+        in_grad : list of NDArray
+            An array for each input, whether its gradient is wanted or not.
         """
         for each in in_grad:
             each[:] = 0
 
     def assign(self, dst: NDArray, req: str, src: Operand | NumpyArray) -> None:
-        """Write `src` to the NDArray `dst` as the word `req` says."""
+        """Write `src` to `dst` as `req` says: not at all, over it, or added.
+
+        Parameters
+        ----------
+        dst : NDArray
+            The array to write, one of those that forward or backward got.
+        req : str
+            ``'null'``, ``'write'``, ``'inplace'`` or ``'add'``.
+        src : NDArray, numpy.ndarray or number
+            What is written; it is broadcast to the shape of `dst`.
+
+        Raises
+        ------
+        ArgumentError
+            If `req` is another word.
+
+        Examples
+        --------
+        >>> op, total = mx.operator.CustomOp(), mx.nd.ones((3,))
+        >>> op.assign(total, "add", mx.nd.array([1, 2, 3]))
+        >>> op.assign(total, "null", 100)
+        >>> total.asnumpy()
+        array([2., 3., 4.], dtype=float32)
+        """
         if req == "null":
             return
         if req in ("write", "inplace"):
@@ -105,22 +175,76 @@ class CustomOpProp:
     Notes
     -----
     Keyword parameters given to ``Custom(...)`` arrive in ``__init__`` as strings.
+
+    Examples
+    --------
+    An operator with two outputs and a parameter:
+
+    >>> class Split(mx.operator.CustomOp):
+    ...     def __init__(self, at):
+    ...         self.at = at
+    ...     def forward(self, is_train, req, in_data, out_data, aux):
+    ...         self.assign(out_data[0], req[0], in_data[0][:, :self.at])
+    ...         self.assign(out_data[1], req[1], in_data[0][:, self.at:])
+    >>> @mx.operator.register("doctest_split")
+    ... class SplitProp(mx.operator.CustomOpProp):
+    ...     def __init__(self, at):
+    ...         super().__init__()
+    ...         self.at = int(at)
+    ...     def list_outputs(self):
+    ...         return ["left", "right"]
+    ...     def infer_shape(self, in_shape):
+    ...         n, width = in_shape[0]
+    ...         return in_shape, [[n, self.at], [n, width - self.at]], []
+    ...     def create_operator(self, ctx, in_shapes, in_dtypes):
+    ...         return Split(self.at)
+    >>> left, right = mx.nd.Custom(mx.nd.array([[1, 2, 3]]), op_type="doctest_split", at=1)
+    >>> left.asnumpy(), right.asnumpy()
+    (array([[1.]], dtype=float32), array([[2., 3.]], dtype=float32))
+    >>> mx.sym.Custom(mx.sym.var("x"), op_type="doctest_split", at=1, name="s").list_outputs()
+    ['s_left', 's_right']
     """
 
     def __init__(self, need_top_grad: bool = True) -> None:
         self.need_top_grad_ = need_top_grad
 
     def infer_shape(self, in_shape: list[list[int]], /) -> tuple[Sequence[Any], ...]:
-        """Shapes from those of the inputs (lists of int; an unknown one is empty).
+        """Infer all shapes from those of the inputs; by default all are that of the first input.
+
+        Parameters
+        ----------
+        in_shape : list of list of int
+            The shape of each input; an unknown one is empty.
 
         Returns
         -------
         (in_shapes, out_shapes) or (in_shapes, out_shapes, aux_shapes)
+            Lists of shapes, one for each name that the three ``list_...`` methods give.
+
+        Examples
+        --------
+        >>> mx.operator.CustomOpProp().infer_shape([[2, 3]])
+        ([[2, 3]], [[2, 3]], [])
         """
         return in_shape, [in_shape[0]] * len(self.list_outputs()), []
 
     def infer_type(self, in_type: list[type], /) -> tuple[Sequence[Any], ...]:
-        """NumPy types of inputs, outputs and auxiliary states from the inputs'."""
+        """Infer all types from those of the inputs; by default all are that of the first input.
+
+        Parameters
+        ----------
+        in_type : list of type
+            The NumPy type of each input.
+
+        Returns
+        -------
+        (in_types, out_types, aux_types) : lists of type
+
+        Examples
+        --------
+        >>> mx.operator.CustomOpProp().infer_type([np.float16])
+        ([<class 'numpy.float16'>], [<class 'numpy.float16'>], [])
+        """
         return (
             [in_type[0]] * len(self.list_arguments()),
             [in_type[0]] * len(self.list_outputs()),
@@ -128,7 +252,22 @@ class CustomOpProp:
         )
 
     def infer_storage_type(self, in_stype: list[str], /) -> tuple[Sequence[Any], ...]:
-        """Storage types; cynet's arrays are all ``'default'``."""
+        """Say how arrays are stored in forward; cynet hands dense ones to every CustomOp.
+
+        Parameters
+        ----------
+        in_stype : list of str
+            The storage type of each input.
+
+        Returns
+        -------
+        (in_stypes, out_stypes, aux_stypes) : lists of str
+
+        Examples
+        --------
+        >>> mx.operator.CustomOpProp().infer_storage_type(["default"])
+        (['default'], ['default'], [])
+        """
         return (
             in_stype,
             ["default"] * len(self.list_outputs()),
@@ -143,50 +282,170 @@ class CustomOpProp:
         igrad_stype: list[str],
         aux_stype: list[str],
     ) -> tuple[Sequence[Any], ...]:
-        """Storage types of what backward reads and writes; cynet's arrays are all ``'default'``."""
+        """Say how arrays are stored in backward; cynet hands dense ones to every CustomOp.
+
+        Parameters
+        ----------
+        ograd_stype, in_stype, out_stype, igrad_stype, aux_stype : list of str
+            The storage types of what backward reads and writes.
+
+        Returns
+        -------
+        tuple of list of str
+            Five lists, in the order of the parameters.
+
+        Examples
+        --------
+        >>> kinds = ["default"], ["default", "default"], ["default"], ["default", "default"], []
+        >>> mx.operator.CustomOpProp().infer_storage_type_backward(*kinds) == kinds
+        True
+        """
         given = ograd_stype, in_stype, out_stype, igrad_stype, aux_stype
         return tuple(["default"] * len(each) for each in given)
 
     def list_arguments(self) -> list[str]:
-        """Names of the inputs."""
+        """List the inputs, in the order in which ``Custom`` takes them.
+
+        Returns
+        -------
+        list of str
+            ``['data']`` unless a subclass says otherwise.
+
+        Examples
+        --------
+        >>> mx.operator.CustomOpProp().list_arguments()
+        ['data']
+        """
         return ["data"]
 
     def list_outputs(self) -> list[str]:
-        """Names of the outputs."""
+        """List the outputs.
+
+        Returns
+        -------
+        list of str
+            ``['output']`` unless a subclass says otherwise.
+
+        Examples
+        --------
+        >>> mx.operator.CustomOpProp().list_outputs()
+        ['output']
+        """
         return ["output"]
 
     def list_auxiliary_states(self) -> list[str]:
-        """Names of the auxiliary states."""
+        """List the auxiliary states: arrays that live from call to call and get no gradient.
+
+        Returns
+        -------
+        list of str
+            Empty unless a subclass says otherwise.
+
+        Examples
+        --------
+        >>> mx.operator.CustomOpProp().list_auxiliary_states()
+        []
+        """
         return []
 
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int], /
     ) -> Sequence[int]:
-        """Which arrays backward reads: ids drawn from the lists given."""
+        """Say which arrays backward reads: by default all, without gradients of outputs for a loss.
+
+        Parameters
+        ----------
+        out_grad, in_data, out_data : list of int
+            An id for each gradient of an output, each input and each output.
+
+        Returns
+        -------
+        list of int
+            Those of the ids that backward needs. The other arrays may be given away after forward.
+
+        Examples
+        --------
+        >>> loss = mx.operator.CustomOpProp(need_top_grad=False)
+        >>> loss.declare_backward_dependency([0], [1, 2], [3])
+        [1, 2, 3]
+        """
         top = list(out_grad) if self.need_top_grad_ else []
         return [*top, *in_data, *out_data]
 
     def create_operator(
         self, ctx: Any, in_shapes: list[list[int]], in_dtypes: list[type], /
     ) -> CustomOp:
-        """A CustomOp for these shapes and types on the Context `ctx`."""
+        """Make the CustomOp for these shapes and types: every subclass defines it.
+
+        Parameters
+        ----------
+        ctx : Context
+            Where the arrays are.
+        in_shapes : list of list of int
+            Shapes of the inputs.
+        in_dtypes : list of type
+            Their NumPy types.
+
+        Returns
+        -------
+        CustomOp
+            A new one for each executor, so it may keep what backward needs of forward.
+
+        Raises
+        ------
+        CynetError
+            If the class defines no ``create_operator``.
+
+        Examples
+        --------
+        >>> class Plain(mx.operator.CustomOpProp):
+        ...     pass
+        >>> Plain().create_operator(mx.cpu(), [[2, 3]], [np.float32])
+        Traceback (most recent call last):
+            ...
+        cynet.errors.CynetError: Plain defines no create_operator
+        """
         raise CynetError(f"{type(self).__name__} defines no create_operator")
 
 
 def register(reg_name: str) -> Callable[[Class], Class]:
-    """A class decorator: makes an operator of the class.
+    """Make an operator of a class: a decorator.
 
     A `CustomOpProp` becomes usable as ``mx.sym.Custom(..., op_type=reg_name)`` and
     ``mx.nd.Custom``; an `OperatorProperty` becomes the operator ``mx.sym.<reg_name>`` and
     ``mx.nd.<reg_name>``.
 
+    Parameters
+    ----------
+    reg_name : str
+        Name of the operator. One that a user registered before is replaced, as in MXNet: nodes
+        made from then on are of the new class, those that exist and their executors keep the old
+        one.
+
+    Returns
+    -------
+    callable
+        Takes the class and returns it.
+
     Raises
     ------
+    ArgumentTypeError
+        If `reg_name` is not a str or is empty, or the class is of neither kind.
     ArgumentError
-        When the class is neither, a built-in operator has that name, or what can be asked of the
-        definition without parameters contradicts itself. A name that a user registered before is
-        replaced, as in MXNet: nodes made from then on are of the new class, those that exist and
-        their executors keep the old one.
+        If a built-in operator has that name, or what can be asked of the definition without
+        parameters contradicts itself.
+
+    Examples
+    --------
+    >>> class Negate(mx.operator.CustomOp):
+    ...     def forward(self, is_train, req, in_data, out_data, aux):
+    ...         self.assign(out_data[0], req[0], -in_data[0])
+    >>> @mx.operator.register("doctest_negate")
+    ... class NegateProp(mx.operator.CustomOpProp):
+    ...     def create_operator(self, ctx, in_shapes, in_dtypes):
+    ...         return Negate()
+    >>> mx.nd.Custom(mx.nd.array([1, 2]), op_type="doctest_negate").asnumpy()
+    array([-1., -2.], dtype=float32)
     """
     if not isinstance(reg_name, str) or not reg_name:
         raise ArgumentTypeError(f"register takes the operator's name, a str; got {shown(reg_name)}")
@@ -245,153 +504,17 @@ def _check_definition(name, cls):
 
 
 def get_all_registered_operators() -> list[str]:
-    """Names of all operators, custom ones included."""
-    return sorted({*OPERATORS, *CUSTOM})
+    """List the names of all operators, built-in and registered, aliases too.
 
+    Returns
+    -------
+    list of str
+        Sorted.
 
-# --- the operator `Custom` -----------------------------------------------------------------------
-
-
-class CustomProperty(OperatorProperty):
-    """Apply an operator registered with ``mx.operator.register``.
-
-    Inputs, outputs and parameters are those of the CustomOpProp registered as `op_type`.
+    Examples
+    --------
+    >>> names = mx.operator.get_all_registered_operators()
+    >>> len(names) > 300, "Convolution" in names
+    (True, True)
     """
-
-    any_parameters = True
-    pure = False
-    honours_req = False
-    any_device = True
-    graph = GraphHooks(bfloat16_loops=True)  # in arrays, whose operators take it
-    op_type = Str(doc="Name the CustomOpProp was registered under.")
-
-    def __init__(self, op_type=None, **kwargs):
-        super().__init__(**({} if op_type is None else {"op_type": op_type}))
-        self.kwargs = {k: str(v) for k, v in kwargs.items()}
-        self.check = check = Checker(f"custom operator '{op_type}'")
-        cls = CUSTOM.get(op_type)
-        self.custom = check.ask(Callback(cls, f"{cls.__name__}(**{self.kwargs})"), **self.kwargs)
-        self.arguments = check.names(callback(self.custom, "list_arguments"))
-        self.outputs = check.names(callback(self.custom, "list_outputs"), least=1)
-        self.states = check.names(callback(self.custom, "list_auxiliary_states"))
-        self.lengths = len(self.arguments), len(self.outputs), len(self.states)
-
-    def params(self):
-        return {"op_type": self.op_type, **self.kwargs}
-
-    def list_arguments(self):
-        return list(self.arguments)
-
-    def list_outputs(self):
-        return list(self.outputs)
-
-    def list_auxiliary_states(self):
-        return list(self.states)
-
-    def infer_shape(self, in_shapes, out_shapes):
-        if in_shapes and not is_known(in_shapes[0]):
-            return in_shapes, out_shapes, [None] * self.lengths[2]
-        method = callback(self.custom, "infer_shape")
-        found = self.check.ask(method, [[] if s is None else list(plain(s)) for s in in_shapes])
-        return self.check.shapes(method, found, self.lengths, in_shapes)
-
-    def infer_type(self, in_types, out_types):
-        if in_types and in_types[0] is None:
-            return in_types, out_types, [None] * self.lengths[2]
-        method = callback(self.custom, "infer_type")
-        found = self.check.ask(method, [None if t is None else scalar_type(t) for t in in_types])
-        return self.check.types(method, found, self.lengths, None not in in_types)
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        method = callback(self.custom, "declare_backward_dependency")
-        return self.check.ids(method, out_grad, in_data, out_data)
-
-    def create_operator(self, ctx, in_shapes, in_types):
-        method = callback(self.custom, "create_operator")
-        types = [scalar_type(t) for t in in_types]
-        op = self.check.ask(method, ctx, [list(s) for s in in_shapes], types)
-        if not isinstance(op, CustomOp):
-            self.check.refuse(method, op, "a CustomOp")
-        return CustomOperator(self, op, ctx, in_shapes, in_types)
-
-
-class OutputsOf:
-    """The outputs of an operator: what stands for their gradients where it asks for none."""
-
-    def __init__(self, prop, ctx, in_shapes, in_types):
-        self.prop, self.ctx, self.inputs = prop, ctx, (list(in_shapes), list(in_types))
-        self.kinds = None
-
-    def gradients(self, arrays, make=ones):
-        """`arrays` with an array of ones for every None."""
-        if all(each is not None for each in arrays):
-            return arrays
-        if self.kinds is None:
-            unknown = [None] * len(arrays)
-            shapes = self.prop.infer_shape(self.inputs[0], unknown)[1]
-            self.kinds = list(zip(shapes, self.prop.infer_type(self.inputs[1], unknown)[1]))
-        return [
-            make(*kind, self.ctx) if array is None else array
-            for array, kind in zip(arrays, self.kinds)
-        ]
-
-
-class CustomOperator(Operator):
-    """Runs a CustomOp: lends it the tensors as NDArrays."""
-
-    def __init__(self, prop, op, ctx, in_shapes, in_types):
-        self.check = prop.check
-        self.op = op
-        self.outputs = OutputsOf(prop, ctx, in_shapes, in_types)
-
-    def forward(self, ctx, in_data, req, out_data, aux_states):
-        owner = self.memory_owner
-        lists = lend(in_data, owner), lend(out_data, owner, True), lend(aux_states, owner, True)
-        data, out, aux = map(list, lists)  # copies: the user's code may do with them what it likes
-        done = False
-        try:
-            method = callback(self.op, "forward")
-            self.check.ask(
-                method,
-                is_train=ctx.is_train,
-                req=[REQUESTS[r] for r in req],
-                in_data=data,
-                out_data=out,
-                aux=aux,
-            )
-            self.check.written(method, out, lists[1])
-            done = True
-        finally:
-            del data, out, aux
-            take_back(lists, quiet=not done)
-
-    def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
-        owner = self.memory_owner
-        lists = (
-            self.outputs.gradients(lend(out_grad, owner)),
-            lend(in_data, owner),
-            lend(out_data, owner),
-            lend(in_grad, owner, True),
-            lend(aux_states, owner, True),
-        )
-        top, data, out, grad, aux = map(list, lists)
-        done = False
-        try:
-            method = callback(self.op, "backward")
-            self.check.ask(
-                method,
-                req=[REQUESTS[r] for r in req],
-                out_grad=top,
-                in_data=data,
-                out_data=out,
-                in_grad=grad,
-                aux=aux,
-            )
-            self.check.written(method, grad, lists[3])
-            done = True
-        finally:
-            del top, data, out, grad, aux
-            take_back(lists, quiet=not done)
-
-
-register_operator("Custom", CustomProperty)
+    return sorted({*OPERATORS, *CUSTOM})

@@ -20,7 +20,7 @@ from ..parameters import Str
 from ..property import OperatorProperty, is_known
 from ._borrow import lend, take_back
 from .callback_checks import Checker, callback
-from .custom import OutputsOf
+from .node import OutputsOf
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,12 +33,29 @@ _numbers = itertools.count(1)
 
 
 class PythonOp:
-    """Base of NumpyOp and NDArrayOp.
+    """Base of `NumpyOp` and `NDArrayOp`: an operator that is an instance, called on symbols.
+
+    A node of such an operator cannot be saved or loaded: it is this process's object. `CustomOp` is
+    the newer way, without that limit.
 
     Parameters
     ----------
     need_top_grad : bool
         Whether backward needs the outputs' gradients (False for a loss).
+
+    Examples
+    --------
+    >>> class Cube(mx.operator.NumpyOp):
+    ...     def forward(self, in_data, out_data):
+    ...         out_data[0][:] = in_data[0] ** 3
+    ...     def backward(self, out_grad, in_data, out_data, in_grad):
+    ...         in_grad[0][:] = 3 * in_data[0] ** 2 * out_grad[0]
+    >>> cubed = Cube()(mx.sym.var("x"), name="cube")
+    >>> cubed.list_outputs()
+    ['cube_output']
+    >>> executor = cubed.bind(mx.cpu(), {"x": mx.nd.array([1, 2, 3])})
+    >>> executor.forward()[0].asnumpy()
+    array([ 1.,  8., 27.], dtype=float32)
     """
 
     operator_name = None  # the registered operator a node of the instance has
@@ -52,7 +69,28 @@ class PythonOp:
         return self.get_symbol(*args, **kwargs)
 
     def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
-        """The symbol of this operator applied to symbols."""
+        """Apply the operator to symbols; calling the instance does the same.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            The inputs, by position or by name, and ``name=`` and ``attr=`` as of any operator of
+            ``mx.sym``.
+
+        Returns
+        -------
+        Symbol
+
+        Raises
+        ------
+        CynetError
+            If the class derives from neither `NumpyOp` nor `NDArrayOp`.
+
+        Examples
+        --------
+        >>> mx.operator.NumpyOp().get_symbol(mx.sym.var("x"), name="copy").list_arguments()
+        ['x']
+        """
         if self.operator_name is None:
             raise CynetError(
                 f"{type(self).__name__}: derive from NumpyOp or NDArrayOp to get a symbol"
@@ -66,48 +104,182 @@ class PythonOp:
         return function_of(entry.name, entry)(*args, **{**kwargs, "info": self.info_})
 
     def forward(self, in_data: list[Any], out_data: list[Any]) -> None:
-        """Compute `out_data` from `in_data`; by default the input is copied."""
+        """Compute the outputs; by default the first input is copied.
+
+        Parameters
+        ----------
+        in_data, out_data : list of numpy.ndarray or NDArray
+            The inputs, to be read, and the outputs, to be written in place.
+
+        Examples
+        --------
+        >>> x, y = np.ones(2), np.zeros(2)
+        >>> mx.operator.NumpyOp().forward([x], [y])
+        >>> y
+        array([1., 1.])
+        """
         out_data[0][:] = in_data[0]
 
     def backward(
         self, out_grad: list[Any], in_data: list[Any], out_data: list[Any], in_grad: list[Any]
     ) -> None:
-        """Compute `in_grad`; by default it is 1."""
+        """Compute the gradients of the inputs; by default that of the first is 1.
+
+        Parameters
+        ----------
+        out_grad : list of numpy.ndarray or NDArray
+            The gradients of the outputs; ones if they are not asked for.
+        in_data, out_data : list of numpy.ndarray or NDArray
+            What forward read and wrote.
+        in_grad : list of numpy.ndarray or NDArray
+            An array for each input, to be written in place.
+
+        Examples
+        --------
+        >>> gradient = np.zeros(2)
+        >>> mx.operator.NumpyOp().backward([np.ones(2)], [np.ones(2)], [np.ones(2)], [gradient])
+        >>> gradient
+        array([1., 1.])
+        """
         in_grad[0][:] = 1.0
 
     def infer_shape(self, in_shape: list[list[int]]) -> tuple[Sequence[Any], ...]:
-        """Two or three lists of shapes: inputs, outputs[, auxiliary states]."""
+        """Infer all shapes from those of the inputs; by default the output has that of the first.
+
+        Parameters
+        ----------
+        in_shape : list of list of int
+            The shape of each input; an unknown one is empty.
+
+        Returns
+        -------
+        (in_shapes, out_shapes) or (in_shapes, out_shapes, aux_shapes)
+            Lists of shapes; the operator has no auxiliary states, so the third is empty.
+
+        Examples
+        --------
+        >>> mx.operator.NumpyOp().infer_shape([[2, 3]])
+        ([[2, 3]], [[2, 3]])
+        """
         return in_shape, [in_shape[0]]
 
     def list_outputs(self) -> list[str]:
-        """Names of the outputs."""
+        """List the outputs.
+
+        Returns
+        -------
+        list of str
+            ``['output']`` unless a subclass says otherwise.
+
+        Examples
+        --------
+        >>> mx.operator.NumpyOp().list_outputs()
+        ['output']
+        """
         return ["output"]
 
     def list_arguments(self) -> list[str]:
-        """Names of the inputs."""
+        """List the inputs.
+
+        Returns
+        -------
+        list of str
+            ``['data']`` unless a subclass says otherwise.
+
+        Examples
+        --------
+        >>> mx.operator.NumpyOp().list_arguments()
+        ['data']
+        """
         return ["data"]
 
     def need_top_grad(self) -> bool:
-        """Whether backward needs the outputs' gradients."""
+        """Say whether backward needs the gradients of the outputs.
+
+        Returns
+        -------
+        bool
+            What ``__init__`` was given.
+
+        Examples
+        --------
+        >>> mx.operator.NumpyOp(need_top_grad=False).need_top_grad()
+        False
+        """
         return self.need_top_grad_
 
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> Sequence[int]:
-        """Which arrays backward reads: ids drawn from the lists given."""
+        """Say which arrays backward reads: by default all, without gradients of outputs for a loss.
+
+        Parameters
+        ----------
+        out_grad, in_data, out_data : list of int
+            An id for each gradient of an output, each input and each output.
+
+        Returns
+        -------
+        list of int
+            Those of the ids that backward needs.
+
+        Examples
+        --------
+        >>> mx.operator.NumpyOp(need_top_grad=False).declare_backward_dependency([0], [1], [2])
+        [1, 2]
+        """
         top = list(out_grad) if self.need_top_grad() else []
         return [*top, *in_data, *out_data]
 
 
 class NumpyOp(PythonOp):
-    """An operator on NumPy arrays, which are views of the real memory: assign with ``y[:] =
-    ...``."""
+    """An operator on NumPy arrays, which are views of the real memory: assign with ``y[:] = ...``.
+
+    On a GPU it computes on copies in the host's memory.
+
+    Parameters
+    ----------
+    need_top_grad : bool
+        Whether backward needs the outputs' gradients (False for a loss).
+
+    Examples
+    --------
+    >>> class Softplus(mx.operator.NumpyOp):
+    ...     def forward(self, in_data, out_data):
+    ...         out_data[0][:] = np.log1p(np.exp(in_data[0]))
+    ...     def backward(self, out_grad, in_data, out_data, in_grad):
+    ...         in_grad[0][:] = out_grad[0] / (1 + np.exp(-in_data[0]))
+    >>> net = Softplus()(mx.sym.var("x"))
+    >>> executor = net.simple_bind(mx.cpu(), x=(2,))
+    >>> executor.forward(is_train=True, x=mx.nd.zeros((2,)))[0].asnumpy()
+    array([0.6931472, 0.6931472], dtype=float32)
+    >>> executor.backward(mx.nd.ones((2,)))
+    >>> executor.grad_dict["x"].asnumpy()
+    array([0.5, 0.5], dtype=float32)
+    """
 
     operator_name = "_Native"
 
 
 class NDArrayOp(PythonOp):
-    """An operator on NDArrays: any nd function and ``mx.rtc`` kernel may be used inside."""
+    """An operator on NDArrays: any function of ``mx.nd`` and ``mx.rtc`` kernel may be used inside.
+
+    Parameters
+    ----------
+    need_top_grad : bool
+        Whether backward needs the outputs' gradients (False for a loss).
+
+    Examples
+    --------
+    >>> class Double(mx.operator.NDArrayOp):
+    ...     def forward(self, in_data, out_data):
+    ...         out_data[0][:] = 2 * in_data[0]
+    ...     def backward(self, out_grad, in_data, out_data, in_grad):
+    ...         in_grad[0][:] = 2 * out_grad[0]
+    >>> executor = Double()(mx.sym.var("x")).bind(mx.cpu(), {"x": mx.nd.array([1, 2])})
+    >>> executor.forward()[0].asnumpy()
+    array([2., 4.], dtype=float32)
+    """
 
     operator_name = "_NDArray"
 

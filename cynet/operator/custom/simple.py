@@ -16,27 +16,43 @@ The functions are Python functions, or C functions that Cython code wraps (_simp
 
 from __future__ import annotations
 
-import inspect
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
-from .._base import OPERATORS, Operator, register_operator
-from .._simple import CFunction, CSimpleOperator, Env
-from ..checks.shapes import has_empty, plain
-from ..parameters import REQUIRED, Bool, Double
-from ..property import OperatorProperty, OpReq, ResourceRequest, is_known, merge_shapes
-from .callback_checks import TRIED_SHAPES, Callback, Checker
+from ...base.errors import ArgumentError, ArgumentTypeError, shown
+from .._base import OPERATORS, register_operator
+from .._simple import CFunction, Env
+from ..parameters import REQUIRED, Double
+from ..property import ResourceRequest
+from .callback_checks import TRIED_SHAPES
 from .definition_checks import dtype_names, refuse_builtin
+from .simple_property import EnvArguments, SimpleProperty, assign, kNoInplace, make_property
+from .simple_signatures import (
+    FUNCTIONS,
+    GRADIENTS,
+    SHAPES,
+    device_of,
+    parameter_names,
+    unknown_signature,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...typing import DTypeLike
 
-kNoInplace = 0  # inputs and output never share memory
+__all__ = [
+    "EnvArguments",
+    "SimpleOp",
+    "assign",
+    "kInplaceInOut",
+    "kInplaceLhsOut",
+    "kInplaceOutIn",
+    "kInplaceOutLhs",
+    "kNoInplace",
+    "register",
+]
+
 kInplaceInOut = 1  # unary: the output may take the input's memory
 kInplaceOutIn = 2  # unary: in_grad may take out_grad's memory
 kInplaceLhsOut = 3  # binary: the output may take the left operand's memory
@@ -45,78 +61,36 @@ kInplaceOutLhs = 4  # binary: lhs_grad may take out_grad's memory
 _FORWARD_PAIRS = {kInplaceInOut: 1, kInplaceLhsOut: 2}  # option -> number of operands it is for
 _BACKWARD_PAIRS = {kInplaceOutIn: 1, kInplaceOutLhs: 2}
 
-# What a function is called with, by the names of its parameters: how many operands there are.
-_FUNCTIONS = {
-    ("src", "env", "ret", "req", "ctx"): 1,
-    ("lhs", "rhs", "env", "ret", "req", "ctx"): 2,
-}
-_SHAPES = {("src", "env"): 1, ("lhs", "rhs", "env"): 2}
-_GRADIENTS = {  # the same, and what it reads beside out_grad: nothing, the output, the inputs
-    ("out_grad", "env", "in_grad", "req", "ctx"): (1, "T0"),
-    ("out_grad", "out_value", "env", "in_grad", "req", "ctx"): (1, "T1"),
-    ("out_grad", "in_data0", "env", "in_grad", "req", "ctx"): (1, "T2"),
-    ("out_grad", "env", "lhs_grad", "rhs_grad", "req_lhs_grad", "req_rhs_grad", "ctx"): (2, "T0"),
-    (
-        "out_grad",
-        "lhs",
-        "rhs",
-        "env",
-        "lhs_grad",
-        "rhs_grad",
-        "req_lhs_grad",
-        "req_rhs_grad",
-        "ctx",
-    ): (2, "T2"),
-}
-
-
-def assign(out: Any, req: int, value: Any) -> None:
-    """Write `value` to the blob `out` as `req` (an OpReq) says: not at all, over it, or
-    added.
-
-    Raises
-    ------
-    ShapeError
-        When `value` does not broadcast to the shape of `out`.
-    """
-    if req == OpReq.null or out is None:
-        return
-    target = np.asarray(out)
-    value = np.asarray(value)
-    try:
-        if req == OpReq.add:
-            target += value.astype(target.dtype, copy=False)
-        else:
-            target[...] = value
-    except ValueError:
-        raise ShapeError(
-            f"assign: a value of shape {value.shape} does not fit {target.shape}"
-        ) from None
-
-
-class EnvArguments:
-    """What a function gets beside its arrays.
-
-    Attributes
-    ----------
-    scalar : float
-        The ``scalar=`` of the call, if enabled.
-    kwargs : dict of str to str
-        The other keywords of the call, if enabled.
-    resource : list
-        The resources requested, in order: ``get_space(shape, dtype)`` or ``get_random()``.
-    """
-
-    __slots__ = ("kwargs", "resource", "scalar")
-
-    def __init__(self, scalar, kwargs, resource=()):
-        self.scalar = scalar
-        self.kwargs = kwargs
-        self.resource = resource
-
 
 class SimpleOp:
-    """One operator under construction; every method returns the builder itself."""
+    """One operator under construction; every method returns the builder itself.
+
+    Parameters
+    ----------
+    name : str
+        Name of the operator, as `register` takes it.
+
+    Examples
+    --------
+    >>> def hypot(lhs, rhs, env, ret, req, ctx):
+    ...     assign(ret, req, np.hypot(lhs, rhs))
+    >>> def hypot_grad(out_grad, lhs, rhs, env, lhs_grad, rhs_grad,
+    ...                req_lhs_grad, req_rhs_grad, ctx):
+    ...     length = np.hypot(lhs, rhs)
+    ...     assign(lhs_grad, req_lhs_grad, np.asarray(out_grad) * lhs / length)
+    ...     assign(rhs_grad, req_rhs_grad, np.asarray(out_grad) * rhs / length)
+    >>> _ = (register("doctest_hypot")
+    ...      .set_function("cpu", hypot)
+    ...      .set_gradient("cpu", hypot_grad)
+    ...      .describe("The length of (lhs, rhs)."))
+    >>> a, b = mx.nd.array([3, 5]), mx.nd.array([4, 12])
+    >>> a.attach_grad()
+    >>> with mx.autograd.record():
+    ...     length = mx.nd.doctest_hypot(a, b)
+    >>> length.backward()
+    >>> length.asnumpy(), a.grad.asnumpy()
+    (array([ 5., 13.], dtype=float32), array([0.6      , 0.3846154], dtype=float32))
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -134,14 +108,41 @@ class SimpleOp:
         self.prop = None
 
     def set_shape_function(self, function: Callable[..., Any]) -> SimpleOp:
-        """`function(src, env)` or `(lhs, rhs, env)` gives the output's shape from the inputs'.
+        """Set what gives the output's shape; without it, inputs and output have one shape.
 
-        Without one, the inputs and the output have one shape.
+        Parameters
+        ----------
+        function : callable
+            ``function(src, env)`` or ``function(lhs, rhs, env)``, which gets the shapes of the
+            inputs, tuples of int, and returns that of the output; or a C function that Cython code
+            wraps.
+
+        Returns
+        -------
+        SimpleOp
+
+        Raises
+        ------
+        ArgumentError
+            If its parameters have other names, if the operator has another number of operands, or
+            if arrays are to share memory whose sizes differ.
+        ArgumentTypeError
+            If it is not callable.
+
+        Examples
+        --------
+        >>> def halve(src, env, ret, req, ctx):
+        ...     assign(ret, req, np.asarray(src)[::2])
+        >>> _ = (register("doctest_halve")
+        ...      .set_shape_function(lambda src, env: ((src[0] + 1) // 2, *src[1:]))
+        ...      .set_function("cpu", halve))
+        >>> mx.nd.doctest_halve(mx.nd.arange(5)).asnumpy()
+        array([0., 2., 4.], dtype=float32)
         """
-        names = _parameter_names(function, "shape function")
-        if names not in _SHAPES:
-            raise _unknown_signature(self.name, "shape function", names, _SHAPES)
-        self._set_operands(_SHAPES[names], "shape function")
+        names = parameter_names(function, "shape function")
+        if names not in SHAPES:
+            raise unknown_signature(self.name, "shape function", names, SHAPES)
+        self._set_operands(SHAPES[names], "shape function")
         self.shape_function = function
         self._check_sizes()
         return self
@@ -149,16 +150,46 @@ class SimpleOp:
     def set_function(
         self, device: str, function: Callable[..., Any], inplace: int = kNoInplace
     ) -> SimpleOp:
-        """The computation on `device` (``'cpu'`` or ``'gpu'``).
+        """Set the computation on a device; the operator exists from then on.
 
-        `function` is ``(src, env, ret, req, ctx)`` or ``(lhs, rhs, env, ret, req, ctx)``.
+        Parameters
+        ----------
+        device : {'cpu', 'gpu'}
+        function : callable
+            ``function(src, env, ret, req, ctx)`` or ``function(lhs, rhs, env, ret, req, ctx)``:
+            blobs, an `EnvArguments`, the blob to write and its `OpReq`. Or a C function that Cython
+            code wraps.
+        inplace : int
+            `kNoInplace`, or that the output may take an input's memory: `kInplaceInOut` (unary),
+            `kInplaceLhsOut` (binary).
+
+        Returns
+        -------
+        SimpleOp
+
+        Raises
+        ------
+        ArgumentError
+            If its parameters have other names, if `device` is another word, or if it does not fit
+            what was set before (number of operands, C or Python, sizes of arrays that share
+            memory).
+        ArgumentTypeError
+            If it is not callable.
+
+        Examples
+        --------
+        >>> def halves(src, env, ret, req, ctx):
+        ...     assign(ret, req, np.asarray(src) / 2)
+        >>> _ = register("doctest_halves").set_function("cpu", halves, kInplaceInOut)
+        >>> mx.nd.doctest_halves(mx.nd.array([1, 2])).asnumpy()
+        array([0.5, 1. ], dtype=float32)
         """
-        names = _parameter_names(function, "function")
-        if names not in _FUNCTIONS:
-            raise _unknown_signature(self.name, "function", names, _FUNCTIONS)
-        self._set_operands(_FUNCTIONS[names], "function")
+        names = parameter_names(function, "function")
+        if names not in FUNCTIONS:
+            raise unknown_signature(self.name, "function", names, FUNCTIONS)
+        self._set_operands(FUNCTIONS[names], "function")
         self._check_option("set_function", inplace, _FORWARD_PAIRS)
-        gradient = self.gradients.get(_device(self.name, device), (function,))[0]
+        gradient = self.gradients.get(device_of(self.name, device), (function,))[0]
         self._set_language(function, gradient)
         self._check_sizes(inplace)
         self.functions[device] = function
@@ -168,17 +199,53 @@ class SimpleOp:
     def set_gradient(
         self, device: str, gradient: Callable[..., Any], inplace: int = kNoInplace
     ) -> SimpleOp:
-        """The gradient on `device`; the names of its parameters say what it reads.
+        """Set the gradient on a device; the names of its parameters say what it reads.
 
-        Unary: ``(out_grad, env, in_grad, req, ctx)``, with ``out_value`` or ``in_data0`` after
-        ``out_grad`` when it reads the output or the input. Binary: ``(out_grad, env, lhs_grad,
-        rhs_grad, req_lhs_grad, req_rhs_grad, ctx)``, with ``lhs, rhs`` after ``out_grad`` when it
-        reads the operands.
+        Parameters
+        ----------
+        device : {'cpu', 'gpu'}
+        gradient : callable
+            Unary: ``(out_grad, env, in_grad, req, ctx)``, with ``out_value`` or ``in_data0`` after
+            ``out_grad`` when it reads the output or the input. Binary: ``(out_grad, env, lhs_grad,
+            rhs_grad, req_lhs_grad, req_rhs_grad, ctx)``, with ``lhs, rhs`` after ``out_grad`` when
+            it reads the operands.
+        inplace : int
+            `kNoInplace`, or that a gradient may take the memory of `out_grad`: `kInplaceOutIn`
+            (unary), `kInplaceOutLhs` (binary).
+
+        Returns
+        -------
+        SimpleOp
+
+        Raises
+        ------
+        ArgumentError
+            If its parameters have other names, if `device` is another word, or if it does not fit
+            what was set before (see `set_function`; the gradients of all devices read the same
+            arrays).
+        ArgumentTypeError
+            If it is not callable.
+
+        Examples
+        --------
+        >>> def root(src, env, ret, req, ctx):
+        ...     assign(ret, req, np.sqrt(src))
+        >>> def root_grad(out_grad, out_value, env, in_grad, req, ctx):
+        ...     assign(in_grad, req, np.asarray(out_grad) / (2 * np.asarray(out_value)))
+        >>> builder = register("doctest_root").set_function("cpu", root)
+        >>> _ = builder.set_gradient("cpu", root_grad, kInplaceOutIn)
+        >>> x = mx.nd.array([4, 16])
+        >>> x.attach_grad()
+        >>> with mx.autograd.record():
+        ...     y = mx.nd.doctest_root(x)
+        >>> y.backward()
+        >>> x.grad.asnumpy()
+        array([0.25 , 0.125], dtype=float32)
         """
-        names = _parameter_names(gradient, "gradient")
-        if names not in _GRADIENTS:
-            raise _unknown_signature(self.name, "gradient", names, _GRADIENTS)
-        operands, kind = _GRADIENTS[names]
+        names = parameter_names(gradient, "gradient")
+        if names not in GRADIENTS:
+            raise unknown_signature(self.name, "gradient", names, GRADIENTS)
+        operands, kind = GRADIENTS[names]
         self._set_operands(operands, "gradient")
         self._check_option("set_gradient", inplace, _BACKWARD_PAIRS)
         known = {k for _, k in self.gradients.values()}
@@ -187,17 +254,41 @@ class SimpleOp:
                 f"simple_op '{self.name}': gradients of all devices must read the same "
                 f"arrays; one is {known.pop()}, this one {kind}"
             )
-        self._set_language(self.functions.get(_device(self.name, device), gradient), gradient)
+        self._set_language(self.functions.get(device_of(self.name, device), gradient), gradient)
         self._check_sizes(inplace)
         self.gradients[device] = (gradient, kind)
         self.backward_option = inplace
         return self._publish()
 
     def set_enable_scalar(self, enable: bool = True, default: Any = REQUIRED) -> SimpleOp:
-        """The operator takes ``scalar=``; functions find it in ``env.scalar``.
+        """Let the operator take ``scalar=``, which functions find in ``env.scalar``.
 
-        Without a `default` every call must give it. As all operators of an array and a number in
-        MXNet 1.9 it takes ``is_int=``, too, which has no effect.
+        As all operators of an array and a number in MXNet 1.9 it takes ``is_int=``, too, which has
+        no effect.
+
+        Parameters
+        ----------
+        enable : bool
+        default : float, optional
+            Without it every call must give the scalar.
+
+        Returns
+        -------
+        SimpleOp
+
+        Raises
+        ------
+        ArgumentError
+            If keywords are enabled.
+
+        Examples
+        --------
+        >>> def add(src, env, ret, req, ctx):
+        ...     assign(ret, req, np.asarray(src) + env.scalar)
+        >>> _ = register("doctest_plus").set_function("cpu", add).set_enable_scalar(default=1)
+        >>> x = mx.nd.array([1, 2])
+        >>> mx.nd.doctest_plus(x).asnumpy(), mx.nd.doctest_plus(x, scalar=0.5).asnumpy()
+        (array([2., 3.], dtype=float32), array([1.5, 2.5], dtype=float32))
         """
         if enable and self.kwargs:
             raise ArgumentError(
@@ -208,7 +299,29 @@ class SimpleOp:
         return self._publish()
 
     def set_enable_kwargs(self, enable: bool = True) -> SimpleOp:
-        """The operator takes any keywords; functions find them, as strings, in ``env.kwargs``."""
+        """Let the operator take any keywords; functions find them, as strings, in ``env.kwargs``.
+
+        Parameters
+        ----------
+        enable : bool
+
+        Returns
+        -------
+        SimpleOp
+
+        Raises
+        ------
+        ArgumentError
+            If the scalar is enabled.
+
+        Examples
+        --------
+        >>> def clip(src, env, ret, req, ctx):
+        ...     assign(ret, req, np.clip(src, float(env.kwargs["low"]), float(env.kwargs["high"])))
+        >>> _ = register("doctest_clip").set_function("cpu", clip).set_enable_kwargs()
+        >>> mx.nd.doctest_clip(mx.nd.array([-2, 0, 2]), low=-1, high=1).asnumpy()
+        array([-1.,  0.,  1.], dtype=float32)
+        """
         if enable and self.scalar:
             raise ArgumentError(
                 f"simple_op '{self.name}': scalar and kwargs cannot both be enabled"
@@ -217,15 +330,68 @@ class SimpleOp:
         return self._publish()
 
     def set_dtypes(self, *dtypes: DTypeLike) -> SimpleOp:
-        """What arrays may hold (``'float32', 'float64'``, ...); others are refused by name.
+        """Say what arrays may hold; others are refused by name.
 
         Without it C functions take float32 alone, Python functions whatever they are given.
+
+        Parameters
+        ----------
+        *dtypes : str or dtype
+            ``'float32', 'float64'``, ...
+
+        Returns
+        -------
+        SimpleOp
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            If one of them is no dtype of cynet's.
+
+        Examples
+        --------
+        >>> def odd(src, env, ret, req, ctx):
+        ...     assign(ret, req, np.asarray(src) & 1)
+        >>> _ = register("doctest_odd").set_function("cpu", odd).set_dtypes("int32", "int64")
+        >>> mx.nd.doctest_odd(mx.nd.array([3, 4], dtype="int32")).asnumpy()
+        array([1, 0], dtype=int32)
+        >>> mx.nd.doctest_odd(mx.nd.array([3, 4]))
+        Traceback (most recent call last):
+            ...
+        cynet.errors.ArgumentTypeError: operator doctest_odd takes int32, int64; input 'data' is
+            float32
         """
         self.dtypes = dtype_names(f"simple_op '{self.name}'", dtypes)
         return self._publish()
 
     def set_resource_request(self, request: Any) -> SimpleOp:
-        """Ask for ``ResourceRequest.temp_space``, ``.random`` or a list of them."""
+        """Ask for temporary space or random numbers, which functions find in ``env.resource``.
+
+        Parameters
+        ----------
+        request : int or list of int
+            ``ResourceRequest.temp_space``, ``ResourceRequest.random``, or several.
+
+        Returns
+        -------
+        SimpleOp
+
+        Raises
+        ------
+        ArgumentError
+            If it is something else.
+
+        Examples
+        --------
+        >>> def jitter(src, env, ret, req, ctx):
+        ...     drawn = env.resource[0].get_random().random(src.shape)
+        ...     assign(ret, req, np.asarray(src) + drawn)
+        >>> _ = (register("doctest_jitter").set_function("cpu", jitter)
+        ...      .set_resource_request(mx.operator.ResourceRequest.random))
+        >>> shifted = mx.nd.doctest_jitter(mx.nd.zeros((1000,))).asnumpy()
+        >>> bool(shifted.min() >= 0), bool(shifted.max() <= 1), len(set(shifted)) > 900
+        (True, True, True)
+        """
         requests = list(request) if isinstance(request, (list, tuple)) else [request]
         for each in requests:
             if each not in (ResourceRequest.random, ResourceRequest.temp_space):
@@ -234,15 +400,64 @@ class SimpleOp:
         return self
 
     def set_pure(self, pure: bool = True) -> SimpleOp:
-        """The C functions change nothing but the output, and depend on nothing but the inputs, the
-        scalar, the keywords and the resources: graph passes may merge, fold and repeat them."""
+        """Promise that the C functions change nothing but the output and depend on nothing else.
+
+        That is: on nothing but the inputs, the scalar, the keywords and the resources. Graph passes
+        may then merge, fold and repeat calls.
+
+        Parameters
+        ----------
+        pure : bool
+
+        Returns
+        -------
+        SimpleOp
+
+        Raises
+        ------
+        ArgumentError
+            If the operator has no C function: Python functions are called as often as the network
+            says.
+
+        Examples
+        --------
+        >>> def same(src, env, ret, req, ctx):
+        ...     assign(ret, req, src)
+        >>> register("doctest_same").set_function("cpu", same).set_pure()
+        Traceback (most recent call last):
+            ...
+        cynet.errors.ArgumentError: simple_op 'doctest_same': only C functions can be pure
+        """
         if pure and not any(isinstance(f, CFunction) for f in self.functions.values()):
             raise ArgumentError(f"simple_op '{self.name}': only C functions can be pure")
         self.prop.pure = bool(pure)
         return self
 
     def describe(self, text: str) -> SimpleOp:
-        """The operator's docstring."""
+        """Set the docstring of the operator.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        SimpleOp
+
+        Raises
+        ------
+        ArgumentTypeError
+            If it is not a str.
+
+        Examples
+        --------
+        >>> def invert(src, env, ret, req, ctx):
+        ...     assign(ret, req, 1 / np.asarray(src))
+        >>> builder = register("doctest_invert").set_function("cpu", invert)
+        >>> _ = builder.describe("One over each element.")
+        >>> mx.operator.get_operator("doctest_invert").prop.__doc__
+        'One over each element.'
+        """
         if not isinstance(text, str):
             raise ArgumentTypeError(
                 f"simple_op '{self.name}': describe takes a str, got {shown(text)}"
@@ -308,7 +523,7 @@ class SimpleOp:
         """Register the operator when it has its first function; keep its property in step
         afterwards."""
         if self.prop is None and self.functions:
-            self.prop = _make_property(self)
+            self.prop = make_property(self)
             OPERATORS.remove(self.name)  # one that a user registered before
             register_operator(self.name, self.prop)
         if self.prop is not None:
@@ -320,160 +535,43 @@ class SimpleOp:
             if self.scalar:
                 self.prop.scalar = Double(self.scalar_default, doc="The scalar operand.")
                 self.prop.scalar.__set_name__(self.prop, "scalar")
-                self.prop.fields = {"scalar": self.prop.scalar, "is_int": _SimpleProperty.is_int}
+                self.prop.fields = {"scalar": self.prop.scalar, "is_int": SimpleProperty.is_int}
         return self
 
 
 def register(name: str) -> SimpleOp:
-    """Begin a unary or binary operator called `name`; it exists as soon as it has a function.
+    """Begin a unary or binary operator; it exists as soon as it has a function.
+
+    Parameters
+    ----------
+    name : str
+        An identifier: the operator becomes ``mx.nd.<name>`` and ``mx.sym.<name>``. One that a user
+        registered before is replaced.
 
     Returns
     -------
     SimpleOp
+        A builder; each of its methods returns it again.
 
     Raises
     ------
     ArgumentError
-        When a built-in operator has that name.
+        If it is no identifier, or a built-in operator has that name.
+
+    Examples
+    --------
+    >>> def third(src, env, ret, req, ctx):
+    ...     assign(ret, req, np.asarray(src) / 3)
+    >>> _ = register("doctest_third").set_function("cpu", third)
+    >>> mx.nd.doctest_third(mx.nd.array([3, 6])).asnumpy()
+    array([1., 2.], dtype=float32)
+    >>> register("Convolution")
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentError: operator name 'Convolution' is already taken by <operator
+        Convolution>, which is built in; choose another name
     """
     if not isinstance(name, str) or not name.isidentifier():
         raise ArgumentError(f"simple_op: {shown(name)} is no name for an operator")
     refuse_builtin(name)
     return SimpleOp(name)
-
-
-def _parameter_names(function, what):
-    if isinstance(function, CFunction):
-        return function.parameters
-    if not callable(function):
-        raise ArgumentTypeError(f"simple_op: the {what} {shown(function)} is not callable")
-    return tuple(inspect.signature(function).parameters)
-
-
-def _unknown_signature(name, what, names, wanted):
-    choices = " or ".join(f"({', '.join(w)})" for w in wanted)
-    return ArgumentError(
-        f"simple_op '{name}': a {what} has parameters {choices}; this one has ({', '.join(names)})"
-    )
-
-
-def _device(name, device):
-    if device not in ("cpu", "gpu"):
-        raise ArgumentError(
-            f"simple_op '{name}': device {shown(device)} is neither 'cpu' nor 'gpu'"
-        )
-    return device
-
-
-class _SimpleProperty(OperatorProperty):
-    """What all simple operators share; `spec` is the SimpleOp, `check` asks its functions."""
-
-    spec = check = None
-    unlisted = ("is_int",)
-    is_int = Bool(True, doc="Whether the scalar was written as an int; without effect.")
-    pure = False
-    any_device = True
-    users = True
-
-    @classmethod
-    def taken(cls, params):
-        return params if cls.spec.kwargs else super().taken(params)
-
-    def __init__(self, **kwargs):
-        self.env_kwargs = {}
-        if self.spec.kwargs:
-            self.env_kwargs = {k: str(v) for k, v in kwargs.items()}
-            kwargs = {}
-        super().__init__(**kwargs)
-
-    def params(self):
-        return dict(self.env_kwargs) if self.spec.kwargs else super().params()
-
-    def env(self, resource=()):
-        """The EnvArguments of one call."""
-        return EnvArguments(self.scalar if self.spec.scalar else 0.0, self.env_kwargs, resource)
-
-    def c_env(self):
-        """The same for C functions, without the resources."""
-        return Env(self.scalar if self.spec.scalar else 0.0, self.env_kwargs)
-
-    def list_arguments(self):
-        return ["data"] if self.spec.operands == 1 else ["lhs", "rhs"]
-
-    def infer_shape(self, in_shapes, out_shapes):
-        function = self.spec.shape_function
-        if function is None:
-            return super().infer_shape(in_shapes, out_shapes)
-        if not all(map(is_known, in_shapes)):
-            return in_shapes, out_shapes, []
-        if isinstance(function, CFunction):
-            asked = Callback(function.shape, "shape function")
-            found = self.check.ask(asked, tuple(map(plain, in_shapes)), self.c_env())
-        else:
-            asked = Callback(function, "shape function")
-            found = self.check.ask(asked, *map(plain, in_shapes), self.env())
-        shape = self.check.shape(asked, found, True, has_empty(in_shapes))
-        return in_shapes, [merge_shapes(shape, *out_shapes)], []
-
-    def forward_resource(self, in_shapes):
-        return list(self.spec.requests)
-
-    def backward_resource(self, in_shapes):
-        return list(self.spec.requests)
-
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
-        kind = next(iter(self.spec.gradients.values()))[1] if self.spec.gradients else "T0"
-        return {"T0": [*out_grad], "T1": [*out_grad, *out_data], "T2": [*out_grad, *in_data]}[kind]
-
-    def forward_inplace_option(self, in_data, out_data):
-        return [(in_data[0], out_data[0])] if self.spec.forward_option != kNoInplace else []
-
-    def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        return [(out_grad[0], in_grad[0])] if self.spec.backward_option != kNoInplace else []
-
-    def create_operator(self, ctx, in_shapes, in_types):
-        spec, device = self.spec, ctx.device_type.removesuffix("_pinned").removesuffix("_shared")
-        if device not in spec.functions:
-            raise ArgumentError(
-                f"operator {spec.name} has no function for {ctx}; it has one for "
-                f"{', '.join(spec.functions)}"
-            )
-        function = spec.functions[device]
-        gradient, kind = spec.gradients.get(device, (None, "T0"))
-        if isinstance(function, CFunction):
-            reads = ("T0", "T1", "T2").index(kind)
-            return CSimpleOperator(self.c_env(), spec.operands, function, gradient, reads)
-        return _SimpleOperator(self, function, gradient, kind)
-
-
-class _SimpleOperator(Operator):
-    """Calls the two Python functions of a simple operator."""
-
-    def __init__(self, prop, function, gradient, kind):
-        self.prop = prop
-        self.check = prop.check
-        self.function = Callback(function, "function")
-        self.gradient = Callback(gradient, "gradient")
-        self.kind = kind
-
-    def forward(self, ctx, in_data, req, out_data, aux_states):
-        env = self.prop.env(ctx.requested)
-        self.check.ask(self.function, *in_data, env, out_data[0], req[0], ctx.run_ctx)
-
-    def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
-        read = {"T0": [], "T1": out_data, "T2": in_data}[self.kind]
-        env = self.prop.env(ctx.requested)
-        self.check.ask(self.gradient, out_grad[0], *read, env, *in_grad, *req, ctx.run_ctx)
-
-
-def _make_property(spec):
-    body = {
-        "spec": spec,
-        "check": Checker(f"simple_op '{spec.name}'"),
-        "__doc__": spec.description,
-        "inputs_doc": {
-            1: {"data": "The input, any shape."},
-            2: {"lhs": "The left operand.", "rhs": "The right operand."},
-        }[spec.operands],
-    }
-    return type(f"{spec.name}Property", (_SimpleProperty,), body)

@@ -1,0 +1,89 @@
+"""Reads what a caller gave for a parameter: an int, a float, a tuple, or the text of one."""
+
+import re
+
+import numpy as np
+
+_INT_TEXT = re.compile(r"\s*([+-]?[0-9]{1,40})(?:\.0*|[lL])?\s*")  # Python 2 wrote 3L
+_FLOAT_TEXT = re.compile(r"\s*[+-]?[0-9.a-zA-Z][0-9.a-zA-Z+-]{0,400}\s*")
+_TUPLE_TEXT = re.compile(r"\s*(?:\(([^()\[\]]*)\)|\[([^()\[\]]*)\]|([^()\[\]]*))\s*")
+
+
+def whole_number(value):
+    """The int that `value` is: an int, a whole float, a bool, or the text of one; None of others.
+
+    >>> whole_number(4.0), whole_number("4.0"), whole_number("3L"), whole_number(4.5)
+    (4, 4, 3, None)
+    """
+    if isinstance(value, str):
+        if value in ("True", "False"):
+            return int(value == "True")
+        found = _INT_TEXT.fullmatch(value)
+        return int(found[1]) if found else None
+    if isinstance(value, (float, np.floating)):
+        return int(value) if float(value).is_integer() else None
+    try:
+        return int(value.__index__())
+    except Exception:  # whatever the value's own method raises
+        return None
+
+
+def real_number(value):
+    """The float that `value` is, or the text of one; None of others, and of ints too large.
+
+    >>> real_number("1e-3"), real_number(10**400), real_number("nan") != real_number("nan")
+    (0.001, None, True)
+    """
+    if isinstance(value, str) and not _FLOAT_TEXT.fullmatch(value):
+        return None
+    if isinstance(value, (bytes, bytearray)) or getattr(value, "ndim", 0):
+        return None
+    try:
+        return float(value)
+    except Exception:  # an int too large, a text, whatever the value's own method raises
+        return None
+
+
+def items_of(value):
+    """The items of a tuple, list or array of one axis, or of the text of one, without limit of
+    nesting; None of anything else.
+
+    >>> items_of("(2, 3)"), items_of([2]), items_of("7"), items_of("(2, (3,))"), items_of(7)
+    (['2', '3'], [2], ['7'], None, None)
+    """
+    if isinstance(value, str):
+        found = _TUPLE_TEXT.fullmatch(value)
+        if not found:
+            return None
+        inner = next(part for part in found.groups() if part is not None)
+        items = [item.strip() for item in inner.split(",")]
+        return items if items[-1] else items[:-1]
+    if isinstance(value, (tuple, list, range)):
+        return list(value)
+    return list(value) if isinstance(value, np.ndarray) and value.ndim == 1 else None
+
+
+def read_shape(value, allow_none=False):
+    """The tuple of ints that `value` is, or the text of one; None of anything else.
+
+    One int counts as a tuple of it, whole floats do not count as ints.
+
+    >>> read_shape([2, 3]), read_shape("(2, 3)"), read_shape("(2L,)"), read_shape("b'ab'")
+    ((2, 3), (2, 3), (2,), None)
+    """
+    if type(value) is tuple and all(type(n) is int for n in value):
+        return value
+    items = items_of(value)
+    if items is None:
+        items = [value]
+    out = []
+    for item in items:
+        if allow_none and (item is None or (isinstance(item, str) and item == "None")):
+            out.append(None)
+            continue
+        whole = isinstance(item, (float, np.floating)) or (isinstance(item, str) and "." in item)
+        number = None if whole else whole_number(item)
+        if number is None:
+            return None
+        out.append(number)
+    return tuple(out)

@@ -1,0 +1,156 @@
+"""The operator ``Custom``: what is registered by a CustomOpProp, as a node of a network."""
+
+from ...base.dtype import scalar_type
+from .._base import Operator, register_operator
+from ..checks.shapes import plain
+from ..graph_hooks import GraphHooks
+from ..parameters import Str
+from ..property import OperatorProperty, is_known
+from ._borrow import lend, ones, take_back
+from .callback_checks import Callback, Checker, callback
+from .custom import CUSTOM, REQUESTS, CustomOp
+
+
+class CustomProperty(OperatorProperty):
+    """Apply an operator registered with ``mx.operator.register``.
+
+    Inputs, outputs and parameters are those of the CustomOpProp registered as `op_type`.
+    """
+
+    any_parameters = True
+    pure = False
+    honours_req = False
+    any_device = True
+    graph = GraphHooks(bfloat16_loops=True)  # in arrays, whose operators take it
+    op_type = Str(doc="Name the CustomOpProp was registered under.")
+
+    def __init__(self, op_type=None, **kwargs):
+        super().__init__(**({} if op_type is None else {"op_type": op_type}))
+        self.kwargs = {k: str(v) for k, v in kwargs.items()}
+        self.check = check = Checker(f"custom operator '{op_type}'")
+        cls = CUSTOM.get(op_type)
+        self.custom = check.ask(Callback(cls, f"{cls.__name__}(**{self.kwargs})"), **self.kwargs)
+        self.arguments = check.names(callback(self.custom, "list_arguments"))
+        self.outputs = check.names(callback(self.custom, "list_outputs"), least=1)
+        self.states = check.names(callback(self.custom, "list_auxiliary_states"))
+        self.lengths = len(self.arguments), len(self.outputs), len(self.states)
+
+    def params(self):
+        return {"op_type": self.op_type, **self.kwargs}
+
+    def list_arguments(self):
+        return list(self.arguments)
+
+    def list_outputs(self):
+        return list(self.outputs)
+
+    def list_auxiliary_states(self):
+        return list(self.states)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        if in_shapes and not is_known(in_shapes[0]):
+            return in_shapes, out_shapes, [None] * self.lengths[2]
+        method = callback(self.custom, "infer_shape")
+        found = self.check.ask(method, [[] if s is None else list(plain(s)) for s in in_shapes])
+        return self.check.shapes(method, found, self.lengths, in_shapes)
+
+    def infer_type(self, in_types, out_types):
+        if in_types and in_types[0] is None:
+            return in_types, out_types, [None] * self.lengths[2]
+        method = callback(self.custom, "infer_type")
+        found = self.check.ask(method, [None if t is None else scalar_type(t) for t in in_types])
+        return self.check.types(method, found, self.lengths, None not in in_types)
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        method = callback(self.custom, "declare_backward_dependency")
+        return self.check.ids(method, out_grad, in_data, out_data)
+
+    def create_operator(self, ctx, in_shapes, in_types):
+        method = callback(self.custom, "create_operator")
+        types = [scalar_type(t) for t in in_types]
+        op = self.check.ask(method, ctx, [list(s) for s in in_shapes], types)
+        if not isinstance(op, CustomOp):
+            self.check.refuse(method, op, "a CustomOp")
+        return CustomOperator(self, op, ctx, in_shapes, in_types)
+
+
+class OutputsOf:
+    """The outputs of an operator: what stands for their gradients where it asks for none."""
+
+    def __init__(self, prop, ctx, in_shapes, in_types):
+        self.prop, self.ctx, self.inputs = prop, ctx, (list(in_shapes), list(in_types))
+        self.kinds = None
+
+    def gradients(self, arrays, make=ones):
+        """`arrays` with an array of ones for every None."""
+        if all(each is not None for each in arrays):
+            return arrays
+        if self.kinds is None:
+            unknown = [None] * len(arrays)
+            shapes = self.prop.infer_shape(self.inputs[0], unknown)[1]
+            self.kinds = list(zip(shapes, self.prop.infer_type(self.inputs[1], unknown)[1]))
+        return [
+            make(*kind, self.ctx) if array is None else array
+            for array, kind in zip(arrays, self.kinds)
+        ]
+
+
+class CustomOperator(Operator):
+    """Runs a CustomOp: lends it the tensors as NDArrays."""
+
+    def __init__(self, prop, op, ctx, in_shapes, in_types):
+        self.check = prop.check
+        self.op = op
+        self.outputs = OutputsOf(prop, ctx, in_shapes, in_types)
+
+    def forward(self, ctx, in_data, req, out_data, aux_states):
+        owner = self.memory_owner
+        lists = lend(in_data, owner), lend(out_data, owner, True), lend(aux_states, owner, True)
+        data, out, aux = map(list, lists)  # copies: the user's code may do with them what it likes
+        done = False
+        try:
+            method = callback(self.op, "forward")
+            self.check.ask(
+                method,
+                is_train=ctx.is_train,
+                req=[REQUESTS[r] for r in req],
+                in_data=data,
+                out_data=out,
+                aux=aux,
+            )
+            self.check.written(method, out, lists[1])
+            done = True
+        finally:
+            del data, out, aux
+            take_back(lists, quiet=not done)
+
+    def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
+        owner = self.memory_owner
+        lists = (
+            self.outputs.gradients(lend(out_grad, owner)),
+            lend(in_data, owner),
+            lend(out_data, owner),
+            lend(in_grad, owner, True),
+            lend(aux_states, owner, True),
+        )
+        top, data, out, grad, aux = map(list, lists)
+        done = False
+        try:
+            method = callback(self.op, "backward")
+            self.check.ask(
+                method,
+                req=[REQUESTS[r] for r in req],
+                out_grad=top,
+                in_data=data,
+                out_data=out,
+                in_grad=grad,
+                aux=aux,
+            )
+            self.check.written(method, grad, lists[3])
+            done = True
+        finally:
+            del top, data, out, grad, aux
+            take_back(lists, quiet=not done)
+
+
+register_operator("Custom", CustomProperty)

@@ -1,0 +1,56 @@
+"""How the functions of a simple operator are written: the names of their parameters say it."""
+
+import inspect
+
+from ...base.errors import ArgumentError, ArgumentTypeError, shown
+from .._simple import CFunction
+
+# What a function is called with, by the names of its parameters: how many operands there are.
+FUNCTIONS = {
+    ("src", "env", "ret", "req", "ctx"): 1,
+    ("lhs", "rhs", "env", "ret", "req", "ctx"): 2,
+}
+SHAPES = {("src", "env"): 1, ("lhs", "rhs", "env"): 2}
+GRADIENTS = {  # the same, and what it reads beside out_grad: nothing, the output, the inputs
+    ("out_grad", "env", "in_grad", "req", "ctx"): (1, "T0"),
+    ("out_grad", "out_value", "env", "in_grad", "req", "ctx"): (1, "T1"),
+    ("out_grad", "in_data0", "env", "in_grad", "req", "ctx"): (1, "T2"),
+    ("out_grad", "env", "lhs_grad", "rhs_grad", "req_lhs_grad", "req_rhs_grad", "ctx"): (2, "T0"),
+    (
+        "out_grad",
+        "lhs",
+        "rhs",
+        "env",
+        "lhs_grad",
+        "rhs_grad",
+        "req_lhs_grad",
+        "req_rhs_grad",
+        "ctx",
+    ): (2, "T2"),
+}
+
+
+def parameter_names(function, what):
+    """The names of the parameters of a function, which may be one of C."""
+    if isinstance(function, CFunction):
+        return function.parameters
+    if not callable(function):
+        raise ArgumentTypeError(f"simple_op: the {what} {shown(function)} is not callable")
+    return tuple(inspect.signature(function).parameters)
+
+
+def unknown_signature(name, what, names, wanted):
+    """The error that says which parameters a function may have."""
+    choices = " or ".join(f"({', '.join(w)})" for w in wanted)
+    return ArgumentError(
+        f"simple_op '{name}': a {what} has parameters {choices}; this one has ({', '.join(names)})"
+    )
+
+
+def device_of(name, device):
+    """`device` itself, if it is a word that devices have."""
+    if device not in ("cpu", "gpu"):
+        raise ArgumentError(
+            f"simple_op '{name}': device {shown(device)} is neither 'cpu' nor 'gpu'"
+        )
+    return device

@@ -1,0 +1,354 @@
+"""Registered: what the framework keeps of an operator definition, before what operators mean."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, warn_user
+from ..kernels.isa.dispatch import MissingLoop
+from .parameters import REQUIRED, Field
+
+_warned = set()  # (operator, keyword) of which a warning was given
+
+
+# What is remembered with a property of how it was used; not true of a changed copy.
+MADE_OF = ("_in_order", "_desc")
+
+
+class Registered:
+    """What the framework keeps of an operator definition: its name, who registered it, and its
+    parameters, which are class attributes of a `Field` type; ``__init__`` parses keyword arguments
+    into them.
+
+    Class attributes
+    ----------------
+    op_name : str
+        Set at registration.
+    fields : dict
+        Parameter name to Field, in the order of declaration (made by ``__init_subclass__``).
+    any_parameters : bool
+        True: keywords that are no field are parameters, too, and the inputs' names depend on them.
+    inputs_doc : dict
+        Name of each input or state to a sentence about it, in order; an input that some parameters
+        add is there, too.
+    parameter_order : tuple of str
+        Parameters that come first where callers give them by position; the others follow in the
+        order of declaration, those of bases first.
+    unlisted : tuple of str
+        Inputs, states and parameters that MXNet does not list: they have no position. Callers give
+        them by name, or inputs as arrays right behind the others.
+    many_inputs : bool
+        True: the number of inputs is variable, and follows from parameters that callers give.
+    reads_out : bool
+        True: forward reads what is in the output, so callers have to give one.
+    dtypes : tuple of str or None
+        What inputs, outputs and states may hold; others are refused by name. None: built-in
+        operators and those in Python look at their arrays themselves, and what a user has compiled
+        takes float32 alone, as its pointers say.
+    users : bool
+        True for an operator that a user registered: its name may be registered again, and keywords
+        that it has no parameters for are refused.
+    gpu : object or None
+        Its form for GPUs, where the declaration has it (`KernelProperty`).
+    rewritten : method or None
+        ``rewritten(self, F, inputs, aux, training)``: the visible outputs in terms of other
+        operators of ``F``, ``mx.nd``; what ``create_graph=True`` differentiates.
+    amp : str or None
+        ``'float32'``: automatic mixed precision leaves it in float32.
+    any_device : bool
+        True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
+        built-in operators have their GPU forms in ``operator/cuda``.
+    """
+
+    op_name = None
+    fields = {}
+    any_parameters = False
+    inputs_doc = {}
+    parameter_order = ()
+    unlisted = ()
+    many_inputs = False
+    reads_out = False
+    dtypes = None
+    users = False
+    gpu = None
+    rewritten = None
+    amp = None
+    any_device = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        fields = {}
+        for base in reversed(cls.__mro__):
+            for name, value in vars(base).items():
+                if isinstance(value, Field):
+                    fields[name] = value
+                else:  # a plain attribute fixes what a base takes as a parameter
+                    fields.pop(name, None)
+        first = [name for name in cls.parameter_order if name in fields]
+        fields = {name: fields[name] for name in (*first, *fields)}
+        if fields != cls.fields or list(fields) != list(cls.fields):
+            cls.fields = fields
+
+    def __init__(self, **kwargs: Any) -> None:
+        where = self._where()
+        for name, value in kwargs.items():
+            if name not in self.fields:
+                self._refuse_keyword(name)
+            self.__dict__[name] = self.fields[name].parse(value, where)
+        for name, field in self.fields.items():
+            if field.default is REQUIRED and name not in kwargs:
+                raise ArgumentError(
+                    f"{where}: required parameter '{name}' ({field.expected()}) is missing"
+                )
+
+    @classmethod
+    def _where(cls):
+        return f"operator {cls.op_name or cls.__name__}"
+
+    @classmethod
+    def _refuse_keyword(cls, name):
+        known = ", ".join(cls.fields) or "none"
+        raise ArgumentTypeError(
+            f"{cls._where()} has no parameter {shown(name)}; its parameters: {known}"
+        )
+
+    @classmethod
+    def taken(cls, params):
+        """Sort out those of the keywords of a call that an instance is made with.
+
+        Parameters
+        ----------
+        params : dict
+            Keyword to value, as the caller gave them.
+
+        Returns
+        -------
+        dict
+            `params`, or an empty dict.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A keyword that is no parameter. If there are no parameters at all, as for most
+            operators of one expression, it is ignored with one warning (not for `users`).
+
+        Examples
+        --------
+        >>> mx.nd.Convolution(mx.nd.ones((1, 1, 4, 4)), widht=3)
+        Traceback (most recent call last):
+            ...
+        cynet.errors.ArgumentTypeError: operator Convolution has no parameter 'widht'; its
+            parameters: kernel, stride, dilate, pad, num_filter, num_group, workspace, no_bias,
+            cudnn_tune, cudnn_off, layout
+        """
+        if cls.any_parameters:
+            if "self" in params:
+                cls._refuse_keyword("self")
+            return params
+        unknown = [name for name in params if name not in cls.fields]
+        if not unknown:
+            return params
+        if cls.fields or cls.users:
+            cls._refuse_keyword(unknown[0])
+        for name in unknown:
+            if (cls.op_name, name) not in _warned:
+                _warned.add((cls.op_name, name))
+                warn_user(f"{cls._where()} has no parameters; {shown(name)} is ignored")
+        return {}
+
+    @classmethod
+    def with_defaults(cls):
+        """Make an instance with every parameter at its default, of which names can be asked.
+
+        If a parameter is required, or the defaults do not fit each other, ``__init__`` does not
+        run.
+
+        Returns
+        -------
+        OperatorProperty
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> get_operator("Convolution").prop.with_defaults().list_arguments()
+        ['data', 'weight', 'bias']
+        """
+        try:
+            return cls()
+        except (CynetError, TypeError):  # TypeError: a user's own __init__ wants an argument
+            return cls.__new__(cls)
+
+    def list_inputs(self):
+        """List arguments and auxiliary states in the order in which callers give them.
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> get_operator("BatchNorm").prop().list_inputs()
+        ['data', 'gamma', 'beta', 'moving_mean', 'moving_var']
+        """
+        return [*self.list_arguments(), *self.list_auxiliary_states()]
+
+    def params(self) -> dict[str, Any]:
+        """Give the parameters that the caller set, for JSON and caches.
+
+        Returns
+        -------
+        dict of str to object
+            Those that were not given are absent, even though they have defaults.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> get_operator("Pooling").prop(kernel="(2, 2)", stride=(2, 2)).params()
+        {'kernel': (2, 2), 'stride': (2, 2)}
+        """
+        return {name: self.__dict__[name] for name in self.fields if name in self.__dict__}
+
+    def changed(self, **attributes):
+        """Copy with some attributes set: what a pass makes of a property that others share.
+
+        Parameters
+        ----------
+        **attributes
+            Attribute to value, parameters included. They are not parsed.
+
+        Returns
+        -------
+        OperatorProperty
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> pooling = get_operator("Pooling").prop(kernel=(2, 2))
+        >>> pooling.changed(kernel=(3, 3)).kernel, pooling.kernel
+        ((3, 3), (2, 2))
+        """
+        copied = copy.copy(self)
+        for name in MADE_OF:
+            copied.__dict__.pop(name, None)
+        copied.__dict__.update(attributes)
+        return copied
+
+    def operator_on(self, ctx, in_shapes, in_types):
+        """Make the Operator that computes this on a device: what the executor calls.
+
+        On a GPU that is the form in ``operator/cuda``, else what `create_operator` makes. Narrow
+        floats without a loop of their own are computed in float32 between conversions.
+
+        Parameters
+        ----------
+        ctx : Context
+        in_shapes : list of tuple of int
+            Shapes of the arguments; all known.
+        in_types : list of str
+            Their dtypes.
+
+        Returns
+        -------
+        Operator
+
+        Raises
+        ------
+        ArgumentError
+            If the operator has no form for GPUs, or no loop for a dtype; the message names it.
+        ShapeError
+            If an input has no elements and the operator makes nothing of nothing.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> relu = get_operator("Activation").prop(act_type="relu")
+        >>> isinstance(relu.operator_on(mx.cpu(), [(2, 3)], ["float32"]), mx.operator.Operator)
+        True
+        """
+        if any(0 in shape for shape in in_shapes):
+            from .empty import on_empty
+
+            operator = on_empty(self, ctx, in_shapes, in_types)
+            if operator is not None:
+                return operator
+        if ctx.device_type == "gpu":
+            from .cuda import gpu_operator, has_form
+
+            if has_form(self.op_name) or not self.any_device:
+                return gpu_operator(self, ctx, in_shapes, in_types)
+        try:
+            if ctx.device_type != "gpu" and self._is_converted(in_shapes, in_types):
+                from .half import in_float32
+
+                return in_float32(self, ctx, in_shapes, in_types)
+            return self.created(ctx, in_shapes, in_types)
+        except MissingLoop as error:
+            raise ArgumentError(
+                f"operator {self.op_name} does not take arrays of {error.dtype}"
+            ) from error
+
+    def created(self, ctx, in_shapes, in_types):
+        """Make what `create_operator` makes, once the dtypes are found to be among `dtypes`.
+
+        Parameters
+        ----------
+        ctx : Context
+        in_shapes : list of tuple of int
+        in_types : list of str
+
+        Returns
+        -------
+        Operator
+
+        Raises
+        ------
+        ArgumentTypeError
+            If an input, output or state is of another dtype than the operator declares.
+
+        Examples
+        --------
+        >>> class Halve(mx.operator.OperatorProperty):
+        ...     dtypes = ("float32", "float64")
+        ...     def create_operator(self, ctx, in_shapes, in_types):
+        ...         return mx.operator.Operator()
+        >>> Halve().created(mx.cpu(), [(2,)], ["int32"])
+        Traceback (most recent call last):
+            ...
+        cynet.errors.ArgumentTypeError: operator Halve takes float32, float64; input 'data' is int32
+        """
+        operator = self.create_operator(ctx, in_shapes, in_types)
+        if self.dtypes or self.users or not type(self).__module__.startswith("cynet."):
+            self._check_dtypes(operator, in_types)
+        return operator
+
+    def _check_dtypes(self, operator, in_types):
+        allowed = self.dtypes
+        if allowed is None:
+            if getattr(operator, "runs_python", True):
+                return
+            allowed = ("float32",)
+        names = self.list_arguments(), self.list_outputs(), self.list_auxiliary_states()
+        _, outs, states = self.infer_type(list(in_types), [None] * len(names[1]))
+        for what, of, types in zip(("input", "output", "state"), names, (in_types, outs, states)):
+            for name, dtype in zip(of, types):
+                if dtype not in allowed:
+                    more = "" if self.dtypes else (
+                        " (it declares no others: `dtypes` of a property, `set_dtypes` of a "
+                        "simple_op)"
+                    )  # fmt: skip
+                    raise ArgumentTypeError(
+                        f"{self._where()} takes {', '.join(allowed)}{more}; {what} '{name}' is "
+                        f"{dtype}"
+                    )
+
+    def _meets_bfloat16(self, in_types):
+        """Whether an array of it is read or made."""
+        return "bfloat16" in in_types or getattr(self, "dtype", None) == "bfloat16"
+
+    def _is_converted(self, in_shapes, in_types):
+        """Whether it is computed in float32 between conversions from and to narrow floats."""
+        if self._meets_bfloat16(in_types):
+            return not self.graph.takes_bfloat16(self, in_shapes, in_types)
+        return "float16" in in_types and self.graph.traits.float32_beside_half is not None
