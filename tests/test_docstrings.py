@@ -62,7 +62,7 @@ LACKING = {
     "rtc": (0, 2, 0, 0, 3),
     "onnx": (0, 0, 2, 1, 4),
     "contrib.amp": (0, 9, 9, 1, 13),
-    "test_utils": (0, 41, 52, 20, 74),
+    "test_utils": (0, 0, 0, 0, 0),
 }
 # What a body may raise without a section: ends of loops, methods that a subclass defines.
 SILENT = {"NotImplementedError", "StopIteration", "AttributeError", "self._undefined"}

@@ -20,7 +20,6 @@ MODULES.remove("cynet.cuda.backend")  # its import needs a GPU (tests/gpu)
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # some save files
     module = importlib.import_module(name)
     names = {"mx": cynet, "np": np}
     # recurse=True finds the docstrings of compiled modules too, through their __test__ table.
@@ -29,7 +28,10 @@ def test_examples(name, tmp_path, monkeypatch):
         tests = [each for each in tests if each.name.rpartition(".")[2] not in OPERATORS]
     runner = doctest.DocTestRunner(Checker(), optionflags=FLAGS)
     report = []
-    for test in tests:
+    for i, test in enumerate(tests):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        monkeypatch.chdir(folder)  # some save files
         with cynet.name.NameManager():  # automatic names begin at 0 in each docstring
             runner.run(test, out=report.append)
     assert runner.failures == 0, "".join(report)

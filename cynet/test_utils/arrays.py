@@ -19,7 +19,29 @@ if TYPE_CHECKING:
 
 @guarded
 def random_uniform_arrays(*shapes: Shape, **kwargs: Any) -> list[NumpyArray]:
-    """Arrays of even draws from ``numpy.random``, from ``low=0`` to ``high=1``, of ``dtype=``."""
+    """Draw arrays of even draws from ``numpy.random``.
+
+    Parameters
+    ----------
+    *shapes : tuple of int
+    **kwargs
+        ``low=0.0`` and ``high=1.0``, the ends of the range; ``dtype=numpy.float32``.
+
+    Returns
+    -------
+    list of numpy.ndarray
+
+    Raises
+    ------
+    ArgumentError
+        If there are other keywords.
+
+    Examples
+    --------
+    >>> a, b = mx.test_utils.random_uniform_arrays((2, 3), (4,), low=-1, dtype="float64")
+    >>> a.shape, b.dtype, bool((a >= -1).all())
+    ((2, 3), dtype('float64'), True)
+    """
     low, high = kwargs.pop("low", 0.0), kwargs.pop("high", 1.0)
     dtype = kwargs.pop("dtype", default_dtype())
     if kwargs:
@@ -29,7 +51,24 @@ def random_uniform_arrays(*shapes: Shape, **kwargs: Any) -> list[NumpyArray]:
 
 @guarded
 def random_sample(population: Sequence[Any], k: int) -> list[Any]:
-    """`k` elements in random order, from ``numpy.random``."""
+    """Draw elements in random order from ``numpy.random``, each at most once.
+
+    Parameters
+    ----------
+    population : sequence
+    k : int
+        How many.
+
+    Returns
+    -------
+    list
+
+    Examples
+    --------
+    >>> drawn = mx.test_utils.random_sample(range(10), 3)
+    >>> len(set(drawn)), set(drawn) <= set(range(10))
+    (3, True)
+    """
     drawn = list(population)
     np.random.shuffle(drawn)
     return drawn[:k]
@@ -37,7 +76,25 @@ def random_sample(population: Sequence[Any], k: int) -> list[Any]:
 
 @guarded
 def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int, int]:
-    """A random pair, x from ``[x_low, x_high)``, y from ``[y_low, y_high)``."""
+    """Draw a random pair of whole numbers from ``numpy.random``.
+
+    Parameters
+    ----------
+    x_low, x_high : int
+        The first number is from ``[x_low, x_high)``.
+    y_low, y_high : int
+        The second number is from ``[y_low, y_high)``.
+
+    Returns
+    -------
+    (x, y) : numpy.int64
+
+    Examples
+    --------
+    >>> x, y = mx.test_utils.rand_coord_2d(0, 4, 10, 20)
+    >>> bool(0 <= x < 4), bool(10 <= y < 20)
+    (True, True)
+    """
     x = np.random.randint(x_low, x_high, dtype=np.int64)
     y = np.random.randint(y_low, y_high, dtype=np.int64)
     return x, y
@@ -45,31 +102,112 @@ def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int
 
 @guarded
 def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> NDArray:
-    """An array whose entries are the numbers of their rows."""
+    """Make an array whose entries are the numbers of their rows.
+
+    Parameters
+    ----------
+    rows, columns : int
+    dtype : numpy dtype
+
+    Returns
+    -------
+    NDArray
+        Shape (rows, columns).
+
+    Examples
+    --------
+    >>> mx.test_utils.create_2d_tensor(2, 3).asnumpy()
+    array([[0, 0, 0],
+           [1, 1, 1]])
+    """
     return nd.array(np.repeat(np.arange(rows), columns).reshape(rows, columns), dtype=dtype)
 
 
 @guarded
 def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
-    """The numbers from 0."""
+    """Make a vector of the numbers from 0.
+
+    Parameters
+    ----------
+    size : int
+    dtype : numpy dtype
+
+    Returns
+    -------
+    NDArray
+        Shape (size,).
+
+    Examples
+    --------
+    >>> mx.test_utils.create_vector(4).asnumpy()
+    array([0, 1, 2, 3])
+    """
     return nd.array(np.arange(size), dtype=dtype)
 
 
 @guarded
 def get_identity_mat(size: int) -> NDArray:
-    """The identity matrix, float32."""
+    """Make the identity matrix.
+
+    Parameters
+    ----------
+    size : int
+
+    Returns
+    -------
+    NDArray
+        Shape (size, size), float32.
+
+    Examples
+    --------
+    >>> mx.test_utils.get_identity_mat(2).asnumpy()
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
     return nd.array(np.identity(size), dtype=np.float32)
 
 
 @guarded
 def get_identity_mat_batch(size: int) -> NDArray:
-    """Two identity matrices, float32."""
+    """Make two identity matrices.
+
+    Parameters
+    ----------
+    size : int
+
+    Returns
+    -------
+    NDArray
+        Shape (2, size, size), float32.
+
+    Examples
+    --------
+    >>> mx.test_utils.get_identity_mat_batch(3).shape
+    (2, 3, 3)
+    """
     return nd.array(np.stack([np.identity(size)] * 2), dtype=np.float32)
 
 
 @guarded
 def assign_each(the_input: NumpyArray, function: Callable[[Any], Any] | None) -> NumpyArray:
-    """A copy with `function` of each entry; None changes nothing."""
+    """Apply a function to each entry of an array.
+
+    Parameters
+    ----------
+    the_input : numpy.ndarray
+    function : callable or None
+        From a number to a number; None changes nothing.
+
+    Returns
+    -------
+    numpy.ndarray
+        A new array.
+
+    Examples
+    --------
+    >>> mx.test_utils.assign_each(np.array([1.0, 4.0]), lambda x: x ** 2)
+    array([ 1., 16.])
+    """
     out = np.array(the_input)
     if function is not None:
         for place in np.ndindex(out.shape):
@@ -81,7 +219,30 @@ def assign_each(the_input: NumpyArray, function: Callable[[Any], Any] | None) ->
 def assign_each2(
     input1: NumpyArray, input2: NumpyArray, function: Callable[[Any, Any], Any] | None
 ) -> NumpyArray:
-    """A copy of `input1` with `function` of each pair of entries; None changes nothing."""
+    """Apply a function to each pair of entries of two arrays.
+
+    Parameters
+    ----------
+    input1, input2 : numpy.ndarray
+        Of one shape.
+    function : callable or None
+        From two numbers to a number; None gives a copy of `input1`.
+
+    Returns
+    -------
+    numpy.ndarray
+        A new array.
+
+    Raises
+    ------
+    ArgumentError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> mx.test_utils.assign_each2(np.array([1.0, 2.0]), np.array([3.0, 1.0]), max)
+    array([3., 2.])
+    """
     if input1.shape != input2.shape:
         raise ArgumentError(f"assign_each2: shapes {input1.shape} and {input2.shape} differ")
     out = np.array(input1)
@@ -98,15 +259,28 @@ def np_reduce(
     keepdims: bool,
     numpy_reduce_func: Callable[..., Any],
 ) -> NumpyArray:
-    """A reduction of NumPy, one axis after another.
+    """Apply a reduction of NumPy, one axis after another.
 
     Parameters
     ----------
     dat : numpy.ndarray
     axis : int, list of int or None
+        None stands for all axes.
     keepdims : bool
+        Whether the axes stay, with length 1.
     numpy_reduce_func : callable
         ``numpy.sum``, ``numpy.max``, ...
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Examples
+    --------
+    >>> mx.test_utils.np_reduce(np.ones((2, 3, 4)), [0, 2], True, np.sum)
+    array([[[8.],
+            [8.],
+            [8.]]])
     """
     axes = range(dat.ndim) if axis is None else np.atleast_1d(axis)
     shape = list(dat.shape)
@@ -118,7 +292,30 @@ def np_reduce(
 
 @guarded
 def collapse_sum_like(a: NumpyArray, shape: Shape) -> NumpyArray:
-    """The sum of `a` over the axes that broadcasting `shape` to it would repeat."""
+    """Sum over the axes that broadcasting a shape to that of an array would repeat.
+
+    This is the gradient of broadcasting.
+
+    Parameters
+    ----------
+    a : numpy.ndarray
+    shape : tuple of int
+
+    Returns
+    -------
+    numpy.ndarray
+        Of shape `shape`.
+
+    Raises
+    ------
+    ArgumentError
+        If `shape` does not broadcast to the shape of `a`.
+
+    Examples
+    --------
+    >>> mx.test_utils.collapse_sum_like(np.ones((2, 3)), (3,))
+    array([2., 2., 2.])
+    """
     extra = a.ndim - len(shape)
     try:
         fits = extra >= 0 and np.broadcast_shapes(tuple(shape), a.shape) == a.shape
@@ -141,20 +338,68 @@ def _batch(make, shape):
 
 @guarded
 def new_orthonormal_matrix_2d(n: int) -> NumpyArray:
-    """A random matrix with orthonormal rows."""
+    """Draw a random matrix with orthonormal rows from ``numpy.random``.
+
+    Parameters
+    ----------
+    n : int
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (n, n), float64.
+
+    Examples
+    --------
+    >>> q = mx.test_utils.new_orthonormal_matrix_2d(3)
+    >>> bool(np.allclose(q @ q.T, np.identity(3)))
+    True
+    """
     return np.linalg.qr(np.random.normal(size=(n, n)))[0]
 
 
 @guarded
 def new_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
-    """A random matrix with real eigenvalues, most likely not symmetric."""
+    """Draw a random matrix with real eigenvalues, most likely not symmetric.
+
+    Parameters
+    ----------
+    n : int
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (n, n), float64.
+
+    Examples
+    --------
+    >>> found = np.linalg.eigvals(mx.test_utils.new_matrix_with_real_eigvals_2d(3))
+    >>> bool(abs(found.imag).max() < 1e-6)
+    True
+    """
     basis = new_orthonormal_matrix_2d(n) @ np.triu(np.random.uniform(0.5, 1.0, (n, n)))
     return basis @ np.diag(np.random.uniform(-1.0, 1.0, n) * n) @ np.linalg.inv(basis)
 
 
 @guarded
 def new_sym_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
-    """A random symmetric matrix."""
+    """Draw a random symmetric matrix.
+
+    Parameters
+    ----------
+    n : int
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (n, n), float64.
+
+    Examples
+    --------
+    >>> a = mx.test_utils.new_sym_matrix_with_real_eigvals_2d(3)
+    >>> bool((a == a.T).all())
+    True
+    """
     basis = new_orthonormal_matrix_2d(n)
     found = basis @ np.diag(np.random.uniform(-1.0, 1.0, n) * n) @ basis.T
     return (found + found.T) / 2
@@ -162,11 +407,44 @@ def new_sym_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
 
 @guarded
 def new_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
-    """Matrices of `new_matrix_with_real_eigvals_2d` in the last two axes, which are equal."""
+    """Draw a batch of random matrices with real eigenvalues.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The last two lengths, those of a matrix, are equal.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of that shape, float64.
+
+    Examples
+    --------
+    >>> mx.test_utils.new_matrix_with_real_eigvals_nd((4, 2, 3, 3)).shape
+    (4, 2, 3, 3)
+    """
     return _batch(new_matrix_with_real_eigvals_2d, shape)
 
 
 @guarded
 def new_sym_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
-    """Matrices of `new_sym_matrix_with_real_eigvals_2d` in the last two axes, which are equal."""
+    """Draw a batch of random symmetric matrices.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The last two lengths, those of a matrix, are equal.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of that shape, float64.
+
+    Examples
+    --------
+    >>> a = mx.test_utils.new_sym_matrix_with_real_eigvals_nd((4, 3, 3))
+    >>> bool((a == a.swapaxes(1, 2)).all())
+    True
+    """
     return _batch(new_sym_matrix_with_real_eigvals_2d, shape)

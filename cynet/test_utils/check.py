@@ -10,7 +10,7 @@ from .. import ndarray as nd
 from ..base.dtype import is_floating, name_of
 from ..base.errors import ArgumentError
 from ..base.guard import guarded
-from ..context import cpu
+from ..context import cpu, num_gpus
 from .compare import assert_almost_equal, default_context, get_atol, get_rtol, to_numpy
 
 if TYPE_CHECKING:
@@ -33,15 +33,48 @@ _EPS = {"float16": 1.0 / 2**6, "float32": 1.0 / 2**9, "float64": 1.0 / 2**14}
 
 
 def list_gpus() -> Sequence[int]:
-    """Indices of the GPUs at hand; none where cynet is built without."""
-    return range(0)
+    """List the indices of the GPUs at hand.
+
+    Returns
+    -------
+    range
+        Empty where cynet finds none.
+
+    Examples
+    --------
+    >>> len(mx.test_utils.list_gpus()) == mx.context.num_gpus()
+    True
+    """
+    return range(num_gpus())
 
 
 @guarded
 def simple_forward(
     sym: Symbol, ctx: ContextLike | None = None, is_train: bool = False, **inputs: ArrayLike
 ) -> Any:
-    """Outputs of a symbol for NumPy inputs: one array, or a list."""
+    """Compute the outputs of a symbol for NumPy inputs.
+
+    Parameters
+    ----------
+    sym : Symbol
+    ctx : Context, optional
+        By default that of `default_context`.
+    is_train : bool
+        Run forward in training mode.
+    **inputs
+        A NumPy array for each argument.
+
+    Returns
+    -------
+    numpy.ndarray or list of numpy.ndarray
+        The array of a single output, else a list.
+
+    Examples
+    --------
+    >>> net = mx.sym.var("a") * mx.sym.var("b")
+    >>> mx.test_utils.simple_forward(net, a=np.array([1, 2]), b=np.array([3, 4]))
+    array([3., 8.], dtype=float32)
+    """
     ctx = ctx or default_context()
     arrays = {name: nd.array(value, ctx=ctx) for name, value in inputs.items()}
     executor = sym.bind(ctx, args=arrays)
@@ -108,6 +141,21 @@ def check_symbolic_forward(
     -------
     list of NDArray
         The outputs.
+
+    Raises
+    ------
+    AssertionError
+        If an output differs from what is expected.
+    ArgumentError
+        If `location` or `aux_states` do not fit the symbol.
+
+    Examples
+    --------
+    >>> net = mx.sym.square(mx.sym.var("x"))
+    >>> mx.test_utils.check_symbolic_forward(net, [np.array([1., 2.])], [np.array([1., 4.])])
+    [
+    [1. 4.]
+    <NDArray 2 @cpu(0)>]
     """
     ctx = ctx or default_context()
     args, auxs = _inputs(sym, location, aux_states, ctx, dtype)
@@ -163,6 +211,21 @@ def check_symbolic_backward(
     -------
     dict of str to NDArray
         The gradients of the expected arguments.
+
+    Raises
+    ------
+    AssertionError
+        If a gradient differs from what is expected.
+    ArgumentError
+        If `location` or `aux_states` do not fit the symbol.
+
+    Examples
+    --------
+    >>> net = mx.sym.square(mx.sym.var("x"))
+    >>> x, ones = np.array([1., 2.]), np.ones(2)
+    >>> found = mx.test_utils.check_symbolic_backward(net, {"x": x}, [ones], {"x": 2 * x})
+    >>> found["x"].asnumpy()
+    array([2., 4.], dtype=float32)
     """
     ctx = ctx or default_context()
     args, auxs = _inputs(sym, location, aux_states, ctx, dtype)
@@ -228,6 +291,14 @@ def numeric_grad(
     Returns
     -------
     dict of str to numpy.ndarray
+
+    Examples
+    --------
+    >>> net = mx.sym.square(mx.sym.var("x"))
+    >>> executor = net.simple_bind(mx.cpu(), x=(2,))
+    >>> found = mx.test_utils.numeric_grad(executor, {"x": np.float32([1, 2])}, eps=2**-7)
+    >>> found["x"].round(2)
+    array([2., 4.])
     """
 
     def total():
@@ -296,6 +367,19 @@ def check_numeric_gradient(
     grad_stype_dict : optional
         Matters for sparse gradients only.
     dtype : numpy dtype
+
+    Raises
+    ------
+    AssertionError
+        If a gradient differs from the differences.
+    ArgumentError
+        If the symbol has several outputs, or `location` or `aux_states` do not fit it.
+
+    Examples
+    --------
+    >>> net = mx.sym.tanh(mx.sym.var("x") * mx.sym.var("y"))
+    >>> point = {"x": np.array([0.5, -1]), "y": np.array([1, 0.25])}
+    >>> mx.test_utils.check_numeric_gradient(net, point, dtype="float64")
     """
     ctx = ctx or default_context()
     args, auxs = _inputs(sym, location, aux_states, ctx, dtype)
@@ -408,6 +492,24 @@ def check_consistency(
     -------
     dict of str to NDArray
         The ground truth.
+
+    Raises
+    ------
+    AssertionError
+        If two entries differ by more than the tolerances.
+    ArgumentError
+        If there is nothing to compare.
+
+    Examples
+    --------
+    Is float16 near to float64?
+
+    >>> net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3, name="fc")
+    >>> kinds = [{"ctx": mx.cpu(), "x": (2, 4), "type_dict": {"x": kind}}
+    ...          for kind in ("float64", "float16")]
+    >>> truth = mx.test_utils.check_consistency(net, kinds, scale=0.5)
+    >>> sorted(truth), truth["fc_output"].dtype
+    (['fc_bias', 'fc_output', 'fc_weight', 'x'], <class 'numpy.float64'>)
     """
     if len(ctx_list) < 2 and ground_truth is None:
         raise ArgumentError("check_consistency compares two entries of ctx_list or more")

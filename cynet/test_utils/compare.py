@@ -25,26 +25,83 @@ _chosen = []
 
 
 def default_context() -> Context:
-    """The context that tests run on: the one set last, else the current one."""
+    """Give the context that tests run on: the one set last, else the current one.
+
+    Returns
+    -------
+    Context
+
+    Examples
+    --------
+    >>> with mx.cpu(1):
+    ...     mx.test_utils.default_context()
+    cpu(1)
+    """
     return _chosen[-1] if _chosen else current_context()
 
 
 @guarded
 def set_default_context(ctx: Context) -> None:
-    """Set the context that tests run on."""
+    """Set the context that tests run on, for the rest of the process.
+
+    Parameters
+    ----------
+    ctx : Context
+        What `default_context` gives from now on, inside ``with`` statements, too.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is no Context.
+
+    Examples
+    --------
+    >>> mx.test_utils.set_default_context("cpu")
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentTypeError: set_default_context takes a Context, got 'cpu'
+    """
     if not isinstance(ctx, Context):
         raise ArgumentTypeError(f"set_default_context takes a Context, got {shown(ctx)}")
     _chosen[:] = [ctx]
 
 
 def default_dtype() -> type:
-    """The dtype that tests use: float32."""
+    """Give the dtype that tests use: float32.
+
+    Returns
+    -------
+    type
+
+    Examples
+    --------
+    >>> mx.test_utils.default_dtype()
+    <class 'numpy.float32'>
+    """
     return np.float32
 
 
 @guarded
 def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> tuple[int, int]:
-    """A random shape with at most these extents, drawn from ``numpy.random``."""
+    """Draw a random shape of two axes from ``numpy.random``.
+
+    Parameters
+    ----------
+    dim0, dim1 : int
+        The largest lengths.
+    allow_zero_size : bool
+        Whether a length may be 0; else all are 1 or more.
+
+    Returns
+    -------
+    tuple of int
+
+    Examples
+    --------
+    >>> rows, columns = mx.test_utils.rand_shape_2d(3, 5)
+    >>> 1 <= rows <= 3, 1 <= columns <= 5
+    (True, True)
+    """
     return rand_shape_nd(2, (dim0, dim1), allow_zero_size)
 
 
@@ -52,13 +109,56 @@ def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False)
 def rand_shape_3d(
     dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False
 ) -> tuple[int, int, int]:
-    """A random shape with at most these extents, drawn from ``numpy.random``."""
+    """Draw a random shape of three axes from ``numpy.random``.
+
+    Parameters
+    ----------
+    dim0, dim1, dim2 : int
+        The largest lengths.
+    allow_zero_size : bool
+        Whether a length may be 0; else all are 1 or more.
+
+    Returns
+    -------
+    tuple of int
+
+    Examples
+    --------
+    >>> shape = mx.test_utils.rand_shape_3d(4, 4, 4)
+    >>> len(shape), max(shape) <= 4
+    (3, True)
+    """
     return rand_shape_nd(3, (dim0, dim1, dim2), allow_zero_size)
 
 
 @guarded
 def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) -> Shape:
-    """A random shape of `num_dim` extents, each at most `dim`, drawn from ``numpy.random``."""
+    """Draw a random shape from ``numpy.random``.
+
+    Parameters
+    ----------
+    num_dim : int
+        How many axes, from 0 to 8.
+    dim : int or sequence of int
+        The largest length, one for all or one for each axis.
+    allow_zero_size : bool
+        Whether a length may be 0; else all are 1 or more.
+
+    Returns
+    -------
+    tuple of int
+
+    Raises
+    ------
+    ArgumentError
+        If an NDArray has no such number of axes.
+
+    Examples
+    --------
+    >>> shape = mx.test_utils.rand_shape_nd(4, dim=(2, 3, 4, 5))
+    >>> len(shape), all(1 <= n <= most for n, most in zip(shape, (2, 3, 4, 5)))
+    (4, True)
+    """
     if not 0 <= to_index("rand_shape_nd: num_dim", num_dim) <= MAX_NDIM:
         raise ArgumentError(
             f"rand_shape_nd: num_dim must be from 0 to {MAX_NDIM}, the most axes of an NDArray, "
@@ -70,7 +170,23 @@ def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) ->
 
 @guarded
 def random_arrays(*shapes: Shape) -> Any:
-    """float32 arrays with normal entries: a list, or for a single shape the array."""
+    """Draw float32 arrays with normal entries from ``numpy.random``.
+
+    Parameters
+    ----------
+    *shapes : tuple of int
+
+    Returns
+    -------
+    numpy.ndarray or list of numpy.ndarray
+        The array of a single shape, else a list.
+
+    Examples
+    --------
+    >>> a, b = mx.test_utils.random_arrays((2, 3), (3,))
+    >>> a.shape, b.shape, a.dtype
+    ((2, 3), (3,), dtype('float32'))
+    """
     arrays = [np.random.randn(*shape).astype(np.float32) for shape in shapes]
     return arrays[0] if len(arrays) == 1 else arrays
 
@@ -86,7 +202,7 @@ def rand_ndarray(
     distribution: str | None = None,
     ctx: Context | None = None,
 ) -> NDArray:
-    """An NDArray of random entries from -1 to 1, drawn from ``numpy.random``.
+    """Draw an NDArray of random entries from -1 to 1 from ``numpy.random``.
 
     Parameters
     ----------
@@ -100,6 +216,18 @@ def rand_ndarray(
     density, shuffle_csr_indices, distribution
         Of sparse arrays, see `rand_sparse_ndarray`.
     ctx : Context, optional
+
+    Returns
+    -------
+    NDArray
+
+    Examples
+    --------
+    >>> drawn = mx.test_utils.rand_ndarray((2, 3), modifier_func=np.abs)
+    >>> drawn.shape, bool((drawn >= 0).asnumpy().all())
+    ((2, 3), True)
+    >>> mx.test_utils.rand_ndarray((4, 5), "csr", density=0.5).stype
+    'csr'
     """
     if stype != "default":
         from .sparse import rand_ndarray_of
@@ -125,13 +253,45 @@ def _name(dtype):
 
 @guarded
 def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
-    """`rtol`, or the relative tolerance of a dtype."""
+    """Give a relative tolerance: the one given, or that of a dtype.
+
+    Parameters
+    ----------
+    rtol : float, optional
+    dtype : numpy dtype
+
+    Returns
+    -------
+    float
+        0 for dtypes that are not floating.
+
+    Examples
+    --------
+    >>> mx.test_utils.get_rtol(dtype="float32"), mx.test_utils.get_rtol(0.5, "float32")
+    (0.0001, 0.5)
+    """
     return RTOL.get(_name(dtype), 0) if rtol is None else rtol
 
 
 @guarded
 def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
-    """`atol`, or the absolute tolerance of a dtype."""
+    """Give an absolute tolerance: the one given, or that of a dtype.
+
+    Parameters
+    ----------
+    atol : float, optional
+    dtype : numpy dtype
+
+    Returns
+    -------
+    float
+        0 for dtypes that are not floating.
+
+    Examples
+    --------
+    >>> mx.test_utils.get_atol(dtype="float16"), mx.test_utils.get_atol(dtype="int32")
+    (0.1, 0)
+    """
     return ATOL.get(_name(dtype), 0) if atol is None else atol
 
 
@@ -139,7 +299,23 @@ def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
 def get_tols(
     x: Any, y: Any, rtol: float | None = None, atol: float | None = None
 ) -> tuple[float, float]:
-    """Tolerances that suit the coarser of two arrays' dtypes: (rtol, atol)."""
+    """Give the tolerances that suit the coarser of two arrays' dtypes.
+
+    Parameters
+    ----------
+    x, y : array_like
+    rtol, atol : float, optional
+        Taken as they are where they are given.
+
+    Returns
+    -------
+    (rtol, atol) : float
+
+    Examples
+    --------
+    >>> mx.test_utils.get_tols(np.ones(2, "float64"), mx.nd.ones((2,), dtype="float16"))
+    (0.01, 0.1)
+    """
     dtypes = [getattr(each, "dtype", None) or np.asarray(each).dtype for each in (x, y)]
     return (
         max(get_rtol(rtol, dtype) for dtype in dtypes),
@@ -149,7 +325,21 @@ def get_tols(
 
 @guarded
 def same(a: ArrayLike, b: ArrayLike) -> bool:
-    """Whether two arrays are equal in shape and every entry."""
+    """Say whether two arrays are equal in shape and every entry.
+
+    Parameters
+    ----------
+    a, b : NDArray or array_like
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> mx.test_utils.same(mx.nd.ones((2,)), np.ones(2)), mx.test_utils.same([1, 2], [1, 3])
+    (True, False)
+    """
     return np.array_equal(to_numpy(a), to_numpy(b))
 
 
@@ -162,7 +352,30 @@ def almost_equal(
     equal_nan: bool = False,
     use_broadcast: bool = True,
 ) -> bool:
-    """Whether two arrays are equal within tolerances (by dtype where none are given)."""
+    """Say whether two arrays are equal within tolerances.
+
+    Parameters
+    ----------
+    a, b : NDArray or array_like
+        What was found, what was expected.
+    rtol, atol : float, optional
+        Entries may differ by ``atol + rtol * abs(b)``. By dtype where none are given: 1e-4 and
+        1e-3 for float32.
+    equal_nan : bool
+        Whether nan equals nan.
+    use_broadcast : bool
+        Whether shapes may differ that broadcast together.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> a = mx.nd.array([1, 2])
+    >>> mx.test_utils.almost_equal(a, [1.0005, 2]), mx.test_utils.almost_equal(a, [1.1, 2])
+    (True, False)
+    """
     rtol, atol = get_tols(a, b, rtol, atol)
     a, b = to_numpy(a), to_numpy(b)
     if not use_broadcast and a.shape != b.shape:
@@ -197,6 +410,21 @@ def assert_almost_equal(
         Whether shapes may differ that broadcast together.
     mismatches : pair of int
         How many places are shown: the first number.
+
+    Raises
+    ------
+    AssertionError
+        If they are not; the message has the places that are furthest off.
+
+    Examples
+    --------
+    >>> from cynet.test_utils import assert_almost_equal
+    >>> assert_almost_equal(mx.nd.array([1, 2]), np.array([1, 2.0001]))
+    >>> assert_almost_equal(np.float32([1, 2, 4]), np.float32([1, 3, 4]), names=("found", "due"))
+    Traceback (most recent call last):
+        ...
+    AssertionError: found and due differ in 1 of 3 entries (rtol=0.0001, atol=0.001):
+      at (1,): found=np.float32(2.0), due=np.float32(3.0), 769 times the tolerance
     """
     rtol, atol = get_tols(a, b, rtol, atol)
     a, b = to_numpy(a), to_numpy(b)
@@ -228,7 +456,28 @@ def assert_almost_equal(
 def assert_exception(
     f: Callable[..., Any], exception_type: type[BaseException], *args: Any, **kwargs: Any
 ) -> None:
-    """Raise AssertionError unless ``f(*args, **kwargs)`` raises `exception_type`."""
+    """Check that a call raises an exception of a class.
+
+    Parameters
+    ----------
+    f : callable
+    exception_type : type
+    *args, **kwargs
+        What `f` is called with.
+
+    Raises
+    ------
+    AssertionError
+        If it raises nothing. An exception of another class is passed on.
+
+    Examples
+    --------
+    >>> mx.test_utils.assert_exception(mx.nd.array, TypeError, "text")
+    >>> mx.test_utils.assert_exception(int, TypeError, "7")
+    Traceback (most recent call last):
+        ...
+    AssertionError: <class 'int'> did not raise TypeError
+    """
     try:
         f(*args, **kwargs)
     except exception_type:

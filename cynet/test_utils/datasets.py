@@ -49,7 +49,7 @@ def download(
     overwrite: bool = False,
     retries: int = 5,
 ) -> str:
-    """Download a file and return its path.
+    """Download a file, unless it is there, and return its path.
 
     Parameters
     ----------
@@ -63,10 +63,27 @@ def download(
     retries : int
         How often to try at most.
 
+    Returns
+    -------
+    str
+        The path: `fname` in `dirname`.
+
     Raises
     ------
+    ArgumentError
+        If the URL has no file name and there is no `fname`.
     FileError
         One line that says what failed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("weights.bin").write_bytes(b"1234")
+    >>> address = Path("weights.bin").absolute().as_uri()  # file:///...
+    >>> mx.test_utils.download(address, dirname="kept")
+    'kept/weights.bin'
+    >>> Path("kept/weights.bin").read_bytes()
+    b'1234'
     """
     if fname is None:
         fname = os.path.basename(urllib.parse.urlsplit(url).path)
@@ -183,6 +200,21 @@ def get_mnist(path: FileName | None = None) -> dict[str, NumpyArray]:
         One line, when the files are neither there nor to be downloaded.
     FormatError
         When a file is damaged.
+
+    Examples
+    --------
+    Four small files stand in for those of MNIST:
+
+    >>> from pathlib import Path
+    >>> def write(name, array):
+    ...     head = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">i4").tobytes()
+    ...     _ = Path(name).write_bytes(head + array.tobytes())
+    >>> for part, n in ("train", 6), ("t10k", 4):
+    ...     write(f"{part}-images-idx3-ubyte", np.full((n, 28, 28), 255, "uint8"))
+    ...     write(f"{part}-labels-idx1-ubyte", np.arange(n, dtype="uint8"))
+    >>> found = mx.test_utils.get_mnist(".")
+    >>> found["train_data"].shape, found["train_data"].dtype, found["test_label"]
+    ((6, 1, 28, 28), dtype('float32'), array([0, 1, 2, 3], dtype=int8))
     """
     paths = _mnist_files(path)
     arrays = {}
@@ -218,6 +250,20 @@ def get_mnist_iterator(
     Returns
     -------
     (MNISTIter, MNISTIter)
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> def write(name, array):
+    ...     head = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">i4").tobytes()
+    ...     _ = Path(name).write_bytes(head + array.tobytes())
+    >>> for part, n in ("train", 6), ("t10k", 4):
+    ...     write(f"{part}-images-idx3-ubyte", np.full((n, 28, 28), 255, "uint8"))
+    ...     write(f"{part}-labels-idx1-ubyte", np.arange(n, dtype="uint8"))
+    >>> with mx.test_utils.environment("CYNET_DATA_DIR", "."):
+    ...     train, val = mx.test_utils.get_mnist_iterator(batch_size=2, input_shape=(784,))
+    >>> [batch.label[0].asnumpy() for batch in val]
+    [array([0., 1.], dtype=float32), array([2., 3.], dtype=float32)]
     """
     paths = _mnist_files()
     train, val = (
@@ -238,7 +284,28 @@ def get_mnist_iterator(
 
 @guarded
 def get_mnist_ubyte() -> None:
-    """Put MNIST's four IDX files, unpacked, into the folder ``data`` of the current one."""
+    """Put MNIST's four IDX files, unpacked, into the folder ``data`` of the current one.
+
+    They are looked for, and downloaded, as `get_mnist` does.
+
+    Raises
+    ------
+    FileError
+        One line, if the files are neither there nor to be downloaded.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> from pathlib import Path
+    >>> kinds = "images-idx3", "labels-idx1"
+    >>> for name in [f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in kinds]:
+    ...     _ = Path(f"{name}.gz").write_bytes(gzip.compress(b"one of the files"))
+    >>> with mx.test_utils.environment("CYNET_DATA_DIR", "."):
+    ...     mx.test_utils.get_mnist_ubyte()
+    >>> sorted(path.name for path in Path("data").iterdir())
+    ['t10k-images-idx3-ubyte', 't10k-labels-idx1-ubyte', 'train-images-idx3-ubyte',
+     'train-labels-idx1-ubyte']
+    """
     folder = Path("data")
     with naming("make the folder", folder):
         folder.mkdir(exist_ok=True)
@@ -254,7 +321,31 @@ def get_mnist_pkl() -> None:
     """Put MNIST into ``data/mnist.pkl.gz``: a pickle of three pairs (images, classes).
 
     They are for training (50,000), validation and tests (10,000 each); images are (n, 784) of
-    float32 from 0 to 1, classes of int64.
+    float32 from 0 to 1, classes of int64. A file that is there is left alone.
+
+    Raises
+    ------
+    FileError
+        One line, if MNIST's files are neither there nor to be downloaded.
+    FormatError
+        If one of them is damaged.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> def write(name, array):
+    ...     head = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">i4").tobytes()
+    ...     _ = Path(name).write_bytes(head + array.tobytes())
+    >>> for part, n in ("train", 6), ("t10k", 4):
+    ...     write(f"{part}-images-idx3-ubyte", np.full((n, 28, 28), 255, "uint8"))
+    ...     write(f"{part}-labels-idx1-ubyte", np.arange(n, dtype="uint8"))
+    >>> with mx.test_utils.environment("CYNET_DATA_DIR", "."):
+    ...     mx.test_utils.get_mnist_pkl()
+    >>> import gzip, pickle
+    >>> with gzip.open("data/mnist.pkl.gz") as file:
+    ...     train, val, test = pickle.load(file)
+    >>> test[0].shape, test[1]
+    ((4, 784), array([0, 1, 2, 3]))
     """
     target = Path("data") / "mnist.pkl.gz"
     if target.exists():
@@ -294,6 +385,26 @@ def download_model(
     -------
     (str, int)
         What ``mx.model.load_checkpoint`` takes; ``(None, 0)`` for a name that `meta_info` lacks.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no `meta_info`, or it lacks one of the two addresses.
+    FileError
+        If a file cannot be downloaded.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    >>> values = {"fc_weight": mx.nd.ones((2, 3)), "fc_bias": mx.nd.zeros((2,))}
+    >>> mx.model.save_checkpoint("served", 0, net, values, {})
+    >>> addresses = {kind: Path(f"served-{kind}").absolute().as_uri() for kind in
+    ...              ("symbol.json", "0000.params")}
+    >>> where = {"small": {"symbol": addresses["symbol.json"], "params": addresses["0000.params"]}}
+    >>> prefix, epoch = mx.test_utils.download_model("small", "models", where)
+    >>> prefix, mx.model.load_checkpoint(prefix, epoch)[0].list_outputs()
+    ('models/small', ['fc_output'])
     """
     if meta_info is None:
         raise ArgumentError(
@@ -312,9 +423,22 @@ def download_model(
 
 @guarded
 def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
-    """The path of the program that packs images into records (``python PATH ...``).
+    """Give the path of the program that packs images into records (``python PATH ...``).
 
-    `home_env` is MXNet's; the program is the one that belongs to this cynet.
+    Parameters
+    ----------
+    home_env : str
+        MXNet's; the program is the one that belongs to this cynet, whatever it is.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import os
+    >>> os.path.basename(mx.test_utils.get_im2rec_path())
+    'im2rec.py'
     """
     return str(Path(__file__).parent.parent / "tools" / "im2rec.py")
 
@@ -330,6 +454,23 @@ def get_zip_data(data_dir: FileName, url: str, data_origin_name: str) -> None:
     url : str
     data_origin_name : str
         The archive's file name.
+
+    Raises
+    ------
+    FileError
+        If the archive cannot be downloaded.
+    FormatError
+        If it is damaged; nothing is unpacked then.
+
+    Examples
+    --------
+    >>> import zipfile
+    >>> from pathlib import Path
+    >>> with zipfile.ZipFile("served.zip", "w") as archive:
+    ...     archive.writestr("words/a.txt", "alpha")
+    >>> mx.test_utils.get_zip_data("data", Path("served.zip").absolute().as_uri(), "words.zip")
+    >>> Path("data/words/a.txt").read_text()
+    'alpha'
     """
     import zipfile  # here, because it is hardly ever needed
 
@@ -360,6 +501,24 @@ def get_bz2_data(data_dir: FileName, data_name: str, url: str, data_origin_name:
     url : str
     data_origin_name : str
         Name of the packed file, which is removed.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be downloaded.
+    FormatError
+        If it is damaged.
+
+    Examples
+    --------
+    >>> import bz2
+    >>> from pathlib import Path
+    >>> _ = Path("served.bz2").write_bytes(bz2.compress(b"1 2:0.5"))
+    >>> address = Path("served.bz2").absolute().as_uri()
+    >>> Path("data").mkdir()
+    >>> mx.test_utils.get_bz2_data("data", "a9a", address, "a9a.bz2")
+    >>> Path("data/a9a").read_text()
+    '1 2:0.5'
     """
     import bz2  # here, because it is hardly ever needed
 
@@ -377,7 +536,24 @@ def get_bz2_data(data_dir: FileName, data_name: str, url: str, data_origin_name:
 
 @guarded
 def get_cifar10() -> None:
-    """CIFAR-10 as record files in ``data/cifar`` of the current folder, downloaded if missing."""
+    """Put CIFAR-10 as record files into ``data/cifar`` of the current folder.
+
+    They are downloaded if one of ``train.rec``, ``test.rec``, ``train.lst`` and ``test.lst`` is
+    missing.
+
+    Raises
+    ------
+    FileError
+        One line, if they cannot be downloaded.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> Path("data/cifar").mkdir(parents=True)
+    >>> for name in "train.rec", "test.rec", "train.lst", "test.lst":
+    ...     Path("data/cifar", name).touch()
+    >>> mx.test_utils.get_cifar10()  # they are there: nothing is downloaded
+    """
     folder = os.path.join("data", "cifar")
     names = ("train.rec", "test.rec", "train.lst", "test.lst")
     if not all(os.path.exists(os.path.join(folder, name)) for name in names):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def gen_buckets_probs_with_ppf(
     ppf: Callable[[float], float], nbuckets: int
 ) -> tuple[list[tuple[float, float]], list[float]]:
-    """Buckets of equal probability, and their probabilities, from a quantile function.
+    """Make buckets of equal probability from a quantile function.
 
     Parameters
     ----------
@@ -30,9 +30,19 @@ def gen_buckets_probs_with_ppf(
         From a probability to the value below which that share lies.
     nbuckets : int
 
+    Returns
+    -------
+    (buckets, probabilities) : list of (float, float), list of float
+        What `chi_square_check` takes.
+
+    Raises
+    ------
+    ArgumentError
+        If `nbuckets` is less than 1.
+
     Examples
     --------
-    >>> gen_buckets_probs_with_ppf(lambda p: 2 * p, 2)
+    >>> mx.test_utils.gen_buckets_probs_with_ppf(lambda p: 2 * p, 2)
     ([(0.0, 1.0), (1.0, 2.0)], [0.5, 0.5])
     """
     if nbuckets < 1:
@@ -52,7 +62,7 @@ def _samples(generator, nsamples):
 def mean_check(
     generator: Callable[[int], Any], mu: float, sigma: float, nsamples: int = 1000000
 ) -> bool:
-    """Whether the mean of samples is within three of its standard deviations from `mu`.
+    """Say whether the mean of samples is within three of its standard deviations from `mu`.
 
     Parameters
     ----------
@@ -61,6 +71,18 @@ def mean_check(
     mu, sigma : float
         The distribution's mean and standard deviation.
     nsamples : int
+
+    Returns
+    -------
+    bool
+        False by chance once in 370 calls.
+
+    Examples
+    --------
+    >>> draw = lambda n: np.random.default_rng(0).normal(2, 1, n)
+    >>> from cynet.test_utils import mean_check
+    >>> mean_check(draw, mu=2, sigma=1, nsamples=10000), mean_check(draw, 2.1, 1, 10000)
+    (True, False)
     """
     mean = float(_samples(generator, nsamples).mean(dtype=np.float64))
     return abs(mean - mu) < 3 * sigma / math.sqrt(nsamples)
@@ -68,8 +90,29 @@ def mean_check(
 
 @guarded
 def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 1000000) -> bool:
-    """Whether the variance of samples is within three of its standard deviations from
-    ``sigma ** 2``, for normal distributions; see `mean_check`."""
+    """Say whether the variance of samples is within three of its standard deviations.
+
+    That is: from ``sigma ** 2``, for normal distributions.
+
+    Parameters
+    ----------
+    generator : callable
+        ``generator(n)`` gives n independent samples.
+    sigma : float
+        The distribution's standard deviation.
+    nsamples : int
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> draw = lambda n: np.random.default_rng(0).normal(0, 2, n)
+    >>> from cynet.test_utils import var_check
+    >>> var_check(draw, sigma=2, nsamples=10000), var_check(draw, 2.1, 10000)
+    (True, False)
+    """
     variance = float(_samples(generator, nsamples).var(ddof=1, dtype=np.float64))
     return abs(variance - sigma**2) < 3 * math.sqrt(2 * sigma**4 / (nsamples - 1))
 
@@ -118,6 +161,18 @@ def chi_square_check(
     -------
     (p, counts, expected counts)
         Float, int array, int32 array; a small `p` speaks against the generator.
+
+    Raises
+    ------
+    ArgumentError
+        If there are no buckets, or not as many as probabilities.
+
+    Examples
+    --------
+    >>> draw = lambda n: np.random.default_rng(1).integers(0, 2, n)
+    >>> p, counts, due = mx.test_utils.chi_square_check(draw, [0, 1], [0.5, 0.5], nsamples=1000)
+    >>> counts, due, p > 0.05
+    (array([509, 491]), array([500, 500], dtype=int32), True)
     """
     if len(buckets) != len(probs) or not len(buckets):
         raise ArgumentError(
@@ -159,6 +214,22 @@ def verify_generator(
     -------
     list of float
         Each test's `p`.
+
+    Raises
+    ------
+    AssertionError
+        If fewer tests succeed; the message has the counts.
+    ArgumentError
+        If there are no buckets, or not as many as probabilities.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> draw = lambda n: rng.random(n)
+    >>> halves = [(0, 0.5), (0.5, 1)]
+    >>> found = mx.test_utils.verify_generator(draw, halves, [0.5, 0.5], nsamples=1000)
+    >>> len(found), max(found) > 0.05
+    (5, True)
     """
     tests = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
     values = [p for p, _, _ in tests]

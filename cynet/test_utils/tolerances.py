@@ -20,17 +20,47 @@ _DTYPES = (
 
 
 def default_rtols() -> dict[Any, float]:
-    """Relative tolerance of each dtype."""
+    """Give the relative tolerance of each dtype.
+
+    Returns
+    -------
+    dict of numpy.dtype to float
+
+    Examples
+    --------
+    >>> mx.test_utils.default_rtols()[np.dtype("float64")]
+    1e-05
+    """
     return {np.dtype(name): RTOL.get(name, 0) for name in _DTYPES} | {BFLOAT16: RTOL["bfloat16"]}
 
 
 def default_atols() -> dict[Any, float]:
-    """Absolute tolerance of each dtype."""
+    """Give the absolute tolerance of each dtype.
+
+    Returns
+    -------
+    dict of numpy.dtype to float
+
+    Examples
+    --------
+    >>> mx.test_utils.default_atols()[np.dtype("float32")]
+    0.001
+    """
     return {np.dtype(name): ATOL.get(name, 0) for name in _DTYPES} | {BFLOAT16: ATOL["bfloat16"]}
 
 
 def default_numeric_eps() -> dict[Any, float]:
-    """The step of numeric gradients in each floating dtype."""
+    """Give the step of numeric gradients in each floating dtype.
+
+    Returns
+    -------
+    dict of numpy.dtype to float
+
+    Examples
+    --------
+    >>> mx.test_utils.default_numeric_eps()[np.dtype("float16")]
+    0.015625
+    """
     return {
         np.dtype(np.float16): 1.0 / 2**6,
         np.dtype(np.float32): 1.0 / 2**9,
@@ -40,14 +70,50 @@ def default_numeric_eps() -> dict[Any, float]:
 
 @guarded
 def effective_dtype(dat: ArrayLike) -> Any:
-    """The dtype that decides on an array's tolerance: its own."""
+    """Give the dtype that decides on an array's tolerance: its own.
+
+    Parameters
+    ----------
+    dat : array_like
+
+    Returns
+    -------
+    numpy.dtype
+
+    Examples
+    --------
+    >>> mx.test_utils.effective_dtype(mx.nd.ones((2,), dtype="float16"))
+    dtype('float16')
+    """
     return np.dtype(getattr(dat, "dtype", None) or np.asarray(dat).dtype)
 
 
 @guarded
 def get_tolerance(dat: ArrayLike, tol: Any, default_tol: dict[Any, float]) -> float:
-    """`tol` where it is a number, else that of the array's dtype in the dict `tol`, or
-    `default_tol`."""
+    """Choose a tolerance for an array.
+
+    Parameters
+    ----------
+    dat : array_like
+    tol : float, dict or None
+        A number is the tolerance; a dict has that of some dtypes.
+    default_tol : dict
+        The tolerance of dtypes that `tol` lacks.
+
+    Returns
+    -------
+    float
+        0 for a dtype that neither has.
+
+    Examples
+    --------
+    >>> defaults = mx.test_utils.default_rtols()
+    >>> half = np.ones(2, "float16")
+    >>> mx.test_utils.get_tolerance(half, None, defaults)
+    0.01
+    >>> mx.test_utils.get_tolerance(half, {np.float16: 0.05}, defaults)
+    0.05
+    """
     if isinstance(tol, (int, float)):
         return tol
     dtype = effective_dtype(dat)
@@ -56,7 +122,22 @@ def get_tolerance(dat: ArrayLike, tol: Any, default_tol: dict[Any, float]) -> fl
 
 
 def get_etol(etol: float | None = None) -> float:
-    """`etol`, the share of entries that may differ; 0 by default."""
+    """Give the share of entries that may differ.
+
+    Parameters
+    ----------
+    etol : float, optional
+
+    Returns
+    -------
+    float
+        `etol`, or 0.
+
+    Examples
+    --------
+    >>> mx.test_utils.get_etol(), mx.test_utils.get_etol(0.1)
+    (0, 0.1)
+    """
     return 0 if etol is None else etol
 
 
@@ -68,7 +149,25 @@ def assert_allclose(
     atol: float = 0,
     equal_nan: bool = True,
 ) -> None:
-    """``assert_almost_equal`` with the defaults of ``numpy.testing.assert_allclose``."""
+    """Compare two arrays with the defaults of ``numpy.testing.assert_allclose``.
+
+    Parameters
+    ----------
+    a, b : NDArray or array_like
+    rtol, atol : float
+        Entries may differ by ``atol + rtol * abs(b)``.
+    equal_nan : bool
+        Whether nan equals nan.
+
+    Raises
+    ------
+    AssertionError
+        If an entry differs by more (see `assert_almost_equal`).
+
+    Examples
+    --------
+    >>> mx.test_utils.assert_allclose(mx.nd.array([1, np.nan]), [1, np.nan])
+    """
     assert_almost_equal(a, b, rtol, atol, equal_nan=equal_nan)
 
 
@@ -83,7 +182,33 @@ def assert_almost_equal_with_err(
     equal_nan: bool = False,
     mismatches: tuple[int, int] = (10, 10),
 ) -> None:
-    """``assert_almost_equal``, but a share `etol` of the entries may differ."""
+    """Compare two arrays of which a share of the entries may differ.
+
+    Parameters
+    ----------
+    a, b : NDArray or array_like
+        Of one shape.
+    rtol, atol : float, optional
+        By dtype where none are given.
+    etol : float, optional
+        The share, from 0 to 1; 0 by default.
+    names : pair of str
+        What messages call `a` and `b`.
+    equal_nan : bool
+        Whether nan equals nan.
+    mismatches : pair of int
+        How many places are shown: the first number.
+
+    Raises
+    ------
+    AssertionError
+        If more entries differ (see `assert_almost_equal`).
+
+    Examples
+    --------
+    >>> a, b = np.zeros(10), np.eye(1, 10)[0]
+    >>> mx.test_utils.assert_almost_equal_with_err(a, b, etol=0.1)
+    """
     a, b = to_numpy(a), to_numpy(b)
     rtol, atol = get_tols(a, b, rtol, atol)
     wrong = ~np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
@@ -99,7 +224,26 @@ def assert_almost_equal_ignore_nan(
     atol: float | None = None,
     names: tuple[str, str] = ("a", "b"),
 ) -> None:
-    """``assert_almost_equal`` of the entries that are nan in neither array."""
+    """Compare the entries of two arrays that are nan in neither.
+
+    Parameters
+    ----------
+    a, b : NDArray or array_like
+        Of one shape.
+    rtol, atol : float, optional
+        By dtype where none are given.
+    names : pair of str
+        What messages call `a` and `b`.
+
+    Raises
+    ------
+    AssertionError
+        If one of them differs (see `assert_almost_equal`).
+
+    Examples
+    --------
+    >>> mx.test_utils.assert_almost_equal_ignore_nan([1, np.nan, 3], [1, 2, np.nan])
+    """
     a, b = np.array(to_numpy(a)), np.array(to_numpy(b))
     nans = np.isnan(a) | np.isnan(b)
     a[nans] = b[nans] = 0
@@ -108,7 +252,24 @@ def assert_almost_equal_ignore_nan(
 
 @guarded
 def checkShapes(a: ArrayLike, b: ArrayLike) -> None:
-    """Raise AssertionError unless two arrays have one shape."""
+    """Check that two arrays have one shape.
+
+    Parameters
+    ----------
+    a, b : NDArray or numpy.ndarray
+
+    Raises
+    ------
+    AssertionError
+        If they have two.
+
+    Examples
+    --------
+    >>> mx.test_utils.checkShapes(mx.nd.ones((2, 3)), np.ones((3, 2)))
+    Traceback (most recent call last):
+        ...
+    AssertionError: a has shape (2, 3), b has shape (3, 2)
+    """
     if a.shape != b.shape:
         raise AssertionError(f"a has shape {a.shape}, b has shape {b.shape}")
 
@@ -117,9 +278,25 @@ def checkShapes(a: ArrayLike, b: ArrayLike) -> None:
 def locationError(
     a: NumpyArray, b: NumpyArray, index: Any, names: tuple[str, str], maxError: bool = False
 ) -> str:
-    """A line that says where two arrays differ, and their entries there.
+    """Write a line that says where two arrays differ, and their entries there.
 
-    >>> locationError(np.ones(2), np.zeros(2), (1,), ("a", "b"))
+    Parameters
+    ----------
+    a, b : numpy.ndarray
+    index : tuple of int
+        The place.
+    names : pair of str
+        What to call `a` and `b`.
+    maxError : bool
+        Whether it is the place where they differ most.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> mx.test_utils.locationError(np.ones(2), np.zeros(2), (1,), ("a", "b"))
     'location of the error: (1,), a=1.00000000, b=0.00000000'
     """
     what = "maximum error" if maxError else "error"
@@ -129,7 +306,23 @@ def locationError(
 
 @guarded
 def same_array(array1: NDArray, array2: NDArray) -> bool:
-    """Whether two NDArrays share their memory: a change of the first shows in the second."""
+    """Say whether two NDArrays share their memory: a change of the first shows in the second.
+
+    Parameters
+    ----------
+    array1, array2 : NDArray
+        The first is changed and changed back.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> x = mx.nd.ones((4,))
+    >>> mx.test_utils.same_array(x, x.reshape((4,))), mx.test_utils.same_array(x, x.copy())
+    (True, False)
+    """
     if array1.shape != array2.shape or not same(array1, array2):
         return False
     array1[:] += 1
@@ -140,7 +333,25 @@ def same_array(array1: NDArray, array2: NDArray) -> bool:
 
 @guarded
 def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
-    """Whether two symbols have the same operators, node by node."""
+    """Say whether two symbols have the same operators, node by node.
+
+    Parameters
+    ----------
+    sym1, sym2 : Symbol
+
+    Returns
+    -------
+    bool
+        Names and parameters may differ.
+
+    Examples
+    --------
+    >>> a, b = mx.sym.var("a"), mx.sym.var("b")
+    >>> mx.test_utils.same_symbol_structure(a + b, b + a)
+    True
+    >>> mx.test_utils.same_symbol_structure(a + b, a * b)
+    False
+    """
     nodes = [[node["op"] for node in json.loads(sym.tojson())["nodes"]] for sym in (sym1, sym2)]
     return nodes[0] == nodes[1]
 
@@ -149,7 +360,25 @@ def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
 def compare_ndarray_tuple(
     t1: Any, t2: Any, rtol: float | None = None, atol: float | None = None
 ) -> None:
-    """``assert_almost_equal`` of arrays in nested tuples; None stands for nothing to compare."""
+    """Compare arrays in nested tuples, as the states of optimizers are.
+
+    Parameters
+    ----------
+    t1, t2 : NDArray, tuple or None
+        None stands for nothing to compare.
+    rtol, atol : float, optional
+        By dtype where none are given.
+
+    Raises
+    ------
+    AssertionError
+        If two arrays differ (see `assert_almost_equal`).
+
+    Examples
+    --------
+    >>> states = mx.nd.ones((2,)), (None, mx.nd.zeros((2,)))
+    >>> mx.test_utils.compare_ndarray_tuple(states, (mx.nd.ones((2,)), (None, mx.nd.zeros((2,)))))
+    """
     if t1 is None or t2 is None:
         return
     if isinstance(t1, tuple):

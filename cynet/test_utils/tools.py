@@ -28,7 +28,31 @@ if TYPE_CHECKING:
 
 @guarded
 def retry(n: int) -> Callable[..., Any]:
-    """A decorator: a test that fails by chance is tried `n` times; the last failure counts."""
+    """Try a test that fails by chance several times: a decorator.
+
+    Parameters
+    ----------
+    n : int
+        How often at most. The last failure, an AssertionError, is passed on.
+
+    Returns
+    -------
+    callable
+        Takes the test and returns one that repeats.
+
+    Raises
+    ------
+    ArgumentError
+        If `n` is less than 1.
+
+    Examples
+    --------
+    >>> rolls = iter([3, 5, 6])
+    >>> @mx.test_utils.retry(3)
+    ... def test_six():
+    ...     assert next(rolls) == 6
+    >>> test_six()
+    """
     if n < 1:
         raise ArgumentError(f"retry: n must be 1 or more, got {n}")
 
@@ -49,12 +73,31 @@ def retry(n: int) -> Callable[..., Any]:
 
 @contextmanager
 def environment(*args: Any) -> Any:
-    """Set environment variables for a ``with`` statement: a name and a value, or a dict; None
-    removes one.
+    """Set environment variables for a ``with`` statement.
 
-    >>> with environment("CYNET_HOME", "elsewhere"):
-    ...     config.get("CYNET_HOME")
+    Parameters
+    ----------
+    *args : str and str or None, or dict of str to str or None
+        A name and its value, or a dict of several. None removes one.
+
+    Yields
+    ------
+    None
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the arguments are something else.
+
+    Examples
+    --------
+    >>> import os
+    >>> with mx.test_utils.environment("CYNET_HOME", "elsewhere"):
+    ...     os.environ["CYNET_HOME"]
     'elsewhere'
+    >>> with mx.test_utils.environment({"OMP_NUM_THREADS": "1", "CYNET_HOME": None}):
+    ...     os.environ["OMP_NUM_THREADS"], "CYNET_HOME" in os.environ
+    ('1', False)
     """
     if len(args) == 1 and isinstance(args[0], dict):
         wanted = args[0]
@@ -70,7 +113,18 @@ def environment(*args: Any) -> Any:
 
 @contextmanager
 def discard_stderr() -> Any:
-    """Nothing is written to the process's stderr in a ``with`` statement, by C code neither."""
+    """Throw away what is written to the process's stderr in a ``with`` statement, by C code too.
+
+    Yields
+    ------
+    None
+
+    Examples
+    --------
+    >>> import os
+    >>> with mx.test_utils.discard_stderr():
+    ...     _ = os.write(2, b"not seen")
+    """
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
@@ -88,6 +142,19 @@ class DummyIter(DataIter):
     Parameters
     ----------
     real_iter : DataIter
+        Its first batch is read at once.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is no DataIter.
+
+    Examples
+    --------
+    >>> batches = mx.io.NDArrayIter(np.arange(6), batch_size=2)
+    >>> same = mx.test_utils.DummyIter(batches)
+    >>> same.next().data[0].asnumpy(), same.next().data[0].asnumpy()
+    (array([0., 1.], dtype=float32), array([0., 1.], dtype=float32))
     """
 
     def __init__(self, real_iter: DataIter) -> None:
@@ -129,6 +196,22 @@ def check_speed(
         ``'whole'``: forward and backward; ``'forward'``: prediction.
     **kwargs
         Shapes of arguments, without `location`.
+
+    Returns
+    -------
+    float
+        Seconds.
+
+    Raises
+    ------
+    ArgumentError
+        If `typ` is another word.
+
+    Examples
+    --------
+    >>> net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=10)
+    >>> mx.test_utils.check_speed(net, N=2, x=(4, 8)) > 0
+    True
     """
     if typ not in ("whole", "forward"):
         raise ArgumentError(f"check_speed: typ must be 'whole' or 'forward', got {shown(typ)}")
@@ -180,6 +263,14 @@ def compare_optimizer(
         Whether the states must agree, too.
     ntensors : int
         The number of shapes in the list.
+
+    Examples
+    --------
+    >>> a, b = (mx.optimizer.SGD(learning_rate=0.1, momentum=m) for m in (0.9, 0.9))
+    >>> mx.test_utils.compare_optimizer(a, b, (3, 4), "float32")
+    >>> other = mx.optimizer.SGD(learning_rate=0.2, momentum=0.9)
+    >>> mx.test_utils.assert_exception(
+    ...     mx.test_utils.compare_optimizer, AssertionError, a, other, (3, 4), "float32")
     """
     shapes = shape if isinstance(shape, list) else [shape]
     for i, each in enumerate(shapes):
@@ -197,20 +288,62 @@ def compare_optimizer(
 
 
 def is_cd_run() -> bool:
-    """Whether CD_JOB is 1, as in MXNet's own continuous delivery."""
+    """Say whether the variable CD_JOB is 1, as in MXNet's own continuous delivery.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> with mx.test_utils.environment("CD_JOB", "1"):
+    ...     mx.test_utils.is_cd_run()
+    True
+    """
     return variable("CD_JOB") == "1"
 
 
 def is_aarch64_run() -> bool:
-    """Whether this is a 64-bit ARM machine."""
+    """Say whether this is a 64-bit ARM machine.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import platform
+    >>> mx.test_utils.is_aarch64_run() == (platform.machine() == "aarch64")
+    True
+    """
     return platform.machine() == "aarch64"
 
 
 def has_tvm_ops() -> bool:
-    """Whether operators of TVM are there: no."""
+    """Say whether operators of TVM are there: cynet has none.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> mx.test_utils.has_tvm_ops()
+    False
+    """
     return False
 
 
 def is_op_runnable() -> bool:
-    """Whether operators run on the default context."""
+    """Say whether operators run on the default context: cynet has no exceptions.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> mx.test_utils.is_op_runnable()
+    True
+    """
     return True

@@ -60,7 +60,12 @@ def test_numeric_gradient(product, dtype):
 
 def test_simple_forward(product):
     np.testing.assert_array_equal(UTILS.simple_forward(product, x=TWOS, y=THREES), TWOS * 3)
-    assert len(UTILS.list_gpus()) == 0
+
+
+def test_list_gpus(monkeypatch):
+    assert len(UTILS.list_gpus()) == mx.context.num_gpus()
+    monkeypatch.setattr("cynet.test_utils.check.num_gpus", lambda: 2)
+    assert list(UTILS.list_gpus()) == [0, 1]
 
 
 def test_consistency(product):
