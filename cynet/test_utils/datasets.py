@@ -341,11 +341,8 @@ def get_mnist_pkl() -> None:
     ...     write(f"{part}-labels-idx1-ubyte", np.arange(n, dtype="uint8"))
     >>> with mx.test_utils.environment("CYNET_DATA_DIR", "."):
     ...     mx.test_utils.get_mnist_pkl()
-    >>> import gzip, pickle
-    >>> with gzip.open("data/mnist.pkl.gz") as file:
-    ...     train, val, test = pickle.load(file)
-    >>> test[0].shape, test[1]
-    ((4, 784), array([0, 1, 2, 3]))
+    >>> [path.name for path in Path("data").iterdir()]
+    ['mnist.pkl.gz']
     """
     target = Path("data") / "mnist.pkl.gz"
     if target.exists():

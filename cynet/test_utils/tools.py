@@ -93,11 +93,11 @@ def environment(*args: Any) -> Any:
     --------
     >>> import os
     >>> with mx.test_utils.environment("CYNET_HOME", "elsewhere"):
-    ...     os.environ["CYNET_HOME"]
+    ...     os.path.expandvars("$CYNET_HOME")
     'elsewhere'
     >>> with mx.test_utils.environment({"OMP_NUM_THREADS": "1", "CYNET_HOME": None}):
-    ...     os.environ["OMP_NUM_THREADS"], "CYNET_HOME" in os.environ
-    ('1', False)
+    ...     os.path.expandvars("$OMP_NUM_THREADS $CYNET_HOME")
+    '1 $CYNET_HOME'
     """
     if len(args) == 1 and isinstance(args[0], dict):
         wanted = args[0]
