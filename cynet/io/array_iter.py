@@ -126,7 +126,15 @@ class NDArrayIter(DataIter):
 
     @property
     def provide_data(self) -> list[DataDesc]:
-        """DataDesc of each data array, with the batch size as first axis."""
+        """The `DataDesc` of each data array, with the batch size as first axis, in a list.
+
+        Examples
+        --------
+        >>> two = {"image": np.zeros((6, 3, 8, 8)), "size": np.ones(6)}
+        >>> NDArrayIter(two, batch_size=2).provide_data
+        [DataDesc[image,(2, 3, 8, 8),<class 'numpy.float32'>,NCHW], DataDesc[size,(2,),<class
+         'numpy.float32'>,NCHW]]
+        """
         return [
             DataDesc(name, (self.batch_size, *values.shape[1:]), values.dtype, self.layout)
             for name, values in self.data
@@ -134,7 +142,13 @@ class NDArrayIter(DataIter):
 
     @property
     def provide_label(self) -> list[DataDesc]:
-        """DataDesc of each label array."""
+        """The `DataDesc` of each label array, in a list; empty if there are none.
+
+        Examples
+        --------
+        >>> NDArrayIter(np.ones((6, 2)), np.arange(6), batch_size=2).provide_label
+        [DataDesc[softmax_label,(2,),<class 'numpy.float32'>,NCHW]]
+        """
         return [
             DataDesc(name, (self.batch_size, *values.shape[1:]), values.dtype)
             for name, values in self.label
@@ -148,7 +162,20 @@ class NDArrayIter(DataIter):
             self._order = self._order[self.idx]
 
     def hard_reset(self) -> None:
-        """Start over and forget rows that were to roll over."""
+        """Start over and forget rows that were to roll over.
+
+        Examples
+        --------
+        >>> batches = NDArrayIter(np.arange(5), batch_size=2, last_batch_handle="roll_over")
+        >>> len(list(batches))
+        2
+        >>> batches.reset()
+        >>> batches.next().data[0].asnumpy()  # begins with the row that was left over
+        array([4., 0.], dtype=float32)
+        >>> batches.hard_reset()
+        >>> batches.next().data[0].asnumpy()
+        array([0., 1.], dtype=float32)
+        """
         self._rolled = self._order[:0]
         self._shuffle()
         self.cursor = -self.batch_size
@@ -166,11 +193,19 @@ class NDArrayIter(DataIter):
         self._shuffle()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where it is: an int and arrays of ints, which `load_state_dict` takes.
+        """Give the place where it is, which `load_state_dict` takes.
 
         Returns
         -------
         dict
+            An int and arrays of ints.
+
+        Examples
+        --------
+        >>> batches = NDArrayIter(np.arange(4), batch_size=2)
+        >>> _ = batches.next()
+        >>> batches.state_dict()["cursor"]
+        0
         """
         return {
             "idx": self.idx,
@@ -190,7 +225,16 @@ class NDArrayIter(DataIter):
         Raises
         ------
         FormatError
-            That is no state of it, or one of another number of rows.
+            If that is no state of it, or one of another number of rows.
+
+        Examples
+        --------
+        >>> before = NDArrayIter(np.arange(6), batch_size=2, shuffle=True)
+        >>> after = NDArrayIter(np.arange(6), batch_size=2, shuffle=True)
+        >>> _ = before.next()
+        >>> after.load_state_dict(before.state_dict())
+        >>> mx.test_utils.same(after.next().data[0], before.next().data[0])
+        True
         """
         who, count, size = type(self).__name__, self.num_data, self.batch_size
         check_keys(state, who, ("idx", "order", "rolled", "cursor"))

@@ -58,16 +58,22 @@ class DataDesc(NamedTuple("DataDesc", [("name", str), ("shape", tuple[int, ...])
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
-        """The position of ``N`` in `layout`; 0 for None, -1 when there is none.
+        """Give the position of ``N`` in a layout.
 
         Parameters
         ----------
-        layout : str
+        layout : str or None
             Letters of the axes: ``'NCHW'``.
 
         Returns
         -------
         int
+            0 for None, -1 if the layout has no batch axis.
+
+        Examples
+        --------
+        >>> [DataDesc.get_batch_axis(layout) for layout in ("TNC", None, "C")]
+        [1, 0, -1]
         """
         return 0 if layout is None else layout.find("N")
 
@@ -75,11 +81,23 @@ class DataDesc(NamedTuple("DataDesc", [("name", str), ("shape", tuple[int, ...])
     def get_list(
         shapes: Iterable[tuple[str, Shape]], types: Iterable[tuple[str, DTypeLike]] | None
     ) -> list[DataDesc]:
-        """Descriptions from pairs (name, shape) and, unless None, pairs (name, dtype).
+        """Make descriptions from names, shapes and dtypes.
+
+        Parameters
+        ----------
+        shapes : list of (str, tuple of int)
+        types : list of (str, numpy dtype) or None
+            A dtype for each of the names; None makes all of them float32.
 
         Returns
         -------
         list of DataDesc
+
+        Examples
+        --------
+        >>> shapes = [("data", (8, 3)), ("label", (8,))]
+        >>> DataDesc.get_list(shapes, [("data", "float16"), ("label", "int8")])
+        [DataDesc[data,(8, 3),float16,NCHW], DataDesc[label,(8,),int8,NCHW]]
         """
         if types is None:
             return [DataDesc(name, shape) for name, shape in shapes]
@@ -109,6 +127,14 @@ class DataBatch:
     ------
     ArgumentTypeError
         A value has another type; the message names it.
+
+    Examples
+    --------
+    >>> batch = DataBatch([mx.nd.zeros((8, 3))], [mx.nd.zeros((8,))], pad=2)
+    >>> print(batch)
+    DataBatch: data shapes: [(8, 3)] label shapes: [(8,)]
+    >>> batch.pad
+    2
     """
 
     def __init__(
@@ -155,6 +181,28 @@ class DataIter:
     Parameters
     ----------
     batch_size : int
+
+    Examples
+    --------
+    >>> class Squares(mx.io.DataIter):
+    ...     provide_data = [mx.io.DataDesc("x", (2,))]
+    ...     provide_label = [mx.io.DataDesc("y", (2,))]
+    ...     start = -2
+    ...     def reset(self):
+    ...         self.start = -2
+    ...     def iter_next(self):
+    ...         self.start += 2
+    ...         return self.start < 6
+    ...     def getdata(self):
+    ...         return [mx.nd.arange(self.start, self.start + 2)]
+    ...     def getlabel(self):
+    ...         return [self.getdata()[0] ** 2]
+    >>> squares = Squares(batch_size=2)
+    >>> [batch.label[0].asnumpy().tolist() for batch in squares]
+    [[0.0, 1.0], [4.0, 9.0], [16.0, 25.0]]
+    >>> squares.reset()
+    >>> squares.next().data[0].asnumpy()
+    array([0., 1.], dtype=float32)
     """
 
     if TYPE_CHECKING:
@@ -175,35 +223,119 @@ class DataIter:
             return self.next()
 
     def reset(self) -> None:
-        """Start over."""
+        """Start over: the next batch is the first one of a new epoch.
+
+        Examples
+        --------
+        >>> batches = mx.io.NDArrayIter(np.arange(4), batch_size=2)
+        >>> len(list(batches)), len(list(batches))
+        (2, 0)
+        >>> batches.reset()
+        >>> len(list(batches))
+        2
+        """
 
     def next(self) -> DataBatch:
-        """The next batch, or StopIteration."""
+        """Give the next batch.
+
+        Returns
+        -------
+        DataBatch
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+
+        Examples
+        --------
+        >>> batches = mx.io.NDArrayIter(np.arange(3), batch_size=2)
+        >>> batches.next().data[0].asnumpy(), batches.next().data[0].asnumpy()
+        (array([0., 1.], dtype=float32), array([2., 0.], dtype=float32))
+        """
         if not self.iter_next():
             raise StopIteration
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
 
     def iter_next(self) -> bool:
-        """Move to the next batch; False when there is none.
+        """Move to the next batch, whose parts `getdata`, `getlabel`, `getpad` and `getindex` give.
 
         Returns
         -------
         bool
+            False if there is none.
+
+        Examples
+        --------
+        >>> batches = mx.io.NDArrayIter(np.arange(3), batch_size=2)
+        >>> while batches.iter_next():
+        ...     print(batches.getdata()[0].asnumpy(), batches.getpad())
+        [0. 1.] 0
+        [2. 0.] 1
         """
         return False
 
     def getdata(self) -> Any:
-        """The current batch's data arrays."""
+        """Give the data arrays of the current batch.
+
+        Returns
+        -------
+        list of NDArray
+            One NDArray of iterators over files, as in MXNet.
+
+        Examples
+        --------
+        >>> batches = mx.io.NDArrayIter(np.arange(4), batch_size=2)
+        >>> batches.iter_next(), batches.getdata()[0].shape
+        (True, (2,))
+        """
         return None
 
     def getlabel(self) -> Any:
-        """The current batch's label arrays."""
+        """Give the label arrays of the current batch.
+
+        Returns
+        -------
+        list of NDArray
+            One NDArray of iterators over files, as in MXNet.
+
+        Examples
+        --------
+        >>> batches = mx.io.NDArrayIter(np.arange(4), np.array([0, 1, 1, 0]), batch_size=2)
+        >>> batches.iter_next(), batches.getlabel()[0].asnumpy()
+        (True, array([0., 1.], dtype=float32))
+        """
         return None
 
     def getindex(self) -> Any:
-        """The current batch's example numbers, or None."""
+        r"""Give the numbers of the examples in the current batch.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            None if the iterator does not tell.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> _ = Path("x.csv").write_text("1\n2\n3\n4\n")
+        >>> batches = mx.io.CSVIter("x.csv", (1,), batch_size=2)
+        >>> batches.iter_next(), batches.iter_next(), batches.getindex()
+        (True, True, array([2, 3], dtype=uint64))
+        """
         return None
 
     def getpad(self) -> int | None:
-        """How many entries of the current batch only fill it up."""
+        """Count the entries at the end of the current batch that only fill it up.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> batches = mx.io.NDArrayIter(np.arange(3), batch_size=4)
+        >>> batches.iter_next(), batches.getpad()
+        (True, 1)
+        """
         return 0

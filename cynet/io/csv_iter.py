@@ -36,7 +36,7 @@ _MOST_TIMES = 200
 
 @guarded(but=PER_BATCH)
 class CSVIter(RowsIter):
-    """Batches from CSV files, one example a line.
+    r"""Batches from CSV files, one example a line.
 
     Parameters
     ----------
@@ -72,6 +72,17 @@ class CSVIter(RowsIter):
         When it is damaged, holds something else than numbers or another number of columns (the
         message names the line), or a compressed file holds more than 64 MB and more than 200 times
         its size.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("points.csv").write_text("x,y,class\n0.5,1,0\n2,,1\n3,0.25,1\n")
+    >>> batches = mx.io.CSVIter("points.csv", (2,), "points.csv", batch_size=2, skip_header=1,
+    ...                         missing=0, usecols=[0, 1], label_usecols=[2])
+    >>> for batch in batches:
+    ...     print(batch.data[0].asnumpy().tolist(), batch.label[0].asnumpy().tolist(), batch.pad)
+    [[0.5, 1.0], [2.0, 0.0]] [0.0, 1.0] 0
+    [[3.0, 0.25], [0.5, 1.0]] [1.0, 0.0] 1
     """
 
     def __init__(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @guarded(but=PER_BATCH)
 class LibSVMIter(RowsIter):
-    """Batches from LibSVM's format, one example a line: ``label index:value index:value ...`` with
+    r"""Batches from LibSVM's format, one example a line: ``label index:value index:value ...`` with
     indices from 0. Data are csr matrices, and so are labels of a file of their own.
 
     Parameters
@@ -58,6 +58,18 @@ class LibSVMIter(RowsIter):
     ------
     FormatError
         When a line is damaged, or an index too large; the message names file and line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("words.txt").write_text("1 0:0.5 3:2\n0 1:1\n1 2:4\n0 0:1 1:1\n")
+    >>> batches = mx.io.LibSVMIter("words.txt", data_shape=(4,), batch_size=2)
+    >>> first = batches.next()
+    >>> first.data[0].stype, first.label[0].asnumpy()
+    ('csr', array([1., 0.], dtype=float32))
+    >>> first.data[0].asnumpy()
+    array([[0.5, 0. , 0. , 2. ],
+           [0. , 1. , 0. , 0. ]], dtype=float32)
     """
 
     def __init__(

@@ -55,6 +55,17 @@ def read_idx(path: FileName) -> NumpyArray:
         is unpacked than that.
     FileError
         When it cannot be read; also the OSError of its kind.
+
+    Examples
+    --------
+    An IDX file is two zeros, a code of the dtype (8: uint8), the number of axes, the shape, the
+    data:
+
+    >>> with open("numbers.idx", "wb") as file:
+    ...     _ = file.write(bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3]) + bytes(range(6)))
+    >>> read_idx("numbers.idx")
+    array([[0, 1, 2],
+           [3, 4, 5]], dtype=uint8)
     """
     name = file_name(path, "read_idx: a file name")
     with unpacked(name) as (file, packer):
@@ -120,6 +131,22 @@ class MNISTIter(RowsIter):
         A value is not one of those allowed; the message names it.
     ShapeError
         Shapes do not fit; the message has them.
+
+    Examples
+    --------
+    Two small files stand in for those of MNIST:
+
+    >>> def write(name, array):
+    ...     head = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">i4").tobytes()
+    ...     with open(name, "wb") as file:
+    ...         _ = file.write(head + array.tobytes())
+    >>> write("images", np.full((5, 28, 28), 128, "uint8"))
+    >>> write("labels", np.arange(5, dtype="uint8"))
+    >>> batches = mx.io.MNISTIter("images", "labels", batch_size=2, shuffle=False)
+    >>> batches.provide_data
+    [DataDesc[data,(2, 1, 28, 28),<class 'numpy.float32'>,NCHW]]
+    >>> [batch.label[0].asnumpy().tolist() for batch in batches]
+    [[0.0, 1.0], [2.0, 3.0]]
     """
 
     def __init__(
@@ -188,7 +215,7 @@ class MNISTIter(RowsIter):
 
     @property
     def provide_data(self) -> list[DataDesc]:
-        """DataDesc of the images, float32 from 0 to 255 / 256."""
+        """The `DataDesc` of the images, float32 from 0 to 255 / 256, in a list."""
         (desc,) = super().provide_data
         return [DataDesc(desc.name, desc.shape, np.float32)]
 

@@ -11,7 +11,7 @@ from .base import DataBatch, DataIter
 
 @guarded(but=PER_BATCH)
 class MXDataIter(DataIter):
-    """Base of the iterators over files: of CSV, LibSVM, MNIST and records of images.
+    r"""Base of the iterators over files: of CSV, LibSVM, MNIST and records of images.
 
     ``getdata`` and ``getlabel`` give one NDArray each, as MXNet's do, not a list. Asked for before
     the first batch, or behind the last one, they raise StateError.
@@ -27,6 +27,18 @@ class MXDataIter(DataIter):
     ------
     ArgumentTypeError
         A value has another type; the message names it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("x.csv").write_text("1\n2\n3\n4\n")
+    >>> batches = mx.io.CSVIter("x.csv", (1,), batch_size=2)
+    >>> isinstance(batches, mx.io.MXDataIter)
+    True
+    >>> batches.getdata()
+    Traceback (most recent call last):
+        ...
+    cynet.errors.StateError: CSVIter is at no batch: call next or iter_next
     """
 
     def __init__(self, batch_size: int = 0) -> None:
@@ -48,8 +60,19 @@ class MXDataIter(DataIter):
         return self._batch
 
     def debug_skip_load(self) -> None:
-        """Give the first batch that comes again and again from now on, to see what training costs
-        without loading."""
+        r"""Give the first batch that comes again and again from now on.
+
+        That shows what training costs without loading.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> _ = Path("x.csv").write_text("1\n2\n3\n4\n")
+        >>> batches = mx.io.CSVIter("x.csv", (1,), batch_size=2)
+        >>> batches.debug_skip_load()
+        >>> [batches.next().data[0].asnumpy()[0, 0].item() for _ in range(5)]
+        [1.0, 1.0, 1.0, 1.0, 1.0]
+        """
         self._same = True
 
     def iter_next(self) -> bool:

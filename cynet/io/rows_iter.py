@@ -49,17 +49,41 @@ class RowsIter(MXDataIter):
 
     @property
     def num_data(self) -> int:
-        """How many examples there are."""
+        r"""How many examples there are, an int.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> _ = Path("x.csv").write_text("1,2\n3,4\n5,6\n")
+        >>> mx.io.CSVIter("x.csv", (2,), batch_size=2).num_data
+        3
+        """
         return len(self._data)
 
     @property
     def provide_data(self) -> list[DataDesc]:
-        """DataDesc of the data."""
+        r"""The `DataDesc` of the data, in a list.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> _ = Path("x.csv").write_text("1,2\n3,4\n5,6\n")
+        >>> mx.io.CSVIter("x.csv", (2,), batch_size=2).provide_data
+        [DataDesc[data,(2, 2),<class 'numpy.float32'>,NCHW]]
+        """
         return self._described(0, self._data)
 
     @property
     def provide_label(self) -> list[DataDesc]:
-        """DataDesc of the labels."""
+        r"""The `DataDesc` of the labels, in a list.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> _ = Path("x.csv").write_text("1,2\n3,4\n5,6\n")
+        >>> mx.io.CSVIter("x.csv", (2,), batch_size=2, label_name="y").provide_label
+        [DataDesc[y,(2,),<class 'numpy.float32'>,NCHW]]
+        """
         return self._described(1, self._label)
 
     def _described(self, which, rows):
@@ -95,11 +119,27 @@ class RowsIter(MXDataIter):
         return max(self._cursor - self.num_data, 0)
 
     def state_dict(self) -> dict[str, int]:
-        """Where it is: the row that its next batch begins with."""
+        r"""Give the place where it is, which `load_state_dict` takes.
+
+        Returns
+        -------
+        dict of str to int
+            ``'cursor'``, the row that the next batch begins with, and ``'rows'``, how many there
+            are.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> _ = Path("x.csv").write_text("1\n2\n3\n4\n")
+        >>> batches = mx.io.CSVIter("x.csv", (1,), batch_size=2)
+        >>> _ = batches.next()
+        >>> batches.state_dict()
+        {'cursor': 2, 'rows': 4}
+        """
         return {"cursor": self._cursor, "rows": self.num_data}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go on where `state_dict` was called, with the same data.
+        r"""Go on where `state_dict` was called, with the same data.
 
         Parameters
         ----------
@@ -109,7 +149,18 @@ class RowsIter(MXDataIter):
         Raises
         ------
         FormatError
-            That is no state of it, or one of another number of rows.
+            If that is no state of it, or one of another number of rows.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> _ = Path("x.csv").write_text("1\n2\n3\n4\n")
+        >>> before, after = (mx.io.CSVIter("x.csv", (1,), batch_size=2) for _ in range(2))
+        >>> _ = before.next()
+        >>> after.load_state_dict(before.state_dict())
+        >>> after.next().data[0].asnumpy()
+        array([[3.],
+               [4.]], dtype=float32)
         """
         who = type(self).__name__
         check_keys(state, who, ("cursor", "rows"))

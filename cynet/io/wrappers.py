@@ -107,6 +107,12 @@ class ResizeIter(_Wrapper):
         Batches an epoch.
     reset_internal : bool
         Whether ``reset`` also resets the inner iterator.
+
+    Examples
+    --------
+    >>> batches = mx.io.NDArrayIter(np.arange(4), batch_size=2)
+    >>> [batch.data[0].asnumpy().tolist() for batch in mx.io.ResizeIter(batches, size=3)]
+    [[0.0, 1.0], [2.0, 3.0], [0.0, 1.0]]
     """
 
     def __init__(self, data_iter: DataIter, size: int, reset_internal: bool = True) -> None:
@@ -129,7 +135,16 @@ class ResizeIter(_Wrapper):
 
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
-        """``state_dict()``: where it and the iterator inside are; only where that one can say."""
+        """``state_dict()``: where it and the iterator inside are; only if that one can say.
+
+        Examples
+        --------
+        >>> batches = mx.io.ResizeIter(mx.io.NDArrayIter(np.arange(4), batch_size=2), size=5)
+        >>> _ = batches.next()
+        >>> state = batches.state_dict()
+        >>> state["cur"], state["inner0.cursor"]
+        (1, 0)
+        """
         _resumable([self.data_iter], "ResizeIter")
         return lambda: {"cur": self.cur, **_around([self.data_iter.state_dict()])}
 
@@ -140,6 +155,23 @@ class ResizeIter(_Wrapper):
         ----------
         state : dict
             What ``state_dict`` gave.
+
+        Raises
+        ------
+        FormatError
+            If that is no state of it.
+        NotFoundError
+            If the iterator inside has no ``state_dict``.
+
+        Examples
+        --------
+        >>> batches = mx.io.ResizeIter(mx.io.NDArrayIter(np.arange(4), batch_size=2), size=5)
+        >>> state = batches.state_dict()
+        >>> len(list(batches))
+        5
+        >>> batches.load_state_dict(state)
+        >>> len(list(batches))
+        5
         """
         _resumable([self.data_iter], "ResizeIter")
         _check_around(state, "ResizeIter", 1, own=("cur",))
@@ -220,6 +252,19 @@ class PrefetchingIter(_Wrapper):
     ------
     ArgumentError
         A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    Two iterators as two inputs of a network:
+
+    >>> images = mx.io.NDArrayIter(np.zeros((4, 3)), np.arange(4), batch_size=2)
+    >>> sizes = mx.io.NDArrayIter(np.ones((4, 1)), batch_size=2)
+    >>> both = mx.io.PrefetchingIter([images, sizes], [{"data": "image"}, {"data": "size"}])
+    >>> both.provide_data, both.provide_label
+    ([DataDesc[image,(2, 3),<class 'numpy.float32'>,NCHW], DataDesc[size,(2, 1),<class
+     'numpy.float32'>,NCHW]], [DataDesc[softmax_label,(2,),<class 'numpy.float32'>,NCHW]])
+    >>> [[array.shape for array in batch.data] for batch in both]
+    [[(2, 3), (2, 1)], [(2, 3), (2, 1)]]
     """
 
     def __init__(
@@ -284,8 +329,17 @@ class PrefetchingIter(_Wrapper):
 
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
-        """``state_dict()``: where the iterators inside were behind the batch that was given last;
-        only where they can say."""
+        """``state_dict()``: where the iterators inside were behind the batch that was given last.
+
+        Only if they can say.
+
+        Examples
+        --------
+        >>> batches = mx.io.PrefetchingIter(mx.io.NDArrayIter(np.arange(6), batch_size=2))
+        >>> _ = batches.next()
+        >>> batches.state_dict()["inner0.cursor"]
+        0
+        """
         _resumable(self.iters, "PrefetchingIter")
         return lambda: _around(self._states)
 
@@ -296,6 +350,23 @@ class PrefetchingIter(_Wrapper):
         ----------
         state : dict
             What ``state_dict`` gave.
+
+        Raises
+        ------
+        FormatError
+            If that is no state of it; it is where it was then.
+        NotFoundError
+            If an iterator inside has no ``state_dict``.
+
+        Examples
+        --------
+        >>> batches = mx.io.PrefetchingIter(mx.io.NDArrayIter(np.arange(6), batch_size=2))
+        >>> _ = batches.next()
+        >>> state = batches.state_dict()
+        >>> rest = [batch.data[0].asnumpy().tolist() for batch in batches]
+        >>> batches.load_state_dict(state)
+        >>> rest, rest == [batch.data[0].asnumpy().tolist() for batch in batches]
+        ([[2.0, 3.0], [4.0, 5.0]], True)
         """
         _resumable(self.iters, "PrefetchingIter")
         _check_around(state, "PrefetchingIter", len(self.iters))
