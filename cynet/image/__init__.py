@@ -1,25 +1,25 @@
 """mx.image: images from files, resized, cropped and augmented, and iterators over them."""
 
-from .augment import (
-    Augmenter,
+from .augmenter import Augmenter, RandomOrderAug, SequentialAug
+from .color_augment import (
     BrightnessJitterAug,
     CastAug,
-    CenterCropAug,
     ColorJitterAug,
     ColorNormalizeAug,
     ContrastJitterAug,
+    HueJitterAug,
+    LightingAug,
+    RandomGrayAug,
+    SaturationJitterAug,
+)
+from .augment import (
+    CenterCropAug,
     CreateAugmenter,
     ForceResizeAug,
     HorizontalFlipAug,
-    HueJitterAug,
-    LightingAug,
     RandomCropAug,
-    RandomGrayAug,
-    RandomOrderAug,
     RandomSizedCropAug,
     ResizeAug,
-    SaturationJitterAug,
-    SequentialAug,
 )
 from .detection import (
     CreateDetAugmenter,

@@ -12,17 +12,10 @@ import numpy as np
 from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown
 from ..base.guard import guarded
 from ..base.opencv import cv
-from .augment import (
-    Augmenter,
-    CastAug,
-    ForceResizeAug,
-    ResizeAug,
-    _plain,
-    applied,
-    checked_shape,
-    color_augmenters,
-)
+from .augment import ForceResizeAug, ResizeAug, checked_shape
+from .augmenter import Augmenter, applied, plain
 from .boxes import areas, mirrored, moved, shared
+from .color_augment import CastAug, color_augmenters
 from .geometry import crop, made, pixels
 
 if TYPE_CHECKING:
@@ -38,19 +31,44 @@ _LEAST = 2  # pixels of a crop, of an object in it, and of a border on each axis
 class DetAugmenter:
     """A function of an image (H, W, C) and its boxes; a subclass defines ``__call__``.
 
-    Those of this module define ``apply``, which takes and gives a NumPy array as the image.
+    A label's rows are (class, xmin, ymin, xmax, ymax, ...), with places from 0 to 1. The augmenters
+    of this module define ``apply``, which takes and gives a NumPy array as the image.
 
     Parameters
     ----------
     **kwargs
         What ``dumps`` tells.
+
+    Examples
+    --------
+    >>> class OnlyClass(mx.image.DetAugmenter):
+    ...     '''Leaves out the boxes of other classes.'''
+    ...     def __init__(self, number):
+    ...         super().__init__(number=number)
+    ...         self.number = number
+    ...     def __call__(self, src, label):
+    ...         return src, label[label[:, 0] == self.number]
+    >>> boxes = np.array([[0, 0.1, 0.1, 0.5, 0.5], [1, 0.2, 0.2, 0.9, 0.9]])
+    >>> image, left = OnlyClass(1)(mx.nd.zeros((8, 8, 3)), boxes)
+    >>> left, OnlyClass(1).dumps()
+    (array([[1. , 0.2, 0.2, 0.9, 0.9]]), '["onlyclass", {"number": 1}]')
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
+        self._kwargs = {name: plain(value) for name, value in kwargs.items()}
 
     def dumps(self) -> Any:
-        """Name and parameters as JSON."""
+        """Write name and parameters as JSON.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> mx.image.DetHorizontalFlipAug(0.5).dumps()
+        '["dethorizontalflipaug", {"p": 0.5}]'
+        """
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, src: NDArray, label: NumpyArray) -> tuple[NDArray, NumpyArray]:
@@ -58,7 +76,30 @@ class DetAugmenter:
         return made(array), label
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
-        """The changed pixels and boxes; those given stay as they are."""
+        """Change the pixels of an image and its boxes.
+
+        Parameters
+        ----------
+        array : numpy.ndarray
+            Shape (H, W, C). It stays as it is.
+        label : numpy.ndarray
+            Shape (N, 5) or wider: a box a row. It stays as it is.
+
+        Returns
+        -------
+        (array, label) : numpy.ndarray
+
+        Raises
+        ------
+        UndefinedError
+            If the class defines neither ``apply`` nor ``__call__``.
+
+        Examples
+        --------
+        >>> boxes = np.array([[0, 0.1, 0.25, 0.5, 0.75]])
+        >>> mx.image.DetHorizontalFlipAug(1).apply(np.zeros((4, 4, 3)), boxes)[1]
+        array([[0.  , 0.5 , 0.25, 0.9 , 0.75]])
+        """
         raise UndefinedError(f"{type(self).__name__} defines neither __call__ nor apply")
 
 
@@ -82,6 +123,14 @@ class DetBorrowAug(DetAugmenter):
     ------
     ArgumentTypeError
         A value has another type; the message names it.
+
+    Examples
+    --------
+    >>> grey = mx.image.DetBorrowAug(mx.image.RandomGrayAug(1))
+    >>> boxes = np.array([[0, 0.1, 0.25, 0.5, 0.75]])
+    >>> image, label = grey(mx.nd.array([[[100, 0, 0]]]), boxes)
+    >>> image.asnumpy(), label is boxes
+    (array([[[21., 21., 21.]]], dtype=float32), True)
     """
 
     def __init__(self, augmenter: Any) -> None:
@@ -112,6 +161,14 @@ class DetRandomSelectAug(DetAugmenter):
     ------
     ArgumentTypeError
         A value has another type; the message names it.
+
+    Examples
+    --------
+    >>> crops = [mx.image.DetRandomCropAug(covered) for covered in (0.1, 0.5, 0.9)]
+    >>> one = mx.image.DetRandomSelectAug(crops, skip_prob=0.25)
+    >>> image, boxes = one(mx.nd.zeros((20, 20, 3)), np.array([[0, 0.1, 0.1, 0.9, 0.9]]))
+    >>> image.ndim, boxes.shape
+    (3, (1, 5))
     """
 
     def __init__(self, aug_list: Any, skip_prob: float = 0) -> None:
@@ -137,7 +194,19 @@ class DetRandomSelectAug(DetAugmenter):
 
 @guarded
 class DetHorizontalFlipAug(DetAugmenter):
-    """Mirrors image and boxes with probability `p`."""
+    """Mirrors image and boxes with probability `p`.
+
+    Parameters
+    ----------
+    p : float
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> boxes = np.array([[0, 0.1, 0.25, 0.5, 0.75]])
+    >>> mx.image.DetHorizontalFlipAug(1)(mx.nd.zeros((4, 4, 3)), boxes)[1]
+    array([[0.  , 0.5 , 0.25, 0.9 , 0.75]])
+    """
 
     def __init__(self, p: float) -> None:
         super().__init__(p=p)
@@ -178,6 +247,13 @@ class DetRandomCropAug(DetAugmenter):
         Objects of which less is left lose their boxes.
     max_attempts : int
         After which the image stays as it is.
+
+    Examples
+    --------
+    >>> crop = mx.image.DetRandomCropAug(min_object_covered=0.5, area_range=(0.3, 1))
+    >>> image, boxes = crop(mx.nd.zeros((40, 40, 3)), np.array([[2, 0.4, 0.4, 0.6, 0.6]]))
+    >>> image.shape[0] <= 40, boxes.shape, bool((boxes[:, 1:] >= 0).all())
+    (True, (1, 5), True)
     """
 
     def __init__(
@@ -276,6 +352,14 @@ class DetRandomPadAug(DetAugmenter):
     max_attempts : int
         After which the image stays as it is.
     pad_val : tuple of float
+
+    Examples
+    --------
+    >>> pad = mx.image.DetRandomPadAug(area_range=(2, 4))
+    >>> image, boxes = pad(mx.nd.zeros((40, 40, 3)), np.array([[2, 0, 0, 1, 1]]))
+    >>> width = boxes[0, 3] - boxes[0, 1]
+    >>> image.shape[0] > 40, bool(width < 1)
+    (True, True)
     """
 
     def __init__(
@@ -346,14 +430,27 @@ def CreateMultiRandCropAugmenter(
     max_attempts: Any = 50,
     skip_prob: float = 0,
 ) -> DetRandomSelectAug:
-    """One of several :class:`DetRandomCropAug`, or none.
+    """Make one of several :class:`DetRandomCropAug`, or none, for each image.
 
-    A parameter is one value for all of them, or a list with one for each.
+    Each parameter is one value for all of them, or a list with one for each.
+
+    Parameters
+    ----------
+    min_object_covered, min_eject_coverage : float or list of float
+    aspect_ratio_range, area_range : (float, float) or list of (float, float)
+    max_attempts : int or list of int
+        See :class:`DetRandomCropAug`.
+    skip_prob : float
+        Probability that an image stays as it is.
+
+    Returns
+    -------
+    DetRandomSelectAug
 
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        If the lists have different lengths.
 
     Examples
     --------
@@ -392,7 +489,7 @@ def CreateDetAugmenter(
     max_attempts: Any = 50,
     pad_val: Sequence[float] = (127, 127, 127),
 ) -> list[DetAugmenter]:
-    """A list of augmenters for detection.
+    """Make a list of augmenters for detection.
 
     Parameters
     ----------
@@ -402,21 +499,37 @@ def CreateDetAugmenter(
         Length of the shorter side at first; 0: as the image has it.
     rand_crop, rand_pad : float
         Probability of a crop (:class:`DetRandomCropAug`), of a border (:class:`DetRandomPadAug`).
-    area_range : (float, float)
-        The first of crops, the second of borders; crops are at most the image.
-    brightness : float
-        Most that it changes, as a part.
+    rand_gray : float
+        Probability of an image without colors.
+    rand_mirror : bool
+        Mirror half of the images.
+    mean, std : array of 3 numbers, or True
+        True: ImageNet's.
+    brightness, contrast, saturation, pca_noise, hue : float
+        Ranges of the jitter.
     inter_method
         See :func:`CreateAugmenter`.
     min_object_covered, aspect_ratio_range, min_eject_coverage, max_attempts
         See :class:`DetRandomCropAug`; lists: see :func:`CreateMultiRandCropAugmenter`.
+    area_range : (float, float)
+        The first of crops, the second of borders; crops are at most the image.
     pad_val : tuple of float
-    contrast : float
-        Most that it changes, as a part.
-    saturation : float
-        Most that it changes, as a part.
-    hue : float
-        Most that it changes, as a part of the circle.
+        The color of the border.
+
+    Returns
+    -------
+    list of DetAugmenter
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If `data_shape` is not that of an image, or `mean` or `std` have another length.
+
+    Examples
+    --------
+    >>> made = CreateDetAugmenter((3, 300, 300), rand_crop=0.5, rand_mirror=True)
+    >>> [type(each).__name__ for each in made]
+    ['DetRandomSelectAug', 'DetHorizontalFlipAug', 'DetBorrowAug', 'DetBorrowAug']
     """
     _, height, width = checked_shape(data_shape)
     ts: list[DetAugmenter] = []

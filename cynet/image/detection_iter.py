@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 @guarded(but=PER_BATCH)
 class ImageDetIter(ImageIter):
-    """Batches of images with boxes; a batch's label is (N, most boxes, numbers of a box), filled up
-    with rows of -1.
+    """Batches of images with boxes.
+
+    A batch's label is (N, most boxes, numbers of a box), filled up with rows of -1.
 
     A record's label is: how many numbers its head has, how many each box has, the rest of the head,
     and the boxes: class, xmin, ymin, xmax, ymax from 0 to 1, and what more there is.
@@ -38,6 +39,10 @@ class ImageDetIter(ImageIter):
     ----------
     batch_size : int
         Examples in a batch.
+    data_shape : tuple of int
+        (3, height, width).
+    path_imgrec, path_imglist, path_root, path_imgidx, shuffle, part_index
+        See :class:`ImageIter`.
     num_parts, imglist, last_batch_handle, skip_damaged
         See :class:`ImageIter`.
     aug_list : list of DetAugmenter, optional
@@ -45,6 +50,43 @@ class ImageDetIter(ImageIter):
     data_name, label_name : str
     **kwargs
         Of :func:`CreateDetAugmenter`.
+
+    Raises
+    ------
+    FormatError
+        If a label is none of that form, or none of its boxes has an area; the message names the
+        image.
+
+    Examples
+    --------
+    Two images, of one box and of two:
+
+    >>> records = mx.recordio.MXRecordIO("boxes.rec", "w")
+    >>> for i, boxes in enumerate([[1, 0, 0, 0.5, 0.5], [0, 0, 0, 1, 1, 2, 0.5, 0.5, 1, 1]]):
+    ...     header = mx.recordio.IRHeader(0, [2, 5, *boxes], i, 0)
+    ...     pixels = np.zeros((8, 10, 3), "uint8")
+    ...     records.write(mx.recordio.pack_img(header, pixels, img_fmt=".png"))
+    >>> records.close()
+    >>> images = mx.image.ImageDetIter(2, (3, 16, 16), path_imgrec="boxes.rec")
+    >>> batch = images.next()
+    >>> batch.data[0].shape, batch.label[0].shape
+    ((2, 3, 16, 16), (2, 2, 5))
+    >>> batch.label[0][0].asnumpy()
+    array([[ 1. ,  0. ,  0. ,  0.5,  0.5],
+           [-1. , -1. , -1. , -1. , -1. ]], dtype=float32)
+
+    Room for more boxes, in both of two iterators:
+
+    >>> images.reshape(label_shape=(4, 5))
+    >>> other = mx.image.ImageDetIter(2, (3, 16, 16), path_imgrec="boxes.rec")
+    >>> images.sync_label_shape(other).label_shape
+    (4, 5)
+
+    Images with their boxes drawn on them:
+
+    >>> images.reset()
+    >>> [(drawn.shape, drawn.dtype) for drawn in images.draw_next(color=(255, 0, 0))]
+    [((16, 16, 3), dtype('uint8')), ((16, 16, 3), dtype('uint8'))]
     """
 
     def __init__(
@@ -152,7 +194,19 @@ class ImageDetIter(ImageIter):
         return array, boxes
 
     def augmentation_transform(self, data: Any, label: NumpyArray) -> Any:
-        """Image and boxes after all augmenters."""
+        """Apply all augmenters to an image and its boxes.
+
+        Parameters
+        ----------
+        data : NDArray
+            Shape (H, W, C).
+        label : numpy.ndarray
+            A box a row.
+
+        Returns
+        -------
+        (NDArray, numpy.ndarray)
+        """
         for each in self.auglist:
             data, label = each(data, label)
         return data, label
@@ -160,10 +214,31 @@ class ImageDetIter(ImageIter):
     def check_label_shape(self, label_shape: Sequence[int]) -> None:
         """Refuse a label shape that boxes do not fit in.
 
+        Parameters
+        ----------
+        label_shape : tuple of int
+            (most boxes, numbers of a box).
+
         Raises
         ------
         ArgumentError
-            A value is not one of those allowed; the message names it.
+            If it is no pair, has room for fewer boxes than there are, or for boxes of another
+            width.
+
+        Examples
+        --------
+        >>> records = mx.recordio.MXRecordIO("boxes.rec", "w")
+        >>> header = mx.recordio.IRHeader(0, [2, 5, 0, 0, 0, 1, 1, 2, 0.5, 0.5, 1, 1], 0, 0)
+        >>> pixels = np.zeros((8, 10, 3), "uint8")
+        >>> records.write(mx.recordio.pack_img(header, pixels, img_fmt=".png"))
+        >>> records.close()
+        >>> images = mx.image.ImageDetIter(1, (3, 16, 16), path_imgrec="boxes.rec")
+        >>> images.check_label_shape((3, 5))
+        >>> images.check_label_shape((1, 5))
+        Traceback (most recent call last):
+            ...
+        cynet.errors.ArgumentError: label_shape (1, 5) holds less than (2, 5), or boxes of another
+            width
         """
         if len(label_shape) != 2:
             raise ArgumentError(f"label_shape is (most boxes, numbers), got {shown(label_shape)}")

@@ -167,18 +167,39 @@ def imdecode(
 def imread(
     filename: FileName, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None
 ) -> NDArray:
-    """An image from a file; parameters and result as of :func:`imdecode`.
+    """Read an image from a file.
 
     Parameters
     ----------
     filename : str
         The file.
+    flag : int
+        1: three colors; 0: grey; -1: as the file has it.
+    to_rgb : bool
+        Colors in the order red, green, blue; else blue, green, red.
     out : NDArray, optional
-        Where the result is written.
+        Is filled with the image.
 
     Returns
     -------
     NDArray
+        (H, W, 3) or (H, W, 1), uint8.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read.
+    FormatError
+        If it is no image.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> header = mx.recordio.IRHeader(0, 0, 0, 0)
+    >>> packed = mx.recordio.pack_img(header, np.full((8, 10, 3), 200, "uint8"), img_fmt=".png")
+    >>> _ = Path("grey.png").write_bytes(mx.recordio.unpack(packed)[1])
+    >>> mx.image.imread("grey.png").shape, mx.image.imread("grey.png", flag=0)[0, 0].asnumpy()
+    ((8, 10, 3), array([200], dtype=uint8))
     """
     name = file_name(filename)
     return made(decoded_rgb(read_file(name), flag, to_rgb, shown(name)), out)
@@ -270,16 +291,18 @@ def copyMakeBorder(
 
 @guarded
 def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
-    """(width, height) of a crop that fits into an image, with the ratio of its sides.
+    """Give the size of a crop that fits into an image, with the ratio of its sides.
 
     Parameters
     ----------
+    src_size : tuple of int
+        Width and height of the image.
     size : tuple of int
-        Width and height.
+        Width and height that are wished for.
 
     Returns
     -------
-    tuple of int
+    (width, height) : int
 
     Examples
     --------
@@ -333,21 +356,29 @@ def fixed_crop(
     size: Sequence[int] | None = None,
     interp: int = 2,
 ) -> NDArray:
-    """The part of an image that begins at (x0, y0), `w` wide and `h` high, in the size (width,
-    height) that is given.
+    """Take a part of an image, in another size if one is given.
 
     Parameters
     ----------
     src : NDArray
         An image (height, width, channels).
-    size : tuple of int
-        Width and height.
+    x0, y0 : int
+        The left column and the upper row of the part.
+    w, h : int
+        Its width and height.
+    size : tuple of int, optional
+        Width and height of the result.
     interp : int
         How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
 
     Returns
     -------
     NDArray
+
+    Raises
+    ------
+    ArgumentError
+        If nothing of the image is there.
 
     Examples
     --------
@@ -396,7 +427,7 @@ def random_crop(
 def center_crop(
     src: NDArray, size: Sequence[int], interp: int = 2
 ) -> tuple[NDArray, tuple[int, int, int, int]]:
-    """The crop of size (width, height) in the middle; else as :func:`random_crop`.
+    """Crop an image to a size in the middle; else as :func:`random_crop`.
 
     Parameters
     ----------
@@ -406,6 +437,11 @@ def center_crop(
         Width and height.
     interp : int
         How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+
+    Returns
+    -------
+    (NDArray, (x, y, width, height))
+        The crop, and where it was.
 
     Examples
     --------
@@ -430,19 +466,36 @@ def random_size_crop(
     *,
     min_area: float | None = None,
 ) -> tuple[NDArray, tuple[int, int, int, int]]:
-    """A crop of random area and ratio of sides, resized to (width, height).
+    """Crop an image to a random area and ratio of sides, and resize it.
+
+    The crop in the middle is taken if ten draws do not fit into the image.
 
     Parameters
     ----------
     src : NDArray
+        An image (height, width, channels).
     size : tuple of int
+        Width and height of the result.
     area : float or (float, float)
         Least and largest part of the image; of one number the largest is 1.
     ratio : (float, float)
         Least and largest width / height.
     interp : int
+        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
     min_area : float, optional
         An old name of `area`.
+
+    Returns
+    -------
+    (NDArray, (x, y, width, height))
+        The result, and where the crop was.
+
+    Examples
+    --------
+    >>> image = mx.nd.zeros((80, 100, 3), dtype="uint8")
+    >>> cropped, (x, y, w, h) = mx.image.random_size_crop(image, (4, 6), (0.5, 1), (0.75, 1.33))
+    >>> cropped.shape, x + w <= 100, y + h <= 80
+    ((6, 4, 3), True, True)
     """
     array = pixels(src)
     box = random_sized_box(array, size, area if min_area is None else min_area, ratio)
@@ -451,12 +504,19 @@ def random_size_crop(
 
 @guarded
 def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
-    """``(src - mean) / std``; either may be None.
+    """Compute ``(src - mean) / std``; either may be None.
 
     Parameters
     ----------
     src : NDArray
         An image (height, width, channels).
+    mean, std : NDArray, float or None
+        A number, or one for each channel.
+
+    Returns
+    -------
+    NDArray
+        Of the shape of `src`.
 
     Examples
     --------

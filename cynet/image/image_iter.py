@@ -30,7 +30,8 @@ from ..io.positions import check_keys, place, rows
 from ..io.rows_iter import part_of
 from ..ndarray import NDArray
 from ..recordio import MXIndexedRecordIO, MXRecordIO
-from .augment import CreateAugmenter, applied, checked_shape
+from .augment import CreateAugmenter, checked_shape
+from .augmenter import applied
 from .codec import decoded_rgb
 from .geometry import imdecode, pixels
 from .source import FileSource, RecordSource, listed, part, read_list
@@ -98,6 +99,36 @@ class ImageIter(DataIter):
     ------
     FormatError
         When an image or a record is damaged; the message names it.
+
+    Examples
+    --------
+    Four images in a file of records:
+
+    >>> records = mx.recordio.MXRecordIO("images.rec", "w")
+    >>> for i in range(4):
+    ...     pixels = np.full((8, 10, 3), 50 * i, "uint8")
+    ...     header = mx.recordio.IRHeader(0, i, i, 0)
+    ...     records.write(mx.recordio.pack_img(header, pixels, img_fmt=".png"))
+    >>> records.close()
+    >>> images = mx.image.ImageIter(2, (3, 6, 6), path_imgrec="images.rec")
+    >>> [(batch.data[0].shape, batch.label[0].asnumpy().tolist()) for batch in images]
+    [((2, 3, 6, 6), [0.0, 1.0]), ((2, 3, 6, 6), [2.0, 3.0])]
+
+    What it does with each of them:
+
+    >>> images.hard_reset()
+    >>> place = images.state_dict()
+    >>> label, content = images.next_sample()
+    >>> image = images.imdecode(content)
+    >>> images.check_valid_image([image])
+    >>> image.shape, images.postprocess_data(images.augmentation_transform(image)).shape
+    ((8, 10, 3), (3, 6, 6))
+
+    Back to the first of them:
+
+    >>> images.load_state_dict(place)
+    >>> images.next_sample()[0].item()
+    0.0
     """
 
     def __init__(
@@ -223,12 +254,15 @@ class ImageIter(DataIter):
         self.reset()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where it is: what `load_state_dict` takes. Augmenters draw from Python's ``random`` and
-        from ``numpy.random``, whose states are theirs.
+        """Give the place where it is, which `load_state_dict` takes.
+
+        Augmenters draw from Python's ``random`` and from ``numpy.random``, whose states are theirs.
 
         Returns
         -------
         dict
+            ``'seq'``, the order of the images, ``'left'``, those that rolled over, and ``'cur'``,
+            the place in that order.
         """
         return {
             "seq": np.array(self.seq, np.int64),
@@ -268,12 +302,19 @@ class ImageIter(DataIter):
         return number
 
     def next_sample(self) -> tuple[Any, bytes]:
-        """Label and compressed image of the next sample.
+        """Give label and compressed image of the next sample.
+
+        Returns
+        -------
+        (label, content) : float or numpy.ndarray, bytes
+            A label of one number is a ``numpy.float32``, one of several an array.
 
         Raises
         ------
         StopIteration
             At the end of the epoch.
+        FormatError
+            If a record is damaged, or a label has not `label_width` numbers.
         """
         number = self._number()
         if number is None:
@@ -374,36 +415,58 @@ class ImageIter(DataIter):
     def check_data_shape(self, data_shape: Sequence[int]) -> None:
         """Refuse a `data_shape` that is not (3, height, width).
 
+        Parameters
+        ----------
+        data_shape : tuple of int
+
         Raises
         ------
         ArgumentError
-            A value is not one of those allowed; the message names it.
+            If it has another length or another number of channels.
+
+        Examples
+        --------
+        >>> mx.image.ImageIter(1, (1, 8, 8), imglist=[[0, "a.png"]])
+        Traceback (most recent call last):
+            ...
+        cynet.errors.ArgumentError: ImageIter gives 3 channels, data_shape is (1, 8, 8)
         """
         if checked_shape(data_shape)[0] != 3:
             raise ArgumentError(f"ImageIter gives 3 channels, data_shape is {shown(data_shape)}")
 
     def check_valid_image(self, data: Sequence[NDArray]) -> None:
-        """Refuse an image without axes.
+        """Refuse an image without axes; a subclass may refuse more.
+
+        Parameters
+        ----------
+        data : list of NDArray
+            One image (H, W, C).
 
         Raises
         ------
         FormatError
-            The file is damaged, or of another kind.
+            If it has no axes.
         """
         if len(data[0].shape) == 0:
             raise FormatError("an image without pixels")
 
     def imdecode(self, s: bytes) -> NDArray:
-        """An image (H, W, 3) from its bytes.
+        """Decode an image.
+
+        Parameters
+        ----------
+        s : bytes
+            What `next_sample` gave: JPEG, PNG or what else OpenCV reads.
 
         Returns
         -------
         NDArray
+            Shape (H, W, 3), uint8.
         """
         return imdecode(s)
 
     def read_image(self, fname: FileName) -> bytes:
-        """The bytes of a file below ``path_root``.
+        """Read a file below ``path_root``.
 
         Parameters
         ----------
@@ -413,25 +476,51 @@ class ImageIter(DataIter):
         Returns
         -------
         bytes
+
+        Raises
+        ------
+        FileError
+            If it cannot be read.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> Path("photos").mkdir()
+        >>> _ = Path("photos/a.png").write_bytes(b"what the file has")
+        >>> images = mx.image.ImageIter(1, (3, 6, 6), imglist=[[0, "a.png"]], path_root="photos")
+        >>> images.read_image("a.png")
+        b'what the file has'
         """
         return read_file(FileSource([(None, fname)], self.path_root).path(0))
 
     def augmentation_transform(self, data: NDArray) -> NDArray:
-        """An image after all augmenters.
+        """Apply all augmenters to an image.
+
+        Parameters
+        ----------
+        data : NDArray
+            Shape (H, W, C).
 
         Returns
         -------
         NDArray
+            Shape (H, W, C) of the result.
         """
         for each in self.auglist:
             data = each(data)
         return data
 
     def postprocess_data(self, datum: NDArray) -> NDArray:
-        """An image (H, W, C) as (C, H, W).
+        """Move the channels of an image to the front.
+
+        Parameters
+        ----------
+        datum : NDArray
+            Shape (H, W, C).
 
         Returns
         -------
         NDArray
+            Shape (C, H, W).
         """
         return nd.transpose(datum, axes=(2, 0, 1))

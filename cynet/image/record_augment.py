@@ -7,7 +7,7 @@ import numpy as np
 from ..base.errors import ArgumentError, FormatError, shown
 from ..base.opencv import INTERPOLATIONS, cv, resized
 from ..ndarray import load
-from .augment import _EIGENVALUES, _EIGENVECTORS, _GREY
+from .color_augment import _EIGENVALUES, _EIGENVECTORS, _GREY
 from .into_batch import put_normalized, put_plain
 from .record_options import AUGMENTING
 

@@ -120,18 +120,35 @@ def check_angle_limits(limits):
 def random_rotate(
     src: NDArray, angle_limits: Any, zoom_in: bool = False, zoom_out: bool = False
 ) -> NDArray:
-    """Images turned by angles between two limits, drawn from ``numpy.random``; see
-    :func:`imrotate`.
+    """Turn images by angles between two limits, drawn from ``numpy.random``.
 
     Parameters
     ----------
     src : NDArray of float32
+        (C, H, W), or (N, C, H, W): each image is turned by an angle of its own.
     angle_limits : (float, float)
-        In degrees.
+        In degrees; above 0 turns counterclockwise.
+    zoom_in : bool
+        Enlarge until nothing outside of the image is seen.
+    zoom_out : bool
+        Shrink until all of the image is seen.
 
     Returns
     -------
     NDArray
+        Of the shape of `src`.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If `angle_limits` are not two numbers, both zooms are wished for, or the dtype is another.
+    ShapeError
+        If `src` has neither three axes nor four.
+
+    Examples
+    --------
+    >>> mx.image.random_rotate(mx.nd.ones((2, 3, 8, 8)), (-15, 15)).shape
+    (2, 3, 8, 8)
     """
     low, high = check_angle_limits(angle_limits)
     if src.ndim == 3:

@@ -1,0 +1,162 @@
+"""Augmenter: a function of an image; several of them, in their order or in a random one."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..base.errors import UndefinedError
+from ..base.guard import guarded
+from ..ndarray import NDArray
+from .geometry import made, pixels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def plain(value):
+    """A parameter as JSON has it."""
+    if isinstance(value, NDArray):
+        value = value.asnumpy()
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def in_dtype_of(array, source):
+    """Numbers in the dtype of the image that they were computed from."""
+    if source.dtype.kind == "f":
+        return array.astype(source.dtype, copy=False)
+    limits = np.iinfo(source.dtype)
+    return array.clip(limits.min, limits.max).astype(source.dtype)
+
+
+@guarded
+class Augmenter:
+    """A function of an image (H, W, C); a subclass defines ``__call__``.
+
+    Those of this package define ``apply``, which takes and gives a NumPy array, instead.
+
+    Parameters
+    ----------
+    **kwargs
+        What ``dumps`` tells.
+
+    Examples
+    --------
+    >>> class Negative(mx.image.Augmenter):
+    ...     def __call__(self, src):
+    ...         return 255 - src
+    >>> image = mx.nd.array([[[0, 100, 255]]], dtype="uint8")
+    >>> Negative()(image).asnumpy()
+    array([[[255, 155,   0]]], dtype=uint8)
+    >>> mx.image.SequentialAug([Negative(), mx.image.CastAug()])(image).asnumpy()
+    array([[[255., 155.,   0.]]], dtype=float32)
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = {name: plain(value) for name, value in kwargs.items()}
+
+    def dumps(self) -> Any:
+        """Write name and parameters as JSON.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> mx.image.CastAug().dumps()
+        '["castaug", {"type": "float32"}]'
+        """
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+    def __call__(self, src: NDArray) -> NDArray:
+        return made(self.apply(pixels(src)))
+
+    def apply(self, array: Any) -> Any:
+        """Change the pixels of an image.
+
+        Parameters
+        ----------
+        array : numpy.ndarray
+            Shape (H, W, C). It stays as it is.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (H', W', C), in an array of its own or a view of `array`.
+
+        Raises
+        ------
+        UndefinedError
+            If the class defines neither ``apply`` nor ``__call__``.
+
+        Examples
+        --------
+        >>> mx.image.HorizontalFlipAug(1).apply(np.array([[[1], [2], [3]]])).tolist()
+        [[[3], [2], [1]]]
+        """
+        raise UndefinedError(f"{type(self).__name__} defines neither __call__ nor apply")
+
+
+def applied(augmenter, array):
+    """The pixels that an augmenter makes of pixels, also one of the user's for NDArrays."""
+    if isinstance(augmenter, Augmenter) and type(augmenter).__call__ is Augmenter.__call__:
+        return augmenter.apply(array)
+    return pixels(augmenter(made(array)))
+
+
+@guarded
+class SequentialAug(Augmenter):
+    """Augmenters one after the other.
+
+    Parameters
+    ----------
+    ts : list of Augmenter
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> augment = mx.image.SequentialAug([mx.image.ForceResizeAug((4, 6)), mx.image.CastAug()])
+    >>> augment(mx.nd.zeros((8, 10, 3), dtype="uint8")).shape
+    (6, 4, 3)
+    """
+
+    def __init__(self, ts: Sequence[Any]) -> None:
+        super().__init__()
+        self.ts = ts
+
+    def dumps(self) -> Any:
+        """Name, and what each one tells."""
+        return [type(self).__name__.lower(), [each.dumps() for each in self.ts]]
+
+    def apply(self, array: Any) -> Any:
+        for each in self.ts:
+            array = applied(each, array)
+        return array
+
+
+@guarded
+class RandomOrderAug(SequentialAug):
+    """Augmenters in an order that is drawn anew for each image.
+
+    Parameters
+    ----------
+    ts : list of Augmenter
+
+    Examples
+    --------
+    >>> steps = [mx.image.BrightnessJitterAug(0.2), mx.image.ContrastJitterAug(0.2)]
+    >>> mx.image.RandomOrderAug(steps)(mx.nd.ones((4, 6, 3))).shape
+    (4, 6, 3)
+    """
+
+    def apply(self, array: Any) -> Any:
+        order = list(self.ts)
+        random.shuffle(order)
+        self.ts = order  # the next order is drawn from this one, as in MXNet
+        for each in order:
+            array = applied(each, array)
+        return array

@@ -1,0 +1,317 @@
+"""Augmenters of colors; they draw from Python's ``random`` as MXNet's do."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, shown
+from ..base.guard import guarded
+from ..ndarray import NDArray
+from .augmenter import Augmenter, RandomOrderAug, in_dtype_of, plain
+from .geometry import color_normalize
+
+if TYPE_CHECKING:
+    from ..typing import DTypeLike
+
+_GREY = np.array([[[0.299, 0.587, 0.114]]], np.float32)
+_MEAN = [123.68, 116.28, 103.53]  # of ImageNet's pixels, as MXNet has them
+_STD = [58.395, 57.12, 57.375]
+_EIGENVALUES = [55.46, 4.794, 1.148]
+_EIGENVECTORS = [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
+
+
+@guarded
+class BrightnessJitterAug(Augmenter):
+    """Pixels times a number from 1 - `brightness` to 1 + `brightness`.
+
+    Parameters
+    ----------
+    brightness : float
+        Most that it changes, as a part.
+
+    Examples
+    --------
+    >>> image = mx.nd.array([[[40, 80, 120]]])
+    >>> ratio = mx.image.BrightnessJitterAug(0.5)(image) / image
+    >>> bool((ratio >= 0.5).asnumpy().all()), bool((ratio <= 1.5).asnumpy().all())
+    (True, True)
+    """
+
+    def __init__(self, brightness: float) -> None:
+        super().__init__(brightness=brightness)
+        self.brightness = brightness
+
+    def apply(self, array: Any) -> Any:
+        alpha = 1.0 + random.uniform(-self.brightness, self.brightness)
+        return in_dtype_of(array * np.float32(alpha), array)
+
+
+@guarded
+class ContrastJitterAug(Augmenter):
+    """Pixels moved to or from the image's mean grey, by a part of up to `contrast`.
+
+    Parameters
+    ----------
+    contrast : float
+        Most that it changes, as a part.
+
+    Examples
+    --------
+    An image of one grey has no contrast to change:
+
+    >>> grey = mx.nd.full((4, 4, 3), 100)
+    >>> mx.image.ContrastJitterAug(0.5)(grey)[0, 0].asnumpy().round()
+    array([100., 100., 100.], dtype=float32)
+    """
+
+    def __init__(self, contrast: float) -> None:
+        super().__init__(contrast=contrast)
+        self.contrast = contrast
+        self.coef = nd.array(_GREY)
+
+    def apply(self, array: Any) -> Any:
+        alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
+        grey = array * _GREY
+        mean = 3.0 * (1.0 - alpha) / grey.size * float(grey.sum())
+        return in_dtype_of(array * np.float32(alpha) + np.float32(mean), array)
+
+
+@guarded
+class SaturationJitterAug(Augmenter):
+    """Pixels moved to or from their grey, by a part of up to `saturation`.
+
+    Parameters
+    ----------
+    saturation : float
+        Most that it changes, as a part.
+
+    Examples
+    --------
+    Grey stays grey; a color becomes more or less of one:
+
+    >>> image = mx.nd.array([[[100, 100, 100], [200, 0, 0]]])
+    >>> grey, red = mx.image.SaturationJitterAug(0.5)(image)[0].asnumpy()
+    >>> grey.round(), bool(red[0] > red[1])
+    (array([100., 100., 100.], dtype=float32), True)
+    """
+
+    def __init__(self, saturation: float) -> None:
+        super().__init__(saturation=saturation)
+        self.saturation = saturation
+        self.coef = nd.array(_GREY)
+
+    def apply(self, array: Any) -> Any:
+        alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
+        grey = (array * _GREY).sum(axis=2, keepdims=True) * np.float32(1.0 - alpha)
+        return in_dtype_of(array * np.float32(alpha) + grey, array)
+
+
+@guarded
+class HueJitterAug(Augmenter):
+    """Colors turned by up to `hue` of half a circle.
+
+    Parameters
+    ----------
+    hue : float
+        Most that it changes, as a part of the circle.
+
+    Examples
+    --------
+    >>> image = mx.nd.array([[[100, 100, 100], [200, 0, 0]]])
+    >>> mx.image.HueJitterAug(0)(image).asnumpy().round() + 0
+    array([[[100., 100., 100.],
+            [200.,   0.,   0.]]], dtype=float32)
+    >>> mx.image.HueJitterAug(0.5)(image).shape
+    (1, 2, 3)
+    """
+
+    def __init__(self, hue: float) -> None:
+        super().__init__(hue=hue)
+        self.hue = hue
+        self.tyiq = np.array(
+            [[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]]
+        )
+        self.ityiq = np.array([[1.0, 0.956, 0.621], [1.0, -0.272, -0.647], [1.0, -1.107, 1.705]])
+
+    def apply(self, array: Any) -> Any:
+        angle = np.pi * random.uniform(-self.hue, self.hue)
+        u, w = np.cos(angle), np.sin(angle)
+        turn = np.array([[1.0, 0.0, 0.0], [0.0, u, -w], [0.0, w, u]])
+        matrix = (self.ityiq @ turn @ self.tyiq).T
+        return in_dtype_of(array @ matrix.astype(np.float32), array)
+
+
+@guarded
+class ColorJitterAug(RandomOrderAug):
+    """Brightness, contrast and saturation in random order; those that are 0 are left out.
+
+    Parameters
+    ----------
+    brightness : float
+        Most that it changes, as a part.
+    contrast : float
+        Most that it changes, as a part.
+    saturation : float
+        Most that it changes, as a part.
+
+    Examples
+    --------
+    >>> jitter = mx.image.ColorJitterAug(brightness=0.2, contrast=0, saturation=0.4)
+    >>> [type(each).__name__ for each in jitter.ts]
+    ['BrightnessJitterAug', 'SaturationJitterAug']
+    >>> jitter(mx.nd.ones((4, 6, 3))).shape
+    (4, 6, 3)
+    """
+
+    def __init__(self, brightness: float, contrast: float, saturation: float) -> None:
+        ts: list[Augmenter] = []
+        if brightness > 0:
+            ts.append(BrightnessJitterAug(brightness))
+        if contrast > 0:
+            ts.append(ContrastJitterAug(contrast))
+        if saturation > 0:
+            ts.append(SaturationJitterAug(saturation))
+        super().__init__(ts)
+
+
+@guarded
+class LightingAug(Augmenter):
+    """Noise along the principal components of colors; it is drawn from ``numpy.random``.
+
+    Parameters
+    ----------
+    alphastd : float
+        Standard deviation of each component's part.
+    eigval, eigvec : array
+        (3,) and (3, 3).
+
+    Examples
+    --------
+    One component along grey: all three channels get the same noise.
+
+    >>> noise = mx.image.LightingAug(0.1, np.array([50, 0, 0]), np.ones((3, 3)))
+    >>> out = noise(mx.nd.full((2, 2, 3), 100)).asnumpy()
+    >>> bool(np.ptp(out) < 1e-3), out.shape
+    (True, (2, 2, 3))
+    """
+
+    def __init__(self, alphastd: float, eigval: Any, eigvec: Any) -> None:
+        super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
+        self.alphastd, self.eigval, self.eigvec = alphastd, eigval, eigvec
+
+    def apply(self, array: Any) -> Any:
+        alpha = np.random.normal(0, self.alphastd, size=(3,))
+        shift = np.dot(np.asarray(self.eigvec) * alpha, np.asarray(self.eigval))
+        return in_dtype_of(array + shift.astype(np.float32), array)
+
+
+@guarded
+class ColorNormalizeAug(Augmenter):
+    """``(image - mean) / std``; either may be None.
+
+    Parameters
+    ----------
+    mean, std : array_like or None
+        A number, or one for each channel.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> augment = mx.image.ColorNormalizeAug(mx.nd.array([1, 2, 3]), mx.nd.array([1, 2, 4]))
+    >>> augment(mx.nd.ones((1, 1, 3)) * 5)[0, 0]
+    [4.  1.5 0.5]
+    <NDArray 3 @cpu(0)>
+    """
+
+    def __init__(self, mean: Any, std: Any) -> None:
+        self.mean, self.std = (
+            each if each is None or isinstance(each, NDArray) else nd.array(each)
+            for each in (mean, std)
+        )
+        super().__init__(mean=self.mean, std=self.std)
+        self._numbers = tuple(
+            None if each is None else each.asnumpy() for each in (self.mean, self.std)
+        )
+
+    def apply(self, array: Any) -> Any:
+        return color_normalize(array, *self._numbers)
+
+
+@guarded
+class RandomGrayAug(Augmenter):
+    """Without colors, in as many channels, with probability `p`.
+
+    Parameters
+    ----------
+    p : float
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> mx.image.RandomGrayAug(1)(mx.nd.array([[[200, 0, 0], [0, 200, 0]]])).asnumpy()
+    array([[[ 42.,  42.,  42.],
+            [144., 144., 144.]]], dtype=float32)
+    """
+
+    def __init__(self, p: float) -> None:
+        super().__init__(p=p)
+        self.p = p
+        self.mat = nd.array([[0.21] * 3, [0.72] * 3, [0.07] * 3])
+        self._matrix = self.mat.asnumpy()
+
+    def apply(self, array: Any) -> Any:
+        return in_dtype_of(array @ self._matrix, array) if random.random() < self.p else array
+
+
+@guarded
+class CastAug(Augmenter):
+    """Another dtype.
+
+    Parameters
+    ----------
+    typ : str or dtype
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.image.CastAug()(mx.nd.zeros((8, 10, 3), dtype="uint8")).dtype
+    <class 'numpy.float32'>
+    """
+
+    def __init__(self, typ: DTypeLike = "float32") -> None:
+        super().__init__(type=typ)
+        self.typ = typ
+
+    def apply(self, array: Any) -> Any:
+        return array.astype(self.typ, copy=False)
+
+
+def _numbers(what, given, default):
+    """Mean or deviation of three channels; True stands for ImageNet's."""
+    if given is None or given is False:
+        return None
+    array = np.array(default if given is True else plain(given), np.float64)
+    if array.shape not in ((1,), (3,)):
+        raise ArgumentError(f"{what} has 1 number or 3, got {shown(given)}")
+    return array
+
+
+def color_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std):
+    """Those of the colors, for images and for detection."""
+    ts: list[Augmenter] = []
+    if brightness or contrast or saturation:
+        ts.append(ColorJitterAug(brightness, contrast, saturation))
+    if hue:
+        ts.append(HueJitterAug(hue))
+    if pca_noise > 0:
+        ts.append(LightingAug(pca_noise, np.array(_EIGENVALUES), np.array(_EIGENVECTORS)))
+    if rand_gray > 0:
+        ts.append(RandomGrayAug(rand_gray))
+    mean, std = _numbers("mean", mean, _MEAN), _numbers("std", std, _STD)
+    if mean is not None or std is not None:
+        ts.append(ColorNormalizeAug(mean, std))
+    return ts
