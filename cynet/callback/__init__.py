@@ -1,5 +1,6 @@
 """mx.callback: what training loops call: lines of a log, checkpoints, early stopping, histories."""
 
+from .averaging import EMA, SWA
 from .fit import (
     BestCheckpoint,
     EarlyStopping,
@@ -24,6 +25,8 @@ from .loop import (
 from .tensorboard import TensorBoard
 
 __all__ = [
+    "EMA",
+    "SWA",
     "BatchEndParam",
     "BestCheckpoint",
     "EarlyStopping",

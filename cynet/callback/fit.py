@@ -142,13 +142,16 @@ def columns_of(metrics):
 
 
 def end_epoch(callbacks, state):
-    """Call ``epoch_end`` of each; the StopTraining that one of them has raised, or None."""
+    """Call ``epoch_end``, then ``epoch_closed`` of each; the StopTraining that one of the former has
+    raised, or None."""
     stop = None
     for each in callbacks:
         try:
             each.epoch_end(state)
         except StopTraining as asked:
             stop = asked
+    for each in callbacks:
+        each.epoch_closed(state)
     if stop is not None:
         state.history.reason = str(stop)
         logging.info("Epoch[%d] training ends: %s", state.epoch, stop)
@@ -164,6 +167,8 @@ class FitCallback:
     ...     def batch_end(self, state):
     ...         if state.nbatch > 100:
     ...             raise StopTraining("that is enough")
+    >>> FitCallback().epoch_trained(None)  # nothing, unless a subclass defines it
+    >>> FitCallback().epoch_closed(None)
     """
 
     def begin(self, state: FitState) -> None:
@@ -184,8 +189,26 @@ class FitCallback:
             Where ``fit`` is.
         """
 
+    def epoch_trained(self, state: FitState) -> None:
+        """After the batches of an epoch, before its validation.
+
+        Parameters
+        ----------
+        state : FitState
+            Where ``fit`` is.
+        """
+
     def epoch_end(self, state: FitState) -> None:
         """After each epoch and its validation.
+
+        Parameters
+        ----------
+        state : FitState
+            Where ``fit`` is.
+        """
+
+    def epoch_closed(self, state: FitState) -> None:
+        """After ``epoch_end`` of all callbacks, before ``fit(resume=...)`` writes its file.
 
         Parameters
         ----------
@@ -203,7 +226,7 @@ class FitCallback:
         """
 
     def state_dict(self) -> dict[str, Any]:
-        """What ``fit(resume=...)`` keeps of it, as JSON can hold it.
+        """What ``fit(resume=...)`` keeps of it: NDArrays, and what JSON can hold.
 
         Returns
         -------

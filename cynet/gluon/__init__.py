@@ -2,6 +2,7 @@
 
 from . import block, contrib, data, loss, model_zoo, nn, parameter, rnn, trainer, utils
 from .anomaly import AnomalyError, detect_anomaly
+from .averaging import EMA, SWA
 from .autocast import autocast
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import (
@@ -16,6 +17,8 @@ from .resume import load_training, save_training
 from .trainer import Trainer
 
 __all__ = [
+    "EMA",
+    "SWA",
     "AnomalyError",
     "Block",
     "Constant",

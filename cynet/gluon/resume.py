@@ -12,11 +12,12 @@ from .block.files import check_names
 
 if TYPE_CHECKING:
     from ..typing import FileName
+    from .averaging import EMA, SWA
     from .block import Block
     from .data import DataLoader
     from .trainer import Trainer
 
-_TRAINER, _PARAM = "trainer", "param:"
+_TRAINER, _PARAM, _AVERAGE = "trainer", "param:", "average:"
 _FORM = "cynet training 1"
 
 
@@ -27,6 +28,7 @@ def save_training(
     trainer: Trainer | None = None,
     loader: DataLoader | None = None,
     extra: Any = None,
+    average: EMA | SWA | None = None,
 ) -> None:
     """Write all that training depends on into one file, whole or not at all.
 
@@ -41,6 +43,8 @@ def save_training(
         Where it is in its epoch.
     extra : optional
         What else is to come back: anything that JSON can hold.
+    average : EMA or SWA, optional
+        Its means.
 
     Examples
     --------
@@ -61,6 +65,8 @@ def save_training(
         arrays[_TRAINER] = as_array(b"".join(trainer._chunks()))
     for key, each in net._collect_params_with_prefix().items():
         arrays[_PARAM + key] = each._reduce()
+    if average is not None:
+        arrays.update({f"{_AVERAGE}{k}": v for k, v in average.state_dict().items()})
     write_training(path, _FORM, meta, arrays, "save_training: extra")
 
 
@@ -70,6 +76,7 @@ def load_training(
     net: Block,
     trainer: Trainer | None = None,
     loader: DataLoader | None = None,
+    average: EMA | SWA | None = None,
 ) -> Any:
     """Go on where `save_training` was called: parameters, optimizer, random numbers, batches.
 
@@ -83,6 +90,8 @@ def load_training(
         Gets the optimizer with its states; needed if one was saved.
     loader : DataLoader, optional
         Goes on with the batch after the last one.
+    average : EMA or SWA, optional
+        Gets the means; needed if they were saved.
 
     Returns
     -------
@@ -117,6 +126,12 @@ def load_training(
         raise FormatError(f"{path}: {word} of the Trainers was given, the file says otherwise")
     for key, array in values.items():
         params[key]._load_init(array, None)
+    means = {k.removeprefix(_AVERAGE): v for k, v in arrays.items() if k.startswith(_AVERAGE)}
+    if (average is None) != (not means):
+        word = "it has means, give the average that takes them" if means else "it has no means"
+        raise FormatError(f"{path}: {word}")
+    if average is not None:
+        average.load_state_dict(means, path)
     if trainer is not None:
         loaded = opt.get_updater(trainer.optimizer)
         loaded.set_states(arrays[_TRAINER].asnumpy().tobytes())

@@ -428,6 +428,8 @@ class BaseModule(Evaluation, Defaults):
                     self.set_params(arg_params, aux_params)  # devices' auxiliary states may differ
                     for callback in as_list(epoch_end_callback):
                         callback(epoch, self.symbol, arg_params, aux_params)
+                    for each in callbacks:
+                        each.epoch_trained(state)
                 res = []
                 if eval_data is not None:
                     with _VALIDATION:

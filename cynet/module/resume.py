@@ -19,6 +19,7 @@ from .asked import asked_of, reconcile
 
 _FORM = "cynet fit 1"
 _OPTIMIZER, _ARG, _AUX, _DATA, _RANK = "optimizer", "arg:", "aux:", "data:", "rank:"
+_CALLBACK = "callback:"
 _WHO = "fit(resume=...)"
 
 
@@ -56,13 +57,14 @@ class Resume:
             parts = dict(enumerate(self._ranks.gather(part)))
             if not self._ranks.is_first:
                 return
+        known = [each for each in callbacks if hasattr(each, "state_dict")]
+        states = [each.state_dict() for each in known]
         meta = {
             "epoch": epoch,
             "data": own_meta,
             "callbacks": [
-                [type(each).__name__, each.state_dict()]
-                for each in callbacks
-                if hasattr(each, "state_dict")
+                [type(each).__name__, {k: v for k, v in state.items() if not _is_nd(v)}]
+                for each, state in zip(known, states)
             ],
             "history": [history.epochs, history.times, list(history.metrics.items())],
             "reason": history.reason,
@@ -73,6 +75,8 @@ class Resume:
         for prefix, given in ((_ARG, arg_params), (_AUX, aux_params)):
             arrays.update({f"{prefix}{name}": array for name, array in given.items()})
         arrays.update(own)
+        for i, state in enumerate(states):
+            arrays.update({f"{_CALLBACK}{i}:{k}": v for k, v in state.items() if _is_nd(v)})
         arrays.update((f"{_RANK}{rank}", as_array(part)) for rank, part in parts.items() if rank)
         write_training(self.path, _FORM, meta, arrays, _WHO)
 
@@ -133,8 +137,8 @@ class Resume:
                 f"{self.path}: it is of a training with the callbacks"
                 f" {shown([name for name, _ in meta['callbacks']])}, these are {shown(names)}"
             )
-        for each, (_, state) in zip(known, meta["callbacks"]):
-            each.load_state_dict(state)
+        for i, (each, (_, state)) in enumerate(zip(known, meta["callbacks"])):
+            each.load_state_dict({**state, **_part(arrays, f"{_CALLBACK}{i}:")})
         epochs, times, metrics = meta["history"]
         history.epochs, history.times, history.metrics = epochs, times, dict(metrics)
         history.reason = meta["reason"]
@@ -160,6 +164,10 @@ class Resume:
 
 def _is_array(value):
     return isinstance(value, np.ndarray)
+
+
+def _is_nd(value):
+    return isinstance(value, nd.NDArray)
 
 
 def _part(arrays, prefix):

@@ -1,0 +1,170 @@
+"""EMA and SWA: ``fit`` validates with, and ends with, running means of the weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..base.errors import ArgumentError, shown
+from ..base.guard import guarded
+from ..base.kinds import to_index
+from ..optimizer.averages import Averages
+from .fit import FitCallback
+
+if TYPE_CHECKING:
+    from ..typing import NDArray
+    from .fit import FitState
+
+_MEAN = "mean:"
+
+
+class _Averaging(FitCallback):
+    """Swaps means of the weights in for validation and for good when training ends."""
+
+    def __init__(self, decay):
+        self._averages = Averages(type(self).__name__, decay)
+        self._trained = None  # the weights themselves, while the means are in the module
+
+    @property
+    def values(self) -> dict[str, NDArray]:
+        """The means by name of the parameter; auxiliary states are among them.
+
+        Returns
+        -------
+        dict of str to NDArray
+        """
+        return dict(self._averages.values)
+
+    @property
+    def count(self) -> int:
+        """How many times weights were averaged."""
+        return self._averages.count
+
+    def epoch_trained(self, state: FitState) -> None:
+        """Swap the means in."""
+        if self._averages.count:
+            args, aux = state.module.get_params()
+            self._trained = [{k: v.copy() for k, v in each.items()} for each in (args, aux)]
+            self._put(state.module)
+
+    def epoch_closed(self, state: FitState) -> None:
+        """Swap the weights themselves in again."""
+        if self._trained is not None:
+            state.module.set_params(*self._trained)
+            self._trained = None
+
+    def end(self, state: FitState) -> None:
+        """Leave the means in the module."""
+        self._trained = None
+        if self._averages.count:
+            self._put(state.module)
+
+    def _update(self, module):
+        args, aux = module.get_params()
+        self._averages.update({**args, **aux})
+
+    def _put(self, module):
+        args, aux = module.get_params()
+        values = self._averages.values
+        self._averages.check({**args, **aux})
+        module.set_params(*({name: values[name] for name in each} for each in (args, aux)))
+
+    def state_dict(self) -> dict[str, Any]:
+        """The means and their count."""
+        means = {f"{_MEAN}{name}": value for name, value in self._averages.values.items()}
+        return {"count": self._averages.count, **means}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take `state_dict` back."""
+        means = {k.removeprefix(_MEAN): v for k, v in state.items() if k.startswith(_MEAN)}
+        self._averages.take(means, state["count"])
+
+
+@guarded
+class EMA(_Averaging):
+    """Keeps an exponential moving average: ``mean += (1 - decay) * (weight - mean)``.
+
+    Validation, and callbacks after it, such as `BestCheckpoint`, see the module with the means in
+    place of the weights; so does whoever uses the module when ``fit`` has ended. Auxiliary states
+    are averaged, too. ``epoch_end_callback`` sees the weights themselves. ``fit(resume=...)`` goes
+    on from both.
+
+    Parameters
+    ----------
+    decay : float
+        The mean reaches back about ``1 / (1 - decay)`` updates.
+    period : int
+        Batches from update to update.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros((8,)), batch_size=4)
+    >>> ema = mx.callback.EMA(decay=0.9)
+    >>> history = module.fit(data, data, num_epoch=2, callbacks=[ema], verbose=False)
+    >>> ema.count, sorted(ema.values)
+    (4, ['fc_bias', 'fc_weight'])
+    >>> bool((module.get_params()[0]["fc_bias"] == ema.values["fc_bias"]).min())
+    True
+    """
+
+    def __init__(self, decay: float = 0.999, period: int = 1) -> None:
+        super().__init__(decay)
+        self.period = to_index("EMA: period", period, "an int of 1 or more")
+        if self.period < 1:
+            raise ArgumentError(f"EMA: period must be an int of 1 or more, got {shown(period)}")
+
+    def batch_end(self, state: FitState) -> None:
+        """Move the means, every `period` batches."""
+        if (state.nbatch + 1) % self.period == 0:
+            self._update(state.module)
+
+
+@guarded
+class SWA(_Averaging):
+    """Keeps the mean of the weights after each epoch from `start` on (stochastic weight averaging).
+
+    Izmailov et al., https://arxiv.org/abs/1803.05407; a learning rate that stays large or goes up
+    and down, as of ``CyclicScheduler``, gives means that generalize. Until there is a mean, the
+    weights themselves are validated. The means are used as those of `EMA`; statistics of BatchNorm
+    are averaged as the weights are.
+
+    Parameters
+    ----------
+    start : int
+        The first epoch that counts, from 0.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros((8,)), batch_size=4)
+    >>> swa = mx.callback.SWA(start=1)
+    >>> history = module.fit(data, data, num_epoch=4, callbacks=[swa], verbose=False)
+    >>> swa.count, sorted(swa.values)
+    (3, ['fc_bias', 'fc_weight'])
+    """
+
+    def __init__(self, start: int = 0) -> None:
+        super().__init__(None)
+        self.start = to_index("SWA: start", start, "an int of 0 or more")
+        if self.start < 0:
+            raise ArgumentError(f"SWA: start must be an int of 0 or more, got {shown(start)}")
+
+    def epoch_trained(self, state: FitState) -> None:
+        """Add the epoch's weights to the mean, then swap it in."""
+        if state.epoch >= self.start:
+            self._update(state.module)
+        super().epoch_trained(state)

@@ -1,0 +1,267 @@
+"""EMA and SWA: running means of a network's parameters, swapped in where they are wanted."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentTypeError, FormatError, StateError, shown
+from ..base.guard import guarded
+from ..optimizer.averages import Averages
+from .block import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..typing import FileName, NDArray
+
+_COUNT, _MEAN = "count", "mean:"
+
+
+@guarded
+class _Averaging:
+    """Means of the parameters of a Block, running statistics among them."""
+
+    def __init__(self, net: Block, decay: float | None) -> None:
+        if not isinstance(net, Block):
+            raise ArgumentTypeError(f"{type(self).__name__}: net must be a Block, got {shown(net)}")
+        self._net, self._averages = net, Averages(type(self).__name__, decay)
+        self._is_applied = False
+
+    @property
+    def count(self) -> int:
+        """How many times parameters were averaged."""
+        return self._averages.count
+
+    @property
+    def values(self) -> dict[str, NDArray]:
+        """The means by structural name, as ``save_parameters`` calls parameters.
+
+        Returns
+        -------
+        dict of str to NDArray
+        """
+        return dict(self._averages.values)
+
+    def update(self) -> None:
+        """Move the means towards the parameters as they are now: after ``trainer.step``, say.
+
+        Raises
+        ------
+        StateError
+            The means are in the network, see `applied`.
+        """
+        self._refuse_applied("update")
+        self._averages.update(self._arrays())
+
+    @contextlib.contextmanager
+    def applied(self) -> Iterator[None]:
+        """A scope in which the network has the means; behind it the parameters are back.
+
+        Returns
+        -------
+        context manager
+
+        Raises
+        ------
+        ArgumentError
+            There is no mean yet.
+        StateError
+            The means are in the network already.
+        """
+        self._refuse_applied("applied")
+        trained = {name: each.copy() for name, each in self._arrays().items()}
+        self.apply()
+        self._is_applied = True
+        try:
+            yield
+        finally:
+            self._is_applied = False
+            self._put(trained)
+
+    def apply(self) -> None:
+        """Set the network's parameters to the means, for good.
+
+        Raises
+        ------
+        ArgumentError
+            There is no mean yet.
+        """
+        self._averages.need()
+        self._averages.check(self._arrays())
+        self._put(self._averages.values)
+
+    def save(self, path: FileName) -> None:
+        """Write the means and their count; ``save_training(average=...)`` does it for a whole
+        training.
+
+        Parameters
+        ----------
+        path : str
+            The file.
+        """
+        nd.save(path, self.state_dict())
+
+    def load(self, path: FileName) -> None:
+        """Go on from what `save` wrote.
+
+        Parameters
+        ----------
+        path : str
+            The file.
+
+        Raises
+        ------
+        FormatError
+            It is another kind of file.
+        """
+        self.load_state_dict(nd.load(path), path)
+
+    def state_dict(self) -> dict[str, NDArray]:
+        """The means, ``'mean:NAME'``, and their ``'count'``, as arrays.
+
+        Returns
+        -------
+        dict of str to NDArray
+        """
+        means = {f"{_MEAN}{name}": value for name, value in self._averages.values.items()}
+        return {_COUNT: nd.array([self._averages.count], dtype="int64"), **means}
+
+    def load_state_dict(self, state: dict[str, NDArray], source: Any = "the state") -> None:
+        """Take `state_dict` back.
+
+        Parameters
+        ----------
+        state : dict
+            What ``state_dict`` gave.
+        source : str
+            Where it comes from, for messages.
+
+        Raises
+        ------
+        FormatError
+            That is no such state, or that of another network.
+        """
+        who = type(self).__name__
+        if not isinstance(state, dict) or _COUNT not in state:
+            raise FormatError(f"{source}: it has no means of {who}")
+        means = {k.removeprefix(_MEAN): v for k, v in state.items() if k.startswith(_MEAN)}
+        params = self._net._collect_params_with_prefix()
+        for name in means.keys() ^ (params.keys() if means else set()):
+            raise FormatError(f"{source}: its means are of another network: {shown(name)}")
+        placed = {}
+        for name, mean in means.items():
+            param = params[name]
+            if param.shape is not None and 0 not in param.shape and param.shape != mean.shape:
+                raise FormatError(
+                    f"{source}: the mean of {shown(name)} has shape {mean.shape}, the parameter"
+                    f" {param.shape}"
+                )
+            placed[name] = mean.as_in_context(param.list_ctx()[0])
+        self._averages.take(placed, int(state[_COUNT].asscalar()))
+
+    def _arrays(self):
+        params = self._net._collect_params_with_prefix()
+        return {name: each.list_data()[0] for name, each in params.items()}
+
+    def _put(self, values):
+        for name, each in self._net._collect_params_with_prefix().items():
+            each.set_data(values[name])
+
+    def _refuse_applied(self, what):
+        if self._is_applied:
+            raise StateError(f"{type(self).__name__}.{what}: the means are in the network")
+
+
+@guarded
+class EMA(_Averaging):
+    """Exponential moving average of a network's parameters:
+    ``mean += (1 - decay) * (parameter - mean)``.
+
+    In ``Module.fit`` it is ``mx.callback.EMA``. Running statistics of BatchNorm are averaged, too.
+
+    Parameters
+    ----------
+    net : Block
+        Initialized, and with shapes known, at the first `update`.
+    decay : float
+        The mean reaches back about ``1 / (1 - decay)`` updates.
+
+    Raises
+    ------
+    ArgumentError
+        `decay` is not in [0, 1).
+    ArgumentTypeError
+        `net` is no Block.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.Dense(1, in_units=1, use_bias=False)
+    >>> net.initialize(mx.init.One())
+    >>> ema = mx.gluon.EMA(net, decay=0.75)
+    >>> ema.update()  # after trainer.step in a training loop
+    >>> net.weight.set_data(mx.nd.array([[5.0]]))
+    >>> ema.update()
+    >>> ema.count, float(ema.values["weight"].asscalar())
+    (2, 2.0)
+    >>> with ema.applied():  # validate
+    ...     print(net(mx.nd.ones((1, 1))).asscalar())
+    2.0
+    >>> net(mx.nd.ones((1, 1))).asscalar()
+    5.0
+    >>> ema.save("ema.params")
+    >>> ema.load("ema.params")
+    >>> state = ema.state_dict()
+    >>> ema.load_state_dict(state)
+    >>> ema.apply()  # for good, when training has ended
+    >>> net(mx.nd.ones((1, 1))).asscalar()
+    2.0
+    """
+
+    def __init__(self, net: Block, decay: float = 0.999) -> None:
+        super().__init__(net, decay)
+
+
+@guarded
+class SWA(_Averaging):
+    """The mean of a network's parameters at each `update`, all of them alike (stochastic weight
+    averaging).
+
+    Izmailov et al., https://arxiv.org/abs/1803.05407: update it after each of the last epochs,
+    with a learning rate that stays large. Methods are those of `EMA`; in ``Module.fit`` it is
+    ``mx.callback.SWA``. Running statistics of BatchNorm are averaged as the weights are.
+
+    Parameters
+    ----------
+    net : Block
+        Initialized, and with shapes known, at the first `update`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `net` is no Block.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.Dense(1, in_units=1, use_bias=False)
+    >>> net.initialize(mx.init.One())
+    >>> swa = mx.gluon.SWA(net)
+    >>> for weight in (1.0, 2.0, 6.0):
+    ...     net.weight.set_data(mx.nd.array([[weight]]))
+    ...     swa.update()
+    >>> swa.count, round(float(swa.values["weight"].asscalar()), 5)
+    (3, 3.0)
+    >>> with swa.applied():
+    ...     print(round(float(net(mx.nd.ones((1, 1))).asscalar()), 5))
+    3.0
+    >>> swa.save("swa.params")
+    >>> swa.load("swa.params")
+    >>> swa.load_state_dict(swa.state_dict())
+    >>> swa.apply()
+    """
+
+    def __init__(self, net: Block) -> None:
+        super().__init__(net, None)

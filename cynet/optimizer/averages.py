@@ -1,0 +1,92 @@
+"""Running means of weights, of which EMA and SWA of Gluon and of ``fit`` are made."""
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, ShapeError, shown
+from .settings import check_real
+
+_MOST = 64  # weights that one call of the operator moves
+
+
+class Averages:
+    """Means of arrays by name, float32 (float64 of float64), where the arrays are.
+
+    Parameters
+    ----------
+    who : str
+        For messages.
+    decay : float, optional
+        The share that the mean keeps at each update; None: all that was seen counts the same.
+    """
+
+    def __init__(self, who, decay=None):
+        if decay is not None:
+            check_real(f"{who}: decay", decay)
+            if not 0 <= decay < 1:
+                raise ArgumentError(f"{who}: decay must be in [0, 1), got {shown(decay)}")
+        self.who, self.decay = who, decay
+        self.count, self.values = 0, {}
+
+    def update(self, arrays):
+        """Move all means towards the arrays; the first ones are the means."""
+        if self.count == 0:
+            self.values = {name: _wide(each).copy() for name, each in arrays.items()}
+            self.count = 1
+            return
+        self.check(arrays)
+        share = 1 / (self.count + 1) if self.decay is None else 1 - self.decay
+        groups = {}
+        for name, mean in self.values.items():
+            if np.dtype(arrays[name].dtype).kind in "iub":
+                mean[:] = arrays[name]  # numbers that count something have no mean
+                continue
+            # one operator takes weights of one device and dtype
+            groups.setdefault((mean.dtype, str(mean.context)), []).append(name)
+        for names in groups.values():
+            for start in range(0, len(names), _MOST):
+                _move(
+                    [self.values[each] for each in names[start : start + _MOST]],
+                    [_wide(arrays[each]) for each in names[start : start + _MOST]],
+                    share,
+                )
+        self.count += 1
+
+    def check(self, arrays):
+        """Refuse arrays that are not those of the means."""
+        missing = self.values.keys() ^ arrays.keys()
+        if missing:
+            raise ArgumentError(
+                f"{self.who}: its means are of other weights; {shown(min(missing))} is on one side"
+                " only"
+            )
+        for name, mean in self.values.items():
+            if mean.shape != arrays[name].shape:
+                raise ShapeError(
+                    f"{self.who}: the mean of {shown(name)} has shape {mean.shape}, the weight"
+                    f" {arrays[name].shape}"
+                )
+
+    def need(self):
+        """Refuse to give means of nothing."""
+        if not self.count:
+            raise ArgumentError(f"{self.who}: no weights were averaged yet")
+
+    def take(self, values, count):
+        """Go on from means that were saved."""
+        self.values, self.count = dict(values), int(count)
+
+
+def _wide(array):
+    kind = np.dtype(array.dtype)
+    return array if kind in (np.float64, np.float32) else array.astype("float32")
+
+
+def _move(means, arrays, share):
+    """``mean += share * (array - mean)`` of each, by the update of SGD: its gradient is
+    ``-array``, its decay ``mean``."""
+    pairs = [each for pair in zip(means, arrays) for each in pair]
+    n = len(means)
+    nd.multi_sgd_update(
+        *pairs, lrs=(share,) * n, wds=(1.0,) * n, rescale_grad=-1.0, num_weights=n, out=means
+    )
