@@ -142,7 +142,7 @@ def columns_of(metrics):
 
 
 def end_epoch(callbacks, state):
-    """Call ``epoch_end``, then ``epoch_closed`` of each; the StopTraining that one of the former has
+    """Call ``epoch_end``, then ``epoch_closed`` of each; the StopTraining that an ``epoch_end`` has
     raised, or None."""
     stop = None
     for each in callbacks:

@@ -209,14 +209,14 @@ class EMA(_Averaging):
     >>> with ema.applied():  # validate
     ...     print(net(mx.nd.ones((1, 1))).asscalar())
     2.0
-    >>> net(mx.nd.ones((1, 1))).asscalar()
+    >>> float(net(mx.nd.ones((1, 1))).asscalar())
     5.0
     >>> ema.save("ema.params")
     >>> ema.load("ema.params")
     >>> state = ema.state_dict()
     >>> ema.load_state_dict(state)
     >>> ema.apply()  # for good, when training has ended
-    >>> net(mx.nd.ones((1, 1))).asscalar()
+    >>> float(net(mx.nd.ones((1, 1))).asscalar())
     2.0
     """
 

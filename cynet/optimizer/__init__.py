@@ -1,10 +1,11 @@
 """Optimizers: rules that change weights along gradients, by name or by class."""
 
+from .adafactor import Adafactor
 from .adaptive import FTML, AdaDelta, AdaGrad, Adam, Adamax, AdamW, Ftrl, Nadam, RMSProp
 from . import contrib
 from .base import Optimizer, Test, create, register
 from .large_batch import LAMB, LARS, LBSGD
-from .sgd import DCASGD, NAG, SGD, SGLD, Signum, ccSGD
+from .sgd import DCASGD, NAG, SGD, SGLD, Lion, Signum, ccSGD
 from .updater import Updater, get_updater
 
 __all__ = [
@@ -20,8 +21,10 @@ __all__ = [
     "AdaGrad",
     "Adam",
     "AdamW",
+    "Adafactor",
     "Adamax",
     "Ftrl",
+    "Lion",
     "Nadam",
     "Optimizer",
     "RMSProp",

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent and its relatives: SGD, NAG, Signum, SGLD, DCASGD."""
+"""Stochastic gradient descent and its relatives: SGD, NAG, Signum, Lion, SGLD, DCASGD."""
 
 from __future__ import annotations
 
@@ -156,6 +156,51 @@ class Signum(FusedOptimizer):
 
     def _numbers(self, count):
         return self.momentum, self.wd_lh
+
+
+@register
+@guarded
+class Lion(FusedOptimizer):
+    """Steps of one size along the sign of a mean of gradients; it keeps one array for a weight.
+
+    ``weight -= lr * (sign(beta1 * mean + (1 - beta1) * grad) + wd * weight)``, then
+    ``mean = beta2 * mean + (1 - beta2) * grad``. Chen et al., https://arxiv.org/abs/2302.06675:
+    learning rates are 3 to 10 times smaller than those of AdamW, weight decay as much larger.
+
+    Parameters
+    ----------
+    beta1 : float
+        Part of the mean in the direction.
+    beta2 : float
+        Decay of the mean.
+    **kwargs
+        See :class:`Optimizer`.
+    learning_rate : float
+        Size of a step; a schedule, `lr_scheduler`, takes its place.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
+    >>> optimizer = mx.optimizer.Lion(learning_rate=0.1)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight.asnumpy().round(3).tolist()
+    [0.8999999761581421, 2.0999999046325684]
+    """
+
+    serialized_fields = {"beta1": number(), "beta2": number()}
+    _rule_name, _n_states = "lion", 1
+
+    def __init__(
+        self, learning_rate: float = 1e-4, beta1: float = 0.9, beta2: float = 0.99, **kwargs: Any
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+
+    def _numbers(self, count):
+        return self.beta1, self.beta2
 
 
 @register

@@ -271,6 +271,7 @@ JOINED = {  # rules that no operator has: their own numbers, how many states
     "adadelta": ((0.9, 1e-3), 2),
     "adamax": ((0.9, 0.99), 2),
     "nadam": ((0.9, 0.99, 1e-3, 0.5, 0.25), 2),
+    "lion": ((0.9, 0.99), 1),
 }
 
 

@@ -78,6 +78,8 @@ OPTIMIZERS = [
     "nadam",
     "adamax",
     "signum",
+    "lion",
+    "adafactor",
     "test",
 ]
 

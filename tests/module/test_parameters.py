@@ -209,7 +209,9 @@ def test_given_values_alone_in_a_sequence():
     module.set_params({"other": mx.nd.ones(1)}, {}, allow_missing=True, allow_extra=True)
 
 
-@pytest.mark.parametrize("name", ["sgd", "adam", "adamw", "adamax", "ftml", "lamb"])
+@pytest.mark.parametrize(
+    "name", ["sgd", "adam", "adamw", "adamax", "ftml", "lamb", "lion", "adafactor"]
+)
 def test_states_of_a_module_go_on_with_the_count_of_updates(name, tmp_path):
     """A file of states has no count, as MXNet's; with ``begin_num_update`` nothing is lost."""
     rng = np.random.default_rng(3)

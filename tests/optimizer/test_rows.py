@@ -141,7 +141,8 @@ def test_float32_copies(rng, name):
     np.testing.assert_allclose(weight.asnumpy(), model.w.astype("f2"), 2e-3, 1e-4)
 
 
-OTHERS = ("nag", "signum", "rmsprop", "adadelta", "adamax", "nadam", "ftml", "dcasgd", "adamw")
+OTHERS = ("nag", "signum", "rmsprop", "adadelta", "adamax", "nadam", "ftml", "dcasgd", "adamw",
+          "lion", "adafactor")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OTHERS)

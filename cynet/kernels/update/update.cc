@@ -36,7 +36,8 @@ static const UpdateRow update_table[] = {
     CYNET_UPDATE(adam, GPU), CYNET_UPDATE(rmsprop, GPU), CYNET_UPDATE(rmspropalex, GPU),
     CYNET_UPDATE(ftrl, GPU), CYNET_UPDATE(ftml, GPU), CYNET_UPDATE(nag, GPU_MASTER),
     CYNET_UPDATE(adagrad, GPU), CYNET_UPDATE(adamax, GPU), CYNET_UPDATE(nadam, GPU),
-    CYNET_UPDATE(adadelta, GPU), CYNET_UPDATE(adamw, HOST_ONLY), CYNET_UPDATE(lamb_step, HOST_ONLY),
+    CYNET_UPDATE(adadelta, GPU), CYNET_UPDATE(lion, GPU), CYNET_UPDATE(adamw, HOST_ONLY),
+    CYNET_UPDATE(lamb_step, HOST_ONLY),
     CYNET_UPDATE(along, HOST_ONLY), CYNET_UPDATE(hold, HOST_ONLY),
 };
 

@@ -207,6 +207,15 @@ struct adamw {  // a: beta1, b: beta2, c: epsilon, d: factor of the step
     return w - p.lr * (p.d * mean / (std::sqrt(var) + p.c) + p.wd * w);
   }
 };
+struct lion {  // a: part of the mean in the step, b: what the mean keeps
+  enum { N = 1, RESTS = 0 };
+  template <typename T>
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T&, T&) {
+    const T x = p.gradient(g), move = p.a * mean + (T(1) - p.a) * x;
+    mean = p.b * mean + (T(1) - p.b) * x;
+    return w - p.lr * (T((move > 0) - (move < 0)) + p.wd * w);
+  }
+};
 struct lamb_step {  // a: beta1, b: beta2, c: epsilon, d: 1 - beta1^t, e: 1 - beta2^t
   enum { N = 2, RESTS = 0 };
   template <typename T>

@@ -1,0 +1,141 @@
+"""Adafactor: steps like Adam's, with memory for the rows and columns of a weight alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, shown
+from ..base.guard import guarded
+from ..base.kinds import FLAG, number
+from .base import Optimizer, register
+
+if TYPE_CHECKING:
+    from ..typing import NDArray, State
+
+
+def _rms(array):
+    """The root of the mean square, an array (1,): nobody waits for it."""
+    return nd.sqrt(nd.mean(nd.square(array)))
+
+
+@register
+@guarded
+class Adafactor(Optimizer):
+    """Steps along gradients over the root of their mean square, of which a weight with two axes or
+    more keeps only the means of rows and of columns.
+
+    Shazeer and Stern, https://arxiv.org/abs/1804.04235. All axes of a weight but the first are one,
+    so that a kernel of a convolution is a matrix, too. States are float32 for weights of 16 bits.
+    Weight decay is apart from the gradient: ``weight -= learning_rate * wd * weight``.
+
+    Parameters
+    ----------
+    learning_rate : float
+        The largest size of a step, relative to the weight; a schedule, `lr_scheduler`, takes its
+        place.
+    epsilon : float
+        Added to squares of gradients.
+    min_scale : float
+        A weight whose root mean square is less counts as if it had this one.
+    clip_threshold : float
+        A step of a larger root mean square is scaled down to it.
+    decay_rate : float
+        At the t-th update the mean square keeps the share ``1 - t ** decay_rate``; negative.
+    relative_step : bool
+        Steps become ``1 / sqrt(t)`` when that is less than `learning_rate`. False: they are as
+        `learning_rate` or a schedule says.
+    scale_parameter : bool
+        A step is a share of the weight's root mean square. False: it is the learning rate itself.
+    **kwargs
+        See :class:`Optimizer`.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> weight, grad = mx.nd.ones((2, 3)), mx.nd.ones((2, 3))
+    >>> optimizer = mx.optimizer.Adafactor(learning_rate=0.01)
+    >>> updater = mx.optimizer.get_updater(optimizer)
+    >>> updater(0, grad, weight)
+    >>> weight[0].asnumpy().round(3).tolist()
+    [0.9900000095367432, 0.9900000095367432, 0.9900000095367432]
+    >>> [state.shape for state in updater.states[0]]
+    [(2, 1), (1, 3)]
+    """
+
+    serialized_fields = {
+        "epsilon": number(), "min_scale": number(), "clip_threshold": number(),
+        "decay_rate": number(), "relative_step": FLAG, "scale_parameter": FLAG,
+    }  # fmt: skip
+    _takes_lists = False
+
+    def __init__(
+        self,
+        learning_rate: float = 0.01,
+        epsilon: float = 1e-30,
+        min_scale: float = 1e-3,
+        clip_threshold: float = 1.0,
+        decay_rate: float = -0.8,
+        relative_step: bool = True,
+        scale_parameter: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        if not decay_rate < 0:
+            raise ArgumentError(f"Adafactor: decay_rate must be below 0, got {shown(decay_rate)}")
+        if not clip_threshold > 0:
+            raise ArgumentError(
+                f"Adafactor: clip_threshold must be above 0, got {shown(clip_threshold)}"
+            )
+        self.epsilon, self.min_scale, self.clip_threshold = epsilon, min_scale, clip_threshold
+        self.decay_rate, self.relative_step = decay_rate, relative_step
+        self.scale_parameter = scale_parameter
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        dtype = _wide(weight.dtype)
+        if len(weight.shape) < 2:
+            return nd.zeros(weight.shape, ctx=weight.context, dtype=dtype)
+        rows = weight.shape[0]
+        columns = int(np.prod(weight.shape[1:]))
+        return tuple(
+            nd.zeros(shape, ctx=weight.context, dtype=dtype) for shape in ((rows, 1), (1, columns))
+        )
+
+    def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
+        lr, wd, step = self._step(index)
+        dtype, shape = _wide(weight.dtype), weight.shape
+        exact, grad = weight.astype(dtype), self._gradient(grad.astype(dtype))
+        if len(shape) > 1:
+            grad = grad.reshape((shape[0], -1))
+        share = step**self.decay_rate  # that of the new squares
+        squares = nd.square(grad) + self.epsilon
+        if isinstance(state, tuple):
+            rows, columns = state
+            rows[:] = rows + share * (nd.mean(squares, axis=1, keepdims=True) - rows)
+            columns[:] = columns + share * (nd.mean(squares, axis=0, keepdims=True) - columns)
+            # two roots: the product of two small means may be none of float32's numbers
+            move = nd.broadcast_div(grad, nd.sqrt(nd.broadcast_div(rows, nd.mean(rows))))
+            move = nd.broadcast_div(move, nd.sqrt(columns))
+        else:
+            state[:] = state + share * (squares - state)
+            move = grad / nd.sqrt(state)
+        size = nd.maximum(_rms(move) / self.clip_threshold, 1.0)
+        rate = min(lr, step**-0.5) if self.relative_step else lr
+        if self.scale_parameter:
+            rate = nd.maximum(_rms(exact), self.min_scale) * rate / size
+        else:
+            rate = rate / size
+        move = nd.broadcast_mul(move, rate.reshape((1,) * len(move.shape))).reshape(shape)
+        weight[:] = (exact * (1 - lr * wd) - move).astype(weight.dtype)
+
+
+def _wide(dtype):
+    """The dtype of states: squares of gradients are not float16's."""
+    return np.float64 if np.dtype(dtype) == np.float64 else np.float32
