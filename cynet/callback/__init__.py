@@ -22,6 +22,7 @@ from .loop import (
     module_checkpoint,
 )
 
+from .rate_search import LRFinder, RateCurve
 from .tensorboard import TensorBoard
 
 __all__ = [
@@ -33,8 +34,10 @@ __all__ = [
     "FitCallback",
     "FitState",
     "HistoryFile",
+    "LRFinder",
     "LogValidationMetricsCallback",
     "ProgressBar",
+    "RateCurve",
     "ReduceOnPlateau",
     "Speedometer",
     "StopOnNaN",

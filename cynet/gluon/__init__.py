@@ -12,6 +12,7 @@ from .parameter import (
     ParameterDict,
     tensor_types,
 )
+from .rate_search import find_learning_rate
 from .recompute import checkpoint
 from .resume import load_training, save_training
 from .trainer import Trainer
@@ -34,6 +35,7 @@ __all__ = [
     "contrib",
     "data",
     "detect_anomaly",
+    "find_learning_rate",
     "load_training",
     "loss",
     "model_zoo",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .. import optimizer as opt
 from ..base.files import read_file, write_atomically
 from ..base.overrides import is_ours
+from ..optimizer.snapshot import copied
 from .errors import MismatchError
 from .parameter.parameter_dict import brief_list
 
@@ -109,9 +110,3 @@ class TrainerStates:
             updater.optimizer = loaded.optimizer
         self._optimizer = first.optimizer
         self._optimizer.param_dict = dict(zip(self._names, self._params))
-
-
-def copied(state):
-    if isinstance(state, (tuple, list)):
-        return tuple(map(copied, state))
-    return None if state is None else state.copy()

@@ -6,16 +6,19 @@ import html
 import numbers
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..base.errors import warn_user
+from ..base.errors import ArgumentError, shown, warn_user
 from ..base.guard import guarded
 from ..callback.fit import is_nan
 from ..callback.lines import shows_info
 from ..distributed import is_first
+from ..visualization.figures import new_figure, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from ..typing import FileName
 
 _EPOCH_PAUSE = 0.5  # seconds from the line of one epoch to that of another, at least
 _BATCH_PAUSE = 5.0  # seconds without a line after which a batch shows one
@@ -74,6 +77,59 @@ class History:
         for name, value in figures:
             column = self.metrics.setdefault(f"{part}-{name}", [float("nan")] * len(self.epochs))
             column[-1] = value
+
+    def plot(self, path: FileName | None = None, metrics: Sequence[str] | None = None) -> Any:
+        """Draw the figures over the epochs: training and validation of a metric together.
+
+        Needs the package matplotlib: ``pip install 'cynet-mx[viz]'``.
+
+        Parameters
+        ----------
+        path : str, optional
+            A file, whose ending says which kind: ``'history.png'``, ``'history.svg'``, ...
+        metrics : list of str, optional
+            Names of metrics, ``['accuracy']``, one picture each; by default all.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such metric, or no epoch.
+
+        Examples
+        --------
+        >>> history = History()
+        >>> history.add(0, 0.5, [("accuracy", 0.25), ("cross-entropy", 1.5)])
+        >>> history.add(1, 0.5, [("accuracy", 0.5), ("cross-entropy", 1.0)])
+        >>> figure = history.plot("history.png", metrics=["accuracy"])
+        >>> figure.axes[0].get_ylabel()
+        'accuracy'
+        """
+        found = {}  # metric: its columns
+        for column, values in self.metrics.items():
+            if all(isinstance(value, numbers.Real) for value in values):
+                part, _, name = column.partition("-")
+                found.setdefault(name, {})[part] = values
+        wanted = list(found) if metrics is None else list(metrics)
+        for name in wanted:
+            if name not in found:
+                raise ArgumentError(
+                    f"History.plot: there is no metric {shown(name)}, but {', '.join(found)}"
+                )
+        if not self.epochs or not wanted:
+            raise ArgumentError("History.plot: no figures of an epoch are there")
+        figure, places = new_figure("History.plot", len(wanted))
+        for name, axes in zip(wanted, places):
+            for part, values in found[name].items():
+                axes.plot(self.epochs, values, marker="." if len(values) < 30 else "", label=part)
+            axes.set(xlabel="epoch", ylabel=name)
+            axes.xaxis.get_major_locator().set_params(integer=True)
+            axes.legend()
+        return written(figure, path, "History.plot")
 
     def _rows(self):
         yield ["epoch", *self.metrics, "seconds"]

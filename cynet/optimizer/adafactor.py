@@ -111,6 +111,8 @@ class Adafactor(Optimizer):
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         lr, wd, step = self._step(index)
         dtype, shape = _wide(weight.dtype), weight.shape
+        if grad.stype != "default":
+            grad = grad.tostype("default")
         exact, grad = weight.astype(dtype), self._gradient(grad.astype(dtype))
         if len(shape) > 1:
             grad = grad.reshape((shape[0], -1))

@@ -83,3 +83,24 @@ def test_short_epochs_do_not_flood(capsys, monkeypatch):
     fit()
     lines = capsys.readouterr().err.splitlines()
     assert [line.split()[0] for line in lines] == ["Epoch[0]", "Epoch[2]"]
+
+
+def test_plot_draws_every_metric(tmp_path):
+    history = shown.History()
+    for epoch in range(3):
+        history.add(epoch, 0.1, [("accuracy", 0.5 + 0.1 * epoch), ("ce", 1.0 - 0.1 * epoch)])
+        history.add_validation([("accuracy", 0.4 + 0.1 * epoch)])
+    figure = history.plot(tmp_path / "history.svg")
+    accuracy, ce = figure.axes
+    assert [axes.get_ylabel() for axes in figure.axes] == ["accuracy", "ce"]
+    assert [line.get_label() for line in accuracy.lines] == ["Train", "Validation"]
+    assert accuracy.lines[1].get_ydata().tolist() == history.metrics["Validation-accuracy"]
+    assert ce.lines[0].get_xdata().tolist() == [0, 1, 2]
+    assert "<svg" in (tmp_path / "history.svg").read_text()
+    assert len(history.plot(metrics=["ce"]).axes) == 1
+    with pytest.raises(mx.errors.ArgumentError, match="no metric 'mse', but accuracy, ce"):
+        history.plot(metrics=["mse"])
+    with pytest.raises(mx.errors.ArgumentError, match="no figures"):
+        shown.History().plot()
+    with pytest.raises(OSError, match="there"):
+        history.plot(tmp_path / "not" / "there.png")

@@ -56,9 +56,7 @@ def drawn(rng, shape, steps=STEPS):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_lion_is_the_papers(rng, shape):
     weight, grads = drawn(rng, shape)
-    optimizer = mx.optimizer.Lion(
-        learning_rate=0.02, wd=0.1, rescale_grad=0.5, clip_gradient=0.8
-    )
+    optimizer = mx.optimizer.Lion(learning_rate=0.02, wd=0.1, rescale_grad=0.5, clip_gradient=0.8)
     update, ours = mx.optimizer.get_updater(optimizer), mx.nd.array(weight)
     for grad, wanted in zip(grads, lion(weight, grads)):
         update(0, mx.nd.array(grad), ours)

@@ -1,0 +1,37 @@
+"""Snapshot: what an optimizer and its Updaters hold now, to be put back later."""
+
+
+class Snapshot:
+    """States, counts and numbers of Updaters that share one optimizer.
+
+    Parameters
+    ----------
+    updaters : list of Updater
+    """
+
+    def __init__(self, updaters):
+        self._updaters, self._optimizer = list(updaters), updaters[0].optimizer
+        held = vars(self._optimizer).items()
+        self._numbers = {name: each for name, each in held if isinstance(each, (int, float))}
+        counts = self._optimizer._all_index_update_counts
+        self._counts = {device: dict(each) for device, each in counts.items()}
+        self._states = [
+            {index: copied(state) for index, state in each.states.items()} for each in updaters
+        ]
+
+    def restore(self):
+        """Put everything back; once, for the arrays of the states are used from then on."""
+        for name, value in self._numbers.items():
+            setattr(self._optimizer, name, value)
+        for device, counts in self._optimizer._all_index_update_counts.items():
+            counts.clear()
+            counts.update(self._counts.get(device, {}))
+        for updater, states in zip(self._updaters, self._states):
+            updater.take_over(states, None)
+
+
+def copied(state):
+    """A copy of a state: None, an array, or tuples of them."""
+    if isinstance(state, (tuple, list)):
+        return tuple(map(copied, state))
+    return None if state is None else state.copy()

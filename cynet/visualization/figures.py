@@ -1,0 +1,29 @@
+"""Figures of matplotlib that belong to no window and no notebook."""
+
+from ..base.compat import optional
+from ..base.files import file_name, naming
+
+_WIDE, _HIGH = 4.5, 3.2  # inches of one picture
+
+
+def new_figure(purpose, count=1):
+    """A Figure of `count` pictures side by side, and their Axes.
+
+    Parameters
+    ----------
+    purpose : str
+        Who draws, for the error where matplotlib is missing.
+    """
+    figure = optional("matplotlib.figure", purpose).Figure(
+        figsize=(_WIDE * count, _HIGH), layout="constrained"
+    )
+    return figure, list(figure.subplots(1, count, squeeze=False)[0])
+
+
+def written(figure, path, purpose):
+    """The figure, which is written to a file, too, unless `path` is None."""
+    if path is not None:
+        path = file_name(path, f"{purpose}: the file")
+        with naming("write", path):
+            figure.savefig(path, dpi=100)
+    return figure
