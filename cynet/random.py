@@ -103,12 +103,20 @@ def set_state(state: dict[str, Any]) -> None:
     Parameters
     ----------
     state : dict
-        What ``state_dict`` gave.
+        What ``get_state`` gave.
 
     Raises
     ------
     ArgumentError
-        That is no such state.
+        If that is no such state.
+
+    Examples
+    --------
+    >>> state = mx.random.get_state()
+    >>> first = mx.random.normal(shape=(3,))
+    >>> mx.random.set_state(state)
+    >>> mx.test_utils.same(first, mx.random.normal(shape=(3,)))
+    True
     """
     if not isinstance(state, dict) or not {"devices", "shuffles"} <= state.keys():
         raise ArgumentError(f"expected a state of random numbers, got {shown(state)}")

@@ -83,12 +83,23 @@ class Monitor:
         self.monitor_all = monitor_all
 
     def stat_helper(self, name: str, array: NDArray) -> None:
-        """What executors call with each value.
+        r"""Take a value: what executors call.
+
+        It is kept as its statistic, if a collection is due and its name matches the pattern.
 
         Parameters
         ----------
         name : str
             Its name.
+        array : NDArray
+
+        Examples
+        --------
+        >>> monitor = Monitor(interval=1, stat_func=lambda array: array.max())
+        >>> monitor.tic()
+        >>> monitor.stat_helper("seen", mx.nd.array([1, 3, 2]))
+        >>> monitor.toc()
+        [(1, 'seen', '3.0\t')]
         """
         if self.activated and self.re_pattern.match(name):
             self.queue.append((self.step, name, self.stat_func(array)))
@@ -99,10 +110,14 @@ class Monitor:
         Of a Block the outputs of each Block go by its name: ``net_dense0_output``. Hybridized ones
         run apart then, those inside of them are not seen.
 
+        Parameters
+        ----------
+        exe : Executor or Block
+
         Raises
         ------
         ArgumentTypeError
-            A value has another type; the message names it.
+            If it is neither.
         """
         if hasattr(exe, "register_forward_hook"):
             if exe not in self.blocks:
@@ -126,7 +141,13 @@ class Monitor:
         self.step += 1
 
     def toc(self) -> list[tuple[int, str, str]]:
-        """End a batch: a list of (number of the batch, name, statistic as text)."""
+        """End a batch: call behind backward or the update.
+
+        Returns
+        -------
+        list of (int, str, str)
+            Number of the batch, name, statistic as text; empty for batches between collections.
+        """
         if not self.activated:
             return []
         self.activated = False
@@ -163,7 +184,24 @@ class Monitor:
                         yield f"{name}_grad", parameter.list_grad()[0]
 
     def toc_print(self) -> None:
-        """End a batch and log what was collected."""
+        """End a batch and log what was collected, a line of level INFO for each value.
+
+        Examples
+        --------
+        >>> import logging
+        >>> root, shown = logging.getLogger(), logging.Handler()
+        >>> shown.emit = lambda record: print(record.getMessage())
+        >>> level = root.level
+        >>> root.setLevel("INFO")
+        >>> root.addHandler(shown)
+        >>> monitor = Monitor(interval=1, stat_func=lambda array: array.max())
+        >>> monitor.tic()
+        >>> monitor.stat_helper("fc1_output", mx.nd.array([1, 3, 2]))
+        >>> monitor.toc_print()
+        Batch:       1                     fc1_output 3.0
+        >>> root.removeHandler(shown)
+        >>> root.setLevel(level)
+        """
         for step, name, text in self.toc():
             logging.info("Batch: %7d %30s %s", step, name, text)
 

@@ -131,20 +131,21 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
 
     Parameters
     ----------
-    state : dict
-        What ``state_dict`` gave.
+    state : str
+        ``'run'`` or ``'stop'``.
+    profile_process : str
+        ``'worker'``; there are no servers.
 
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        If one of them is another word.
 
     Examples
     --------
     >>> import cynet as mx
     >>> mx.profiler.set_state("run")
-    >>> mx.nd.sqrt(mx.nd.ones(3)).asnumpy().sum()
-    np.float32(3.0)
+    >>> _ = mx.nd.sqrt(mx.nd.ones(3))
     >>> mx.profiler.set_state("stop")
     >>> "sqrt" in mx.profiler.dumps(reset=True)
     True
@@ -182,12 +183,28 @@ def _stop(finished=False):
 
 
 def start() -> None:
-    """``set_state('run')``."""
+    """Begin to record: ``set_state('run')``.
+
+    Examples
+    --------
+    >>> mx.profiler.start()
+    >>> mx.profiler.is_running()
+    True
+    >>> mx.profiler.stop()
+    """
     set_state("run")
 
 
 def stop() -> None:
-    """``set_state('stop')``."""
+    """Wait for what was pushed and cease to record: ``set_state('stop')``.
+
+    Examples
+    --------
+    >>> mx.profiler.start()
+    >>> mx.profiler.stop()
+    >>> mx.profiler.is_running()
+    False
+    """
     set_state("stop")
 
 
@@ -197,13 +214,41 @@ def is_running() -> bool:
     Returns
     -------
     bool
+
+    Examples
+    --------
+    >>> mx.profiler.is_running()
+    False
     """
     return trace.is_running()
 
 
 @guarded
 def pause(profile_process: str = "worker") -> None:
-    """Record nothing until `resume`."""
+    """Record nothing until `resume`.
+
+    Parameters
+    ----------
+    profile_process : str
+        ``'worker'``; there are no servers.
+
+    Raises
+    ------
+    ArgumentError
+        If it is another word.
+
+    Examples
+    --------
+    >>> mx.profiler.set_state("run")
+    >>> mx.profiler.pause()
+    >>> _ = mx.nd.sqrt(mx.nd.ones(3))
+    >>> mx.profiler.resume()
+    >>> _ = mx.nd.square(mx.nd.ones(3))
+    >>> mx.profiler.set_state("stop")
+    >>> table = mx.profiler.dumps(reset=True)
+    >>> "sqrt" in table, "square" in table
+    (False, True)
+    """
     _check_process("pause", profile_process)
     with _lock:
         _settings.paused = trace.is_running() or _settings.paused
@@ -212,7 +257,29 @@ def pause(profile_process: str = "worker") -> None:
 
 @guarded
 def resume(profile_process: str = "worker") -> None:
-    """Undo `pause`; nothing where there was none."""
+    """Undo `pause`. Nothing changes if recording was not paused.
+
+    Parameters
+    ----------
+    profile_process : str
+        ``'worker'``; there are no servers.
+
+    Raises
+    ------
+    ArgumentError
+        If it is another word.
+
+    Examples
+    --------
+    >>> mx.profiler.start()
+    >>> mx.profiler.pause()
+    >>> mx.profiler.is_running()
+    False
+    >>> mx.profiler.resume()
+    >>> mx.profiler.is_running()
+    True
+    >>> mx.profiler.stop()
+    """
     _check_process("resume", profile_process)
     with _lock:
         if _settings.paused:
@@ -228,6 +295,27 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     ----------
     finished : bool
         Nothing more is to come: recording ends, and the next ``set_state('run')`` begins anew.
+    profile_process : str
+        ``'worker'``; there are no servers.
+
+    Raises
+    ------
+    ArgumentError
+        If `profile_process` is another word.
+    FileError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import json
+    >>> from pathlib import Path
+    >>> mx.profiler.set_config(profile_imperative=True, filename="trace.json")
+    >>> mx.profiler.set_state("run")
+    >>> _ = mx.nd.sqrt(mx.nd.ones(3))
+    >>> mx.profiler.dump()
+    >>> trace = json.loads(Path("trace.json").read_text())
+    >>> {each["ph"] for each in trace["traceEvents"] if each["name"] == "sqrt"}
+    {'X'}
     """
     _check_process("dump", profile_process)
     waitall()
@@ -264,6 +352,17 @@ def dumps(
     ------
     ArgumentError
         A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    >>> import json
+    >>> mx.profiler.set_state("run")
+    >>> for _ in range(3):
+    ...     _ = mx.nd.sqrt(mx.nd.ones(3))
+    >>> mx.profiler.set_state("stop")
+    >>> sums = json.loads(mx.profiler.dumps(reset=True, format="json", sort_by="count"))
+    >>> sums["Time"]["operator"]["sqrt"]["Count"]
+    3
     """
     if format not in ("table", "json"):
         raise ArgumentError(
@@ -279,17 +378,28 @@ def dumps(
 # --- old names ------------------------------------------------------------------------------------
 @guarded
 def profiler_set_config(mode: str = "symbolic", filename: FileName = "profile.json") -> None:
-    """Deprecated: ``set_config(profile_symbolic=True, ...)``; `mode` may be ``'all'``.
+    """Deprecated: ``set_config(profile_symbolic=True, ...)``.
 
     Parameters
     ----------
+    mode : str
+        ``'symbolic'``, ``'imperative'``, ``'memory'``, ``'api'`` or ``'all'``.
     filename : str
         The file.
 
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        If `mode` is another word.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     mx.profiler.profiler_set_config("all", "trace.json")
+    >>> print(caught[0].message)
+    profiler_set_config is deprecated for set_config
     """
     warn_user("profiler_set_config is deprecated for set_config", DeprecationWarning)
     modes = ("all", "symbolic", "imperative", "memory", "api")
@@ -306,21 +416,51 @@ def profiler_set_state(state: str = "stop") -> None:
 
     Parameters
     ----------
-    state : dict
-        What ``state_dict`` gave.
+    state : str
+        ``'run'`` or ``'stop'``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     mx.profiler.profiler_set_state("stop")
+    >>> print(caught[0].message)
+    profiler_set_state is deprecated for set_state
     """
     warn_user("profiler_set_state is deprecated for set_state", DeprecationWarning)
     set_state(state)
 
 
 def dump_profile() -> None:
-    """Deprecated: `dump`."""
+    """Deprecated: `dump`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> mx.profiler.set_config(filename="trace.json")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     mx.profiler.dump_profile()
+    >>> print(caught[0].message)
+    dump_profile is deprecated for dump
+    """
     warn_user("dump_profile is deprecated for dump", DeprecationWarning)
     dump(True)
 
 
 def set_kvstore_handle(handle: Any) -> None:
-    """For MXNet's scripts: there are no servers to be profiled through a KVStore."""
+    """Do nothing: for MXNet's scripts. There are no servers to be profiled through a KVStore.
+
+    Parameters
+    ----------
+    handle : object
+        Not looked at.
+
+    Examples
+    --------
+    >>> mx.profiler.set_kvstore_handle(None)
+    """
 
 
 # --- while it runs --------------------------------------------------------------------------------

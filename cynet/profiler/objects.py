@@ -39,11 +39,18 @@ class Domain:
 
     Examples
     --------
-    >>> import cynet as mx
+    >>> import json
+    >>> from pathlib import Path
+    >>> mx.profiler.set_config(filename="loader.json")
+    >>> mx.profiler.set_state("run")
     >>> domain = mx.profiler.Domain("loader")
-    >>> task = domain.new_task("read")
-    >>> with task:
-    ...     pass
+    >>> with domain.new_frame("batch"), domain.new_task("read"):
+    ...     domain.new_counter("waiting", 3).increment()
+    ...     domain.new_marker("full").mark()
+    >>> mx.profiler.dump()
+    >>> events = json.loads(Path("loader.json").read_text())["traceEvents"]
+    >>> sorted({each["name"] for each in events if "loader" in each.get("cat", "")})
+    ['batch', 'full', 'read', 'waiting']
     """
 
     def __init__(self, name: str) -> None:
@@ -53,42 +60,66 @@ class Domain:
         return self.name
 
     def new_task(self, name: str) -> Task:
-        """A Task of this domain.
+        """Make a Task of this domain.
 
         Parameters
         ----------
         name : str
             Its name.
+
+        Returns
+        -------
+        Task
+
+        Examples
+        --------
+        >>> task = mx.profiler.Domain("loader").new_task("read")
+        >>> with task:
+        ...     pass
         """
         return Task(self, name)
 
     def new_frame(self, name: str) -> Frame:
-        """A Frame of this domain.
+        """Make a Frame of this domain.
 
         Parameters
         ----------
         name : str
             Its name.
+
+        Returns
+        -------
+        Frame
         """
         return Frame(self, name)
 
     def new_counter(self, name: str, value: int | None = None) -> Counter:
-        """A Counter of this domain.
+        """Make a Counter of this domain.
 
         Parameters
         ----------
         name : str
             Its name.
+        value : int, optional
+            Recorded at once.
+
+        Returns
+        -------
+        Counter
         """
         return Counter(self, name, value)
 
     def new_marker(self, name: str) -> Marker:
-        """A Marker of this domain.
+        """Make a Marker of this domain.
 
         Parameters
         ----------
         name : str
             Its name.
+
+        Returns
+        -------
+        Marker
         """
         return Marker(self, name)
 
@@ -104,16 +135,30 @@ class _Lasting:
         return self.name
 
     def start(self) -> None:
-        """It begins now; again before `stop`: it begins anew."""
+        """Begin now; called again before `stop`, it begins anew.
+
+        Examples
+        --------
+        >>> task = mx.profiler.Domain("loader").new_task("read")
+        >>> task.start()
+        >>> task.stop()
+        """
         self._begun = trace.now()
 
     def stop(self) -> None:
-        """It has ended; recorded if the profiler runs.
+        """End now. It is recorded if the profiler runs.
 
         Raises
         ------
         CynetError
-            It was not started.
+            If it was not started.
+
+        Examples
+        --------
+        >>> mx.profiler.Event("evaluation").stop()
+        Traceback (most recent call last):
+            ...
+        cynet.errors.CynetError: profiler: Event 'evaluation' was stopped before it started
         """
         if self._begun is None:
             raise CynetError(
@@ -136,8 +181,21 @@ class Task(_Lasting):
 
     Parameters
     ----------
+    domain : Domain
+        Its category in the trace.
     name : str
         Its name.
+
+    Examples
+    --------
+    >>> mx.profiler.set_state("run")
+    >>> domain = mx.profiler.Domain("loader")
+    >>> first, second = mx.profiler.Task(domain, "read"), mx.profiler.Task(domain, "decode")
+    >>> first.start(); second.start(); first.stop(); second.stop()
+    >>> mx.profiler.set_state("stop")
+    >>> table = mx.profiler.dumps(reset=True)
+    >>> "read" in table, "decode" in table
+    (True, True)
     """
 
     def __init__(self, domain: Domain, name: str) -> None:
@@ -150,8 +208,23 @@ class Frame(_Lasting):
 
     Parameters
     ----------
+    domain : Domain
+        Its category in the trace.
     name : str
         Its name.
+
+    Examples
+    --------
+    >>> import json
+    >>> mx.profiler.set_state("run")
+    >>> frame = mx.profiler.Frame(mx.profiler.Domain("training"), "one batch")
+    >>> for _ in range(3):
+    ...     with frame:
+    ...         _ = mx.nd.ones((2, 2)) * 2
+    >>> mx.profiler.set_state("stop")
+    >>> sums = json.loads(mx.profiler.dumps(reset=True, format="json"))
+    >>> "one batch" in str(sums)
+    True
     """
 
     def __init__(self, domain: Domain, name: str) -> None:
@@ -167,6 +240,15 @@ class Event(_Lasting):
     ----------
     name : str
         Its name.
+
+    Examples
+    --------
+    >>> mx.profiler.set_state("run")
+    >>> with mx.profiler.Event("evaluation"):
+    ...     _ = mx.nd.ones((2, 2)) * 2
+    >>> mx.profiler.set_state("stop")
+    >>> "evaluation" in mx.profiler.dumps(reset=True)
+    True
     """
 
     def __init__(self, name: str) -> None:
@@ -180,9 +262,26 @@ class Counter:
     Parameters
     ----------
     domain : Domain
+        Its category in the trace.
     name : str
     value : int, optional
         Recorded at once.
+
+    Examples
+    --------
+    >>> import json
+    >>> from pathlib import Path
+    >>> mx.profiler.set_config(filename="counted.json")
+    >>> mx.profiler.set_state("run")
+    >>> waiting = mx.profiler.Counter(mx.profiler.Domain("loader"), "waiting", 2)
+    >>> waiting.increment(5)
+    >>> waiting.decrement()
+    >>> waiting += 1
+    >>> waiting.set_value(0)
+    >>> mx.profiler.dump()
+    >>> events = json.loads(Path("counted.json").read_text())["traceEvents"]
+    >>> [each["args"] for each in events if each["name"] == "waiting"]
+    [{'waiting': 2}, {'waiting': 7}, {'waiting': 6}, {'waiting': 7}, {'waiting': 0}]
     """
 
     def __init__(self, domain: Domain, name: str, value: int | None = None) -> None:
@@ -196,17 +295,32 @@ class Counter:
         return self.name
 
     def set_value(self, value: int) -> None:
-        """The number from now on."""
+        """Set the number, from now on.
+
+        Parameters
+        ----------
+        value : int
+        """
         with self._lock:
             self._set(value)
 
     def increment(self, delta: int = 1) -> None:
-        """Add to it."""
+        """Add to the number.
+
+        Parameters
+        ----------
+        delta : int
+        """
         with self._lock:
             self._set(self._value + delta)
 
     def decrement(self, delta: int = 1) -> None:
-        """Take from it."""
+        """Take from the number.
+
+        Parameters
+        ----------
+        delta : int
+        """
         with self._lock:
             self._set(self._value - delta)
 
@@ -226,12 +340,26 @@ class Counter:
 
 @guarded
 class Marker:
-    """A moment.
+    """A moment: a line in the picture.
 
     Parameters
     ----------
+    domain : Domain
+        Its category in the trace.
     name : str
         Its name.
+
+    Examples
+    --------
+    >>> import json
+    >>> from pathlib import Path
+    >>> mx.profiler.set_config(filename="marked.json")
+    >>> mx.profiler.set_state("run")
+    >>> mx.profiler.Marker(mx.profiler.Domain("training"), "warm").mark("global")
+    >>> mx.profiler.dump()
+    >>> events = json.loads(Path("marked.json").read_text())["traceEvents"]
+    >>> [(each["ph"], each["s"]) for each in events if each["name"] == "warm"]
+    [('i', 'g')]
     """
 
     def __init__(self, domain: Domain, name: str) -> None:
@@ -265,12 +393,16 @@ class Marker:
 
 @guarded
 def scope(name: str = "<unk>:") -> Event:
-    """An Event for ``with``: what this thread does inside, as a part of its own.
+    """Make an Event for ``with``: what this thread does inside, as a part of its own.
 
     Parameters
     ----------
     name : str
         Its name.
+
+    Returns
+    -------
+    Event
 
     Examples
     --------

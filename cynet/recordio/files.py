@@ -97,7 +97,23 @@ class MXRecordIO:
         self.open()
 
     def open(self) -> None:
-        """Open the file, at its beginning; one that is being written begins anew."""
+        """Open the file, at its beginning; one that is being written begins anew.
+
+        Raises
+        ------
+        FileError
+            If it cannot be opened; also the OSError of its kind.
+
+        Examples
+        --------
+        >>> record = mx.recordio.MXRecordIO("two.rec", "w")
+        >>> record.write(b"lost")
+        >>> record.open()
+        >>> record.write(b"kept")
+        >>> record.close()
+        >>> mx.recordio.MXRecordIO("two.rec", "r").read()
+        b'kept'
+        """
         if self.is_open and self.writable:
             self._discard()
         self.close()
@@ -200,7 +216,20 @@ class MXRecordIO:
             raise StateError(f"{shown(self.uri)} is open with flag {self.flag!r}: it only {does}")
 
     def reset(self) -> None:
-        """Go to the beginning; a file that is being written begins anew."""
+        """Go to the beginning; a file that is being written begins anew.
+
+        Examples
+        --------
+        >>> with mx.recordio.MXRecordIO("two.rec", "w") as record:
+        ...     record.write(b"first")
+        ...     record.write(b"second")
+        >>> record = mx.recordio.MXRecordIO("two.rec", "r")
+        >>> record.read(), record.read(), record.read()
+        (b'first', b'second', None)
+        >>> record.reset()
+        >>> record.read()
+        b'first'
+        """
         if not (is_ours(self.open) and is_ours(self.close)):  # MXNet calls both
             self.close()
         elif self.is_open and not self.writable and self.pid == os.getpid():
@@ -243,12 +272,19 @@ class MXRecordIO:
         self._failed = done
 
     def read(self) -> bytes | None:
-        """The next record; None at the end.
+        """Read the next record.
+
+        Returns
+        -------
+        bytes or None
+            None at the end.
 
         Raises
         ------
         FormatError
-            When it is damaged: the message has file and offset. The next call tries it again.
+            If it is damaged: the message has file and offset. The next call tries it again.
+        StateError
+            If the file is closed, was opened by another process, or is being written.
         """
         self._check_flag("r")
         self._check_pid()
@@ -352,6 +388,23 @@ class MXIndexedRecordIO(MXRecordIO):
         ----------
         idx : int
             The record's key.
+
+        Raises
+        ------
+        NotFoundError
+            If the index has no such key; also a KeyError.
+        StateError
+            If the file is closed or is being written.
+
+        Examples
+        --------
+        >>> with mx.recordio.MXIndexedRecordIO("two.idx", "two.rec", "w") as record:
+        ...     record.write_idx(3, b"first")
+        ...     record.write_idx(7, b"second")
+        >>> record = mx.recordio.MXIndexedRecordIO("two.idx", "two.rec", "r")
+        >>> record.seek(7)
+        >>> record.read()
+        b'second'
         """
         self._check_flag("r")
         self._check_pid(allow_reset=True)
@@ -359,11 +412,24 @@ class MXIndexedRecordIO(MXRecordIO):
             self._at = self._offset(idx)
 
     def tell(self) -> int:
-        """The offset at which the next record is written.
+        """Give the offset at which the next record is written.
 
         Returns
         -------
         int
+            Bytes.
+
+        Raises
+        ------
+        StateError
+            If the file is closed or is being read.
+
+        Examples
+        --------
+        >>> with mx.recordio.MXIndexedRecordIO("two.idx", "two.rec", "w") as record:
+        ...     record.write_idx(0, b"first")
+        ...     record.tell()
+        16
         """
         self._check_flag("w")
         self._check_pid()

@@ -31,6 +31,12 @@ class IRHeader(NamedTuple("HEADER", [("flag", int), ("label", Any), ("id", int),
         Number of the image.
     id2 : int
         The upper half of the number, usually 0.
+
+    Examples
+    --------
+    >>> header = mx.recordio.IRHeader(flag=0, label=3.0, id=7, id2=0)
+    >>> mx.recordio.unpack(mx.recordio.pack(header, b"image"))
+    (IRHeader(flag=0, label=3.0, id=7, id2=0), b'image')
     """
 
     __slots__ = ()
@@ -106,16 +112,21 @@ def read_header(beginning, length):
 
 @guarded
 def unpack(s: bytes) -> tuple[IRHeader, bytes]:
-    """The header of a record, and the bytes behind it.
+    """Take a record apart.
 
     Parameters
     ----------
     s : bytes
 
+    Returns
+    -------
+    (IRHeader, bytes)
+        The header, whose label is a float or a float32 array, and what is behind it.
+
     Raises
     ------
     FormatError
-        When it is shorter than its header.
+        If it is shorter than its header.
 
     Examples
     --------

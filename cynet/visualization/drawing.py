@@ -49,23 +49,35 @@ class Drawing:
 
     # --- what is in it ----------------------------------------------------------------------------
     def node(self, name: str, label: str | None = None, **attrs: str) -> None:
-        """Add a box; of graphviz's attributes label, shape, width, height, fillcolor and fontcolor
-        count.
+        """Add a box.
 
         Parameters
         ----------
         name : str
-            Its name.
+            Its name, by which edges find it.
+        label : str, optional
+            What stands in it; the name by default.
+        **attrs : str
+            Of graphviz's attributes shape, width, height, fillcolor and fontcolor count.
         """
         self._nodes[name] = {**attrs, "label": name if label is None else label}
 
     def edge(self, tail: str, head: str, label: str = "", **attrs: str) -> None:
         """Add an arrow; ``dir="back"`` points at its tail.
 
+        Parameters
+        ----------
+        tail, head : str
+            Names of boxes.
+        label : str
+            What stands beside it.
+        **attrs : str
+            Of graphviz's attributes dir counts.
+
         Raises
         ------
         ArgumentError
-            A value is not one of those allowed; the message names it.
+            If there is no such box.
         """
         for each in (tail, head):
             if each not in self._nodes:
@@ -82,11 +94,24 @@ class Drawing:
 
     # --- where it goes ----------------------------------------------------------------------------
     def svg(self) -> str:
-        """The picture as SVG.
+        """Lay out the picture.
 
         Returns
         -------
         str
+            SVG.
+
+        Raises
+        ------
+        CynetError
+            If grandalf is not installed.
+
+        Examples
+        --------
+        >>> picture = Drawing("one")
+        >>> picture.node("a", label="first")
+        >>> picture.svg().splitlines()[1]
+        '<title>one</title>'
         """
         boxes, lines = self._layout()
         parts = [_line(points, attrs) for points, attrs in lines]
@@ -147,6 +172,20 @@ class Drawing:
         -------
         str
             The file with the picture.
+
+        Raises
+        ------
+        FileError
+            If a file cannot be written.
+
+        Examples
+        --------
+        >>> picture = Drawing("two")
+        >>> picture.node("a")
+        >>> picture.node("b")
+        >>> picture.edge("a", "b")
+        >>> picture.render(cleanup=True)
+        'two.gv.svg'
         """
         wanted = self.format if format is None else format
         if wanted != "svg":
@@ -164,16 +203,27 @@ class Drawing:
         return str(picture)
 
     def view(self, filename: FileName | None = None, directory: FileName | None = None) -> str:
-        """`render`, and show it.
+        """`render`, and show it in a browser.
 
         Parameters
         ----------
-        filename : str
-            The file.
+        filename : str, optional
+            Without ending; by default the name and ``.gv``.
+        directory : str, optional
 
         Returns
         -------
         str
+            The file with the picture.
+
+        Examples
+        --------
+        >>> from unittest import mock  # so that no browser comes up here
+        >>> picture = Drawing("two")
+        >>> picture.node("a")
+        >>> with mock.patch("webbrowser.open") as opened:
+        ...     picture.view("two"), opened.called
+        ('two.svg', True)
         """
         return self.render(filename, directory, view=True)
 

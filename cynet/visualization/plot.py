@@ -99,6 +99,13 @@ def plot_network(
     ------
     CynetError
         When neither can be had.
+
+    Examples
+    --------
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=10, name="fc")
+    >>> picture = mx.viz.plot_network(mx.sym.softmax(net), shape={"data": (8, 20)})
+    >>> "FullyConnected" in picture.source, picture.source.count("->")
+    (True, 2)
     """
     shapes = checked_shapes(symbol, shape)
     if dtype is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..base.errors import ArgumentError
 from ..base.guard import guarded
@@ -23,7 +23,7 @@ def print_summary(
     line_length: int = 120,
     positions: Sequence[float] = (0.44, 0.64, 0.74, 1.0),
     fixed_param_names: Sequence[str] = (),
-) -> Any:
+) -> None:
     """Print a table of the layers: output shape without the batch, parameters, layers before; then
     how many parameters there are, and how many of them training leaves as they are.
 
