@@ -23,24 +23,22 @@ from . import autograd, executor  # floor 5
 from .executor import bind as binding
 from .executor import Executor
 from .graph import infer
-from . import callback, initializer, io, lr_scheduler, metric, monitor  # floor 6
-from .io import checkpoint
-from . import initializer as init
-from . import distributed
-from . import kvstore
-from . import kvstore as kv
-from . import monitor as mon
-from .monitor import debug_nans
-from . import optimizer
-from . import optimizer as opt
 from . import random
 from . import random as rnd
-from . import model, module  # floor 7
-from . import module as mod
 from . import libinfo
 from .libinfo import __version__ as __version__
 
 if TYPE_CHECKING:  # imported when it is first used: see libinfo.py
+    from . import callback, initializer, io, lr_scheduler, metric, monitor  # floor 6
+    from . import initializer as init
+    from .io import checkpoint
+    from . import distributed, kvstore, optimizer
+    from . import kvstore as kv
+    from . import monitor as mon
+    from .monitor import debug_nans as debug_nans
+    from . import optimizer as opt
+    from . import model, module  # floor 7
+    from . import module as mod
     from . import contrib, executor_manager, gluon, image, log, misc, onnx, profiler, recordio
     from . import rnn, rtc, runtime, test_utils, util
     from . import image as img

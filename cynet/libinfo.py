@@ -21,12 +21,16 @@ _PACKAGE = __name__.partition(".")[0]
 _LATER = {
     each: each
     for each in (
-        *("contrib", "executor_manager", "gluon", "image", "log", "misc", "onnx", "profiler"),
-        *("recordio", "rnn", "rtc", "runtime", "test_utils", "util", "visualization"),
+        *("callback", "contrib", "distributed", "executor_manager", "gluon", "image"),
+        *("initializer", "io", "kvstore", "log", "lr_scheduler", "metric", "misc", "model"),
+        *("module", "monitor", "onnx", "optimizer", "profiler", "recordio", "rnn", "rtc"),
+        *("runtime", "test_utils", "util", "visualization"),
     )
 }
-_LATER["viz"] = "visualization"
-_LATER["img"] = "image"
+_LATER |= {"img": "image", "init": "initializer", "kv": "kvstore", "mod": "module"}
+_LATER |= {"mon": "monitor", "opt": "optimizer", "viz": "visualization"}
+_LATER["checkpoint"] = "io.checkpoint"
+_LATER["debug_nans"] = "monitor:debug_nans"
 for _each in ("autograd", "horovod", "io", "onnx", "quantization", "tensorboard", "text"):
     _LATER[f"contrib.{_each}"] = f"contrib.{_each}"
 _LATER["contrib.quant"] = "contrib.quantization"
@@ -119,7 +123,8 @@ def _finder(path, module):
         if later is not None:
             source, _, member = later.partition(":")
             found = importlib.import_module(f"{_PACKAGE}.{source}")
-            return getattr(found, member) if member else found
+            vars(module)[name] = getattr(found, member) if member else found
+            return vars(module)[name]
         if name.startswith("__"):
             raise NotFoundError(f"module '{module.__name__}' has no attribute '{name}'")
         if inner is not None:

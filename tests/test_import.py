@@ -31,7 +31,7 @@ def test_at_most_a_third_of_a_second_beyond_numpy(tmp_path):
         "print(time.process_time() - start)"
     )
     cache = {"PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
-    assert min(float(run(code, **cache)) for _ in range(6)) <= 0.3
+    assert min(float(run(code, **cache)) for _ in range(6)) <= 0.25
 
 
 def test_starts_no_thread():
@@ -44,8 +44,8 @@ def test_starts_no_thread():
 
 def test_needs_no_optional_package():
     loaded = set(run("import sys, cynet; print(*sys.modules)").split())
-    later = {f"cynet.{each}" for each in ("gluon", "image", "recordio", "visualization")}
-    assert not {*later, "cv2"} & loaded
+    later = ("gluon", "image", "io", "kvstore", "metric", "module", "optimizer", "visualization")
+    assert not {*(f"cynet.{each}" for each in later), "cv2"} & loaded
     assert not loaded & {"matplotlib", "pycuda", "scipy", "graphviz"}
 
 
