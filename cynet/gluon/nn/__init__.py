@@ -29,6 +29,13 @@ from .pooling_layers import (
     MaxPool3D,
     ReflectionPad2D,
 )
+from .positions import RotaryPosition, SinusoidalPosition
+from .transformer import (
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 
 __all__ = [
     "ELU",
@@ -72,7 +79,13 @@ __all__ = [
     "PReLU",
     "RMSNorm",
     "ReflectionPad2D",
+    "RotaryPosition",
     "Sequential",
+    "SinusoidalPosition",
     "Swish",
     "SymbolBlock",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
 ]

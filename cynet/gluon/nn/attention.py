@@ -8,6 +8,7 @@ from ...base.errors import ArgumentError
 from ...base.guard import guarded
 from ..block import HybridBlock
 from .basic_layers import Dense, Dropout
+from .positions import RotaryPosition
 
 if TYPE_CHECKING:
     from ...typing import InitializerLike
@@ -35,6 +36,8 @@ class MultiHeadAttention(HybridBlock):
         Whether a query looks at no key behind its own place.
     use_bias : bool
         Of the four projections.
+    rotary : bool
+        Whether queries and keys are rotated by their positions, see `RotaryPosition`.
     weight_initializer : Initializer or str, optional
         Of the projections.
     prefix : str, optional
@@ -63,6 +66,7 @@ class MultiHeadAttention(HybridBlock):
         dropout: float = 0.0,
         causal: bool = False,
         use_bias: bool = True,
+        rotary: bool = False,
         weight_initializer: InitializerLike | None = None,
         prefix: str | None = None,
         params: ParameterDict | None = None,
@@ -82,11 +86,23 @@ class MultiHeadAttention(HybridBlock):
             self.value_proj = Dense(units, prefix="value_", **settings)
             self.out_proj = Dense(units, prefix="out_", **settings)
             self.dropout = Dropout(dropout) if dropout else None
+            self.rotary = RotaryPosition(units // num_heads, prefix="rotary_") if rotary else None
 
     def _split(self, F, x):
         """(batch, length, units) to (batch * heads, length, units of a head)."""
         x = F.reshape(x, shape=(0, 0, -4, self._heads, -1))
         return F.reshape(F.transpose(x, axes=(0, 2, 1, 3)), shape=(-3, 0, 0))
+
+    def _seen(self, F, scores):
+        """1 at keys up to a query's own place, 0 behind it, (1, queries, keys)."""
+        ones = F.ones_like(F.slice_axis(scores, axis=0, begin=0, end=1))
+        # places are counted in float32: bfloat16 has no whole numbers beyond 256
+        column = F.cast(F.slice_axis(ones, axis=2, begin=0, end=1), dtype="float32")
+        places = F.contrib.arange_like(column, axis=1, start=1)
+        seen = F.SequenceMask(
+            F.reshape(ones, shape=(-3, 0)), places, use_sequence_length=True, axis=1
+        )
+        return F.expand_dims(seen, axis=0)
 
     def hybrid_forward(
         self, F: Any, query: Any, key: Any = None, value: Any = None, mask: Any = None
@@ -96,16 +112,15 @@ class MultiHeadAttention(HybridBlock):
         value = key if value is None else value
         q = self._split(F, self.query_proj(query) * self._scale)
         k, v = self._split(F, self.key_proj(key)), self._split(F, self.value_proj(value))
+        if self.rotary is not None:
+            q, k = self.rotary(q), self.rotary(k)
         scores = F.batch_dot(q, k, transpose_b=True)
         if mask is not None:
             heads = F.broadcast_axis(F.expand_dims(mask, axis=1), axis=1, size=self._heads)
             heads = F.reshape(heads, shape=(-3, 0, 0))
             scores = scores + (heads - 1) * _MASKED
         if self._causal:
-            rows = F.expand_dims(F.contrib.arange_like(scores, axis=1), axis=1)
-            columns = F.expand_dims(F.contrib.arange_like(scores, axis=2), axis=0)
-            behind = F.expand_dims(F.broadcast_lesser(rows, columns), axis=0)
-            scores = F.broadcast_sub(scores, behind * _MASKED)
+            scores = F.broadcast_add(scores, (self._seen(F, scores) - 1) * _MASKED)
         weights = F.softmax(scores)
         if self.dropout is not None:
             weights = self.dropout(weights)

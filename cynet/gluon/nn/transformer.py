@@ -1,0 +1,346 @@
+"""Encoder and decoder of transformers, and the layers that they consist of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base.errors import ArgumentError, shown
+from ...base.guard import guarded
+from ...base.kinds import to_index
+from ..block import HybridBlock
+from .activations import GELU, Activation
+from .attention import MultiHeadAttention
+from .basic_layers import Dense, Dropout
+from .containers import HybridSequential
+from .norm_layers import LayerNorm
+
+if TYPE_CHECKING:
+    from ..parameter import ParameterDict
+
+
+class _Layer(HybridBlock):
+    """Attentions and a network of two layers, each with a sum and a LayerNorm around it."""
+
+    def __init__(
+        self, attentions, units, num_heads, hidden_size, dropout, activation, pre_norm, causal,
+        rotary, prefix, params,
+    ):  # fmt: skip
+        super().__init__(prefix=prefix, params=params)
+        if activation not in ("relu", "gelu"):
+            raise ArgumentError(
+                f"{type(self).__name__}: activation must be 'relu' or 'gelu', got"
+                f" {shown(activation)}"
+            )
+        self._pre_norm = pre_norm
+        with self.name_scope():
+            for name in attentions:
+                own = {"causal": causal, "rotary": rotary} if name == "self_attn" else {}
+                layer = MultiHeadAttention(
+                    units, num_heads, dropout=dropout, prefix=f"{name}_", **own
+                )
+                setattr(self, name, layer)
+            self.linear1 = Dense(hidden_size, flatten=False, prefix="linear1_")
+            self.activation = GELU() if activation == "gelu" else Activation("relu")
+            self.linear2 = Dense(units, flatten=False, prefix="linear2_")
+            for i in range(1, len(attentions) + 2):
+                setattr(self, f"norm{i}", LayerNorm(prefix=f"norm{i}_"))
+            self.dropout = Dropout(dropout) if dropout else None
+
+    def _dropped(self, x):
+        return x if self.dropout is None else self.dropout(x)
+
+    def _around(self, x, norm, part):
+        """`x` and what a part makes of it, with the norm before the part or behind the sum."""
+        if self._pre_norm:
+            return x + self._dropped(part(norm(x)))
+        return norm(x + self._dropped(part(x)))
+
+    def _feed(self, x):
+        return self.linear2(self._dropped(self.activation(self.linear1(x))))
+
+
+@guarded(but=("hybrid_forward",))
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and a network of two layers, each with a residual sum and a LayerNorm.
+
+    Inputs and outputs are of shape (batch, length, units). `mask`, of shape (batch, length,
+    length), is 1 where a position may look and 0 where not. With the same weights it computes what
+    PyTorch's ``nn.TransformerEncoderLayer`` computes.
+
+    Parameters
+    ----------
+    units : int
+        Width of inputs and outputs; a multiple of `num_heads`.
+    num_heads : int
+        Of the attention.
+    hidden_size : int
+        Width between the two layers.
+    dropout : float
+        Share of attention's weights, and of outputs of parts, that training sets to 0.
+    activation : str
+        ``'relu'`` or ``'gelu'``.
+    pre_norm : bool
+        Norms before the parts; False: behind the sums.
+    causal : bool
+        Whether a position looks at none behind it.
+    rotary : bool
+        Whether queries and keys are rotated by their positions, see `RotaryPosition`.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.TransformerEncoderLayer(units=8, num_heads=2, hidden_size=16)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 5, 8))).shape
+    (2, 5, 8)
+    """
+
+    def __init__(
+        self,
+        units: int,
+        num_heads: int,
+        hidden_size: int,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        pre_norm: bool = False,
+        causal: bool = False,
+        rotary: bool = False,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
+        super().__init__(
+            ("self_attn",), units, num_heads, hidden_size, dropout, activation, pre_norm, causal,
+            rotary, prefix, params,
+        )  # fmt: skip
+
+    def hybrid_forward(self, F: Any, x: Any, mask: Any = None) -> Any:
+        """The output, (batch, length, units)."""
+        x = self._around(x, self.norm1, lambda x: self.self_attn(x, x, x, mask))
+        return self._around(x, self.norm2, self._feed)
+
+
+@guarded(but=("hybrid_forward",))
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to an encoder's output, and a network of two layers, each with a
+    residual sum and a LayerNorm.
+
+    Inputs and outputs are of shape (batch, length, units), `memory` is (batch, length of memory,
+    units). `mask`, (batch, length, length), and `memory_mask`, (batch, length, length of memory),
+    are 1 where a position may look and 0 where not. With the same weights it computes what
+    PyTorch's ``nn.TransformerDecoderLayer`` computes.
+
+    Parameters
+    ----------
+    units : int
+        Width of inputs and outputs; a multiple of `num_heads`.
+    num_heads : int
+        Of both attentions.
+    hidden_size : int
+        Width between the two layers.
+    dropout : float
+        Share of attentions' weights, and of outputs of parts, that training sets to 0.
+    activation : str
+        ``'relu'`` or ``'gelu'``.
+    pre_norm : bool
+        Norms before the parts; False: behind the sums.
+    causal : bool
+        Whether a position looks at none behind it.
+    rotary : bool
+        Whether queries and keys of the self-attention are rotated by their positions.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.nn.TransformerDecoderLayer(units=8, num_heads=2, hidden_size=16)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 5, 8)), mx.nd.ones((2, 3, 8))).shape
+    (2, 5, 8)
+    """
+
+    def __init__(
+        self,
+        units: int,
+        num_heads: int,
+        hidden_size: int,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        pre_norm: bool = False,
+        causal: bool = True,
+        rotary: bool = False,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
+        super().__init__(
+            ("self_attn", "cross_attn"), units, num_heads, hidden_size, dropout, activation,
+            pre_norm, causal, rotary, prefix, params,
+        )  # fmt: skip
+
+    def hybrid_forward(
+        self, F: Any, x: Any, memory: Any, mask: Any = None, memory_mask: Any = None
+    ) -> Any:
+        """The output, (batch, length, units)."""
+        x = self._around(x, self.norm1, lambda x: self.self_attn(x, x, x, mask))
+        x = self._around(x, self.norm2, lambda x: self.cross_attn(x, memory, memory, memory_mask))
+        return self._around(x, self.norm3, self._feed)
+
+
+class _Stack(HybridBlock):
+    """Layers one behind another, with a LayerNorm behind the last of those that have theirs before
+    their parts."""
+
+    def __init__(self, layer, num_layers, settings, pre_norm, prefix, params):
+        super().__init__(prefix=prefix, params=params)
+        who = type(self).__name__
+        if to_index(f"{who}: num_layers", num_layers, "an int of 1 or more") < 1:
+            raise ArgumentError(f"{who}: num_layers must be an int of 1 or more, got {num_layers}")
+        with self.name_scope():
+            self.layers = HybridSequential(prefix="")
+            for i in range(num_layers):
+                self.layers.add(layer(prefix=f"layer{i}_", pre_norm=pre_norm, **settings))
+            self.norm = LayerNorm(prefix="norm_") if pre_norm else None
+
+
+@guarded(but=("hybrid_forward",))
+class TransformerEncoder(_Stack):
+    """`num_layers` of `TransformerEncoderLayer`, and a LayerNorm behind them with `pre_norm`.
+
+    Parameters
+    ----------
+    num_layers : int
+    units : int
+        Width of inputs and outputs; a multiple of `num_heads`.
+    num_heads : int
+        Of each attention.
+    hidden_size : int
+        Width between the two layers of each network.
+    dropout, activation, pre_norm, causal, rotary
+        As of `TransformerEncoderLayer`.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    Sequences of different lengths are padded, and the mask leaves the padding out:
+
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.TransformerEncoder(num_layers=2, units=8, num_heads=2, hidden_size=16)
+    >>> net.initialize()
+    >>> x, lengths = mx.nd.ones((2, 5, 8)), mx.nd.array([5, 3])
+    >>> looked_at = mx.nd.arange(5).reshape((1, 1, 5)) < lengths.reshape((2, 1, 1))
+    >>> net(x, looked_at.broadcast_to((2, 5, 5))).shape
+    (2, 5, 8)
+    """
+
+    def __init__(
+        self,
+        num_layers: int,
+        units: int,
+        num_heads: int,
+        hidden_size: int,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        pre_norm: bool = False,
+        causal: bool = False,
+        rotary: bool = False,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
+        settings = {
+            "units": units, "num_heads": num_heads, "hidden_size": hidden_size,
+            "dropout": dropout, "activation": activation, "causal": causal, "rotary": rotary,
+        }  # fmt: skip
+        super().__init__(TransformerEncoderLayer, num_layers, settings, pre_norm, prefix, params)
+
+    def hybrid_forward(self, F: Any, x: Any, mask: Any = None) -> Any:
+        """The output, (batch, length, units)."""
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x if self.norm is None else self.norm(x)
+
+
+@guarded(but=("hybrid_forward",))
+class TransformerDecoder(_Stack):
+    """`num_layers` of `TransformerDecoderLayer`, and a LayerNorm behind them with `pre_norm`.
+
+    Parameters
+    ----------
+    num_layers : int
+    units : int
+        Width of inputs and outputs; a multiple of `num_heads`.
+    num_heads : int
+        Of each attention.
+    hidden_size : int
+        Width between the two layers of each network.
+    dropout, activation, pre_norm, causal, rotary
+        As of `TransformerDecoderLayer`.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
+
+    Raises
+    ------
+    ArgumentError
+        A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.TransformerDecoder(num_layers=2, units=8, num_heads=2, hidden_size=16)
+    >>> net.initialize()
+    >>> net(mx.nd.ones((2, 5, 8)), mx.nd.ones((2, 3, 8))).shape
+    (2, 5, 8)
+    """
+
+    def __init__(
+        self,
+        num_layers: int,
+        units: int,
+        num_heads: int,
+        hidden_size: int,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        pre_norm: bool = False,
+        causal: bool = True,
+        rotary: bool = False,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
+        settings = {
+            "units": units, "num_heads": num_heads, "hidden_size": hidden_size,
+            "dropout": dropout, "activation": activation, "causal": causal, "rotary": rotary,
+        }  # fmt: skip
+        super().__init__(TransformerDecoderLayer, num_layers, settings, pre_norm, prefix, params)
+
+    def hybrid_forward(
+        self, F: Any, x: Any, memory: Any, mask: Any = None, memory_mask: Any = None
+    ) -> Any:
+        """The output, (batch, length, units)."""
+        for layer in self.layers:
+            x = layer(x, memory, mask, memory_mask)
+        return x if self.norm is None else self.norm(x)
