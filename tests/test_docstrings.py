@@ -43,7 +43,7 @@ LACKING = {
     "optimizer": (0, 8, 0, 1, 18),
     "lr_scheduler": (0, 1, 0, 0, 2),
     "initializer": (0, 8, 5, 6, 2),
-    "callback": (0, 0, 3, 0, 23),
+    "callback": (0, 0, 3, 0, 22),
     "autograd": (0, 0, 0, 2, 1),
     "symbol": (0, 1, 0, 0, 1),
     "ndarray": (0, 4, 1, 0, 8),

@@ -11,6 +11,7 @@ _EXTRA = {
     "grandalf": "viz",
     "graphviz": "viz",
     "matplotlib": "viz",
+    "mlflow": "track",
     "mpi4py": "mpi",
     "onnx": "onnx",
     "pycuda": "cuda",
@@ -19,8 +20,10 @@ _EXTRA = {
     "setuptools": "cython",
     "tensorboardX": "viz",
     "waitress": "serve",
+    "wandb": "track",
 }
-_CALLED = {"cv2": "opencv-python-headless"}  # where the package has another name than its module
+# where the package has another name than its module
+_CALLED = {"cv2": "opencv-python-headless", "mlflow": "mlflow-skinny"}
 
 
 def packages():

@@ -24,6 +24,7 @@ from .loop import (
 
 from .rate_search import LRFinder, RateCurve
 from .tensorboard import TensorBoard
+from .tracking import MLflow, WeightsAndBiases
 
 __all__ = [
     "EMA",
@@ -36,6 +37,7 @@ __all__ = [
     "HistoryFile",
     "LRFinder",
     "LogValidationMetricsCallback",
+    "MLflow",
     "ProgressBar",
     "RateCurve",
     "ReduceOnPlateau",
@@ -44,6 +46,7 @@ __all__ = [
     "StopTraining",
     "TensorBoard",
     "TimeLeft",
+    "WeightsAndBiases",
     "do_checkpoint",
     "log_train_metric",
     "module_checkpoint",

@@ -334,6 +334,10 @@ class BestCheckpoint(_Watching):
         See `EarlyStopping`.
     save_optimizer_states : bool
         Also write ``PREFIX-0000.states``.
+
+    Examples
+    --------
+    >>> best = BestCheckpoint("best", "accuracy")  # Module.load("best", 0) reads it
     """
 
     def __init__(
@@ -376,6 +380,10 @@ class ReduceOnPlateau(_Watching):
     ------
     ArgumentError
         A value is not one of those allowed; the message names it.
+
+    Examples
+    --------
+    >>> plateau = ReduceOnPlateau("accuracy", factor=0.3, patience=2)
     """
 
     def __init__(

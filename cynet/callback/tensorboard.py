@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..base.compat import optional
 from ..base.files import file_name, naming
 from ..base.guard import guarded
-from .fit import FitCallback
+from .tracking import Figures
 
 if TYPE_CHECKING:
     from ..typing import FileName
@@ -22,7 +22,7 @@ def _writer(folder, who):
 
 
 @guarded
-class TensorBoard(FitCallback):
+class TensorBoard(Figures):
     """Writes each epoch's figures, seconds and learning rate to a folder for TensorBoard.
 
     Needs the package tensorboardX: ``pip install 'cynet-mx[viz]'``.
@@ -35,36 +35,17 @@ class TensorBoard(FitCallback):
     """
 
     def __init__(self, folder: FileName, frequent: int | None = None) -> None:
+        super().__init__(frequent)
         self._writer = _writer(folder, "callback.TensorBoard")
-        self.frequent = frequent
-        self.batches = 0
 
-    def batch_end(self, state: FitState) -> None:
-        """Write the training metric, if it is time to."""
-        self.batches += 1
-        if self.frequent and self.batches % self.frequent == 0:
-            for name, value in state.eval_metric.get_name_value():
-                self._writer.add_scalar(f"Batch-{name}", value, self.batches)
-
-    def epoch_end(self, state: FitState) -> None:
-        """Write the epoch's figures."""
-        for name, values in state.history.metrics.items():
-            self._writer.add_scalar(name, values[-1], state.epoch)
-        self._writer.add_scalar("seconds", state.history.times[-1], state.epoch)
-        self._writer.add_scalar("learning_rate", state.optimizer.learning_rate, state.epoch)
+    def _write(self, figures, step):
+        for name, value in figures.items():
+            self._writer.add_scalar(name, value, step)
         self._writer.flush()
 
     def end(self, state: FitState) -> None:
         """Bring everything to the files."""
         self._writer.close()  # it begins another file if more comes
-
-    def state_dict(self) -> dict[str, Any]:
-        """How many batches there were."""
-        return {"batches": self.batches}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take the count back."""
-        self.batches = int(state["batches"])
 
 
 @guarded

@@ -1,0 +1,184 @@
+"""Figures of ``fit`` for Weights & Biases and MLflow, by their packages."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..base.compat import optional
+from ..base.errors import UndefinedError
+from ..base.guard import guarded
+from ..base.kinds import to_index
+from ..distributed import is_first
+from .fit import FitCallback
+
+if TYPE_CHECKING:
+    from .fit import FitState
+
+
+class Figures(FitCallback):
+    """Base of what writes figures of batches and epochs somewhere: `_write` says how."""
+
+    def __init__(self, frequent):
+        if frequent is not None:
+            to_index(f"{type(self).__name__}: frequent", frequent, "an int, or None")
+        self.frequent, self.batches = frequent, 0
+
+    def batch_end(self, state: FitState) -> None:
+        """Write the training metric, if it is time to."""
+        self.batches += 1
+        if self.frequent and self.batches % self.frequent == 0:
+            figures = state.eval_metric.get_name_value()
+            self._write({f"Batch-{name}": value for name, value in figures}, self.batches)
+
+    def epoch_end(self, state: FitState) -> None:
+        """Write the epoch's figures."""
+        found = {name: values[-1] for name, values in state.history.metrics.items()}
+        found["seconds"] = state.history.times[-1]
+        found["learning_rate"] = state.optimizer.learning_rate
+        self._write(found, state.epoch)
+
+    def _write(self, figures, step):
+        """Write {name: value} of a batch or an epoch."""
+        raise UndefinedError(f"{type(self).__name__} defines no _write")
+
+    def state_dict(self) -> dict[str, Any]:
+        """How many batches there were."""
+        return {"batches": self.batches}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take the count back."""
+        self.batches = int(state["batches"])
+
+
+@guarded
+class WeightsAndBiases(Figures):
+    """Logs each epoch's figures, seconds and learning rate to a run of Weights & Biases.
+
+    Needs the package wandb: ``pip install 'cynet-mx[track]'``. Of several ranks the first one
+    logs. ``fit(resume=...)`` goes on with the same run.
+
+    Parameters
+    ----------
+    run : wandb.Run, optional
+        A run that was begun, and is ended, elsewhere; by default ``fit`` begins and ends one.
+    frequent : int, optional
+        Also the training metric after every so many batches.
+    **settings
+        Of ``wandb.init``: ``project="digits"``, ``config={"lr": 0.1}``, ``mode="offline"``, ...
+
+    Examples
+    --------
+    ``module.fit(data, callbacks=[mx.callback.WeightsAndBiases(project="digits")], ...)``
+
+    >>> import cynet as mx
+    >>> class Run:  # wandb.init(...) gives one that sends what is logged
+    ...     def log(self, figures):
+    ...         print(sorted(figures))
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2)
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros((8,)), batch_size=4)
+    >>> tracked = mx.callback.WeightsAndBiases(run=Run())
+    >>> history = module.fit(data, num_epoch=1, callbacks=[tracked], verbose=False)
+    ['Train-accuracy', 'epoch', 'learning_rate', 'seconds']
+    """
+
+    def __init__(self, run: Any = None, frequent: int | None = None, **settings: Any) -> None:
+        super().__init__(frequent)
+        if run is None:
+            self._wandb = optional("wandb", "callback.WeightsAndBiases")
+        self._given, self._settings = run, settings
+        self._run, self._id = run, None
+
+    def begin(self, state: FitState) -> None:
+        """Begin the run, or go on with it."""
+        if self._given is None and is_first():
+            settings = dict(self._settings)
+            if self._id is not None:
+                settings.update(id=self._id, resume="allow")
+            self._run = self._wandb.init(**settings)
+            self._id = self._run.id
+
+    def _write(self, figures, step):
+        if self._run is not None and is_first():
+            words = {} if any(name.startswith("Batch-") for name in figures) else {"epoch": step}
+            self._run.log({**figures, **words})
+
+    def end(self, state: FitState) -> None:
+        """End the run, unless it was begun elsewhere."""
+        if self._given is None and self._run is not None:
+            self._run.finish()
+            self._run = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """How many batches there were, and the run's id."""
+        return {**super().state_dict(), "id": self._id}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take `state_dict` back."""
+        super().load_state_dict(state)
+        self._id = state["id"]
+
+
+@guarded
+class MLflow(Figures):
+    """Logs each epoch's figures, seconds and learning rate to a run of MLflow.
+
+    Needs the package mlflow, or mlflow-skinny: ``pip install 'cynet-mx[track]'``. Of several ranks
+    the first one logs. ``fit(resume=...)`` goes on with the same run.
+
+    Parameters
+    ----------
+    params : dict, optional
+        Settings of the training to log: ``{"learning_rate": 0.1}``.
+    frequent : int, optional
+        Also the training metric after every so many batches.
+    **settings
+        Of ``mlflow.start_run``: ``run_name="digits"``, ``experiment_id=...``, ``tags=...``. If a
+        run is active when ``fit`` begins, figures go there, and it stays active.
+
+    Examples
+    --------
+    ``mlflow.set_experiment("digits")``, then
+    ``module.fit(data, callbacks=[mx.callback.MLflow(params={"batch": 32})], ...)``.
+    """
+
+    def __init__(
+        self, params: dict[str, Any] | None = None, frequent: int | None = None, **settings: Any
+    ) -> None:
+        super().__init__(frequent)
+        self._mlflow = optional("mlflow", "callback.MLflow")
+        self._params, self._settings = dict(params or {}), settings
+        self._id, self._own = None, False
+
+    def begin(self, state: FitState) -> None:
+        """Begin the run, or go on with it."""
+        if not is_first():
+            return
+        self._own = self._mlflow.active_run() is None
+        if self._own:
+            settings = self._settings if self._id is None else {"run_id": self._id}
+            self._mlflow.start_run(**settings)
+        begun, self._id = self._id, self._mlflow.active_run().info.run_id
+        if self._params and begun != self._id:
+            self._mlflow.log_params(self._params)
+
+    def _write(self, figures, step):
+        if is_first():
+            named = {re.sub(r"[^\w\-./ ]", "_", name): value for name, value in figures.items()}
+            self._mlflow.log_metrics(named, step=step)
+
+    def end(self, state: FitState) -> None:
+        """End the run, unless it was begun elsewhere."""
+        if self._own:
+            self._mlflow.end_run()
+            self._own = False
+
+    def state_dict(self) -> dict[str, Any]:
+        """How many batches there were, and the run's id."""
+        return {**super().state_dict(), "id": self._id}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take `state_dict` back."""
+        super().load_state_dict(state)
+        self._id = state["id"]
