@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..base.guard import guarded
+from .python_tasks import stop_at_exit
 from .python_work import (
     Engine,
     NaiveEngine,
@@ -14,7 +15,6 @@ from .python_work import (
     Variable,
     get,
     set_bulk_size,
-    stop_at_exit,
 )
 
 if TYPE_CHECKING:
@@ -28,9 +28,23 @@ atexit.register(stop_at_exit)
 @contextmanager
 @guarded
 def bulk(size: int) -> Iterator[None]:
-    """Within the block, wake sleeping workers once every `size` pushes of this thread.
+    """Wake sleeping workers once every `size` pushes of this thread, within a ``with`` statement.
 
     The order and the results of the functions are the same; many small ones cost less.
+
+    Parameters
+    ----------
+    size : int
+        0 or 1 wakes them at each push.
+
+    Yields
+    ------
+    None
+
+    Raises
+    ------
+    ArgumentError
+        If it is negative, or above 2**31 - 1.
 
     Examples
     --------

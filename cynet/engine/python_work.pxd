@@ -1,14 +1,6 @@
 """The engine's Python classes, for Cython code that takes them as arguments."""
 
 from .._engine cimport EngineHandle, VarHandle
-from .._typedefs cimport RunContext
-
-cdef class PyRunContext:
-    cdef readonly int dev_type, dev_id, worker
-    cdef readonly size_t stream
-
-    @staticmethod
-    cdef PyRunContext make(const RunContext* context)
 
 cdef class Engine:
     cdef EngineHandle handle

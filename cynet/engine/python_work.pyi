@@ -3,22 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from ..context import Context
-
-class PyRunContext:
-    """Where a function runs: its device, the device's stream, the worker."""
-
-    dev_type: int
-    dev_id: int
-    stream: int
-    worker: int
-    @property
-    def ctx(self) -> Context:
-        """The device, a Context."""
-
-class OnComplete:
-    """Says, once, that an asynchronous function is done: ``on_complete(error=None)``."""
-
-    def __call__(self, error: BaseException | None = None) -> None: ...
+from .python_tasks import OnComplete, PyRunContext
 
 class Variable:
     """A tag for something that functions read and write; made by `Engine.new_variable`."""
@@ -91,5 +76,3 @@ def get() -> Engine:
 
 def set_bulk_size(size: int) -> int:
     """Wake sleeping workers once every `size` pushes of this thread; returns the size before."""
-
-def stop_at_exit() -> None: ...

@@ -1,182 +1,43 @@
 """The engine for Python: Variable, operators, ThreadedEngine, NaiveEngine (face: engine.py)."""
 
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
 from .._engine cimport (
-    EngineDeleter, OprHandle, VarHandle, census, complete, default_engine, delete_operator,
+    EngineDeleter, OprHandle, VarHandle, census, default_engine, delete_operator,
     delete_variable, drop_engine, is_naive, make_engine, new_operator_on, new_sync_operator_on,
-    new_variable_on, next_failure, push, push_async_on, push_sync_on,
-    set_bulk_size as _set_bulk_size, stop_engines, wait_for_all_on, wait_for_var, kPython
+    new_variable_on, push, push_async_on, push_sync_on, set_bulk_size as _set_bulk_size,
+    wait_for_all_on, wait_for_var, kPython
 )
-from .._typedefs cimport RunContext
-from .trace cimport IMPERATIVE, begun, kept_text, note_function
-
-import sys
+from .python_tasks cimport (
+    PythonTask, call_and_drop, drop_task, run_async_task, run_task, task_of,
+)
 
 from ..context import Context, cpu
-from ..base.errors import (
-    ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, dress, shorten, shown, told,
-    user_frame,
-)
+from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, shown
 from ..base.kinds import to_index
-
-cdef extern from "Python.h":
-    void PyErr_WriteUnraisable(object source) noexcept
-
-cdef int MOST_REPORTED = 10  # errors that are written at exit, one a line
-cdef int LINE_CHARS = 500    # of each
-
-
-cdef class PyRunContext:
-    """Where a function runs: ``ctx`` (a Context; ``dev_type`` and ``dev_id`` are its numbers),
-    ``stream`` (address of a device's stream, 0 on the CPU) and ``worker`` (index of the worker; 0
-    is the thread that pushed).
-    """
-
-    def __init__(self):
-        raise ArgumentTypeError("a run context is made by the engine, for the function it runs")
-
-    @staticmethod
-    cdef PyRunContext make(const RunContext* context):
-        cdef PyRunContext out = PyRunContext.__new__(PyRunContext)
-        out.dev_type, out.dev_id = context.dev_type, context.dev_id
-        out.stream = <size_t>context.stream
-        out.worker = context.worker
-        return out
-
-    @property
-    def ctx(self):
-        """The device, a Context."""
-        return Context(Context.devtype2str[self.dev_type], self.dev_id)
-
-    def __repr__(self):
-        return f"<run context: {self.ctx!r}, worker {self.worker}>"
-
-
-cdef class PythonTask:
-    """A Python function on its way through the engine: what to call, and who pushed it."""
-
-    cdef object fn
-    cdef str name
-    cdef tuple pushed_at
-
-    cdef str label(self):
-        return self.name or getattr(self.fn, "__qualname__", None) or repr(self.fn)
-
-    cdef int note(self, int64_t begin, const RunContext* context) except -1:
-        cdef bytes label
-        if begin:
-            label = self.label().encode("utf-8", "replace")
-            note_function(kept_text(label), False, begin, context)
-        return 0
-
-    cdef object dressed(self, error):
-        if not isinstance(error, Exception):
-            return error
-        name = self.label()
-        file, line = self.pushed_at
-        return dress(error, f"function '{name}' pushed at {file}:{line} failed: {told(error)}")
-
-
-cdef PythonTask _task(fn, name):
-    if not callable(fn):
-        raise ArgumentTypeError(f"fn must be callable, got {shown(fn)}")
-    if name is not None and not isinstance(name, str):
-        raise ArgumentTypeError(f"name must be a str or None, got {shown(name)}")
-    cdef PythonTask task = PythonTask.__new__(PythonTask)
-    task.fn = fn
-    task.name = name
-    task.pushed_at = user_frame()
-    return task
-
-
-cdef int _run_task(void* arg, RunContext* context) except -1 with gil:
-    cdef PythonTask task = <PythonTask>arg
-    cdef int64_t begin = begun(IMPERATIVE)
-    try:
-        task.fn(PyRunContext.make(context))
-    except BaseException as error:
-        raised = task.dressed(error)
-    else:
-        return task.note(begin, context)
-    raise raised
-
-
-cdef int _run_async_task(void* arg, RunContext* context, void* token) except -1 with gil:
-    cdef PythonTask task = <PythonTask>arg
-    cdef OnComplete on_complete = OnComplete.__new__(OnComplete)
-    on_complete.task = task
-    on_complete.token = token
-    cdef int64_t begin = begun(IMPERATIVE)
-    try:
-        task.fn(PyRunContext.make(context), on_complete)
-    except BaseException as error:
-        raised = task.dressed(error)
-    else:
-        return task.note(begin, context)
-    if on_complete.token != NULL:
-        on_complete.token = NULL
-        raise raised
-    _write_unraisable(raised, task.fn)  # it has said that it was done
-    return 0
-
-
-cdef void _drop(void* arg) noexcept with gil:
-    Py_DECREF(<object>arg)
-
-
-cdef int _raise(error) except -1:
-    raise error
-
-
-ctypedef int (*QuietRaise)(object error) noexcept
-
-
-cdef void _write_unraisable(error, source) noexcept:
-    """Report what nobody can be told of: where sys.unraisablehook puts it."""
-    (<QuietRaise>_raise)(error)
-    PyErr_WriteUnraisable(source)
-
-
-cdef class OnComplete:
-    """Says, once, that an asynchronous function is done: ``on_complete(error=None)``."""
-
-    cdef PythonTask task
-    cdef void* token
-
-    def __init__(self):
-        raise ArgumentTypeError("on_complete is made by the engine, for the function it runs")
-
-    def __dealloc__(self):
-        if self.token != NULL:
-            self.finish(CynetError("on_complete was dropped without being called"))
-
-    def __call__(self, error=None):
-        if error is not None and not isinstance(error, BaseException):
-            raise ArgumentTypeError(f"error must be an exception or None, got {shown(error)}")
-        if self.token == NULL:
-            raise CynetError("on_complete was called already; a function is done once")
-        self.finish(error)
-
-    cdef int finish(self, error) except -1:
-        cdef void* token = self.token
-        cdef void* raised = NULL
-        self.token = NULL
-        if error is not None:
-            if self.task is not None:  # the garbage collector may have been here
-                error = self.task.dressed(error)
-            raised = <void*>error
-        with nogil:
-            complete(token, raised)
-        return 0
 
 
 cdef class Variable:
     """A tag for something that functions read and write; made by `Engine.new_variable`.
 
     It goes when the last reference does, after everything pushed on it.
+
+    Examples
+    --------
+    Functions that write one variable run in the order in which they were pushed:
+
+    >>> e = mx.engine.get()
+    >>> account, balance = e.new_variable(), [100]
+    >>> def half(run_ctx):
+    ...     balance[0] /= 2
+    >>> def add(run_ctx):
+    ...     balance[0] += 10
+    >>> for each in half, add, half:
+    ...     e.push_sync(each, mutable_vars=[account])
+    >>> e.wait_for_var(account)
+    >>> balance
+    [30.0]
     """
 
     def __init__(self):
@@ -255,6 +116,34 @@ cdef class Engine:
 
     Two functions that write one variable run in the order they were pushed; functions that only
     read it may run together between two that write it. All methods may be called by any thread.
+
+    Examples
+    --------
+    A task graph without arrays: two loaders that may run together, then what needs both.
+
+    >>> e = mx.engine.ThreadedEngine()
+    >>> left, right, both = e.new_variable(), e.new_variable(), e.new_variable()
+    >>> found = {}
+    >>> def load(name):
+    ...     return lambda run_ctx: found.update({name: len(name)})
+    >>> e.push_sync(load("apple"), mutable_vars=[left])
+    >>> e.push_sync(load("fig"), mutable_vars=[right])
+    >>> e.push_sync(lambda run_ctx: found.update(sum=found["apple"] + found["fig"]),
+    ...             const_vars=[left, right], mutable_vars=[both])
+    >>> e.wait_for_all()
+    >>> found["sum"]
+    8
+
+    A failure comes out where somebody waits for what was to be written:
+
+    >>> def divide(run_ctx):
+    ...     1 / 0
+    >>> e.push_sync(divide, mutable_vars=[both], name="divide")
+    >>> try:
+    ...     e.wait_for_var(both)
+    ... except ZeroDivisionError as error:
+    ...     print(type(error).__name__, "divide" in str(error))
+    ZeroDivisionError True
     """
 
     def __init__(self):
@@ -265,7 +154,12 @@ cdef class Engine:
             drop_engine(self.handle)
 
     def new_variable(self):
-        """A new `Variable`."""
+        """Make a variable of this engine.
+
+        Returns
+        -------
+        Variable
+        """
         cdef VarHandle handle
         with nogil:
             handle = new_variable_on(self.handle)
@@ -309,14 +203,40 @@ cdef class Engine:
         self._push(fn, ctx, const_vars, mutable_vars, priority, name, False)
 
     def push_async(self, fn, ctx=None, const_vars=(), mutable_vars=(), priority=0, name=None):
-        """As `push_sync`, for ``fn(run_ctx, on_complete)``: done when ``on_complete()`` is called.
+        """Run a function when its variables are free; it is done when ``on_complete()`` is called.
 
-        Any thread may call it, once; ``on_complete(error)`` says that the work failed.
+        Parameters
+        ----------
+        fn : callable
+            Called once as ``fn(run_ctx, on_complete)``. Any thread may call ``on_complete()``,
+            once; ``on_complete(error)`` says that the work failed.
+        ctx, const_vars, mutable_vars, priority, name
+            As for `push_sync`.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            As for `push_sync`.
+
+        Examples
+        --------
+        >>> import threading
+        >>> e = mx.engine.get()
+        >>> reply, seen = e.new_variable(), []
+        >>> def ask(run_ctx, on_complete):
+        ...     def answer():
+        ...         seen.append("answered")
+        ...         on_complete()
+        ...     threading.Timer(0.01, answer).start()
+        >>> e.push_async(ask, mutable_vars=[reply])
+        >>> e.wait_for_var(reply)
+        >>> seen
+        ['answered']
         """
         self._push(fn, ctx, const_vars, mutable_vars, priority, name, True)
 
     def _push(self, fn, ctx, const_vars, mutable_vars, int priority, name, bint is_async):
-        cdef PythonTask task = _task(fn, name)
+        cdef PythonTask task = task_of(fn, name)
         cdef _Handles vars = _Handles(self, const_vars, mutable_vars)
         cdef int dev_type, dev_id
         cdef void* arg = <void*>task
@@ -326,18 +246,19 @@ cdef class Engine:
             with nogil:
                 if is_async:
                     push_async_on(
-                        self.handle, _run_async_task, arg, _drop, dev_type, dev_id, vars.const_vars,
-                        vars.n_const, vars.mutable_vars, vars.n_mutable, priority, kPython, NULL)
+                        self.handle, run_async_task, arg, drop_task, dev_type, dev_id,
+                        vars.const_vars, vars.n_const, vars.mutable_vars, vars.n_mutable,
+                        priority, kPython, NULL)
                 else:
                     push_sync_on(
-                        self.handle, _run_task, arg, _drop, dev_type, dev_id, vars.const_vars,
+                        self.handle, run_task, arg, drop_task, dev_type, dev_id, vars.const_vars,
                         vars.n_const, vars.mutable_vars, vars.n_mutable, priority, kPython, NULL)
         except BaseException:
             Py_DECREF(task)
             raise
 
     def new_operator(self, fn, const_vars=(), mutable_vars=(), name=None, *, bint sync=False):
-        """A function with its variables, checked once, to `push` many times.
+        """Make a function with its variables, checked once, to `push` many times.
 
         Parameters
         ----------
@@ -346,6 +267,8 @@ cdef class Engine:
             ``sync=True`` as ``fn(run_ctx)``, and done when it returns.
         const_vars, mutable_vars, name
             As for `push_sync`.
+        sync : bool
+            Which of the two `fn` is.
 
         Returns
         -------
@@ -354,9 +277,23 @@ cdef class Engine:
         Raises
         ------
         ArgumentError, ArgumentTypeError
-            As `push_sync`.
+            As for `push_sync`.
+
+        Examples
+        --------
+        >>> e = mx.engine.get()
+        >>> total, count = e.new_variable(), [0]
+        >>> def add(run_ctx):
+        ...     count[0] += 1
+        >>> op = e.new_operator(add, mutable_vars=[total], sync=True)
+        >>> for _ in range(5):
+        ...     e.push(op)
+        >>> e.wait_for_var(total)
+        >>> count
+        [5]
+        >>> e.delete_operator(op)
         """
-        cdef PythonTask task = _task(fn, name)
+        cdef PythonTask task = task_of(fn, name)
         cdef _Handles vars = _Handles(self, const_vars, mutable_vars)
         cdef OperatorHandle opr = OperatorHandle.__new__(OperatorHandle)
         cdef void* arg = <void*>task
@@ -367,11 +304,11 @@ cdef class Engine:
             with nogil:
                 if sync:
                     opr.handle = new_sync_operator_on(
-                        self.handle, _run_task, arg, _drop, vars.const_vars, vars.n_const,
+                        self.handle, run_task, arg, drop_task, vars.const_vars, vars.n_const,
                         vars.mutable_vars, vars.n_mutable, kPython, NULL)
                 else:
                     opr.handle = new_operator_on(
-                        self.handle, _run_async_task, arg, _drop, vars.const_vars, vars.n_const,
+                        self.handle, run_async_task, arg, drop_task, vars.const_vars, vars.n_const,
                         vars.mutable_vars, vars.n_mutable, kPython, NULL)
         except BaseException:
             Py_DECREF(task)
@@ -379,7 +316,34 @@ cdef class Engine:
         return opr
 
     def push(self, OperatorHandle op not None, ctx=None, int priority=0):
-        """Run the operator's function once more, when its variables are free."""
+        """Run an operator's function once more, when its variables are free.
+
+        Parameters
+        ----------
+        op : OperatorHandle
+            From `new_operator`.
+        ctx : Context, optional
+            Device the function is for; default ``cpu(0)``.
+        priority : int
+            Ready functions of higher priority start first.
+
+        Raises
+        ------
+        ArgumentError
+            If the operator or one of its variables was deleted, or the operator is another
+            engine's.
+
+        Examples
+        --------
+        >>> e = mx.engine.get()
+        >>> op = e.new_operator(lambda run_ctx: None, sync=True)
+        >>> e.push(op, mx.cpu(), priority=1)
+        >>> e.delete_operator(op)
+        >>> e.push(op)
+        Traceback (most recent call last):
+            ...
+        cynet.errors.ArgumentError: the operator was deleted
+        """
         cdef int dev_type, dev_id
         dev_type, dev_id = _device(ctx)
         _check_operator(self, op)
@@ -389,7 +353,22 @@ cdef class Engine:
             push(op.handle, dev_type, dev_id, priority)
 
     def delete_operator(self, OperatorHandle op not None):
-        """Let the operator go once the runs pushed so far are done."""
+        """Let an operator go once the runs pushed so far are done.
+
+        Parameters
+        ----------
+        op : OperatorHandle
+
+        Raises
+        ------
+        ArgumentError
+            If it was deleted before, or is another engine's.
+
+        Examples
+        --------
+        >>> e = mx.engine.get()
+        >>> e.delete_operator(e.new_operator(lambda run_ctx: None, sync=True))
+        """
         _check_operator(self, op)
         cdef OprHandle handle = op.handle
         op.handle = NULL
@@ -397,7 +376,31 @@ cdef class Engine:
             delete_operator(handle)
 
     def delete_variable(self, Variable var not None, on_delete=None):
-        """Let the variable go once everything pushed on it is done; then call ``on_delete()``."""
+        """Let a variable go once everything pushed on it is done.
+
+        Parameters
+        ----------
+        var : Variable
+        on_delete : callable, optional
+            Called then, without arguments.
+
+        Raises
+        ------
+        ArgumentError
+            If it was deleted before, or is another engine's.
+        ArgumentTypeError
+            If `on_delete` is not callable.
+
+        Examples
+        --------
+        >>> e = mx.engine.ThreadedEngine(1)
+        >>> file, seen = e.new_variable(), []
+        >>> e.push_sync(lambda run_ctx: seen.append("written"), mutable_vars=[file])
+        >>> e.delete_variable(file, lambda: seen.append("closed"))
+        >>> e.wait_for_all()
+        >>> seen
+        ['written', 'closed']
+        """
         cdef VarHandle handle = _alive(self, var)
         cdef void* arg = NULL
         cdef EngineDeleter deleter = NULL
@@ -406,13 +409,17 @@ cdef class Engine:
                 raise ArgumentTypeError(f"on_delete must be callable, got {shown(on_delete)}")
             Py_INCREF(on_delete)
             arg = <void*>on_delete
-            deleter = _call_and_drop
+            deleter = call_and_drop
         var.handle = NULL
         with nogil:
             delete_variable(handle, deleter, arg)
 
     def wait_for_var(self, Variable var not None):
-        """Wait until everything pushed so far that writes `var` is done.
+        """Wait until everything pushed so far that writes a variable is done.
+
+        Parameters
+        ----------
+        var : Variable
 
         Raises
         ------
@@ -432,21 +439,62 @@ cdef class Engine:
         ------
         Exception
             The first of the failures nobody has waited for yet; all of them are cleared.
+
+        Examples
+        --------
+        >>> e = mx.engine.ThreadedEngine(1)
+        >>> seen = []
+        >>> e.push_sync(lambda run_ctx: seen.append("done"))
+        >>> e.wait_for_all()
+        >>> seen
+        ['done']
         """
         with nogil:
             wait_for_all_on(self.handle)
 
     def census(self):
-        """What is alive, for tests: a dict of ``variables``, ``operators``, ``pending`` functions,
-        ``native_threads``, ``python_threads`` and ``gpu_threads``.
+        """Count what is alive, for tests.
+
+        Returns
+        -------
+        dict of str to int
+            ``variables``, ``operators``, ``pending`` functions, ``native_threads``,
+            ``python_threads`` and ``gpu_threads``.
+
+        Examples
+        --------
+        >>> e = mx.engine.NaiveEngine()
+        >>> v = e.new_variable()
+        >>> e.census()["variables"], e.census()["pending"]
+        (1, 0)
         """
         return census(self.handle)
 
 
 cdef class ThreadedEngine(Engine):
-    """An engine of its own with `workers` threads for native functions (0: one a core).
+    """An engine of its own with threads for native functions.
 
     Python functions run on further threads that come and go as they are needed.
+
+    Parameters
+    ----------
+    workers : int
+        How many threads for native functions; 0 is one a core.
+
+    Raises
+    ------
+    ArgumentError
+        If it is negative.
+
+    Examples
+    --------
+    >>> import threading
+    >>> e = mx.engine.ThreadedEngine(workers=2)
+    >>> v, seen = e.new_variable(), []
+    >>> e.push_sync(lambda run_ctx: seen.append(threading.current_thread()), mutable_vars=[v])
+    >>> e.wait_for_var(v)
+    >>> seen[0] is threading.current_thread()
+    False
     """
 
     def __init__(self, int workers=0):
@@ -461,6 +509,15 @@ cdef class NaiveEngine(Engine):
     """An engine of its own without threads: a function runs at once on the thread that pushes it.
 
     Where another thread holds its variables, the thread that frees the last of them runs it.
+
+    Examples
+    --------
+    >>> import threading
+    >>> e = mx.engine.NaiveEngine()
+    >>> seen = []
+    >>> e.push_sync(lambda run_ctx: seen.append(threading.current_thread()))
+    >>> seen[0] is threading.current_thread()
+    True
     """
 
     def __init__(self):
@@ -485,18 +542,6 @@ cdef tuple _device(ctx):
     return ctx.device_typeid, ctx.device_id
 
 
-cdef void _call_and_drop(void* arg) noexcept with gil:
-    on_delete = <object>arg
-    Py_DECREF(on_delete)
-    try:
-        on_delete()
-    except BaseException as error:
-        raised = error
-    else:
-        return
-    _write_unraisable(raised, on_delete)
-
-
 cdef Engine _wrap_default():
     kind = NaiveEngine if is_naive(default_engine()) else ThreadedEngine
     cdef Engine shared = kind.__new__(kind)
@@ -508,46 +553,46 @@ cdef Engine _shared = _wrap_default()
 
 
 def get():
-    """The engine that arrays and executors use, of the type CYNET_ENGINE_TYPE names."""
+    """Give the engine that arrays and executors use, of the type that CYNET_ENGINE_TYPE names.
+
+    Returns
+    -------
+    Engine
+        The same at each call.
+
+    Examples
+    --------
+    >>> mx.engine.get() is mx.engine.get()
+    True
+    """
     return _shared
 
 
 def set_bulk_size(size):
-    """Pushes of this thread between two times that sleeping workers are woken; returns what it was.
+    """Set the pushes of this thread between two times that sleeping workers are woken.
 
-    0 or 1 wakes them at each push. Whoever waits, in any thread, wakes them too.
+    Parameters
+    ----------
+    size : int
+        0 or 1 wakes them at each push. Whoever waits, in any thread, wakes them, too.
+
+    Returns
+    -------
+    int
+        What it was.
+
+    Raises
+    ------
+    ArgumentError
+        If it is negative, or above 2**31 - 1.
+
+    Examples
+    --------
+    >>> before = mx.engine.set_bulk_size(16)
+    >>> mx.engine.set_bulk_size(before)
+    16
     """
     size = to_index("a bulk's size", size)
     if not 0 <= size < 2**31:
         raise ArgumentError(f"size must not be negative, nor above 2**31 - 1, got {size}")
     return _set_bulk_size(size)
-
-
-def stop_at_exit():
-    """Let running functions finish, for 2 seconds at most; drop what has not begun; write the
-    errors that nobody has waited for to stderr."""
-    cdef void* failure
-    cdef int count = 0
-    with nogil:
-        stop_engines(2.0)
-    while True:
-        failure = next_failure()
-        if failure == NULL:
-            break
-        error = <object>failure
-        Py_DECREF(error)
-        count += 1
-        if count <= MOST_REPORTED:
-            line = shorten(" ".join(told(error).split()), LINE_CHARS)
-            _write(f"cynet: nobody waited for this error: {line}")
-    if count > MOST_REPORTED:
-        _write(f"cynet: nor for {count - MOST_REPORTED} more")
-
-
-cdef int _write(str line) except -1:
-    if sys.stderr is not None:
-        try:
-            print(line, file=sys.stderr)
-        except (OSError, ValueError):  # it is closed
-            return 0
-    return 0

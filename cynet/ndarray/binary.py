@@ -152,6 +152,14 @@ def power(base: Operand, exp: Operand) -> Any:
     -------
     NDArray
         Of the arrays' dtype; a number when both operands are numbers.
+
+    Examples
+    --------
+    >>> mx.nd.power(mx.nd.array([1, 2, 3]), 2).asnumpy()
+    array([1., 4., 9.], dtype=float32)
+    >>> mx.nd.power(mx.nd.array([[2], [3]]), mx.nd.array([1, 2])).asnumpy(), mx.nd.power(2, 5)
+    (array([[2., 4.],
+           [3., 9.]], dtype=float32), 32)
     """
     return _power(base, exp)
 

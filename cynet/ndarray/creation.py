@@ -256,10 +256,12 @@ def arange(
     step : number
         Not 0.
     repeat : int
-    infer_range : None
-        Only the default: the size is never inferred here.
+        How often each value comes.
     infer_range : bool, optional
-        Not used: only a symbol can have an end that inference finds.
+        False or None: only a symbol can have an end that inference finds.
+    ctx : Context, optional
+        The device; the current one by default.
+    dtype : str or numpy.dtype
 
     Returns
     -------
@@ -268,7 +270,7 @@ def arange(
     Raises
     ------
     ArgumentError
-        When the range is empty or a step is 0.
+        If the range is empty, a step is 0, or `infer_range` is true.
 
     Examples
     --------

@@ -145,6 +145,15 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
     [[22. 24.]
      [ 6.  8.]]
     <NDArray 2x2 @cpu(0)>
+
+    Operators return before they are done; these wait:
+
+    >>> y.wait_to_read()
+    >>> y.wait_to_write()
+    >>> float(y.asscalar()), float((y + 1).asscalar())
+    (290.0, 291.0)
+    >>> x.host_copy()[1], x[0].shares_memory(x), (x + 0).shares_memory(x)
+    (array([3., 4.], dtype=float32), True, False)
     """
 
     __slots__ = ()
@@ -312,8 +321,29 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         return _noted(self, copied(self, flag))
 
     def tostype(self, stype):
-        """The array in another storage type: ``'csr'`` or ``'row_sparse'``, which wait for its
-        values; the array itself for ``'default'``."""
+        """Give the array in another storage type.
+
+        Parameters
+        ----------
+        stype : str
+            ``'csr'`` or ``'row_sparse'``, which wait for the array's values, or ``'default'``.
+
+        Returns
+        -------
+        NDArray, CSRNDArray or RowSparseNDArray
+            The array itself for ``'default'``.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such storage type, or not of as many axes.
+
+        Examples
+        --------
+        >>> dense = mx.nd.array([[0, 1, 0], [0, 0, 0]])
+        >>> dense.tostype("csr").indices.asnumpy(), dense.tostype("default") is dense
+        (array([1]), True)
+        """
         if isinstance(stype, str) and stype == "default":
             return self
         from .sparse.arrays import cast

@@ -115,17 +115,18 @@ def normal(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Normally distributed numbers of mean `loc` and standard deviation `scale`.
-
-    The parameters, which may be arrays, the output and the errors are those of `uniform`.
+    """Draw normally distributed numbers.
 
     Parameters
     ----------
-    loc : float or NDArray
-        Mean.
-    dtype : str or numpy.dtype
-        Type of the elements.
-    ctx : Context or list of Context, optional
+    loc, scale : float or NDArray
+        Mean and standard deviation. Arrays of shape (s) give an output of shape (s, shape).
+    shape : int or tuple of int, optional
+        Without it one number, or one for each entry of the parameters, or as many as `out` holds.
+    dtype : str or numpy.dtype, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
+        when not given.
+    ctx : Context, optional
         The device; the current one by default.
     out : NDArray, optional
         Where the result is written.
@@ -134,11 +135,19 @@ def normal(
     -------
     NDArray
 
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
     >>> mx.random.seed(1)
-    >>> mx.random.normal(0, 1, shape=(2, 3)).shape
+    >>> drawn = mx.random.normal(10, 2, shape=(1000,)).asnumpy()
+    >>> drawn.shape, bool(abs(drawn.mean() - 10) < 0.3), bool(abs(drawn.std() - 2) < 0.3)
+    ((1000,), True, True)
+    >>> mx.random.normal(mx.nd.array([0, 100]), mx.nd.array([1, 1]), shape=3).shape
     (2, 3)
     """
     if ctx is None and out is None and type(loc) in _PLAIN and type(scale) in _PLAIN:
@@ -154,15 +163,18 @@ def randn(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Normally distributed numbers; the sizes are given one by one.
+    """Draw normally distributed numbers; the lengths of the axes are given one by one.
 
     Parameters
     ----------
-    loc : float or NDArray
-        Mean.
-    dtype : str or numpy.dtype
-        Type of the elements.
-    ctx : Context or list of Context, optional
+    *shape : int
+        Without any, one number.
+    loc, scale : float or NDArray
+        Mean and standard deviation.
+    dtype : str or numpy.dtype, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
+        when not given.
+    ctx : Context, optional
         The device; the current one by default.
     out : NDArray, optional
         Where the result is written.
@@ -170,6 +182,11 @@ def randn(
     Returns
     -------
     NDArray
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit; the message names it.
 
     Examples
     --------
@@ -187,13 +204,18 @@ def exponential(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Exponentially distributed numbers of mean `scale`; the rest as for `uniform`.
+    """Draw exponentially distributed numbers.
 
     Parameters
     ----------
-    dtype : str or numpy.dtype
-        Type of the elements.
-    ctx : Context or list of Context, optional
+    scale : float or NDArray
+        Mean, not 0. An array of shape (s) gives an output of shape (s, shape).
+    shape : int or tuple of int, optional
+        Without it one number, or one for each entry of the parameters, or as many as `out` holds.
+    dtype : str or numpy.dtype, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
+        when not given.
+    ctx : Context, optional
         The device; the current one by default.
     out : NDArray, optional
         Where the result is written.
@@ -204,14 +226,16 @@ def exponential(
 
     Raises
     ------
-    ArgumentError
-        A value is not one of those allowed; the message names it.
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit; the message names it.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.random.exponential(2, shape=(2, 3)).shape
-    (2, 3)
+    >>> mx.random.seed(1)
+    >>> drawn = mx.random.exponential(2, shape=(1000,)).asnumpy()
+    >>> bool(drawn.min() >= 0), bool(abs(drawn.mean() - 2) < 0.3)
+    (True, True)
     """
     if not isinstance(scale, NDArray):
         number = real_number(scale)
@@ -229,13 +253,19 @@ def gamma(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Gamma distributed numbers of shape `alpha` and scale `beta`; the rest as for `uniform`.
+    """Draw Gamma distributed numbers.
 
     Parameters
     ----------
-    dtype : str or numpy.dtype
-        Type of the elements.
-    ctx : Context or list of Context, optional
+    alpha, beta : float or NDArray
+        Shape and scale: the mean is ``alpha * beta``. Arrays of shape (s) give an output of shape
+        (s, shape).
+    shape : int or tuple of int, optional
+        Without it one number, or one for each entry of the parameters, or as many as `out` holds.
+    dtype : str or numpy.dtype, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
+        when not given.
+    ctx : Context, optional
         The device; the current one by default.
     out : NDArray, optional
         Where the result is written.
@@ -244,11 +274,18 @@ def gamma(
     -------
     NDArray
 
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.random.gamma(2, 3, shape=(2, 3)).shape
-    (2, 3)
+    >>> mx.random.seed(1)
+    >>> drawn = mx.random.gamma(2, 3, shape=(1000,)).asnumpy()
+    >>> bool(drawn.min() >= 0), bool(abs(drawn.mean() - 6) < 0.6)
+    (True, True)
     """
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
@@ -260,13 +297,18 @@ def poisson(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Poisson distributed counts (in a float type) of mean `lam`; the rest as for `uniform`.
+    """Draw Poisson distributed counts, in a float type.
 
     Parameters
     ----------
-    dtype : str or numpy.dtype
-        Type of the elements.
-    ctx : Context or list of Context, optional
+    lam : float or NDArray
+        Mean. An array of shape (s) gives an output of shape (s, shape).
+    shape : int or tuple of int, optional
+        Without it one number, or one for each entry of the parameters, or as many as `out` holds.
+    dtype : str or numpy.dtype, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
+        when not given.
+    ctx : Context, optional
         The device; the current one by default.
     out : NDArray, optional
         Where the result is written.
@@ -275,11 +317,18 @@ def poisson(
     -------
     NDArray
 
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.random.poisson(4, shape=(2, 3)).shape
-    (2, 3)
+    >>> mx.random.seed(1)
+    >>> drawn = mx.random.poisson(4, shape=(1000,)).asnumpy()
+    >>> bool((drawn == drawn.round()).all()), bool(abs(drawn.mean() - 4) < 0.3)
+    (True, True)
     """
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
@@ -292,15 +341,21 @@ def negative_binomial(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Counts (in a float type) of successes before the k-th failure, where p is that of a failure.
-
-    The output and the errors are those of `uniform`.
+    """Draw counts, in a float type, of successes before the k-th failure.
 
     Parameters
     ----------
-    dtype : str or numpy.dtype
-        Type of the elements.
-    ctx : Context or list of Context, optional
+    k : float or NDArray
+        The number of failures.
+    p : float or NDArray
+        The probability of a failure: the mean is ``k * (1 - p) / p``. Arrays of shape (s) give an
+        output of shape (s, shape).
+    shape : int or tuple of int, optional
+        Without it one number, or one for each entry of the parameters, or as many as `out` holds.
+    dtype : str or numpy.dtype, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
+        when not given.
+    ctx : Context, optional
         The device; the current one by default.
     out : NDArray, optional
         Where the result is written.
@@ -309,11 +364,18 @@ def negative_binomial(
     -------
     NDArray
 
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.random.negative_binomial(3, 0.4, shape=(2, 3)).shape
-    (2, 3)
+    >>> mx.random.seed(1)
+    >>> drawn = mx.random.negative_binomial(3, 0.5, shape=(1000,)).asnumpy()
+    >>> bool((drawn == drawn.round()).all()), bool(abs(drawn.mean() - 3) < 0.4)
+    (True, True)
     """
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
@@ -326,15 +388,21 @@ def generalized_negative_binomial(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Negative binomial counts (in a float type) of mean `mu` and dispersion `alpha`.
-
-    The output and the errors are those of `uniform`.
+    """Draw negative binomial counts, in a float type, of a mean and a dispersion.
 
     Parameters
     ----------
-    dtype : str or numpy.dtype
-        Type of the elements.
-    ctx : Context or list of Context, optional
+    mu : float or NDArray
+        Mean.
+    alpha : float or NDArray
+        Dispersion: the variance is ``mu + alpha * mu ** 2``. Arrays of shape (s) give an output of
+        shape (s, shape).
+    shape : int or tuple of int, optional
+        Without it one number, or one for each entry of the parameters, or as many as `out` holds.
+    dtype : str or numpy.dtype, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
+        when not given.
+    ctx : Context, optional
         The device; the current one by default.
     out : NDArray, optional
         Where the result is written.
@@ -343,11 +411,18 @@ def generalized_negative_binomial(
     -------
     NDArray
 
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit; the message names it.
+
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.random.generalized_negative_binomial(2, 0.3, shape=(2, 3)).shape
-    (2, 3)
+    >>> mx.random.seed(1)
+    >>> drawn = mx.random.generalized_negative_binomial(2, 0.5, shape=(1000,)).asnumpy()
+    >>> bool(abs(drawn.mean() - 2) < 0.3), bool(abs(drawn.var() - 4) < 1)
+    (True, True)
     """
     return _draw(
         "generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out
@@ -362,7 +437,7 @@ def randint(
     ctx: ContextLike | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Integers from [low, high), each equally likely, as ``'int32'`` (the default) or ``'int64'``.
+    """Draw integers from [low, high), each equally likely.
 
     Parameters
     ----------
@@ -370,9 +445,11 @@ def randint(
         Smallest value.
     high : int
         One more than the largest value.
-    dtype : str or numpy.dtype
-        Type of the elements.
-    ctx : Context or list of Context, optional
+    shape : int or tuple of int, optional
+        Without it one number, or as many as `out` holds.
+    dtype : str or numpy.dtype, optional
+        ``'int32'`` (the default) or ``'int64'``.
+    ctx : Context, optional
         The device; the current one by default.
     out : NDArray, optional
         Where the result is written.
@@ -383,14 +460,17 @@ def randint(
 
     Raises
     ------
-    ArgumentTypeError
-        A value has another type; the message names it.
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit: `low` and `high` are no NDArrays here.
 
     Examples
     --------
     >>> import cynet as mx
     >>> mx.nd.random.randint(7, 8, shape=3).asnumpy().tolist()
     [7, 7, 7]
+    >>> dice = mx.nd.random.randint(1, 7, shape=(100,)).asnumpy()
+    >>> int(dice.min()), int(dice.max()), dice.dtype
+    (1, 6, dtype('int32'))
     """
     if isinstance(low, NDArray) or isinstance(high, NDArray):
         raise ArgumentTypeError("random.randint: low and high must be integers, got an NDArray")
@@ -436,16 +516,18 @@ def multinomial(
 
 
 def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
-    """The rows of `data` (its first axis) in random order.
+    """Put the rows of an array (its first axis) into random order.
 
     Parameters
     ----------
+    data : NDArray
     out : NDArray, optional
         Where the result is written.
 
     Returns
     -------
     NDArray
+        Of the shape and dtype of `data`, which stays as it is.
 
     Examples
     --------

@@ -8,25 +8,25 @@ from .ndarray import NDArray
 def uniform(low: float | NDArray=0, high: float | NDArray=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, ctx: ContextLike | None=None, out: NDArray | None=None) -> NDArray:
     """Numbers from [low, high), each equally likely."""
 def normal(loc: float | NDArray=0, scale: float | NDArray=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, ctx: ContextLike | None=None, out: NDArray | None=None) -> NDArray:
-    """Normally distributed numbers of mean `loc` and standard deviation `scale`."""
+    """Draw normally distributed numbers."""
 def randn(*shape: int, loc: float | NDArray=0, scale: float | NDArray=1, dtype: DTypeLike | None=None, ctx: ContextLike | None=None, out: NDArray | None=None) -> NDArray:
-    """Normally distributed numbers; the sizes are given one by one."""
+    """Draw normally distributed numbers; the lengths of the axes are given one by one."""
 def exponential(scale: float | NDArray=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, ctx: ContextLike | None=None, out: NDArray | None=None) -> NDArray:
-    """Exponentially distributed numbers of mean `scale`; the rest as for `uniform`."""
+    """Draw exponentially distributed numbers."""
 def gamma(alpha: float | NDArray=1, beta: float | NDArray=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, ctx: ContextLike | None=None, out: NDArray | None=None) -> NDArray:
-    """Gamma distributed numbers of shape `alpha` and scale `beta`; the rest as for `uniform`."""
+    """Draw Gamma distributed numbers."""
 def poisson(lam: float | NDArray=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, ctx: ContextLike | None=None, out: NDArray | None=None) -> NDArray:
-    """Poisson distributed counts (in a float type) of mean `lam`; the rest as for `uniform`."""
+    """Draw Poisson distributed counts, in a float type."""
 def negative_binomial(k: float | NDArray=1, p: float | NDArray=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, ctx: ContextLike | None=None, out: NDArray | None=None) -> NDArray:
-    """Counts (in a float type) of successes before the k-th failure, where p is that of a failure."""
+    """Draw counts, in a float type, of successes before the k-th failure."""
 def generalized_negative_binomial(mu: float | NDArray=1, alpha: float | NDArray=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, ctx: ContextLike | None=None, out: NDArray | None=None) -> NDArray:
-    """Negative binomial counts (in a float type) of mean `mu` and dispersion `alpha`."""
+    """Draw negative binomial counts, in a float type, of a mean and a dispersion."""
 def randint(low: int, high: int, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, ctx: ContextLike | None=None, out: NDArray | None=None) -> NDArray:
-    """Integers from [low, high), each equally likely, as ``'int32'`` (the default) or ``'int64'``."""
+    """Draw integers from [low, high), each equally likely."""
 def multinomial(data: NDArray, shape: ShapeLike | None=None, get_prob: bool=False, out: NDArray | None=None, dtype: DTypeLike='int32') -> Any:
     """Indices drawn with the probabilities in each row of `data`."""
 def shuffle(data: NDArray, out: NDArray | None=None) -> NDArray:
-    """The rows of `data` (its first axis) in random order."""
+    """Put the rows of an array (its first axis) into random order."""
 def exponential_like(data: NDArray, lam: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """An array of exponentially distributed numbers of mean 1 / lam, of the shape and type of `data`."""
 def gamma_like(data: NDArray, alpha: float = 1.0, beta: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -269,12 +269,28 @@ def _model(library, nodes, inputs, outputs, constants):
 
 @guarded
 def get_operator_support(opset_version: int | None = None) -> list[str]:
-    """Names of the operators that export_model writes, sorted.
+    """List the operators that `export_model` writes.
 
     Parameters
     ----------
     opset_version : int, optional
         13 is the only one written.
+
+    Returns
+    -------
+    list of str
+        cynet's names, sorted.
+
+    Raises
+    ------
+    ArgumentError
+        If `opset_version` is another one.
+
+    Examples
+    --------
+    >>> names = mx.onnx.get_operator_support(13)
+    >>> len(names) > 100, "Convolution" in names
+    (True, True)
     """
     if opset_version not in (None, OPSET):
         raise ArgumentError(

@@ -85,7 +85,12 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
 
     Examples
     --------
-    See `export_model`.
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    >>> values = {"fc_weight": mx.nd.ones((3, 2)), "fc_bias": mx.nd.zeros(3)}
+    >>> path = mx.onnx.export_model(net, values, [(1, 2)], onnx_file_path="fc.onnx")
+    >>> symbol, arg_params, aux_params = mx.onnx.import_model(path)
+    >>> symbol.list_arguments(), arg_params["fc_weight"].shape, aux_params
+    (['data', 'fc_weight', 'fc_bias'], (3, 2), {})
     """
     library, model = _load(model_file, "mx.onnx.import_model")
     _check_lengths(model.graph)
@@ -190,7 +195,7 @@ def _verify(reader, found):
 
 @guarded
 def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
-    """Names and shapes of a file's inputs and outputs; an open length is 0.
+    """Read names and shapes of a file's inputs and outputs.
 
     Parameters
     ----------
@@ -199,7 +204,23 @@ def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, 
     Returns
     -------
     dict
-        ``input_tensor_data`` and ``output_tensor_data``: lists of (name, shape).
+        ``input_tensor_data`` and ``output_tensor_data``: lists of (name, shape); an open length
+        is 0.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read.
+    FormatError
+        If it is no ONNX file.
+
+    Examples
+    --------
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    >>> values = {"fc_weight": mx.nd.ones((3, 2)), "fc_bias": mx.nd.zeros(3)}
+    >>> path = mx.onnx.export_model(net, values, [(1, 2)], onnx_file_path="fc.onnx")
+    >>> mx.onnx.get_model_metadata(path)
+    {'input_tensor_data': [('data', (1, 2))], 'output_tensor_data': [('fc_output', (1, 3))]}
     """
     _, model = _load(model_file, "mx.onnx.get_model_metadata")
     constants = {each.name for each in model.graph.initializer}
@@ -225,6 +246,26 @@ def import_to_gluon(model_file: Any, ctx: Any = None) -> SymbolBlock:
     ----------
     model_file : path
     ctx : Context or list of Context, optional
+        Where the parameters are; the current one by default.
+
+    Returns
+    -------
+    SymbolBlock
+        With its parameters.
+
+    Raises
+    ------
+    UndefinedError, FormatError
+        As `import_model`.
+
+    Examples
+    --------
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    >>> values = {"fc_weight": mx.nd.ones((3, 2)), "fc_bias": mx.nd.zeros(3)}
+    >>> path = mx.onnx.export_model(net, values, [(1, 2)], onnx_file_path="fc.onnx")
+    >>> block = mx.onnx.import_to_gluon(path)
+    >>> block(mx.nd.array([[1, 2]])).asnumpy()
+    array([[3., 3., 3.]], dtype=float32)
     """
     from ..gluon import SymbolBlock
 

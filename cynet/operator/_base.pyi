@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.python_work import PyRunContext
+from ..engine.python_tasks import PyRunContext
 from ..context import Context
 from ..registry import Registry
 from ..typing import DTypeLike, NumpyArray, Shape, ShapeLike

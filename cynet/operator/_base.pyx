@@ -2,7 +2,7 @@
 
 from cpython.buffer cimport PyBUF_FORMAT
 
-from ..engine.python_work cimport PyRunContext
+from ..engine.python_tasks cimport PyRunContext
 from .._resource cimport Resource, kRandom
 from .._typedefs cimport TBlob, dtype_size, kBfloat16, kCPU, kCPUPinned, kCPUShared
 

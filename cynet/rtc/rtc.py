@@ -418,7 +418,7 @@ class CudaModule:
         arguments = _read_signature(name, signature)
         names = tuple(argument.name for argument in arguments)
         kernel = CudaKernel(name, self._program, arguments, names)
-        kernel.on(self._home)
+        kernel._on(self._home)
         return kernel
 
 
@@ -490,7 +490,30 @@ def _read_signature(kernel, signature):
 
 @guarded
 class CudaKernel:
-    """A kernel that can be launched; made by `CudaModule.get_kernel`."""
+    """A kernel that can be launched; made by `CudaModule.get_kernel`.
+
+    Parameters
+    ----------
+    name : str
+        Name in the source.
+    program, arguments, names
+        What `CudaModule.get_kernel` hands on: the source, and what the signature says.
+
+    Examples
+    --------
+    >>> module = mx.rtc.CudaModule(r'''
+    ... extern "C" __global__ void fill(float *x, float value) { x[threadIdx.x] = value; }
+    ... ''')
+    >>> fill = module.get_kernel("fill", "float *x, float value")
+    >>> x = mx.nd.zeros((4,))
+    >>> fill.launch([x, 2.5], mx.cpu(), (1, 1, 1), (4, 1, 1))
+    >>> x.asnumpy()
+    array([2.5, 2.5, 2.5, 2.5], dtype=float32)
+    >>> fill.launch([x], mx.cpu(), (1, 1, 1), (4, 1, 1))
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentError: kernel fill takes 2 arguments, got 1
+    """
 
     def __init__(self, name, program, arguments, names):
         self.name = name
@@ -498,7 +521,7 @@ class CudaKernel:
         self._checked = set()
         self._written = tuple(a.is_array and not a.is_const for a in arguments)
 
-    def on(self, context):
+    def _on(self, context):
         """What launches the kernel on a device; KernelError when the signature is another one."""
         found = self._program.launchable(context, self.name, self.name, self._names)
         if context not in self._checked:
@@ -543,7 +566,7 @@ class CudaKernel:
             raise ArgumentError(
                 f"kernel {self.name} takes {len(self._arguments)} arguments, got {len(args)}"
             )
-        launchable = self.on(ctx)
+        launchable = self._on(ctx)
         values = tuple(self._value(a, given, ctx) for a, given in zip(self._arguments, args))
         launchable.push(values, self._written, grid_dims, block_dims, shared_mem)
 

@@ -43,6 +43,11 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     Symbols are made by `Variable`, by the operators in ``mx.sym``, by `Group` and by arithmetic; a
     Symbol itself holds no data.
 
+    Parameters
+    ----------
+    heads : iterable of (Node, int)
+        Nodes of the graph and which of their outputs; programs leave this to the makers above.
+
     Examples
     --------
     >>> import cynet as mx
@@ -129,7 +134,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         return out
 
     def placeholder(self, name: str, row: bool) -> Symbol:
-        """A variable that stands for this output, or for a row of it, in the body of a loop.
+        """Make a variable that stands for this output, or for a row of it, in the body of a loop.
 
         Parameters
         ----------
@@ -141,6 +146,11 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         Returns
         -------
         Symbol
+
+        Examples
+        --------
+        >>> mx.sym.var("steps").placeholder("step", row=True).list_arguments()
+        ['step']
         """
         attrs = {stored_key(k): v for k, v in AttrScope.current.get(None).items()}
         return Symbol([(Node(None, name, attrs), 0)])

@@ -22,7 +22,7 @@ from .updates import rows_and_values, target
 
 @guarded
 def cast_storage(data: Any = None, stype: Any = None, out: Any = None, name: Any = None) -> Any:
-    """`data` in another storage type.
+    """Store an array in another way.
 
     Parameters
     ----------
@@ -31,6 +31,28 @@ def cast_storage(data: Any = None, stype: Any = None, out: Any = None, name: Any
         ``'default'``, ``'csr'`` or ``'row_sparse'``.
     out : NDArray, optional
         Where to put it.
+    name : str, optional
+        Not used; symbols have names.
+
+    Returns
+    -------
+    NDArray, CSRNDArray or RowSparseNDArray
+        `data` itself if it is stored that way.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If `data` is no NDArray.
+    ArgumentError
+        If there is no such storage type, or not of as many axes.
+
+    Examples
+    --------
+    >>> dense = mx.nd.array([[0, 1, 0], [0, 0, 0], [2, 0, 3]])
+    >>> rows = mx.nd.sparse.cast_storage(dense, "row_sparse")
+    >>> rows.indices.asnumpy(), rows.data.asnumpy()
+    (array([0, 2]), array([[0., 1., 0.],
+           [2., 0., 3.]], dtype=float32))
     """
     array = _array("cast_storage", data).tostype(stype)
     return array if out is None else array.copyto(out)

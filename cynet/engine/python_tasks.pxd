@@ -1,0 +1,34 @@
+"""Python functions on their way through the engine: called from Cython code that pushes them."""
+
+from libc.stdint cimport int64_t
+
+from .._typedefs cimport RunContext
+
+cdef class PyRunContext:
+    cdef readonly int dev_type, dev_id, worker
+    cdef readonly size_t stream
+
+    @staticmethod
+    cdef PyRunContext make(const RunContext* context)
+
+cdef class PythonTask:
+    cdef object fn
+    cdef str name
+    cdef tuple pushed_at
+
+    cdef str label(self)
+    cdef int note(self, int64_t begin, const RunContext* context) except -1
+    cdef object dressed(self, error)
+
+cdef class OnComplete:
+    cdef PythonTask task
+    cdef void* token
+
+    cdef int finish(self, error) except -1
+
+cdef PythonTask task_of(fn, name)
+cdef int run_task(void* arg, RunContext* context) except -1 with gil
+cdef int run_async_task(void* arg, RunContext* context, void* token) except -1 with gil
+cdef void drop_task(void* arg) noexcept with gil
+cdef void write_unraisable(error, source) noexcept
+cdef void call_and_drop(void* arg) noexcept with gil

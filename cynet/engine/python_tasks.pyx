@@ -1,0 +1,198 @@
+"""Python functions on their way through the engine: what runs them, and what they are given."""
+
+from cpython.ref cimport Py_DECREF
+from libc.stdint cimport int64_t
+
+from .._engine cimport complete, next_failure, stop_engines
+from .._typedefs cimport RunContext
+from .trace cimport IMPERATIVE, begun, kept_text, note_function
+
+import sys
+
+from ..context import Context
+from ..base.errors import ArgumentTypeError, CynetError, dress, shorten, shown, told, user_frame
+
+cdef extern from "Python.h":
+    void PyErr_WriteUnraisable(object source) noexcept
+
+cdef int MOST_REPORTED = 10  # errors that are written at exit, one a line
+cdef int LINE_CHARS = 500    # of each
+
+
+cdef class PyRunContext:
+    """Where a function runs: ``ctx`` (a Context; ``dev_type`` and ``dev_id`` are its numbers),
+    ``stream`` (address of a device's stream, 0 on the CPU) and ``worker`` (index of the worker; 0
+    is the thread that pushed).
+    """
+
+    def __init__(self):
+        raise ArgumentTypeError("a run context is made by the engine, for the function it runs")
+
+    @staticmethod
+    cdef PyRunContext make(const RunContext* context):
+        cdef PyRunContext out = PyRunContext.__new__(PyRunContext)
+        out.dev_type, out.dev_id = context.dev_type, context.dev_id
+        out.stream = <size_t>context.stream
+        out.worker = context.worker
+        return out
+
+    @property
+    def ctx(self):
+        """The device, a Context."""
+        return Context(Context.devtype2str[self.dev_type], self.dev_id)
+
+    def __repr__(self):
+        return f"<run context: {self.ctx!r}, worker {self.worker}>"
+
+
+cdef class PythonTask:
+    """A Python function on its way through the engine: what to call, and who pushed it."""
+
+    cdef str label(self):
+        return self.name or getattr(self.fn, "__qualname__", None) or repr(self.fn)
+
+    cdef int note(self, int64_t begin, const RunContext* context) except -1:
+        cdef bytes label
+        if begin:
+            label = self.label().encode("utf-8", "replace")
+            note_function(kept_text(label), False, begin, context)
+        return 0
+
+    cdef object dressed(self, error):
+        if not isinstance(error, Exception):
+            return error
+        name = self.label()
+        file, line = self.pushed_at
+        return dress(error, f"function '{name}' pushed at {file}:{line} failed: {told(error)}")
+
+
+cdef PythonTask task_of(fn, name):
+    if not callable(fn):
+        raise ArgumentTypeError(f"fn must be callable, got {shown(fn)}")
+    if name is not None and not isinstance(name, str):
+        raise ArgumentTypeError(f"name must be a str or None, got {shown(name)}")
+    cdef PythonTask task = PythonTask.__new__(PythonTask)
+    task.fn = fn
+    task.name = name
+    task.pushed_at = user_frame()
+    return task
+
+
+cdef int run_task(void* arg, RunContext* context) except -1 with gil:
+    cdef PythonTask task = <PythonTask>arg
+    cdef int64_t begin = begun(IMPERATIVE)
+    try:
+        task.fn(PyRunContext.make(context))
+    except BaseException as error:
+        raised = task.dressed(error)
+    else:
+        return task.note(begin, context)
+    raise raised
+
+
+cdef int run_async_task(void* arg, RunContext* context, void* token) except -1 with gil:
+    cdef PythonTask task = <PythonTask>arg
+    cdef OnComplete on_complete = OnComplete.__new__(OnComplete)
+    on_complete.task = task
+    on_complete.token = token
+    cdef int64_t begin = begun(IMPERATIVE)
+    try:
+        task.fn(PyRunContext.make(context), on_complete)
+    except BaseException as error:
+        raised = task.dressed(error)
+    else:
+        return task.note(begin, context)
+    if on_complete.token != NULL:
+        on_complete.token = NULL
+        raise raised
+    write_unraisable(raised, task.fn)  # it has said that it was done
+    return 0
+
+
+cdef void drop_task(void* arg) noexcept with gil:
+    Py_DECREF(<object>arg)
+
+
+cdef int _raise(error) except -1:
+    raise error
+
+
+ctypedef int (*QuietRaise)(object error) noexcept
+
+
+cdef void write_unraisable(error, source) noexcept:
+    """Report what nobody can be told of: where sys.unraisablehook puts it."""
+    (<QuietRaise>_raise)(error)
+    PyErr_WriteUnraisable(source)
+
+
+cdef void call_and_drop(void* arg) noexcept with gil:
+    on_delete = <object>arg
+    Py_DECREF(on_delete)
+    try:
+        on_delete()
+    except BaseException as error:
+        raised = error
+    else:
+        return
+    write_unraisable(raised, on_delete)
+
+
+cdef class OnComplete:
+    """Says, once, that an asynchronous function is done: ``on_complete(error=None)``."""
+
+    def __init__(self):
+        raise ArgumentTypeError("on_complete is made by the engine, for the function it runs")
+
+    def __dealloc__(self):
+        if self.token != NULL:
+            self.finish(CynetError("on_complete was dropped without being called"))
+
+    def __call__(self, error=None):
+        if error is not None and not isinstance(error, BaseException):
+            raise ArgumentTypeError(f"error must be an exception or None, got {shown(error)}")
+        if self.token == NULL:
+            raise CynetError("on_complete was called already; a function is done once")
+        self.finish(error)
+
+    cdef int finish(self, error) except -1:
+        cdef void* token = self.token
+        cdef void* raised = NULL
+        self.token = NULL
+        if error is not None:
+            if self.task is not None:  # the garbage collector may have been here
+                error = self.task.dressed(error)
+            raised = <void*>error
+        with nogil:
+            complete(token, raised)
+        return 0
+
+
+def stop_at_exit():
+    """Let running functions finish, for 2 seconds at most; drop what has not begun; write the
+    errors that nobody has waited for to stderr."""
+    cdef void* failure
+    cdef int count = 0
+    with nogil:
+        stop_engines(2.0)
+    while True:
+        failure = next_failure()
+        if failure == NULL:
+            break
+        error = <object>failure
+        Py_DECREF(error)
+        count += 1
+        if count <= MOST_REPORTED:
+            line = shorten(" ".join(told(error).split()), LINE_CHARS)
+            _write(f"cynet: nobody waited for this error: {line}")
+    if count > MOST_REPORTED:
+        _write(f"cynet: nor for {count - MOST_REPORTED} more")
+
+
+cdef int _write(str line) except -1:
+    if sys.stderr is not None:
+        try:
+            print(line, file=sys.stderr)
+        except (OSError, ValueError):  # it is closed
+            return 0
+    return 0
