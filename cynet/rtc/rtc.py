@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import re
 import struct
 import sys
 import types
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, KernelError, shown
 from ..base.guard import guarded
 from ..context import Context, cpu, current_context, gpu, num_gpus
 from .launch import push_kernel, register_kernel
+from .signatures import C_TYPES, CHARACTERS, read_signature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,32 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaKernel", "CudaModule", "Rtc"]
 
-# what a kernel calls the elements of an array of each dtype
-_C_TYPES = {
-    "float32": "float", "float64": "double", "float16": "__half", "uint8": "unsigned char",
-    "int32": "int", "int8": "signed char", "int64": "long long", "bool": "bool",
-}  # fmt: skip
-# what a signature may say: name -> the character struct and NumPy have for it
-_CODES = {
-    "float": "f", "double": "d", "__half": "e", "half": "e", "bool": "?",
-    "char": "b", "signed char": "b", "int8_t": "b", "unsigned char": "B", "uint8_t": "B",
-    "short": "h", "int16_t": "h", "unsigned short": "H", "uint16_t": "H",
-    "int": "i", "int32_t": "i", "unsigned": "I", "unsigned int": "I", "uint32_t": "I",
-    "long long": "q", "int64_t": "q", "unsigned long long": "Q", "uint64_t": "Q", "size_t": "Q",
-    "long": "q", "unsigned long": "Q",
-}  # fmt: skip
-_CHARACTER = {name: np.dtype(name).char.replace("l", "q") for name in _C_TYPES}
 _MAX_DIM = 2**31 - 1
-
-
-class _Argument(NamedTuple):
-    """One argument of a kernel, as its signature says."""
-
-    name: str
-    code: str
-    is_array: bool
-    is_const: bool
-    text: str
 
 
 @functools.cache
@@ -326,9 +301,9 @@ def _require_count(kernel, what, given, wanted):
 def _whole(function, title, wanted, body):
     """The source around a body. The sizes come as arguments, so one object serves all shapes."""
     for name, flag, _ in wanted:
-        if NAMES[flag] not in _C_TYPES:
+        if NAMES[flag] not in C_TYPES:
             raise ArgumentTypeError(f"kernel {function}: {name}: the array is {NAMES[flag]}")
-    pointers = [f"{_C_TYPES[NAMES[flag]]} *{name}" for name, flag, _ in wanted]
+    pointers = [f"{C_TYPES[NAMES[flag]]} *{name}" for name, flag, _ in wanted]
     sizes = [f"const rtc_sizes {name}_sizes_" for name, _, _ in wanted]
     constants = "".join(
         f"[[maybe_unused]] const int {name}_ndim = {ndim}; "
@@ -415,7 +390,7 @@ class CudaModule:
         ArgumentError
             When the signature cannot be read.
         """
-        arguments = _read_signature(name, signature)
+        arguments = read_signature(name, signature)
         names = tuple(argument.name for argument in arguments)
         kernel = CudaKernel(name, self._program, arguments, names)
         kernel._on(self._home)
@@ -454,38 +429,6 @@ def _compare_sizes(name, arguments, sizes):
             f"kernel {name}: the arguments of the signature have {list(said)} bytes, those of the "
             f"source {list(sizes)}"
         )
-
-
-def _read_signature(kernel, signature):
-    if not isinstance(signature, str):
-        raise ArgumentTypeError(f"kernel {kernel}: signature must be a str, got {shown(signature)}")
-    out = []
-    for part in re.sub(r"\s+", " ", signature).strip().split(",") if signature.strip() else []:
-        text = part.strip()
-        words = re.sub(r"\b(__restrict__|__restrict)\b", " ", text)
-        found = re.fullmatch(r"(.*?)(\*?)\s*([A-Za-z_]\w*)?", words.strip())
-        kind, star, name = found[1], found[2], found[3] if found else ("", "", "")
-        if kind.strip() in ("", "const") and name:  # the type alone
-            kind, name = f"{kind} {name}", None
-        is_const = bool(re.search(r"\bconst\b", kind))
-        kind = re.sub(r"\bconst\b", " ", kind)
-        kind = re.sub(r"\s+", " ", kind).strip()
-        if kind not in _CODES:
-            both = f"{kind} {name}".strip()
-            if both in _CODES:
-                kind, name = both, None
-            else:
-                raise ArgumentError(
-                    f"kernel {kernel}: {shown(text)} in the signature is not TYPE NAME or TYPE"
-                    f" *NAME with a type out of {', '.join(_CODES)}"
-                )
-        code = _CODES[kind]
-        if star and code not in _CHARACTER.values():
-            raise ArgumentError(
-                f"kernel {kernel}: {shown(text)}: no NDArray has elements of that type"
-            )
-        out.append(_Argument(name or f"argument {len(out) + 1}", code, bool(star), is_const, text))
-    return out
 
 
 @guarded
@@ -577,7 +520,7 @@ class CudaKernel:
             if not isinstance(given, NDArrayBase):
                 raise ArgumentTypeError(f"{where}: expected an NDArray, got {shown(given)}")
             found = NAMES[given.dtype_flag]
-            if _CHARACTER.get(found) != argument.code:
+            if CHARACTERS.get(found) != argument.code:
                 raise ArgumentTypeError(f"{where}: the array is {found}")
             if given.context != ctx:
                 raise ArgumentError(f"{where}: the array is on {given.context}, not on {ctx}")
