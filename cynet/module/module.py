@@ -7,7 +7,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from .. import optimizer as opt
-from ..base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
+from ..base.errors import ArgumentError, ArgumentTypeError
 from ..base.guard import PER_BATCH, guarded, refuse
 from ..context import cpu, read_context
 from ..engine.trace import Span
@@ -21,10 +21,8 @@ from .batch_shapes import BatchShapes
 from .executor_group import DataParallelExecutorGroup
 from .inputs import _check_input_names, _parse_data_desc, check_monitor, name_list
 from .labels import class_limits, label_check, label_inputs
-from .optimizer_states import OptimizerStates
+from .optimization import Optimization
 from .parameter_update import (
-    _create_kvstore,
-    _initialize_kvstore,
     _update_params,
     _update_params_on_kvstore,
 )
@@ -39,14 +37,11 @@ if TYPE_CHECKING:
         DataShapes,
         FileName,
         GradReq,
-        KVStoreLike,
         Logger,
         MetricLike,
         Monitor,
         Names,
         NDArray,
-        Optimizer,
-        OptimizerParams,
         Shape,
     )
 
@@ -54,7 +49,7 @@ _UPDATE = Span("update", "training")
 
 
 @guarded(but=PER_BATCH)
-class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
+class Module(Parameters, Optimization, BatchShapes, BaseModule):
     """A Symbol with parameters.
 
     Threads may share it for ``predict``, ``score`` and ``iter_predict``, also while one of them
@@ -187,10 +182,6 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
             module._preload_opt_states = states_of(prefix, epoch)
         return module
 
-    def _take_optimizer(self, optimizer):
-        """Use an optimizer that came with its states from a file."""
-        self._optimizer = optimizer
-
     # --- names and shapes ---
 
     @property
@@ -313,125 +304,12 @@ class Module(Parameters, OptimizerStates, BatchShapes, BaseModule):
         if shared_module is not None and shared_module.optimizer_initialized:
             self.borrow_optimizer(shared_module)
 
-    def _collect_updates(self):
-        """What ``update`` works on: all gradients, None where there is nothing to update; and what
-        it hands to the updater on one device: indices, gradients, weights."""
-        group = self._exec_group
-        self._grad_arrays = [
-            [None] * len(grads) if name in self._fixed_values else grads
-            for name, grads in zip(self._param_names, group.grad_arrays)
-        ]
-        rows = [
-            (self._param_index[name], grads[0], weights[0])
-            for name, weights, grads in zip(
-                self._param_names, group.param_arrays, self._grad_arrays
-            )
-            if grads[0] is not None
-        ]
-        self._updates = tuple(map(list, zip(*rows))) or ([], [], [])
-
     def reshape(self, data_shapes: DataShapes, label_shapes: DataShapes | None = None) -> None:
         """Change the input shapes; parameters stay."""
         self._need("reshape", "binded")
         shapes = _parse_data_desc(self._data_names, self._label_names, data_shapes, label_shapes)
         self._exec_group.reshape(*shapes)
         self._data_shapes, self._label_shapes = shapes
-
-    # --- the optimizer ---
-
-    def init_optimizer(
-        self,
-        kvstore: KVStoreLike | None = "local",
-        optimizer: Optimizer | str = "sgd",
-        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
-        """Choose how ``update`` changes parameters.
-
-        Parameters
-        ----------
-        kvstore : str, KVStore or None
-            How several devices come to the same weights; one device needs none.
-        optimizer : str or Optimizer
-            A name gets ``rescale_grad=1/batch_size`` unless `optimizer_params` says otherwise.
-        optimizer_params : dict or pairs
-            For an optimizer given by name.
-        force_init : bool
-            Do it even if it has been done.
-        """
-        self._need("init_optimizer", "binded", "params_initialized")
-        if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
-            return
-        if self._params_dirty:
-            self._sync_params_from_devices()
-        kvstore, update_on_kvstore = _create_kvstore(kvstore, len(self._context), self._arg_params)
-        batch_size = self._exec_group.batch_size
-        if kvstore is not None and "dist" in kvstore.type:
-            batch_size *= kvstore.num_workers
-        rescale_grad = 1.0 / batch_size
-        count = 1 if update_on_kvstore else len(self._context)
-        names = {
-            i * count + k: name for i, name in enumerate(self._param_names) for k in range(count)
-        }
-        if isinstance(optimizer, str):
-            settings = {"rescale_grad": rescale_grad, **dict(optimizer_params)}
-            optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=names, **settings)
-        elif not isinstance(optimizer, opt.Optimizer):
-            made = f"; {optimizer.__name__}() makes one" if isinstance(optimizer, type) else ""
-            raise ArgumentTypeError(
-                f"optimizer must be a name or an Optimizer, got {shown(optimizer)}{made}"
-            )
-        else:
-            if optimizer.rescale_grad != rescale_grad:
-                warn_user(
-                    f"the optimizer has rescale_grad={optimizer.rescale_grad}, which is"
-                    f" not 1 / batch size = {rescale_grad}; is this intended?"
-                )
-            if not optimizer.idx2name:
-                optimizer.idx2name = names
-        self._optimizer = optimizer
-        self._kvstore = kvstore
-        self._update_on_kvstore = update_on_kvstore
-        self._updater = None
-        if kvstore is not None:
-            if self._compression_params:
-                kvstore.set_gradient_compression(self._compression_params)
-            if update_on_kvstore:
-                kvstore.set_optimizer(optimizer)
-            _initialize_kvstore(
-                kvstore,
-                self._exec_group.param_arrays,
-                self._arg_params,
-                self._param_names,
-                update_on_kvstore,
-            )
-            if isinstance(kvstore, DistKVStore) and self._aux_names:
-                group = self._exec_group
-                pairs = zip(self._aux_names, group.aux_arrays)
-                kvstore.share({n: [self._aux_params[n], *arrays] for n, arrays in pairs})
-        if not update_on_kvstore:
-            self._updater = opt.get_updater(optimizer)
-        self.optimizer_initialized = True
-        if self._preload_opt_states is not None:
-            self.load_optimizer_states(self._preload_opt_states)
-            self._preload_opt_states = None
-
-    def borrow_optimizer(self, shared_module: BaseModule) -> None:
-        """Use the optimizer, its states and the KVStore of another module."""
-        if not shared_module.optimizer_initialized:
-            raise ArgumentError("borrow_optimizer: the other module has no optimizer yet")
-        self._optimizer = shared_module._optimizer
-        self._kvstore = shared_module._kvstore
-        self._update_on_kvstore = shared_module._update_on_kvstore
-        self._updater = shared_module._updater
-        strangers = [name for name in self._param_names if name not in shared_module._param_index]
-        if strangers:
-            raise ArgumentError(
-                f"borrow_optimizer: the other module has no parameter {', '.join(strangers)}"
-            )
-        self._param_index = shared_module._param_index
-        self._collect_updates()
-        self.optimizer_initialized = True
 
     # --- running ---
 

@@ -1,0 +1,230 @@
+"""A module's optimizer: chosen or borrowed, its states in files, gradients clipped for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import optimizer as opt
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, warn_user
+from ..base.files import write_atomically
+from ..base.guard import guarded
+from ..io.checkpoint import save_checkpoint
+from ..kvstore import DistKVStore
+from ..optimizer.clipping import clip_global_norm
+from ..optimizer.settings import check_real
+from .parameter_update import _create_kvstore, _initialize_kvstore
+
+if TYPE_CHECKING:
+    from ..typing import FileName, KVStoreLike, NDArray, Optimizer, OptimizerParams
+    from .base_module import BaseModule
+
+
+@guarded
+class Optimization:
+    """The part of Module that has to do with its optimizer; it lives on Module's attributes."""
+
+    def init_optimizer(
+        self,
+        kvstore: KVStoreLike | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
+        """Choose how ``update`` changes parameters.
+
+        Parameters
+        ----------
+        kvstore : str, KVStore or None
+            How several devices come to the same weights; one device needs none.
+        optimizer : str or Optimizer
+            A name gets ``rescale_grad=1/batch_size`` unless `optimizer_params` says otherwise.
+        optimizer_params : dict or pairs
+            For an optimizer given by name.
+        force_init : bool
+            Do it even if it has been done.
+        """
+        self._need("init_optimizer", "binded", "params_initialized")
+        if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
+            return
+        if self._params_dirty:
+            self._sync_params_from_devices()
+        kvstore, update_on_kvstore = _create_kvstore(kvstore, len(self._context), self._arg_params)
+        batch_size = self._exec_group.batch_size
+        if kvstore is not None and "dist" in kvstore.type:
+            batch_size *= kvstore.num_workers
+        rescale_grad = 1.0 / batch_size
+        count = 1 if update_on_kvstore else len(self._context)
+        names = {
+            i * count + k: name for i, name in enumerate(self._param_names) for k in range(count)
+        }
+        if isinstance(optimizer, str):
+            settings = {"rescale_grad": rescale_grad, **dict(optimizer_params)}
+            optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=names, **settings)
+        elif not isinstance(optimizer, opt.Optimizer):
+            made = f"; {optimizer.__name__}() makes one" if isinstance(optimizer, type) else ""
+            raise ArgumentTypeError(
+                f"optimizer must be a name or an Optimizer, got {shown(optimizer)}{made}"
+            )
+        else:
+            if optimizer.rescale_grad != rescale_grad:
+                warn_user(
+                    f"the optimizer has rescale_grad={optimizer.rescale_grad}, which is"
+                    f" not 1 / batch size = {rescale_grad}; is this intended?"
+                )
+            if not optimizer.idx2name:
+                optimizer.idx2name = names
+        self._optimizer = optimizer
+        self._kvstore = kvstore
+        self._update_on_kvstore = update_on_kvstore
+        self._updater = None
+        if kvstore is not None:
+            if self._compression_params:
+                kvstore.set_gradient_compression(self._compression_params)
+            if update_on_kvstore:
+                kvstore.set_optimizer(optimizer)
+            _initialize_kvstore(
+                kvstore,
+                self._exec_group.param_arrays,
+                self._arg_params,
+                self._param_names,
+                update_on_kvstore,
+            )
+            if isinstance(kvstore, DistKVStore) and self._aux_names:
+                group = self._exec_group
+                pairs = zip(self._aux_names, group.aux_arrays)
+                kvstore.share({n: [self._aux_params[n], *arrays] for n, arrays in pairs})
+        if not update_on_kvstore:
+            self._updater = opt.get_updater(optimizer)
+        self.optimizer_initialized = True
+        if self._preload_opt_states is not None:
+            self.load_optimizer_states(self._preload_opt_states)
+            self._preload_opt_states = None
+
+    def borrow_optimizer(self, shared_module: BaseModule) -> None:
+        """Use the optimizer, its states and the KVStore of another module."""
+        if not shared_module.optimizer_initialized:
+            raise ArgumentError("borrow_optimizer: the other module has no optimizer yet")
+        self._optimizer = shared_module._optimizer
+        self._kvstore = shared_module._kvstore
+        self._update_on_kvstore = shared_module._update_on_kvstore
+        self._updater = shared_module._updater
+        strangers = [name for name in self._param_names if name not in shared_module._param_index]
+        if strangers:
+            raise ArgumentError(
+                f"borrow_optimizer: the other module has no parameter {', '.join(strangers)}"
+            )
+        self._param_index = shared_module._param_index
+        self._collect_updates()
+        self.optimizer_initialized = True
+
+    def _take_optimizer(self, optimizer):
+        """Use an optimizer that came with its states from a file."""
+        self._optimizer = optimizer
+
+    def _collect_updates(self):
+        """What ``update`` works on: all gradients, None where there is nothing to update; and what
+        it hands to the updater on one device: indices, gradients, weights."""
+        group = self._exec_group
+        self._grad_arrays = [
+            [None] * len(grads) if name in self._fixed_values else grads
+            for name, grads in zip(self._param_names, group.grad_arrays)
+        ]
+        rows = [
+            (self._param_index[name], grads[0], weights[0])
+            for name, weights, grads in zip(
+                self._param_names, group.param_arrays, self._grad_arrays
+            )
+            if grads[0] is not None
+        ]
+        self._updates = tuple(map(list, zip(*rows))) or ([], [], [])
+
+    def save_checkpoint(
+        self,
+        prefix: FileName,
+        epoch: int,
+        save_optimizer_states: bool = False,
+        remove_amp_cast: bool = True,
+    ) -> None:
+        """Write symbol and parameters, and if asked for ``prefix-0001.states``.
+
+        Parameters
+        ----------
+        prefix : str
+            Beginning of the names of files: ``PREFIX-symbol.json``, ``PREFIX-0001.params``.
+        epoch : int
+            The number in the names.
+        save_optimizer_states : bool
+            Also write ``PREFIX-0001.states``.
+        remove_amp_cast : bool
+            Leave out of the symbol what mixed precision inserted.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import cynet as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="fc")
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (1, 2))], for_training=False)
+        >>> module.init_params()
+        >>> folder = tempfile.mkdtemp()
+        >>> module.save_checkpoint(os.path.join(folder, "net"), 3)
+        >>> sorted(os.listdir(folder))
+        ['net-0003.params', 'net-symbol.json']
+        """
+        self._need("save_checkpoint", "params_initialized")
+        updater = self._updater_of_states("save_checkpoint") if save_optimizer_states else None
+        save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast, updater)
+
+    def _updater_of_states(self, purpose):
+        """What holds the optimizer's states."""
+        self._need(purpose, "optimizer_initialized")
+        return self._kvstore.updater if self._update_on_kvstore else self._updater
+
+    def save_optimizer_states(self, fname: FileName) -> None:
+        """Write the optimizer's states, such as momenta, to a file.
+
+        The count of updates is not among them, as in MXNet: Adam and its kin go on exactly where
+        ``init_optimizer`` is given it as ``begin_num_update``. ``fit(resume=...)`` keeps it.
+
+        Parameters
+        ----------
+        fname : str
+            The file, usually ``PREFIX-0001.states``.
+        """
+        write_atomically(fname, self._updater_of_states("save_optimizer_states").chunks())
+
+    def load_optimizer_states(self, fname: FileName) -> None:
+        """Read what ``save_optimizer_states`` wrote.
+
+        Parameters
+        ----------
+        fname : str
+            A file that `save_optimizer_states` wrote.
+        """
+        self._updater_of_states("load_optimizer_states").load(fname)
+
+    def clip_gradients(self, max_norm: float) -> NDArray:
+        self._need("clip_gradients", "binded", "optimizer_initialized")
+        check_real("clip_gradients: max_norm", max_norm)
+        if not max_norm > 0:
+            raise ArgumentError(f"clip_gradients: max_norm must be above 0, got {shown(max_norm)}")
+        if len(self._context) > 1:
+            raise CynetError(
+                "clip_gradients: on several devices the gradients are summed up by update, so"
+                " their norm is not known before"
+            )
+        if isinstance(self._kvstore, DistKVStore):  # the norm is that of the sum over the ranks
+            self._sum_over_ranks()
+        scale = self._optimizer.rescale_grad
+        return clip_global_norm(self._updates[1], max_norm / scale, False) * scale
+
+    def _sum_over_ranks(self):
+        """Make the gradients of the last backward their sum over the ranks, once."""
+        if not self._is_summed:
+            rows = [
+                (name, grads)
+                for name, grads in zip(self._param_names, self._grad_arrays)
+                if grads[0] is not None
+            ]
+            self._kvstore.sum_up([name for name, _ in rows], [grads for _, grads in rows])
+            self._is_summed = True
