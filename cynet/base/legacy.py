@@ -133,3 +133,9 @@ class classproperty:
 def _as_list(obj):
     """A list or tuple as it is, anything else in a list."""
     return obj if isinstance(obj, (list, tuple)) else [obj]
+
+
+def _multiple_callbacks(callbacks, *args, **kwargs):
+    """Call a callback, or each of a list, or none where it is None."""
+    for callback in _as_list([] if callbacks is None else callbacks):
+        callback(*args, **kwargs)

@@ -26,7 +26,27 @@ class BatchEndParam(NamedTuple):
     Parameters
     ----------
     epoch : int
-        Number of the epoch, in the names of files.
+        Number of the epoch that runs.
+    nbatch : int
+        Number of the batch that is done, from 0 in each epoch.
+    eval_metric : EvalMetric or None
+        What has been counted so far.
+    locals : dict or None
+        The variables of the loop: ``locals["self"]`` is the module that ``fit`` trains.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((4, 3)), mx.nd.zeros(4), batch_size=2)
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> def tell(param):
+    ...     print(param.epoch, param.nbatch, param.eval_metric.name)
+    >>> history = module.fit(data, num_epoch=2, batch_end_callback=tell)
+    0 0 accuracy
+    0 1 accuracy
+    1 0 accuracy
+    1 1 accuracy
     """
 
     epoch: int

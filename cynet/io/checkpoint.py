@@ -311,14 +311,22 @@ def load_params(prefix: FileName, epoch: int) -> tuple[NamedArrays, NamedArrays]
 
     Parameters
     ----------
-    prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+    prefix : str
+        Beginning of the name of the file.
     epoch : int
-        Number of the epoch, in the names of files.
+        The number in the name.
 
     Returns
     -------
-    (arg_params, aux_params) : tuple of dict
+    arg_params, aux_params : dict of str to NDArray
+        By name; arrays lie on the CPU.
+
+    Raises
+    ------
+    MissingFileError
+        There is no such file; the message names the epochs that there are.
+    FormatError
+        The file is damaged, or holds something else.
 
     Examples
     --------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from .. import symbol as sym
@@ -15,6 +14,7 @@ from ..io.checkpoint import checked_prefix, load_params, save_checkpoint, states
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .bound import Bucket
 from .bucket_files import load_buckets, save_buckets
+from .bucket_in_use import BucketInUse
 from .module import Module
 
 if TYPE_CHECKING:
@@ -23,27 +23,23 @@ if TYPE_CHECKING:
     from ..typing import (
         ContextLike,
         DataBatch,
-        DataDesc,
         DataShapes,
         FileName,
         GradReq,
         InitializerLike,
         KVStoreLike,
         Logger,
-        MetricLike,
         Monitor,
         NamedArrays,
         Names,
-        NDArray,
         Optimizer,
         OptimizerParams,
-        Shape,
         Symbol,
     )
 
 
 @guarded(but=PER_BATCH)
-class BucketingModule(BaseModule):
+class BucketingModule(BucketInUse):
     """Modules that share parameters, chosen by the batch's ``bucket_key``.
 
     Threads may share it as they may a :class:`Module`.
@@ -51,18 +47,55 @@ class BucketingModule(BaseModule):
     Parameters
     ----------
     sym_gen : callable
-        ``sym_gen(bucket_key)`` returns (symbol, data_names, label_names).
+        ``sym_gen(bucket_key)`` returns (symbol, data_names, label_names). It is called once a key.
     default_bucket_key : hashable
-        The key of the largest bucket, whose memory the others use.
+        The key of the largest bucket, whose memory the others use. All parameters of the other
+        buckets must be among those of this one.
     logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params
         For each :class:`Module`.
 
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `default_bucket_key` is missing, or `data_names` of its bucket are not arguments of its
+        symbol.
     ArgumentTypeError
-        A value has another type; the message names it.
+        `sym_gen` is not a function, or returns something other than three values.
+
+    Examples
+    --------
+    Sequences of 5 and of 3 steps, whose networks share the weights of one LSTM:
+
+    >>> import cynet as mx
+    >>> cell = mx.rnn.LSTMCell(4, prefix="lstm_")
+    >>> def sym_gen(length):
+    ...     cell.reset()
+    ...     outputs, _ = cell.unroll(length, mx.sym.Variable("data"), layout="NTC")
+    ...     net = mx.sym.FullyConnected(outputs[-1], num_hidden=2, name="fc")
+    ...     return mx.sym.SoftmaxOutput(net, name="softmax"), ["data"], ["softmax_label"]
+    >>> module = mx.mod.BucketingModule(sym_gen, default_bucket_key=5)
+    >>> module.bind([("data", (2, 5, 3))], [("softmax_label", (2,))])
+    >>> module.init_params()
+    >>> module.init_optimizer()
+    >>> def batch(length):
+    ...     data, label = mx.nd.ones((2, length, 3)), mx.nd.zeros(2)
+    ...     return mx.io.DataBatch(
+    ...         [data],
+    ...         [label],
+    ...         bucket_key=length,
+    ...         provide_data=[("data", data.shape)],
+    ...         provide_label=[("softmax_label", label.shape)],
+    ...     )
+    >>> for length in (5, 3, 5):
+    ...     module.train_step(batch(length))
+    >>> len(module.get_params()[0]), module.data_shapes[0].shape
+    (6, (2, 5, 3))
+
+    A bucket is chosen without a batch by ``switch_bucket``:
+
+    >>> module.switch_bucket(3, [("data", (2, 3, 3))], [("softmax_label", (2,))])
+    >>> module.data_shapes[0].shape
+    (2, 3, 3)
     """
 
     def __init__(
@@ -156,27 +189,6 @@ class BucketingModule(BaseModule):
             return self._curr_module.output_names
         return self._generate(self._default_bucket_key)[0].list_outputs()
 
-    @property
-    def data_shapes(self) -> list[DataDesc]:
-        self._need("data_shapes", "binded")
-        return self._curr_module.data_shapes
-
-    @property
-    def label_shapes(self) -> list[DataDesc] | None:
-        self._need("label_shapes", "binded")
-        return self._curr_module.label_shapes
-
-    @property
-    def output_shapes(self) -> list[tuple[str, Shape]]:
-        self._need("output_shapes", "binded")
-        return self._curr_module.output_shapes
-
-    @property
-    def symbol(self) -> Symbol:
-        """The symbol of the bucket in use."""
-        self._need("symbol", "binded")
-        return self._curr_module.symbol
-
     def bind(
         self,
         data_shapes: DataShapes,
@@ -212,14 +224,26 @@ class BucketingModule(BaseModule):
     def switch_bucket(
         self, bucket_key: Any, data_shapes: DataShapes, label_shapes: DataShapes | None = None
     ) -> None:
-        """Use the module of `bucket_key`, binding it if it is new.
+        """Use the module of a bucket, binding it if it is new; the next calls are about this
+        bucket.
+
+        ``forward``, ``forward_backward`` and ``train_step`` do it with the batch's ``bucket_key``.
 
         Parameters
         ----------
+        bucket_key : hashable
+            What ``sym_gen`` is called with.
         data_shapes : list of (str, tuple) or DataDesc
-            Names and shapes of the inputs.
+            Names and shapes of the inputs; a bucket that is bound already keeps its own.
         label_shapes : list of (str, tuple) or DataDesc, optional
             Names and shapes of the labels.
+
+        Raises
+        ------
+        CynetError
+            The module is not bound yet.
+        ArgumentError
+            The bucket has a parameter that the default bucket has not.
         """
         self._need("switch_bucket", "binded")
         module = self._module_of(bucket_key)
@@ -341,55 +365,6 @@ class BucketingModule(BaseModule):
             )
         self.switch_bucket(key, batch.provide_data, batch.provide_label)
 
-    def _take_turn(self, batch):
-        """Use the bucket of a batch that is to be run; the lock is held."""
-        if self._turns.last != get_ident():
-            self._turns.take(lambda: None)  # each module leaves its outputs to other threads
-        self._switch_for(batch)
-
-    def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
-        """Run the module of the batch's bucket."""
-        self._need("forward", "binded", "params_initialized")
-        with self._turns.lock:
-            self._take_turn(data_batch)
-            self._curr_module.forward(data_batch, is_train=is_train)
-
-    def forward_backward(self, data_batch: DataBatch | Any) -> None:
-        """Both passes in the module of the batch's bucket."""
-        if not self._has_own(BucketingModule, "forward", "backward"):
-            super().forward_backward(data_batch)
-            return
-        self._need("forward_backward", "binded", "params_initialized")
-        with self._turns.lock:
-            self._take_turn(data_batch)
-            self._curr_module.forward_backward(data_batch)
-
-    def train_step(self, data_batch: DataBatch | Any) -> None:
-        """A training step of the module of the batch's bucket."""
-        own = "forward", "backward", "forward_backward", "update"
-        if not self._has_own(BucketingModule, *own):
-            super().train_step(data_batch)
-            return
-        self._need("train_step", "binded", "params_initialized", "optimizer_initialized")
-        with self._turns.lock:
-            self._take_turn(data_batch)
-            self._curr_module.train_step(data_batch)
-
-    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
-        """Run backward in the bucket of the last forward."""
-        self._need("backward", "binded", "params_initialized")
-        with self._turns.lock:
-            self._turns.check("backward")
-            self._curr_module.backward(out_grads)
-
-    def update(self) -> None:
-        """Change the shared parameters along the last gradients."""
-        self._need("update", "binded", "params_initialized", "optimizer_initialized")
-        self._curr_module.update()
-
-    def clip_gradients(self, max_norm: float) -> NDArray:
-        return self._curr_module.clip_gradients(max_norm)
-
     def _updater_of_states(self, purpose):
         self._need(purpose, "optimizer_initialized")
         return self._default._updater_of_states(purpose)
@@ -397,45 +372,6 @@ class BucketingModule(BaseModule):
     def _take_optimizer(self, optimizer):
         for module in self._modules():
             module._take_optimizer(optimizer)
-
-    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last forward."""
-        self._need("get_outputs", "binded", "params_initialized")
-        with self._turns.lock:
-            self._turns.check("get_outputs")
-            return self._curr_module.get_outputs(merge_multi_context)
-
-    def _without_padding(self, outputs, pad):
-        return self._curr_module._without_padding(outputs, pad)
-
-    def _joined_axes(self, outputs):
-        return self._curr_module._joined_axes(outputs)
-
-    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the data of the last forward."""
-        self._need("get_input_grads", "binded", "params_initialized")
-        with self._turns.lock:
-            self._turns.check("get_input_grads")
-            return self._curr_module.get_input_grads(merge_multi_context)
-
-    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """Values of the state inputs of the bucket in use."""
-        self._need("get_states", "binded", "params_initialized")
-        return self._curr_module.get_states(merge_multi_context)
-
-    def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
-        """Fill the state inputs of the bucket in use."""
-        self._need("set_states", "binded", "params_initialized")
-        self._curr_module.set_states(states, value)
-
-    def update_metric(
-        self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
-    ) -> None:
-        """Give labels and the last outputs to a metric."""
-        self._need("update_metric", "binded", "params_initialized")
-        with self._turns.lock:
-            self._turns.check("update_metric")
-            self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Monitor) -> None:
         """Let a Monitor watch all buckets, later ones included."""
@@ -460,12 +396,34 @@ class BucketingModule(BaseModule):
 
         Parameters
         ----------
-        prefix : str, optional
-            Beginning of the names of parameters; by default one with a number.
+        prefix : str
+            Beginning of the names of the files.
         epoch : int
-            Number of the epoch, in the names of files.
+            The number in ``prefix-0001.params``.
+        save_optimizer_states : bool
+            Also write ``prefix-0001.states``, from which `load` lets training go on.
         remove_amp_cast : bool
-            Leave out what mixed precision inserted.
+            Leave out of the symbols what mixed precision inserted.
+
+        Raises
+        ------
+        CynetError
+            The parameters have no values yet, or there is no optimizer whose states were asked for.
+
+        Examples
+        --------
+        >>> import os
+        >>> import cynet as mx
+        >>> def sym_gen(length):
+        ...     total = mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True)
+        ...     return mx.sym.FullyConnected(total, num_hidden=2, name="fc"), ["data"], None
+        >>> module = mx.mod.BucketingModule(sym_gen, default_bucket_key=5)
+        >>> module.bind([("data", (1, 5))], for_training=False)
+        >>> module.init_params()
+        >>> module.switch_bucket(3, [("data", (1, 3))])
+        >>> module.save_checkpoint("net", 1)
+        >>> len(os.listdir(".")), sorted(os.listdir("."))[:3]
+        (5, ['net-0001.params', 'net-3-symbol.json', 'net-5-symbol.json'])
         """
         self._need("save_checkpoint", "params_initialized")
         updater = None
@@ -492,7 +450,9 @@ class BucketingModule(BaseModule):
         Parameters
         ----------
         prefix : str
+            Beginning of the names of the files that `save_checkpoint` wrote.
         epoch : int
+            The number in ``prefix-0001.params``.
         sym_gen : callable, optional
             Makes the symbols of buckets that the checkpoint does not have, and says the names of
             inputs; without it these are ``data`` and ``softmax_label``, and other buckets use the
@@ -500,14 +460,39 @@ class BucketingModule(BaseModule):
         default_bucket_key : hashable, optional
             The first of the checkpoint by default.
         load_optimizer_states : bool
-            Also read ``prefix-0001.states``; states that were saved with other parameters are
-            refused.
+            Also read ``prefix-0001.states``, when ``init_optimizer`` is called; states that were
+            saved with other parameters are refused.
         **kwargs
             For ``BucketingModule``.
 
         Returns
         -------
         BucketingModule
+            Its parameters have values; ``bind`` comes next.
+
+        Raises
+        ------
+        MissingFileError
+            There is no file of this prefix and epoch.
+        FormatError
+            A file is damaged, or of something else.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> def sym_gen(length):
+        ...     total = mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True)
+        ...     return mx.sym.FullyConnected(total, num_hidden=2, name="fc"), ["data"], None
+        >>> module = mx.mod.BucketingModule(sym_gen, default_bucket_key=5)
+        >>> module.bind([("data", (1, 5))], for_training=False)
+        >>> module.init_params(mx.init.One())
+        >>> module.save_checkpoint("net", 1)
+        >>> module = mx.mod.BucketingModule.load("net", 1, sym_gen)
+        >>> module.bind([("data", (1, 5))], for_training=False)
+        >>> short = [("data", (1, 3))]
+        >>> module.forward(mx.io.DataBatch([mx.nd.ones((1, 3))], bucket_key=3, provide_data=short))
+        >>> module.get_outputs()[0].asnumpy()
+        array([[3., 3.]], dtype=float32)
         """
         prefix = checked_prefix(prefix)
         symbols = load_buckets(prefix)
@@ -539,17 +524,35 @@ class BucketingModule(BaseModule):
         sym_gen, default_bucket_key
             As in `load`; the default key is the first of `sym_dict`.
         arg_params, aux_params : dict of str to NDArray, optional
+            Values of parameters and auxiliary states, which ``bind`` puts in place.
         **kwargs
             For ``BucketingModule``.
 
         Returns
         -------
         BucketingModule
+            If parameters were given, it has values, and ``bind`` comes next.
 
         Raises
         ------
         ArgumentError
             There is neither a `sym_gen` nor a symbol of the default bucket.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> def network(length):
+        ...     total = mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True)
+        ...     total = mx.sym.FullyConnected(total, num_hidden=1, no_bias=True, name="fc")
+        ...     return mx.sym.LinearRegressionOutput(total, name="softmax")
+        >>> module = mx.mod.BucketingModule.load_dict(
+        ...     {5: network(5), 3: network(3)}, arg_params={"fc_weight": mx.nd.array([[2]])}
+        ... )
+        >>> module.bind([("data", (1, 5))], for_training=False)
+        >>> short = [("data", (1, 3))]
+        >>> module.forward(mx.io.DataBatch([mx.nd.ones((1, 3))], bucket_key=3, provide_data=short))
+        >>> module.get_outputs()[0].asscalar().item()
+        6.0
         """
         symbols = dict(sym_dict or {})
         if default_bucket_key is None:

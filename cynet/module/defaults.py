@@ -54,6 +54,21 @@ class Defaults(Interface):
         ----------
         data_batch : DataBatch
             The batch: arrays of the shapes that were bound.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.sym.MakeLoss(mx.sym.Variable("data") * mx.sym.Variable("w_weight", shape=(1,)))
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (1,))])
+        >>> module.init_params(mx.init.One())
+        >>> module.init_optimizer(optimizer_params={"learning_rate": 0.1})
+
+        The gradient of the weight is the data, 3, so the step is 0.3:
+
+        >>> module.train_step(mx.io.DataBatch([mx.nd.array([3])]))
+        >>> round(module.get_params()[0]["w_weight"].asscalar().item(), 4)
+        0.7
         """
         self.forward_backward(data_batch)
         self.update()
@@ -165,44 +180,95 @@ class Defaults(Interface):
     ) -> None:
         """Get ready for a batch that comes soon.
 
+        ``fit`` calls it with the batch after the one that runs. A :class:`BucketingModule` binds
+        the bucket of that batch; other modules have nothing to do.
+
         Parameters
         ----------
         data_batch : DataBatch
             The batch that comes next.
         sparse_row_id_fn : callable, optional
-            Accepted for MXNet's sake.
+            Accepted so that scripts written for MXNet run; it is not called.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> def sym_gen(length):  # the network of sequences of this length
+        ...     total = mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True)
+        ...     return mx.sym.FullyConnected(total, num_hidden=2, name="fc"), ["data"], None
+        >>> module = mx.mod.BucketingModule(sym_gen, default_bucket_key=5)
+        >>> module.bind([("data", (1, 5))], for_training=False)
+        >>> module.init_params()
+        >>> short = [("data", (1, 3))]
+        >>> module.prepare(mx.io.DataBatch([mx.nd.ones((1, 3))], bucket_key=3, provide_data=short))
+
+        The bucket in use stays what it was:
+
+        >>> module.data_shapes[0].shape
+        (1, 5)
         """
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """Values of state inputs; none by default.
+        """Values of the state inputs, those that the module was made with as ``state_names``.
 
         Parameters
         ----------
         merge_multi_context : bool
-            Join what several devices hold.
+            Join what several devices hold along the first axis; else a list over the devices for
+            each.
 
         Returns
         -------
         list of NDArray
-            One for each of ``state_names``.
+            One for each of ``state_names``, of the shape that was bound; empty if there are none.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> total = mx.sym.Variable("data") + mx.sym.Variable("total", shape=(2,))
+        >>> module = mx.mod.Module(total, label_names=None, state_names=["total"])
+        >>> module.bind([("data", (2,))], for_training=False)
+        >>> module.init_params()
+        >>> module.set_states(value=10)
+
+        What a batch computes is the state of the next one:
+
+        >>> for number in range(3):
+        ...     module.forward(mx.io.DataBatch([mx.nd.array([1, 2])]))
+        ...     module.set_states(module.get_outputs())
+        >>> module.get_states()[0].asnumpy()
+        array([13., 16.], dtype=float32)
         """
         self._need("get_states", "binded", "params_initialized")
         return []
 
     def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
-        """Fill state inputs; refused where there are none.
+        """Fill the state inputs, those that the module was made with as ``state_names``.
 
         Parameters
         ----------
         states : list of NDArray, optional
-            A value for each of ``state_names``.
+            A value for each of ``state_names``, as `get_states` gives them; or for each a list over
+            the devices.
         value : number, optional
             One value for all of them instead.
 
         Raises
         ------
         ArgumentError
-            A value is not one of those allowed; the message names it.
+            Neither or both of `states` and `value` are given, or the module has no states.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.sym.Variable("data") * mx.sym.Variable("scale", shape=(2,))
+        >>> module = mx.mod.Module(net, label_names=None, state_names=["scale"])
+        >>> module.bind([("data", (2,))], for_training=False)
+        >>> module.init_params()
+        >>> module.set_states([mx.nd.array([1, 10])])
+        >>> module.forward(mx.io.DataBatch([mx.nd.array([3, 4])]))
+        >>> module.get_outputs()[0].asnumpy()
+        array([ 3., 40.], dtype=float32)
         """
         self._need("set_states", "binded", "params_initialized")
         if states or value:

@@ -58,10 +58,12 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
     Parameters
     ----------
     symbol : Symbol
+        The network.
     data_names, label_names : list of str
         Which arguments are fed with data and labels; all others are parameters, but for labels
         of losses that are listed nowhere: a prediction needs none.
     logger : module or logging.Logger
+        Where ``fit`` logs.
     context : Context, str (``'cpu'``, ``'gpu(1)'``) or list of these
         Several split each batch among them.
     work_load_list : list of number, optional
@@ -69,11 +71,19 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
     fixed_param_names : list of str, optional
         Parameters that are not trained.
     state_names : list of str, optional
-        Inputs that are neither data nor parameters.
+        Inputs that are neither data nor parameters: `set_states` fills them.
     group2ctxs : dict or list of dict, optional
         Contexts of context groups.
     compression_params : dict, optional
-        Handed to the KVStore.
+        Handed to the KVStore: ``{"type": "2bit", "threshold": 0.5}``.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `symbol` is not a Symbol.
+    ArgumentError
+        `work_load_list` is not as long as `context`, or one of `data_names`, `state_names` and
+        `fixed_param_names` is not an argument of the symbol. An unknown label only warns.
 
     Examples
     --------
@@ -162,17 +172,41 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
     def load(
         prefix: FileName, epoch: int, load_optimizer_states: bool = False, **kwargs: Any
     ) -> Module:
-        """A module from a checkpoint.
+        """A module from a checkpoint; its parameters have values, and ``bind`` comes next.
 
         Parameters
         ----------
         prefix : str
+            Beginning of the names of the files: ``prefix-symbol.json``, ``prefix-0001.params``.
         epoch : int
+            The number in ``prefix-0001.params``.
         load_optimizer_states : bool
-            Also read ``prefix-0001.states``; states that were saved with other parameters are
-            refused.
+            Also read ``prefix-0001.states``, when ``init_optimizer`` is called; states that were
+            saved with other parameters are refused.
         **kwargs
-            For ``Module``.
+            For ``Module``: `data_names`, `label_names`, `context`, ...
+
+        Returns
+        -------
+        Module
+
+        Raises
+        ------
+        MissingFileError
+            There is no file of this prefix and epoch.
+        FormatError
+            A file is damaged, or of something else.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> data = mx.sym.Variable("data")
+        >>> net = mx.sym.FullyConnected(data, num_hidden=1, no_bias=True, name="fc")
+        >>> mx.model.save_checkpoint("net", 3, net, {"fc_weight": mx.nd.array([[1, 10]])}, {})
+        >>> module = mx.mod.Module.load("net", 3, label_names=None)
+        >>> module.bind([("data", (1, 2))], for_training=False)
+        >>> module.predict(mx.nd.array([[2, 3]])).asscalar().item()
+        32.0
         """
         symbol, args, auxs = load_checkpoint(prefix, epoch)
         module = Module(symbol=symbol, **kwargs)
@@ -305,7 +339,38 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
             self.borrow_optimizer(shared_module)
 
     def reshape(self, data_shapes: DataShapes, label_shapes: DataShapes | None = None) -> None:
-        """Change the input shapes; parameters stay."""
+        """Change the input shapes; parameters stay.
+
+        ``forward`` does it by itself for a batch of other shapes. What was computed for the old
+        shapes is gone.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes : list of (str, tuple) or DataDesc
+            Names and shapes of a batch's arrays, as for `bind`.
+
+        Raises
+        ------
+        CynetError
+            The module is not bound yet.
+        ArgumentError
+            The names are not those of the module.
+        ShapeError
+            A parameter would have another shape.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+        >>> module = mx.mod.Module(net, label_names=None)
+        >>> module.bind([("data", (4, 3))], for_training=False)
+        >>> module.init_params()
+        >>> module.output_shapes
+        [('fc_output', (4, 2))]
+        >>> module.reshape([("data", (9, 3))])
+        >>> module.output_shapes
+        [('fc_output', (9, 2))]
+        """
         self._need("reshape", "binded")
         shapes = _parse_data_desc(self._data_names, self._label_names, data_shapes, label_shapes)
         self._exec_group.reshape(*shapes)

@@ -42,6 +42,13 @@ class Optimization:
             For an optimizer given by name.
         force_init : bool
             Do it even if it has been done.
+
+        Raises
+        ------
+        CynetError
+            The module is not bound, or its parameters have no values yet.
+        ArgumentTypeError
+            `optimizer` is neither a name nor an Optimizer, or `optimizer_params` is not a dict.
         """
         self._need("init_optimizer", "binded", "params_initialized")
         if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
@@ -101,7 +108,38 @@ class Optimization:
             self._preload_opt_states = None
 
     def borrow_optimizer(self, shared_module: BaseModule) -> None:
-        """Use the optimizer, its states and the KVStore of another module."""
+        """Use the optimizer, its states and the KVStore of another module.
+
+        States, such as momenta, go by the parameters' names. A :class:`BucketingModule` does it for
+        each of its buckets, so that all of them make steps of one training.
+
+        Parameters
+        ----------
+        shared_module : Module
+            It has an optimizer, and all parameters that this module has.
+
+        Raises
+        ------
+        ArgumentError
+            The other module has no optimizer yet, or lacks one of the parameters.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> def bound(batch_size, shared=None):
+        ...     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+        ...     module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+        ...     shapes = [("data", (batch_size, 3))], [("softmax_label", (batch_size,))]
+        ...     module.bind(*shapes, shared_module=shared)
+        ...     return module
+        >>> large = bound(8)
+        >>> large.init_params()
+        >>> small = bound(2, large)
+        >>> large.init_optimizer()
+        >>> small.borrow_optimizer(large)
+        >>> small.optimizer_initialized
+        True
+        """
         if not shared_module.optimizer_initialized:
             raise ArgumentError("borrow_optimizer: the other module has no optimizer yet")
         self._optimizer = shared_module._optimizer
@@ -190,16 +228,68 @@ class Optimization:
         ----------
         fname : str
             The file, usually ``PREFIX-0001.states``.
+
+        Raises
+        ------
+        CynetError
+            There is no optimizer yet.
+
+        Examples
+        --------
+        >>> import os
+        >>> import cynet as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+        >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+        >>> module.bind([("data", (4, 3))], [("softmax_label", (4,))])
+        >>> module.init_params()
+        >>> module.init_optimizer(optimizer_params={"momentum": 0.9})
+        >>> module.train_step(mx.io.DataBatch([mx.nd.ones((4, 3))], [mx.nd.zeros(4)]))
+        >>> module.save_optimizer_states("net-0001.states")
+        >>> os.path.exists("net-0001.states")
+        True
         """
         write_atomically(fname, self._updater_of_states("save_optimizer_states").chunks())
 
     def load_optimizer_states(self, fname: FileName) -> None:
-        """Read what ``save_optimizer_states`` wrote.
+        """Read what ``save_optimizer_states`` wrote; the module needs an optimizer of the same
+        kind.
 
         Parameters
         ----------
         fname : str
             A file that `save_optimizer_states` wrote.
+
+        Raises
+        ------
+        CynetError
+            There is no optimizer yet.
+        MissingFileError
+            There is no such file.
+        FormatError
+            The file holds something else.
+
+        Examples
+        --------
+        The first step with momentum is `learning_rate` times the gradient, the second 1.9 times
+        that:
+
+        >>> import cynet as mx
+        >>> def weight_after_a_step(states=None):
+        ...     weight = mx.sym.Variable("w_weight", shape=(1,))
+        ...     net = mx.sym.MakeLoss(mx.sym.Variable("data") * weight)
+        ...     module = mx.mod.Module(net, label_names=None)
+        ...     module.bind([("data", (1,))])
+        ...     module.init_params(mx.init.One())
+        ...     module.init_optimizer(optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
+        ...     if states is not None:
+        ...         module.load_optimizer_states(states)
+        ...     module.train_step(mx.io.DataBatch([mx.nd.array([1])]))
+        ...     module.save_optimizer_states("net-0001.states")
+        ...     return round(module.get_params()[0]["w_weight"].asscalar().item(), 4)
+        >>> weight_after_a_step()
+        0.9
+        >>> weight_after_a_step("net-0001.states")
+        0.81
         """
         self._updater_of_states("load_optimizer_states").load(fname)
 

@@ -45,7 +45,27 @@ class PythonModule(BaseModule):
     Parameters
     ----------
     data_names, label_names, output_names : list of str
+        Names of the inputs, of the labels (None: it has none) and of the outputs.
     logger : module or logging.Logger
+        Where ``fit`` logs.
+
+    Examples
+    --------
+    A module without gradient, which takes the logarithm of its input:
+
+    >>> import cynet as mx
+    >>> class Log(mx.mod.PythonModule):
+    ...     def _compute_output_shapes(self):
+    ...         return [("log_output", self.data_shapes[0].shape)]
+    ...     def forward(self, data_batch, is_train=None):
+    ...         self.output = mx.nd.log(data_batch.data[0])
+    ...     def get_outputs(self, merge_multi_context=True):
+    ...         return [self.output]
+    >>> module = Log(["data"], None, ["log_output"])
+    >>> module.bind([("data", (2,))], for_training=False)
+    >>> module.init_params()
+    >>> module.predict(mx.nd.array([1, 10])).asnumpy()
+    array([0.       , 2.3025851], dtype=float32)
     """
 
     def __init__(
@@ -159,7 +179,7 @@ class PythonModule(BaseModule):
 
 @guarded
 class PythonLossModule(PythonModule):
-    """A loss at the end of a chain: passes scores on, gives their gradient.
+    """A loss at the end of a :class:`SequentialModule`: passes scores on, gives their gradient.
 
     Parameters
     ----------
@@ -168,13 +188,33 @@ class PythonLossModule(PythonModule):
     data_names, label_names : list of str
         One each.
     logger : module or logging.Logger
+        Where ``fit`` logs.
     grad_func : callable
-        ``grad_func(scores, labels)`` returns the gradient as NDArray or NumPy array.
+        ``grad_func(scores, labels)`` returns the gradient of the loss by the scores, of their
+        shape, as NDArray or NumPy array.
 
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `data_names` or `label_names` are not one name each, or `grad_func` is not callable.
+
+    Examples
+    --------
+    The squared difference, whose gradient is written by hand, trains the network before it:
+
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, no_bias=True, name="fc")
+    >>> loss = mx.mod.PythonLossModule(grad_func=lambda scores, labels: 2 * (scores - labels))
+    >>> chain = mx.mod.SequentialModule()
+    >>> chain = chain.add(mx.mod.Module(net, label_names=None))
+    >>> chain = chain.add(loss, take_labels=True, auto_wiring=True)
+    >>> chain.bind([("data", (1, 1))], [("softmax_label", (1, 1))])
+    >>> chain.init_params(mx.init.One())
+    >>> chain.init_optimizer(optimizer_params={"learning_rate": 0.1})
+    >>> for step in range(20):
+    ...     chain.train_step(mx.io.DataBatch([mx.nd.ones((1, 1))], [mx.nd.array([[5]])]))
+    >>> round(chain.get_params()[0]["fc_weight"].asscalar().item(), 2)
+    4.95
     """
 
     def __init__(

@@ -63,18 +63,26 @@ class SequentialModule(BaseModule):
     def add(self, module: BaseModule, **kwargs: Any) -> SequentialModule:
         """Append a module and return the chain.
 
+        What was bound and initialised before is to be done again.
+
         Parameters
         ----------
         module : BaseModule
+            Its data inputs are the outputs of the module before.
         take_labels : bool
-            The module gets the labels.
+            The module gets the labels of the batch.
         auto_wiring : bool
             Outputs of the module before go to its data inputs by position, whatever their names.
+
+        Returns
+        -------
+        SequentialModule
+            The chain itself, for the next ``add``.
 
         Raises
         ------
         ArgumentTypeError
-            A value has another type; the message names it.
+            `module` is not a module, or there is an option of another name.
         """
         unknown = set(kwargs) - {self.META_TAKE_LABELS, self.META_AUTO_WIRING}
         if unknown:

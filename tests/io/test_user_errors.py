@@ -225,7 +225,7 @@ def raiser(kind):
 
 
 def test_a_feed_forward_over_an_iterator_that_cannot_begin_again():
-    from cynet.model import _Limited
+    from cynet.model.feeding import Limited
 
     with pytest.raises(RuntimeError, match="needle"):
-        list(_Limited(Own("reset", StopIteration), 7))
+        list(Limited(Own("reset", StopIteration), 7))

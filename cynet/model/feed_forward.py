@@ -1,47 +1,35 @@
-"""Checkpoints, helpers that training scripts import, and FeedForward, the model before Module."""
+"""FeedForward, the model before Module."""
 
 from __future__ import annotations
 
 import logging
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import ndarray as nd
-from .base.errors import (
+from ..base.errors import (
     ArgumentError,
     ArgumentTypeError,
     CynetError,
-    ShapeError,
     listed,
-    shown,
     warn_user,
 )
-from .base.guard import guarded
-from .base.kinds import to_count
-from .base.legacy import _as_list
-from .callback import BatchEndParam, LogValidationMetricsCallback
-from .context import cpu
-from .io import DataIter, NDArrayIter
-from .io.checkpoint import find_checkpoint, load_checkpoint, load_params, save_checkpoint
-from .io.wrappers import begun_again
-from .module.base_module import DEFAULT_INITIALIZER
-from .module.bucketing_module import BucketingModule
-from .module.module import Module
-from .module.parameter_update import (
-    _create_kvstore,
-    _initialize_kvstore,
-    _update_params,
-    _update_params_on_kvstore,
-)
-from .module.slicing import _check_arguments
-from .symbol import Symbol
+from ..base.guard import guarded
+from ..callback import LogValidationMetricsCallback
+from ..context import cpu
+from ..io import DataIter
+from ..io.checkpoint import load_checkpoint, save_checkpoint
+from ..module.base_module import DEFAULT_INITIALIZER
+from ..module.bucketing_module import BucketingModule
+from ..module.module import Module
+from ..module.slicing import _check_arguments
+from ..symbol import Symbol
+from .feeding import Limited, batches, counted_from_one, is_label, iterator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .typing import (
+    from ..typing import (
         BatchEndCallback,
         ContextLike,
         EpochEndCallback,
@@ -56,20 +44,6 @@ if TYPE_CHECKING:
         NamedArrays,
         Optimizer,
     )
-
-__all__ = [
-    "BatchEndParam",
-    "FeedForward",
-    "_create_kvstore",
-    "_initialize_kvstore",
-    "_multiple_callbacks",
-    "_update_params",
-    "_update_params_on_kvstore",
-    "find_checkpoint",
-    "load_checkpoint",
-    "load_params",
-    "save_checkpoint",
-]
 
 _LOG_VALIDATION = LogValidationMetricsCallback()
 
@@ -87,25 +61,47 @@ class FeedForward:
         A function of the bucket key that returns a Symbol trains on the batches of an iterator that
         has ``default_bucket_key``, as :class:`BucketingModule` does.
     ctx : Context or list of Context, optional
+        Several split each batch among them; the CPU by default.
     num_epoch : int, optional
-        Epoch to stop before.
+        Epoch to stop before; ``fit`` needs it.
     epoch_size : int, optional
         Batches an epoch; all by default.
     optimizer : str or Optimizer
+        How ``fit`` changes the parameters.
     initializer : Initializer
+        Gives parameters their first values, unless `arg_params` has them.
     numpy_batch_size : int
-        Batch size where arrays are given.
+        Batch size where arrays are given; fewer if the array has fewer rows.
     arg_params, aux_params : dict of str to NDArray, optional
+        Values of parameters and auxiliary states, for ``predict`` or to start from.
     allow_extra_params : bool
         Let the dicts have names that the symbol has not; they are passed over.
     begin_epoch : int
+        Number of the first epoch.
     **kwargs
-        For the optimizer.
+        For the optimizer: ``learning_rate=0.1``.
 
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `symbol` is neither a Symbol nor a function.
+    ArgumentError
+        Two arguments of the symbol have one name, or `epoch_size` is not a number of batches.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> import numpy as np
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> net = mx.sym.SoftmaxOutput(net, name="softmax")
+    >>> points = np.array([[-2, 0], [-1, 1], [1, -1], [2, 0]])
+    >>> labels = np.array([0, 0, 1, 1])
+    >>> model = mx.model.FeedForward(net, num_epoch=20, numpy_batch_size=2, learning_rate=0.5)
+    >>> history = model.fit(points, labels)
+    >>> model.predict(np.array([[-3, 0], [3, 0]])).argmax(axis=1)
+    array([0, 1])
+    >>> float(model.score(mx.io.NDArrayIter(points, labels, batch_size=4)))
+    1.0
     """
 
     def __init__(
@@ -136,7 +132,7 @@ class FeedForward:
         self.symbol = symbol
         self.ctx = [cpu()] if ctx is None else ctx
         self.num_epoch = num_epoch
-        self.epoch_size = None if epoch_size is None else _batches(epoch_size)
+        self.epoch_size = None if epoch_size is None else batches(epoch_size)
         self.optimizer = optimizer
         self.initializer = initializer
         self.numpy_batch_size = numpy_batch_size
@@ -145,31 +141,6 @@ class FeedForward:
         self.allow_extra_params = allow_extra_params
         self.begin_epoch = begin_epoch
         self.kwargs = dict(kwargs)
-
-    def _iterator(self, data, label, is_train):
-        """`data` as an iterator; labels that are missing become 0."""
-        if isinstance(data, DataIter):
-            return data
-        if not isinstance(data, (np.ndarray, nd.NDArray)):
-            raise ArgumentTypeError(
-                f"FeedForward takes a DataIter or an array, got {type(data).__name__}"
-            )
-        if label is None:
-            if is_train:
-                raise ArgumentError("FeedForward.fit: y is missing")
-            label = np.zeros(data.shape[0], np.float32)
-        label = label.asnumpy() if isinstance(label, nd.NDArray) else np.asarray(label)
-        if label.ndim == 2 and label.shape[1] == 1:
-            label = label[:, 0]
-        if label.ndim != 1 or len(label) != data.shape[0]:
-            raise ShapeError(f"FeedForward: y has shape {label.shape}, X has shape {data.shape}")
-        return NDArrayIter(
-            data,
-            label,
-            min(data.shape[0], self.numpy_batch_size),
-            shuffle=is_train,
-            last_batch_handle="roll_over" if is_train else "pad",
-        )
 
     def _choose_symbol(self, data, is_train):
         """Make the symbol that `data` is for the model's own; a prediction from what has no
@@ -248,27 +219,42 @@ class FeedForward:
         Parameters
         ----------
         X : DataIter, NDArray or numpy.ndarray
+            The data; of an array the first axis is that of the examples, which each epoch shuffles.
         y : NDArray or numpy.ndarray, optional
-            Labels, where `X` is an array.
+            Labels (n,) or (n, 1), if `X` is an array.
         eval_data : DataIter or pair of arrays, optional
+            Each epoch ends with the metric of these.
         eval_metric, epoch_end_callback, batch_end_callback, kvstore, monitor, eval_end_callback
-            As ``Module.fit`` takes them.
-        logger : optional
-        work_load_list, eval_batch_end_callback : optional
+            As ``Module.fit`` takes them, but that a batch-end callback counts batches from 1.
+        logger : logging.Logger, optional
+            Where the figures of the epochs are logged.
+        work_load_list : list of number, optional
+            Share of the batch for each context.
+        eval_batch_end_callback : callable or list of callable, optional
+            Like `batch_end_callback`, for the evaluation.
 
         Returns
         -------
         History
             Figures and seconds of each epoch, as of ``Module.fit``.
+
+        Raises
+        ------
+        ArgumentTypeError
+            `X` is neither an iterator nor an array.
+        ArgumentError
+            `y` is missing, or the model was made without ``num_epoch``.
+        ShapeError
+            `y` is not one label for each row of `X`.
         """
         logger = logging if logger is None else logger
         if eval_end_callback is _LOG_VALIDATION:
             eval_end_callback = None  # Module.fit logs the same lines
-        data = self._iterator(X, y, True)
+        data = iterator(X, y, True, self.numpy_batch_size)
         if isinstance(eval_data, (tuple, list)) and len(eval_data) == 2:
-            eval_data = self._iterator(*eval_data, False)
+            eval_data = iterator(*eval_data, False, self.numpy_batch_size)
         if self.epoch_size is not None:
-            data = _Limited(data, self.epoch_size)
+            data = Limited(data, self.epoch_size)
         self._choose_symbol(data, True)
         self._check_params(True)
         module = self._trainer(data, work_load_list, logger)
@@ -277,7 +263,7 @@ class FeedForward:
             eval_data=eval_data,
             eval_metric=eval_metric,
             epoch_end_callback=epoch_end_callback,
-            batch_end_callback=_counted_from_one(batch_end_callback),
+            batch_end_callback=counted_from_one(batch_end_callback),
             kvstore=kvstore,
             optimizer=self.optimizer,
             optimizer_params=self.kwargs,
@@ -301,7 +287,7 @@ class FeedForward:
         self._check_params(False)
         data_names = [name for name, _ in data.provide_data]
         known = {*data_names, *self.arg_params}
-        labels = [n for n in self.symbol.list_arguments() if n not in known and _is_label(n, data)]
+        labels = [n for n in self.symbol.list_arguments() if n not in known and is_label(n, data)]
         provided = dict(data.provide_label or ())
         module = Module(self.symbol, data_names, labels, context=self.ctx)
         module.bind(
@@ -321,14 +307,47 @@ class FeedForward:
         return_data: bool = False,
         reset: bool = True,
     ) -> Any:
-        """Outputs as NumPy arrays (one, or a list); with `return_data` also data and labels.
+        """Outputs as NumPy arrays.
 
         Parameters
         ----------
+        X : DataIter, NDArray or numpy.ndarray
+            The data; of an array the first axis is that of the examples.
         num_batch : int, optional
             Stop after so many batches.
+        return_data : bool
+            Also give back data and labels, as the iterator gave them.
+        reset : bool
+            Begin the iterator anew.
+
+        Returns
+        -------
+        numpy.ndarray or list of numpy.ndarray
+            The output, or a list if there are several; rows that filled up the last batch are left
+            out. With `return_data` a tuple (outputs, data, labels).
+
+        Raises
+        ------
+        CynetError
+            There are no parameters yet.
+        ArgumentError
+            ``arg_params`` or ``aux_params`` have names that the symbol has not.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> import numpy as np
+        >>> data = mx.sym.Variable("data")
+        >>> net = mx.sym.FullyConnected(data, num_hidden=1, no_bias=True, name="fc")
+        >>> weight = mx.nd.array([[1, 10]])
+        >>> model = mx.model.FeedForward(net, arg_params={"fc_weight": weight}, numpy_batch_size=2)
+        >>> model.predict(np.array([[1, 2], [3, 4], [5, 6]])).ravel()
+        array([21., 43., 65.], dtype=float32)
+        >>> outputs, data, labels = model.predict(mx.nd.ones((3, 2)), return_data=True)
+        >>> data.shape
+        (3, 2)
         """
-        data = self._iterator(X, None, False)
+        data = iterator(X, None, False, self.numpy_batch_size)
         if reset:
             data.reset()
         module = self._predictor(data)
@@ -354,18 +373,26 @@ class FeedForward:
         batch_end_callback: BatchEndCallback | None = None,
         reset: bool = True,
     ) -> float:
-        """The metric's (first) figure over `X`.
+        """The figure of a metric over `X`, the first if it has several.
 
         Parameters
         ----------
+        X : DataIter
+            Data and labels.
+        eval_metric : str, EvalMetric or callable
+            What ``mx.metric.create`` takes.
         num_batch : int, optional
             Stop after so many batches.
+        batch_end_callback : callable or list of callable, optional
+            Called with a `BatchEndParam` after each batch.
+        reset : bool
+            Begin the iterator anew.
 
         Returns
         -------
         float
         """
-        data = self._iterator(X, None, False)
+        data = iterator(X, None, False, self.numpy_batch_size)
         figures = self._predictor(data).score(
             data, eval_metric, num_batch, batch_end_callback, reset=reset
         )
@@ -374,21 +401,33 @@ class FeedForward:
     def save(
         self, prefix: FileName, epoch: int | None = None, remove_amp_cast: bool = True
     ) -> None:
-        """Write a checkpoint; `epoch` is `num_epoch` by default.
+        """Write a checkpoint, ``prefix-symbol.json`` and ``prefix-0001.params``.
 
         Parameters
         ----------
-        prefix : str, optional
-            Beginning of the names of parameters; by default one with a number.
-        epoch : int
-            Number of the epoch, in the names of files.
+        prefix : str
+            Beginning of the names of the files.
+        epoch : int, optional
+            The number in ``prefix-0001.params``; ``num_epoch`` of the model by default.
         remove_amp_cast : bool
-            Leave out what mixed precision inserted.
+            Leave out of the symbol what mixed precision inserted.
 
         Raises
         ------
         ArgumentError
-            A value is not one of those allowed; the message names it.
+            Neither `epoch` nor ``num_epoch`` is given.
+
+        Examples
+        --------
+        >>> import os
+        >>> import cynet as mx
+        >>> data = mx.sym.Variable("data")
+        >>> net = mx.sym.FullyConnected(data, num_hidden=1, no_bias=True, name="fc")
+        >>> weight = mx.nd.array([[1, 10]])
+        >>> model = mx.model.FeedForward(net, arg_params={"fc_weight": weight}, aux_params={})
+        >>> model.save("net", 3)
+        >>> sorted(os.listdir("."))
+        ['net-0003.params', 'net-symbol.json']
         """
         epoch = self.num_epoch if epoch is None else epoch
         if epoch is None:
@@ -413,12 +452,35 @@ class FeedForward:
 
         Parameters
         ----------
-        prefix : str, optional
-            Beginning of the names of parameters; by default one with a number.
+        prefix : str
+            Beginning of the names of the files.
         epoch : int
-            Number of the epoch, in the names of files.
+            The number in ``prefix-0001.params``, from which ``fit`` counts on.
         ctx : Context or list of Context, optional
-            The device; the current one by default.
+            The device; the CPU by default.
+        **kwargs
+            For ``FeedForward``.
+
+        Returns
+        -------
+        FeedForward
+
+        Raises
+        ------
+        MissingFileError
+            There is no file of this prefix and epoch.
+        FormatError
+            A file is damaged, or of something else.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> data = mx.sym.Variable("data")
+        >>> net = mx.sym.FullyConnected(data, num_hidden=1, no_bias=True, name="fc")
+        >>> mx.model.save_checkpoint("net", 3, net, {"fc_weight": mx.nd.array([[1, 10]])}, {})
+        >>> model = mx.model.FeedForward.load("net", 3)
+        >>> model.begin_epoch, model.predict(mx.nd.array([[1, 2]]))
+        (3, array([[21.]], dtype=float32))
         """
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
         return FeedForward(
@@ -455,10 +517,34 @@ class FeedForward:
 
         Parameters
         ----------
-        ctx : Context or list of Context, optional
-            The device; the current one by default.
-        eval_data : DataIter
-            The data.
+        symbol, ctx, num_epoch, epoch_size, optimizer, initializer
+            As `FeedForward` takes them.
+        X, y, eval_data, eval_metric, epoch_end_callback, batch_end_callback, kvstore, logger
+            As `fit` takes them.
+        work_load_list, eval_end_callback, eval_batch_end_callback
+            As `fit` takes them.
+        **kwargs
+            For ``FeedForward``: ``numpy_batch_size``, ``arg_params``, settings of the optimizer,
+            ...
+
+        Returns
+        -------
+        FeedForward
+            It is trained.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> import numpy as np
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+        >>> net = mx.sym.SoftmaxOutput(net, name="softmax")
+        >>> points = np.array([[-2, 0], [-1, 1], [1, -1], [2, 0]])
+        >>> labels = np.array([0, 0, 1, 1])
+        >>> model = mx.model.FeedForward.create(
+        ...     net, points, labels, num_epoch=20, learning_rate=0.5
+        ... )
+        >>> model.predict(np.array([[-3, 0], [3, 0]])).argmax(axis=1)
+        array([0, 1])
         """
         model = FeedForward(
             symbol,
@@ -483,60 +569,3 @@ class FeedForward:
             eval_batch_end_callback=eval_batch_end_callback,
         )
         return model
-
-
-def _is_label(name, data):
-    """Whether an argument that is neither data nor a parameter can go without a value."""
-    return name.endswith("label") or name in dict(data.provide_label or ())
-
-
-def _counted_from_one(callbacks):
-    """The batch-end callbacks of ``Module.fit`` that give those of FeedForward the number of
-    batches that are done, as MXNet does there; Module counts them from 0."""
-
-    def counted(callback):
-        if not callable(callback):
-            return callback  # fit refuses it
-        return lambda param: callback(param._replace(nbatch=param.nbatch + 1))
-
-    return None if callbacks is None else [counted(each) for each in _as_list(callbacks)]
-
-
-def _multiple_callbacks(callbacks, *args, **kwargs):
-    """Call a callback, or each of a list, or none where it is None."""
-    for callback in _as_list([] if callbacks is None else callbacks):
-        callback(*args, **kwargs)
-
-
-def _batches(size):
-    """As many batches as `size` says; Python 3 makes a fraction of samples / batch_size."""
-    try:
-        count = math.ceil(size)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentTypeError(
-            f"FeedForward: epoch_size must be a number of batches, got {shown(size)}"
-        ) from None
-    return to_count("FeedForward: epoch_size", count)
-
-
-class _Limited(DataIter):
-    """The next `size` batches of an iterator an epoch; starts it over when it ends."""
-
-    def __init__(self, inner, size):
-        super().__init__(inner.batch_size)
-        self.inner, self.size, self.count = inner, size, 0
-        self.provide_data, self.provide_label = inner.provide_data, inner.provide_label
-        if hasattr(inner, "default_bucket_key"):
-            self.default_bucket_key = inner.default_bucket_key
-
-    def reset(self):
-        self.count = 0
-
-    def next(self):
-        if self.count == self.size:
-            raise StopIteration
-        self.count += 1
-        try:
-            return self.inner.next()
-        except StopIteration:
-            return begun_again(self.inner, "FeedForward")

@@ -1,0 +1,26 @@
+"""Checkpoints, helpers that training scripts import, and FeedForward, the model before Module."""
+
+from ..base.legacy import _multiple_callbacks
+from ..callback import BatchEndParam
+from ..io.checkpoint import find_checkpoint, load_checkpoint, load_params, save_checkpoint
+from ..module.parameter_update import (
+    _create_kvstore,
+    _initialize_kvstore,
+    _update_params,
+    _update_params_on_kvstore,
+)
+from .feed_forward import FeedForward
+
+__all__ = [
+    "BatchEndParam",
+    "FeedForward",
+    "_create_kvstore",
+    "_initialize_kvstore",
+    "_multiple_callbacks",
+    "_update_params",
+    "_update_params_on_kvstore",
+    "find_checkpoint",
+    "load_checkpoint",
+    "load_params",
+    "save_checkpoint",
+]

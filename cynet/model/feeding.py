@@ -1,0 +1,89 @@
+"""What FeedForward is fed with: arrays as iterators, epochs of so many batches."""
+
+import math
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
+from ..base.kinds import to_count
+from ..base.legacy import _as_list
+from ..io import DataIter, NDArrayIter
+from ..io.wrappers import begun_again
+
+
+def iterator(data, label, is_train, batch_size):
+    """`data` as an iterator; labels that are missing become 0."""
+    if isinstance(data, DataIter):
+        return data
+    if not isinstance(data, (np.ndarray, nd.NDArray)):
+        raise ArgumentTypeError(
+            f"FeedForward takes a DataIter or an array, got {type(data).__name__}"
+        )
+    if label is None:
+        if is_train:
+            raise ArgumentError("FeedForward.fit: y is missing")
+        label = np.zeros(data.shape[0], np.float32)
+    label = label.asnumpy() if isinstance(label, nd.NDArray) else np.asarray(label)
+    if label.ndim == 2 and label.shape[1] == 1:
+        label = label[:, 0]
+    if label.ndim != 1 or len(label) != data.shape[0]:
+        raise ShapeError(f"FeedForward: y has shape {label.shape}, X has shape {data.shape}")
+    return NDArrayIter(
+        data,
+        label,
+        min(data.shape[0], batch_size),
+        shuffle=is_train,
+        last_batch_handle="roll_over" if is_train else "pad",
+    )
+
+
+def is_label(name, data):
+    """Whether an argument that is neither data nor a parameter can go without a value."""
+    return name.endswith("label") or name in dict(data.provide_label or ())
+
+
+def counted_from_one(callbacks):
+    """The batch-end callbacks of ``Module.fit`` that give those of FeedForward the number of
+    batches that are done, as MXNet does there; Module counts them from 0."""
+
+    def counted(callback):
+        if not callable(callback):
+            return callback  # fit refuses it
+        return lambda param: callback(param._replace(nbatch=param.nbatch + 1))
+
+    return None if callbacks is None else [counted(each) for each in _as_list(callbacks)]
+
+
+def batches(size):
+    """As many batches as `size` says; Python 3 makes a fraction of samples / batch_size."""
+    try:
+        count = math.ceil(size)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentTypeError(
+            f"FeedForward: epoch_size must be a number of batches, got {shown(size)}"
+        ) from None
+    return to_count("FeedForward: epoch_size", count)
+
+
+class Limited(DataIter):
+    """The next `size` batches of an iterator an epoch; starts it over when it ends."""
+
+    def __init__(self, inner, size):
+        super().__init__(inner.batch_size)
+        self.inner, self.size, self.count = inner, size, 0
+        self.provide_data, self.provide_label = inner.provide_data, inner.provide_label
+        if hasattr(inner, "default_bucket_key"):
+            self.default_bucket_key = inner.default_bucket_key
+
+    def reset(self):
+        self.count = 0
+
+    def next(self):
+        if self.count == self.size:
+            raise StopIteration
+        self.count += 1
+        try:
+            return self.inner.next()
+        except StopIteration:
+            return begun_again(self.inner, "FeedForward")
