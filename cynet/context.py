@@ -12,6 +12,16 @@ from .base.kinds import to_index
 if TYPE_CHECKING:
     from .typing import ContextLike
 
+__all__ = [
+    "Context",
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "gpu",
+    "gpu_memory_info",
+    "num_gpus",
+]
+
 _TYPES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 _NAMES = {code: name for name, code in _TYPES.items()}
 
@@ -34,6 +44,8 @@ class _ContextType(type):
 class Context(metaclass=_ContextType):
     """A device: type and index.
 
+    ``with ctx:`` makes it the current one of this thread, on which arrays are made.
+
     Parameters
     ----------
     device_type : str or Context
@@ -41,11 +53,22 @@ class Context(metaclass=_ContextType):
     device_id : int
         Index among the devices of that type.
 
+    Raises
+    ------
+    ArgumentTypeError
+        If the type is no str or the index no int.
+    ArgumentError
+        If there is no such type, or the index is negative or too large.
+
     Examples
     --------
-    >>> with Context("cpu", 1):
-    ...     current_context()
-    cpu(1)
+    >>> with mx.Context("cpu", 1) as ctx:
+    ...     mx.nd.zeros((2,)).context, ctx.device_type, ctx.device_id
+    (cpu(1), 'cpu', 1)
+    >>> mx.Context("tpu")
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentError: device type 'tpu' is not one of cpu, gpu, cpu_pinned, cpu_shared
     """
 
     __slots__ = ("device_id", "device_typeid")
@@ -101,16 +124,31 @@ class Context(metaclass=_ContextType):
         _current.value = _current.outer.pop()
 
     def empty_cache(self) -> None:
-        """Give the memory that is kept for reuse back to the device; see
-        ``mx.storage.empty_cache``."""
+        """Give the memory that is kept for reuse back to the device.
+
+        See ``mx.storage.empty_cache``.
+
+        Examples
+        --------
+        >>> mx.nd.zeros((1000, 1000)).wait_to_read()
+        >>> mx.cpu().empty_cache()
+        """
         from ._storage import empty_cache
 
         empty_cache(self)
 
 
 def cpu(device_id: int = 0) -> Context:
-    """The CPU. Indices are labels that let a script split work; all of them are this machine's
-    cores.
+    """Name the CPU. Indices are labels that let a script split work.
+
+    Parameters
+    ----------
+    device_id : int
+        All of them are this machine's cores.
+
+    Returns
+    -------
+    Context
 
     Examples
     --------
@@ -122,7 +160,16 @@ def cpu(device_id: int = 0) -> Context:
 
 
 def cpu_pinned(device_id: int = 0) -> Context:
-    """Host memory that a GPU can copy from and to at full speed.
+    """Name host memory that a GPU can copy from and to at full speed.
+
+    Parameters
+    ----------
+    device_id : int
+        Index of the GPU.
+
+    Returns
+    -------
+    Context
 
     Examples
     --------
@@ -134,7 +181,16 @@ def cpu_pinned(device_id: int = 0) -> Context:
 
 
 def gpu(device_id: int = 0) -> Context:
-    """The GPU of that index. Making one needs no driver; using it does.
+    """Name a GPU. Making the Context needs no driver; using it does.
+
+    Parameters
+    ----------
+    device_id : int
+        Index of the GPU.
+
+    Returns
+    -------
+    Context
 
     Examples
     --------
@@ -182,13 +238,16 @@ def gpu_missing(device_id, count):
 
 
 def num_gpus() -> int:
-    """Number of GPUs that arrays can be put on, an int.
+    """Count the GPUs that arrays can be put on.
 
-    0 where pycuda, the driver or a GPU is missing.
+    Returns
+    -------
+    int
+        0 if pycuda, the driver or a GPU is missing.
 
     Examples
     --------
-    >>> ctx = gpu() if num_gpus() else cpu()
+    >>> ctx = mx.gpu() if mx.context.num_gpus() else mx.cpu()
     """
     try:
         load_gpu_backend()
@@ -207,12 +266,27 @@ def num_gpus() -> int:
 
 @guarded
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
-    """(free, total) bytes of a GPU.
+    """Ask for the memory of a GPU.
+
+    Parameters
+    ----------
+    device_id : int
+        Index of the GPU.
+
+    Returns
+    -------
+    (free, total) : int
+        Bytes.
 
     Raises
     ------
     CynetError
-        When there is no such GPU, or none can be used.
+        If there is no such GPU, or none can be used.
+
+    Examples
+    --------
+    >>> if mx.context.num_gpus():
+    ...     free, total = mx.context.gpu_memory_info(0)
     """
     load_gpu_backend()
     return _gpu_memory().memory_info(device_id)
@@ -226,14 +300,17 @@ _current = _Current()
 
 
 def current_context() -> Context:
-    """The innermost ``with Context`` of this thread, else ``cpu(0)``.
+    """Give the innermost ``with Context`` of this thread, else ``cpu(0)``.
+
+    Returns
+    -------
+    Context
 
     Examples
     --------
     >>> import cynet as mx
     >>> with mx.cpu(1):
     ...     mx.current_context()
-    ...
     cpu(1)
     """
     return _current.value

@@ -97,14 +97,38 @@ class CachedOp:
 
     @property
     def n_programs(self):
+        """How many signatures it has met whose plans are kept (CYNET_PLAN_CACHE_MB), an int.
+
+        Examples
+        --------
+        >>> op = mx.executor.CachedOp(mx.sym.square(mx.sym.var("x")))
+        >>> _ = op(mx.nd.ones((2,))), op(mx.nd.ones((3,))), op(mx.nd.zeros((2,)))
+        >>> op.n_programs
+        2
+        """
         return len(self._programs)
 
     @property
     def nbytes(self):
+        """The bytes that its plans take and share with no other ones, an int.
+
+        Examples
+        --------
+        >>> op = mx.executor.CachedOp(mx.sym.square(mx.sym.var("x")))
+        >>> op.nbytes, op(mx.nd.ones((2,)))[0].shape, op.nbytes > 0
+        (0, (2,), True)
+        """
         return self._programs.nbytes
 
     @property
     def kept(self):
+        """Weights in other forms, which plans share: a list of Kept.
+
+        Examples
+        --------
+        >>> mx.executor.CachedOp(mx.sym.square(mx.sym.var("x"))).kept
+        []
+        """
         return self._programs.kept
 
     def __call__(self, *arrays):
@@ -154,7 +178,30 @@ class CachedOp:
         return outputs
 
     def infer(self, shapes):
-        """The shapes of all entries of the graph, from those of its inputs by name."""
+        """Infer the shapes of all entries of the graph from those of its inputs.
+
+        Parameters
+        ----------
+        shapes : dict of str to tuple of int
+
+        Returns
+        -------
+        dict
+            (Node, number of the output) to shape.
+
+        Raises
+        ------
+        ShapeError
+            If the shapes do not fit.
+
+        Examples
+        --------
+        >>> net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3, name="fc")
+        >>> op = mx.executor.CachedOp(net)
+        >>> found = op.infer({"x": (8, 5)})
+        >>> {node.name: shape for (node, _), shape in found.items()}
+        {'x': (8, 5), 'fc_weight': (3, 5), 'fc_bias': (3,), 'fc': (8, 3)}
+        """
         asked, found = self._inferred
         if asked != shapes:
             found = infer_shapes(self.symbol.entries, shapes, structure=self._structure)
@@ -162,7 +209,30 @@ class CachedOp:
         return found
 
     def infer_types(self, dtypes):
-        """The same of dtypes."""
+        """Infer the dtypes of all entries of the graph from those of its inputs.
+
+        Parameters
+        ----------
+        dtypes : dict of str to str
+
+        Returns
+        -------
+        dict
+            (Node, number of the output) to dtype.
+
+        Raises
+        ------
+        ArgumentError
+            If the dtypes do not fit.
+
+        Examples
+        --------
+        >>> net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3, name="fc")
+        >>> op = mx.executor.CachedOp(net)
+        >>> found = op.infer_types({"x": "float16"})
+        >>> {node.name: dtype for (node, _), dtype in found.items()}
+        {'x': 'float16', 'fc_weight': 'float16', 'fc_bias': 'float16', 'fc': 'float16'}
+        """
         key = tuple(dtypes.items())
         found = self._types.get(key)
         if found is None:

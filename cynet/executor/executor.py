@@ -5,16 +5,10 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from .._executor import Plan, arena_view
+from .._executor import Plan
 from ..base import config
 from ..base.dtype import name_of
-from ..base.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    CynetError,
-    ShapeError,
-    shown,
-)
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, shown
 from ..base.guard import guarded
 from ..base.observers import executor_steps
 from ..graph import pipeline
@@ -22,9 +16,8 @@ from ..graph.collector import collector_paused
 from ..graph.compile import lower
 from ..graph.describe import describe
 from ..graph.infer import Structure, infer_types
-from ..graph.ir import BACKWARD, TEMP, Value
+from ..graph.ir import Value
 from ..graph.memory_plan import plan_memory
-from ..graph.profile import step_times
 from ..graph.verify import verify_memory
 from ..ndarray import NDArray, array, empty
 from ..operator.checks.shapes import known
@@ -38,19 +31,26 @@ from .plan_cache import bytes_of_graph
 from .rebind import ArgumentSlots, placeholder
 from .reshaping import fitted
 from .update_step import UpdateStep
+from .watched import Watched
 from .watching import tell_backward, tell_forward
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..typing import ArrayLike, Context, NamedArrays, Shape, Symbol
 
 
 @guarded(but=("forward", "backward", "step"))
-class Executor:
+class Executor(Watched):
     """A bound computation; made by ``Symbol.bind`` or ``Symbol.simple_bind``.
 
     One thread at a time uses it (docs/guide/threads.md).
+
+    Parameters
+    ----------
+    symbol, ctx, grad_req : Symbol, Context, dict of str to str
+    group2ctx, shared_exec, inferred, structure
+        What these two hand on, with the arrays: see ``Symbol.bind``.
 
     Attributes
     ----------
@@ -253,6 +253,25 @@ class Executor:
         -------
         list of NDArray
             `outputs`.
+
+        Raises
+        ------
+        ArgumentTypeError
+            If one of the keywords is no argument of the symbol.
+        ShapeError
+            If an array has another shape than the one that is bound.
+
+        Examples
+        --------
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+        >>> exe = net.simple_bind(mx.cpu(), data=(1, 3))
+        >>> exe.arg_dict["fc_weight"][:] = 1
+        >>> exe.forward(data=np.array([[1, 2, 3]]))[0].asnumpy()
+        array([[6., 6.]], dtype=float32)
+        >>> exe.forward(data=np.ones((2, 3)))
+        Traceback (most recent call last):
+            ...
+        cynet.errors.ShapeError: forward: argument 'data' has shape (2, 3), bound was (1, 3)
         """
         values = {}
         for name, value in kwargs.items():
@@ -275,13 +294,29 @@ class Executor:
         return self.outputs
 
     def forward_on(self, sources, targets, is_train):
-        """What `forward` does, by arrays: with `sources` copied into `targets`, which are of
-        `arg_arrays`, before.
+        """Do what `forward` does, by arrays instead of names.
+
+        Parameters
+        ----------
+        sources : list of NDArray
+            What is copied before.
+        targets : list of NDArray
+            Where to: arrays of `arg_arrays`.
+        is_train : bool
+            Dropout, BatchNorm and the like behave as in training.
 
         Returns
         -------
         bool
             False, and nothing is done, unless each source is an NDArray of its target's shape.
+
+        Examples
+        --------
+        >>> exe = mx.sym.square(mx.sym.var("x")).simple_bind(mx.cpu(), x=(2,))
+        >>> exe.forward_on([mx.nd.array([2, 3])], exe.arg_arrays, False), exe.outputs[0].asnumpy()
+        (True, array([4., 9.], dtype=float32))
+        >>> exe.forward_on([mx.nd.ones((5,))], exe.arg_arrays, False)
+        False
         """
         if executor_steps or self._watched:
             self._choose_plan()
@@ -304,8 +339,9 @@ class Executor:
     def backward(
         self, out_grads: NDArray | Sequence[NDArray] | None = None, is_train: bool = True
     ) -> None:
-        """Compute the gradients of what the last `forward` computed; without any (all
-        ``grad_req='null'``, or no `args_grad`) there is nothing to do.
+        """Compute the gradients of what the last `forward` computed.
+
+        Without any (all ``grad_req='null'``, or no `args_grad`) there is nothing to do.
 
         Parameters
         ----------
@@ -313,6 +349,17 @@ class Executor:
             Gradients of the outputs; not needed for outputs of loss operators.
         is_train : bool
             Kept for MXNet's signature: operators go back in the mode of the last `forward`.
+
+        Raises
+        ------
+        ArgumentError
+            If the gradient of an output that is no loss is missing, or there are too many.
+        ArgumentTypeError
+            If one is no NDArray.
+        ShapeError
+            If one has another shape than its output.
+        CynetError
+            If an executor that shares memory with this one has run since `forward`.
         """
         if not self._graph.grads:
             return  # nobody wants a gradient, as in MXNet
@@ -390,87 +437,6 @@ class Executor:
                 )
             head[:] = grad
 
-    # --- watching ---------------------------------------------------------------------------------
-    def set_monitor_callback(
-        self, callback: Callable[[str, NDArray], Any] | None, monitor_all: bool = False
-    ) -> None:
-        """Call ``callback(name, array)`` for what every operator computes, after each `forward`
-        and `backward`.
-
-        The plan is built anew without shared memory, so that every intermediate value can be read.
-
-        Parameters
-        ----------
-        callback : callable or None
-            Takes the name and an NDArray that is valid until the next `forward`. Names are
-            ``'fc1_output'`` and, of the gradients that an operator gives to its inputs, those of
-            MXNet: ``'fc1_backward_output0'`` to ``'fc1_backward_output2'`` where there are several
-            inputs, ``'relu1_backward_output'`` where there is one. None stops watching.
-        monitor_all : bool
-            Also the operators' inputs (``'fc1_data'``, ``'fc1_weight'``).
-
-        Examples
-        --------
-        >>> import cynet as mx
-        >>> x = mx.sym.var("x")
-        >>> exe = mx.sym.exp(x, name="exp").bind(mx.cpu(), {"x": mx.nd.zeros(2)})
-        >>> exe.set_monitor_callback(lambda name, array: print(name, array.shape))
-        >>> _ = exe.forward()
-        exp_output (2,)
-        """
-        if callback is not None and not callable(callback):
-            raise ArgumentTypeError(f"set_monitor_callback: {shown(callback)} is not callable")
-        self._monitor, self._monitor_all = callback, monitor_all
-        self._choose_plan()
-
-    def _choose_plan(self):
-        """Build the plan anew where values are to be seen and are not, or no longer."""
-        if self._watched != (self._monitor is not None or bool(executor_steps)):
-            self._build()
-
-    def _watch(self):
-        for step in self._graph.steps[: self._graph.n_forward]:
-            if self._monitor_all:
-                names = [*step.prop.list_arguments(), *step.prop.list_auxiliary_states()]
-                for name, value in zip(names, [*step.in_data, *step.aux]):
-                    self._monitor(f"{step.name}_{name}", self._array_of(value))
-            for value in step.out_data[: step.prop.num_visible_outputs()]:
-                self._monitor(value.name, self._array_of(value))
-
-    def _watch_backward(self):
-        for step in self._graph.steps[self._graph.n_forward :]:
-            if step.direction != BACKWARD:
-                continue
-            several = len(step.in_grad) > 1
-            for i, value in enumerate(step.in_grad):
-                if value is not None:
-                    name = f"{step.name}_backward_output{i if several else ''}"
-                    self._monitor(name, self._array_of(value))
-
-    def _array_of(self, value):
-        if value.root.kind == TEMP:
-            return arena_view(self._arena, value.root.offset, value.shape, value.dtype)
-        return self._arrays[value.root]
-
-    def profile(self, run: Callable[[], Any], n: int = 10) -> list[tuple[str, str, float]]:
-        """Time of every step of the plan, measured inside the loop that runs it.
-
-        Parameters
-        ----------
-        run : callable
-            Runs this executor once, e.g. ``lambda: (exe.forward(True), exe.backward())``; it is
-            called once more before, to warm up.
-        n : int
-            How often it is called, at least 1.
-
-        Returns
-        -------
-        list of (str, str, float)
-            Direction, ``"operator node"`` and mean microseconds a call, in the order of the plan.
-            Behind the node stands which algorithm was chosen where there are several.
-        """
-        return step_times(self._plan, self._graph.steps, run, n)
-
     # --- parameters, shapes -----------------------------------------------------------------------
     def copy_params_from(
         self,
@@ -484,7 +450,14 @@ class Executor:
         ----------
         arg_params, aux_params : dict of str to NDArray
         allow_extra_params : bool
-            Names that are not bound are passed over instead of refused (ArgumentError).
+            Names that are not bound are passed over.
+
+        Raises
+        ------
+        ArgumentError
+            If a name is not bound and `allow_extra_params` is false.
+        ShapeError
+            If an array has another shape than the one that is bound.
         """
         for kind, params, bound in (
             ("arg_params", arg_params, self.arg_dict),
@@ -509,7 +482,7 @@ class Executor:
     def reshape(
         self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Shape
     ) -> Executor:
-        """An executor for other input shapes that shares the parameters.
+        """Make an executor for other input shapes that shares the parameters.
 
         Parameters
         ----------
@@ -523,6 +496,16 @@ class Executor:
         Returns
         -------
         Executor
+
+        Raises
+        ------
+        ArgumentTypeError
+            If one of the keywords is no argument of the symbol.
+        ArgumentError
+            If another argument would change its shape, or an array would grow, and neither is
+            allowed.
+        ShapeError
+            If the shapes do not fit the symbol.
         """
         unknown = sorted(set(kwargs) - set(self._arg_names))
         if unknown:
@@ -532,7 +515,7 @@ class Executor:
         return self.reshape_free(kwargs, free, allow_up_sizing, hint)
 
     def reshape_free(self, shapes, free, allow_up_sizing=True, hint=""):
-        """What `reshape` does, when only some arrays may change their shape.
+        """Do what `reshape` does, when only some arrays may change their shape.
 
         Parameters
         ----------
@@ -548,6 +531,13 @@ class Executor:
         Returns
         -------
         Executor
+
+        Examples
+        --------
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+        >>> exe = net.simple_bind(mx.cpu(), data=(1, 3))
+        >>> exe.reshape_free({"data": (8, 3)}, {"data"}).outputs[0].shape
+        (8, 2)
         """
         parts = fitted(self, shapes, free, allow_up_sizing, hint)
         args, grads, auxs, found = parts
@@ -565,7 +555,7 @@ class Executor:
         )
 
     def debug_str(self) -> str:
-        """The plan in words: every step with what it writes, then the memory it takes.
+        """Write the plan in words: every step with what it writes, then the memory it takes.
 
         Steps that have several algorithms name the one that was chosen, and the estimates of all.
 
@@ -574,6 +564,11 @@ class Executor:
         Arguments, gradients and outputs, which have arrays of their own, are not counted. In front
         of them stands how much the plan keeps from run to run beside its temporaries: weights
         scaled by BatchNorm, weights in the form that kernels read.
+
+        Returns
+        -------
+        str
+            Lines.
         """
         return describe(self._graph)
 
