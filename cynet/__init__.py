@@ -19,16 +19,17 @@ from . import symbol
 from . import symbol as sym
 from .attribute import AttrScope
 from .ndarray import waitall
-from . import autograd, executor  # floor 5
-from .executor import bind as binding
-from .executor import Executor
-from .graph import infer
+from . import autograd  # floor 5
 from . import random
 from . import random as rnd
 from . import libinfo
 from .libinfo import __version__ as __version__
 
 if TYPE_CHECKING:  # imported when it is first used: see libinfo.py
+    from . import executor
+    from .executor import bind as binding
+    from .executor import Executor as Executor
+    from .graph import infer
     from . import callback, initializer, io, lr_scheduler, metric, monitor  # floor 6
     from . import initializer as init
     from .io import checkpoint

@@ -21,14 +21,15 @@ _PACKAGE = __name__.partition(".")[0]
 _LATER = {
     each: each
     for each in (
-        *("callback", "contrib", "distributed", "executor_manager", "gluon", "image"),
-        *("initializer", "io", "kvstore", "log", "lr_scheduler", "metric", "misc", "model"),
-        *("module", "monitor", "onnx", "optimizer", "profiler", "recordio", "rnn", "rtc"),
+        *("callback", "contrib", "distributed", "executor", "executor_manager", "gluon"),
+        *("image", "initializer", "io", "kvstore", "log", "lr_scheduler", "metric"),
+        *("misc", "model", "module", "monitor", "onnx", "optimizer", "profiler", "recordio", "rnn", "rtc"),
         *("runtime", "test_utils", "util", "visualization"),
     )
 }
 _LATER |= {"img": "image", "init": "initializer", "kv": "kvstore", "mod": "module"}
 _LATER |= {"mon": "monitor", "opt": "optimizer", "viz": "visualization"}
+_LATER |= {"Executor": "executor:Executor", "binding": "executor.bind", "infer": "graph.infer"}
 _LATER["checkpoint"] = "io.checkpoint"
 _LATER["debug_nans"] = "monitor:debug_nans"
 for _each in ("autograd", "horovod", "io", "onnx", "quantization", "tensorboard", "text"):
