@@ -23,8 +23,8 @@ _LATER = {
     for each in (
         *("callback", "contrib", "distributed", "executor", "executor_manager", "gluon"),
         *("image", "initializer", "io", "kvstore", "log", "lr_scheduler", "metric"),
-        *("misc", "model", "module", "monitor", "onnx", "optimizer", "profiler", "recordio", "rnn", "rtc"),
-        *("runtime", "test_utils", "util", "visualization"),
+        *("misc", "model", "module", "monitor", "onnx", "optimizer", "profiler", "recordio"),
+        *("rnn", "rtc", "runtime", "test_utils", "util", "visualization"),
     )
 }
 _LATER |= {"img": "image", "init": "initializer", "kv": "kvstore", "mod": "module"}

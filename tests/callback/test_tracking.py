@@ -113,7 +113,7 @@ def test_mlflow_itself(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())  # a database would need the whole of mlflow
+    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())  # a database needs the whole of mlflow
     history = trained(3, callbacks=[mx.callback.MLflow(params={"batch": 8}, run_name="r")])
     client = mlflow.MlflowClient()
     experiment = client.get_experiment_by_name("Default").experiment_id
