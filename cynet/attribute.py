@@ -8,6 +8,8 @@ from typing import Any
 from .base.errors import ArgumentError, ArgumentTypeError, shown
 from .base.guard import guarded
 
+__all__ = ["AttrScope"]
+
 _local = threading.local()
 
 # written without underscores by users, kept with them on nodes; readable both ways
@@ -71,11 +73,17 @@ class AttrScope(metaclass=_CurrentScope):
     **attrs : str
         ``ctx_group``, ``lr_mult``, ... or keys that start and end with two underscores.
 
+    Raises
+    ------
+    ArgumentError
+        If a value is no str.
+
     Examples
     --------
-    >>> with AttrScope(ctx_group="dev1"), AttrScope(__mood__="calm"):
-    ...     sorted(AttrScope.current.get({"lr_mult": "2"}).items())
-    [('__mood__', 'calm'), ('ctx_group', 'dev1'), ('lr_mult', '2')]
+    >>> with mx.AttrScope(ctx_group="dev1"), mx.AttrScope(__mood__="calm"):
+    ...     x = mx.sym.var("x", lr_mult=2)
+    >>> x.attr("ctx_group"), x.attr("__mood__"), x.attr("lr_mult")
+    ('dev1', 'calm', '2')
     """
 
     def __init__(self, **attrs: str) -> None:
@@ -89,7 +97,28 @@ class AttrScope(metaclass=_CurrentScope):
         self._outer = []
 
     def get(self, attr: dict[str, str] | None = None) -> dict[str, str]:
-        """A new dict: the scope's attributes, overridden by `attr`."""
+        """Give the attributes of the scope, overridden by others.
+
+        Parameters
+        ----------
+        attr : dict of str to str, optional
+
+        Returns
+        -------
+        dict of str to str
+            A new one.
+
+        Raises
+        ------
+        ArgumentTypeError
+            If `attr` is no dict.
+
+        Examples
+        --------
+        >>> with mx.AttrScope(ctx_group="dev1"):
+        ...     AttrScope.current.get({"lr_mult": "2"})
+        {'ctx_group': 'dev1', 'lr_mult': '2'}
+        """
         if attr is not None and not isinstance(attr, dict):
             raise ArgumentTypeError(f"attr must be a dict of str, got {type(attr).__name__}")
         return {**self._attrs, **(attr or {})}

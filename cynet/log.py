@@ -48,7 +48,7 @@ def get_logger(
     filemode: str | None = None,
     level: int = WARNING,
 ) -> logging.Logger:
-    """A logger with a handler of its own, made at the first call for each name.
+    """Give a logger with a handler of its own, made at the first call for each name.
 
     Parameters
     ----------
@@ -59,6 +59,11 @@ def get_logger(
     filemode : str, optional
         ``'a'`` by default.
     level : int
+        The least level of lines that are written.
+
+    Returns
+    -------
+    logging.Logger
 
     Examples
     --------
@@ -82,6 +87,25 @@ def get_logger(
 
 
 def getLogger(name=None, filename=None, filemode=None, level=WARNING):
-    """The old name of :func:`get_logger`."""
+    """Deprecated: `get_logger`.
+
+    Parameters
+    ----------
+    name, filename, filemode, level
+        As of `get_logger`.
+
+    Returns
+    -------
+    logging.Logger
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     logger = mx.log.getLogger("old")
+    >>> print(logger.name, caught[0].message, sep=": ")
+    old: getLogger is deprecated, use get_logger instead
+    """
     warnings.warn("getLogger is deprecated, use get_logger instead", DeprecationWarning, 2)
     return get_logger(name, filename, filemode, level)

@@ -11,7 +11,16 @@ __all__ = ["FactorScheduler", "LearningRateScheduler"]
 
 @guarded
 class LearningRateScheduler:
-    """Base: ``scheduler(iteration)`` is the learning rate; `base_lr` is set by the optimizer."""
+    """Base: ``scheduler(iteration)`` is the learning rate; `base_lr` is set by the optimizer.
+
+    Examples
+    --------
+    >>> class Falling(mx.misc.LearningRateScheduler):
+    ...     def __call__(self, iteration):
+    ...         return self.base_lr / (1 + iteration)
+    >>> Falling()(0), Falling()(4)
+    (0.01, 0.002)
+    """
 
     def __init__(self) -> None:
         self.base_lr = 0.01
@@ -30,6 +39,11 @@ class FactorScheduler(LearningRateScheduler):
         At least 1.
     factor : float
         Below 1.
+
+    Raises
+    ------
+    ArgumentError
+        If one of them is beyond that.
 
     Examples
     --------

@@ -8,6 +8,8 @@ from typing import Any
 from .base.errors import ArgumentTypeError, shown
 from .base.guard import guarded
 
+__all__ = ["NameManager", "Prefix"]
+
 _local = threading.local()
 
 
@@ -41,7 +43,24 @@ class NameManager(metaclass=_CurrentName):
         self._outer = []
 
     def get(self, name: str | None, hint: str) -> str:
-        """`name` when there is one, else the next name that starts with `hint`."""
+        """Give the name, or make one up if there is none.
+
+        Parameters
+        ----------
+        name : str or None
+            What the user gave; an empty one counts as none.
+        hint : str
+            What a made-up name begins with, before its number.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ArgumentTypeError
+            If one of them is no str.
+        """
         if name is not None:
             if not isinstance(name, str):
                 raise ArgumentTypeError(f"a name must be a str or None, got {shown(name)}")
@@ -64,11 +83,16 @@ class NameManager(metaclass=_CurrentName):
 
 @guarded(but=("get",))
 class Prefix(NameManager):
-    """Puts `prefix` before every name, given or made up.
+    """Puts a word before every name, given or made up.
 
     Parameters
     ----------
     prefix : str
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is no str.
 
     Examples
     --------

@@ -6,6 +6,8 @@ from types import MappingProxyType
 
 from .base.errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, shown
 
+__all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
+
 _LONGEST = 100  # characters
 
 
@@ -100,8 +102,24 @@ def _registry_of(base_class, nickname=None):
 
 
 def get_registry(base_class):
-    """Dict of lower-case name to class: what was registered under `base_class`.
+    """Give what was registered under a base class.
 
+    Parameters
+    ----------
+    base_class : type
+
+    Returns
+    -------
+    dict of str to type
+        Names in lower case.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is no class.
+
+    Examples
+    --------
     >>> class Shape: pass
     >>> get_registry(Shape)
     {}
@@ -110,8 +128,26 @@ def get_registry(base_class):
 
 
 def get_register_func(base_class, nickname):
-    """A function ``register(klass, name=None)`` for subclasses of `base_class`; a decorator, too.
+    """Make the function that registers subclasses of a base class; a decorator, too.
 
+    Parameters
+    ----------
+    base_class : type
+    nickname : str
+        What messages call such a class.
+
+    Returns
+    -------
+    callable
+        ``register(klass, name=None)``, which returns the class.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If `base_class` is no class, or `nickname` no str; by ``register``, if it is no subclass.
+
+    Examples
+    --------
     >>> class Shape: pass
     >>> @get_register_func(Shape, "shape")
     ... class Round(Shape): pass
@@ -131,7 +167,27 @@ def get_register_func(base_class, nickname):
 
 
 def get_alias_func(base_class, nickname):
-    """A function ``alias(*names)``: a decorator that registers a class under further names."""
+    """Make the function that registers subclasses of a base class under further names.
+
+    Parameters
+    ----------
+    base_class : type
+    nickname : str
+        What messages call such a class.
+
+    Returns
+    -------
+    callable
+        ``alias(*names)``, a decorator.
+
+    Examples
+    --------
+    >>> class Shape: pass
+    >>> @get_alias_func(Shape, "shape")("circle", "disc")
+    ... class Round(Shape): pass
+    >>> sorted(get_registry(Shape))
+    ['circle', 'disc']
+    """
     register = get_register_func(base_class, nickname)
 
     def alias(*names):
@@ -146,11 +202,27 @@ def get_alias_func(base_class, nickname):
 
 
 def get_create_func(base_class, nickname):
-    """A function that makes an instance from a name and arguments, or from a description.
+    """Make the function that makes an instance from a name and arguments, or from a description.
 
-    It takes an instance as it is; a name; a dict or its JSON, ``{"shape": "round", ...}``; or the
-    JSON of a list, ``["round", {...}]``.
+    Parameters
+    ----------
+    base_class : type
+    nickname : str
+        What messages call such a class; also the keyword that has the name.
 
+    Returns
+    -------
+    callable
+        It takes an instance as it is; a name; a dict or its JSON, ``{"shape": "round", ...}``; or
+        the JSON of a list, ``["round", {...}]``.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If `base_class` is no class, or `nickname` no str.
+
+    Examples
+    --------
     >>> class Shape:
     ...     def __init__(self, size=1): self.size = size
     >>> _ = get_register_func(Shape, "shape")(Shape)

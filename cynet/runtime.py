@@ -31,7 +31,18 @@ _NEVER = (
 
 
 class Feature(NamedTuple):
-    """One feature: its name, and whether this build has it."""
+    """One feature: its name, and whether this build has it.
+
+    Parameters
+    ----------
+    name : str
+    enabled : bool
+
+    Examples
+    --------
+    >>> mx.runtime.Feature("OPENMP", True), mx.runtime.Features()["TVM_OP"]
+    (✔ OPENMP, ✖ TVM_OP)
+    """
 
     name: str
     enabled: bool
@@ -41,7 +52,18 @@ class Feature(NamedTuple):
 
 
 def feature_list() -> list[Feature]:
-    """The features that MXNet 1.9.1 lists, each with whether cynet has it here."""
+    """List the features that MXNet 1.9.1 lists, each with whether cynet has it here.
+
+    Returns
+    -------
+    list of Feature
+
+    Examples
+    --------
+    >>> found = mx.runtime.feature_list()
+    >>> [each for each in found if each.name in ("OPENMP", "TENSORRT")]
+    [✔ OPENMP, ✖ TENSORRT]
+    """
     levels = cpu_capabilities()
     x86 = platform.machine().lower() in ("x86_64", "amd64")
     gpu = num_gpus() > 0
@@ -83,7 +105,27 @@ class Features(dict):
 
     @guarded
     def is_enabled(self, feature_name: str) -> bool:
-        """Whether a feature is there; an error where no feature has that name."""
+        """Say whether a feature is there.
+
+        Parameters
+        ----------
+        feature_name : str
+            In any case.
+
+        Returns
+        -------
+        bool
+
+        Raises
+        ------
+        NotFoundError
+            If no feature has that name; the message lists those that there are.
+
+        Examples
+        --------
+        >>> mx.runtime.Features().is_enabled("openmp")
+        True
+        """
         name = feature_name.upper()
         if name not in self:
             raise NotFoundError(
@@ -118,9 +160,19 @@ def _gpus():
 
 
 def describe() -> str:
-    """Versions, processor, threads, libraries, devices, passes and settings, as lines of text.
+    """Describe versions, processor, threads, libraries, devices, passes and settings.
 
     ``python -m cynet`` prints it.
+
+    Returns
+    -------
+    str
+        Lines.
+
+    Examples
+    --------
+    >>> [line.split()[0] for line in mx.runtime.describe().splitlines()][:4]
+    ['cynet', 'Python', 'system', 'processor']
     """
     package = sys.modules[__name__.partition(".")[0]]
     on = enabled()

@@ -33,25 +33,81 @@ __all__ = [
 
 @guarded
 def makedirs(d: str) -> None:
-    """Make a folder, and those it is in, unless it is there."""
+    """Make a folder, and those it is in, unless it is there.
+
+    Parameters
+    ----------
+    d : str
+        ``~`` stands for the user's home.
+
+    Examples
+    --------
+    >>> import os
+    >>> mx.util.makedirs("runs/first")
+    >>> mx.util.makedirs("runs/first")
+    >>> os.listdir("runs")
+    ['first']
+    """
     os.makedirs(os.path.expanduser(d), exist_ok=True)
 
 
 def get_gpu_count() -> int:
-    """The number of GPUs."""
+    """Count the GPUs.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> mx.util.get_gpu_count() == mx.context.num_gpus()
+    True
+    """
     return num_gpus()
 
 
 @guarded
 def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
-    """(free, total) bytes of a GPU."""
+    """Ask for the memory of a GPU.
+
+    Parameters
+    ----------
+    gpu_dev_id : int
+
+    Returns
+    -------
+    (free, total) : int
+        Bytes.
+
+    Raises
+    ------
+    CynetError
+        If there is no such GPU, or none can be used.
+
+    Examples
+    --------
+    >>> if mx.util.get_gpu_count():
+    ...     free, total = mx.util.get_gpu_memory(0)
+    """
     return gpu_memory_info(gpu_dev_id)
 
 
 @guarded
 def set_module(module: str):
-    """A decorator that says from where users import a function or class.
+    """Say from where users import a function or class: a decorator.
 
+    Parameters
+    ----------
+    module : str
+        What its ``__module__`` becomes.
+
+    Returns
+    -------
+    callable
+        Takes the function or class and returns it.
+
+    Examples
+    --------
     >>> @set_module("mine")
     ... def f(): pass
     >>> f.__module__
@@ -66,14 +122,35 @@ def set_module(module: str):
 
 
 def wraps_safely(wrapped, assigned=functools.WRAPPER_ASSIGNMENTS):
-    """``functools.wraps``, also of what lacks some of these attributes."""
+    """``functools.wraps``, also of what lacks some of the attributes.
+
+    Parameters
+    ----------
+    wrapped : callable
+        The function that is wrapped.
+    assigned : sequence of str
+        The attributes that are copied, if it has them.
+
+    Returns
+    -------
+    callable
+        A decorator.
+
+    Examples
+    --------
+    >>> @wraps_safely(len)
+    ... def length(x):
+    ...     return len(x)
+    >>> length.__name__
+    'len'
+    """
     return functools.wraps(wrapped, assigned=assigned)
 
 
 # --- NumPy's semantics ---------------------------------------------------------------------------
 @guarded
 def set_np_shape(active: bool) -> bool:
-    """Switch NumPy's shapes on or off in this thread; what was before.
+    """Switch NumPy's shapes on or off in this thread.
 
     Under them 0 is a size and -1 an unknown one in shapes that are declared or inferred, () is the
     shape of an array without axes, an index that leaves no axis gives one, and `nd.save` writes
@@ -82,6 +159,16 @@ def set_np_shape(active: bool) -> bool:
     Parameters
     ----------
     active : bool
+
+    Returns
+    -------
+    bool
+        What was before.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If `active` is no bool.
 
     Examples
     --------
@@ -133,12 +220,20 @@ class np_shape:
 
 
 def use_np_shape(func):
-    """A decorator: a function, or all methods of a class, run with NumPy's shapes.
+    """Let a function, or all methods of a class, run with NumPy's shapes: a decorator.
+
+    Parameters
+    ----------
+    func : callable or type
+
+    Returns
+    -------
+    callable or type
 
     Raises
     ------
     ArgumentTypeError
-        For anything else.
+        If it is something else.
 
     Examples
     --------
@@ -162,7 +257,18 @@ def use_np_shape(func):
 
 
 def is_np_array() -> bool:
-    """Whether arrays are ``mx.np.ndarray``: False."""
+    """Say whether arrays are ``mx.np.ndarray``: cynet has none.
+
+    Returns
+    -------
+    bool
+        False.
+
+    Examples
+    --------
+    >>> mx.util.is_np_array()
+    False
+    """
     return False
 
 
@@ -182,31 +288,123 @@ class _Scope:
 
 @guarded
 def np_array(active: bool = True) -> _Scope:
-    """A scope of ``mx.np`` arrays; only ``np_array(False)`` is possible."""
+    """Make a scope of ``mx.np`` arrays; only ``np_array(False)`` is possible.
+
+    Parameters
+    ----------
+    active : bool
+
+    Returns
+    -------
+    context manager
+        Which changes nothing.
+
+    Raises
+    ------
+    CynetError
+        If `active` is true.
+
+    Examples
+    --------
+    >>> with mx.util.np_array(False):
+    ...     type(mx.nd.ones((2,))).__name__
+    'NDArray'
+    """
     if active:
         _refuse("np_array(True)")
     return _Scope()
 
 
 def set_np(shape: bool = True, array: bool = True) -> None:
-    """Switch NumPy's shapes on or off; refused with `array`."""
+    """Switch NumPy's shapes on or off; refused with `array`.
+
+    Parameters
+    ----------
+    shape : bool
+    array : bool
+        Only False is possible.
+
+    Raises
+    ------
+    CynetError
+        If `array` is true.
+
+    Examples
+    --------
+    >>> mx.util.set_np(shape=True, array=False)
+    >>> mx.util.is_np_shape()
+    True
+    >>> mx.util.reset_np()
+    >>> mx.util.set_np()
+    Traceback (most recent call last):
+        ...
+    cynet.errors.CynetError: set_np(array=True) needs mx.np, the arrays of MXNet 1.6 and later,
+        which cynet has not
+    """
     if array:
         _refuse("set_np(array=True)")
     set_np_shape(shape)
 
 
 def reset_np() -> None:
-    """``set_np(False, False)``."""
+    """Switch NumPy's shapes off: ``set_np(False, False)``.
+
+    Examples
+    --------
+    >>> mx.util.reset_np()
+    >>> mx.util.is_np_shape()
+    False
+    """
     set_np_shape(False)
 
 
 def use_np_array(func):
-    """Refused: a decorator that switches ``mx.np`` arrays on."""
+    """Refuse: a decorator that would switch ``mx.np`` arrays on.
+
+    Parameters
+    ----------
+    func : callable
+
+    Raises
+    ------
+    CynetError
+        In any case.
+
+    Examples
+    --------
+    >>> @mx.util.use_np_array
+    ... def f(): pass
+    Traceback (most recent call last):
+        ...
+    cynet.errors.CynetError: use_np_array needs mx.np, the arrays of MXNet 1.6 and later, which
+        cynet has not
+    """
     return _refuse("use_np_array")
 
 
 def use_np(func):
-    """Refused: a decorator that switches both on."""
+    """Refuse: a decorator that would switch NumPy's shapes and ``mx.np`` arrays on.
+
+    `use_np_shape` is the part that cynet has.
+
+    Parameters
+    ----------
+    func : callable
+
+    Raises
+    ------
+    CynetError
+        In any case.
+
+    Examples
+    --------
+    >>> @mx.util.use_np
+    ... def f(): pass
+    Traceback (most recent call last):
+        ...
+    cynet.errors.CynetError: use_np needs mx.np, the arrays of MXNet 1.6 and later, which cynet has
+        not
+    """
     return _refuse("use_np")
 
 

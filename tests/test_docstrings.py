@@ -62,6 +62,14 @@ LACKING = {
     "rtc": (0, 0, 0, 0, 0),
     "onnx": (0, 0, 0, 0, 0),
     "contrib.amp": (0, 9, 9, 1, 13),
+    "util": (0, 0, 0, 0, 0),
+    "runtime": (0, 0, 0, 0, 0),
+    "attribute": (0, 0, 0, 0, 0),
+    "name": (0, 0, 0, 0, 0),
+    "registry": (0, 0, 0, 0, 0),
+    "log": (0, 0, 0, 0, 0),
+    "misc": (0, 0, 0, 0, 0),
+    "symbol.random": (0, 0, 0, 0, 0),
     "test_utils": (0, 0, 0, 0, 0),
 }
 # What a body may raise without a section: ends of loops, methods that a subclass defines.

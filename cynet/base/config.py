@@ -315,7 +315,23 @@ def settings():
 
 
 def getenv(name):
-    """The value of any environment variable, a str, or None."""
+    """Read any environment variable.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    str or None
+        None if it is not set.
+
+    Examples
+    --------
+    >>> with mx.test_utils.environment("CD_JOB", "1"):
+    ...     mx.util.getenv("CD_JOB")
+    '1'
+    """
     return os.environ.get(name)
 
 
@@ -325,7 +341,21 @@ def variables():
 
 
 def setenv(name, value):
-    """Set any environment variable of this process; None removes it."""
+    """Set any environment variable of this process.
+
+    Parameters
+    ----------
+    name : str
+    value : str or None
+        None removes it.
+
+    Examples
+    --------
+    >>> mx.util.setenv("DOCS_ONLY", "7")
+    >>> mx.util.getenv("DOCS_ONLY")
+    '7'
+    >>> mx.util.setenv("DOCS_ONLY", None)
+    """
     if value is None:
         os.environ.pop(name, None)
     else:

@@ -16,8 +16,14 @@ _state = _State()
 
 
 def is_np_shape() -> bool:
-    """Whether 0 is a size and -1 unknown in this thread.
+    """Say whether 0 is a size and -1 unknown in this thread.
 
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
     >>> is_np_shape()
     False
     """

@@ -81,7 +81,35 @@ def normal(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Normally distributed numbers, mean `loc`, standard deviation `scale`; else as `uniform`."""
+    """Draw normally distributed numbers.
+
+    Parameters
+    ----------
+    loc, scale : float or Symbol
+        Mean and standard deviation. Symbols of shape (s) give an output of shape (s, shape).
+    shape : int or tuple of int, optional
+        Without it the shape is that of what the output is used for.
+    dtype : str, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+    **kwargs
+        ``name`` and ``attr`` of the node.
+
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit, or some are numbers and some Symbols.
+
+    Examples
+    --------
+    >>> noise = mx.sym.random.normal(10, 2, shape=(1000,))
+    >>> drawn = noise.eval()[0].asnumpy()
+    >>> bool(abs(drawn.mean() - 10) < 0.5), bool(abs(drawn.std() - 2) < 0.5)
+    (True, True)
+    """
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 
@@ -93,7 +121,33 @@ def randn(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Normally distributed numbers; the sizes are given one by one."""
+    """Draw normally distributed numbers; the lengths of the axes are given one by one.
+
+    Parameters
+    ----------
+    *shape : int
+        Without any, the shape is that of what the output is used for.
+    loc, scale : float or Symbol
+        Mean and standard deviation.
+    dtype : str, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+    **kwargs
+        ``name`` and ``attr`` of the node.
+
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit, or some are numbers and some Symbols.
+
+    Examples
+    --------
+    >>> mx.sym.random.randn(2, 3, loc=5).eval()[0].shape
+    (2, 3)
+    """
     return normal(loc, scale, shape or None, dtype, **kwargs)
 
 
@@ -104,7 +158,34 @@ def exponential(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Exponentially distributed numbers of mean `scale`; else as `uniform`."""
+    """Draw exponentially distributed numbers.
+
+    Parameters
+    ----------
+    scale : float or Symbol
+        Mean, not 0.
+    shape : int or tuple of int, optional
+        Without it the shape is that of what the output is used for.
+    dtype : str, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+    **kwargs
+        ``name`` and ``attr`` of the node.
+
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit, or some are numbers and some Symbols.
+
+    Examples
+    --------
+    >>> drawn = mx.sym.random.exponential(2, shape=(1000,)).eval()[0].asnumpy()
+    >>> bool(drawn.min() >= 0), bool(abs(drawn.mean() - 2) < 0.5)
+    (True, True)
+    """
     if not isinstance(scale, Symbol):
         number = real_number(scale)
         if number is None or number == 0:
@@ -121,7 +202,34 @@ def gamma(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Gamma distributed numbers of shape `alpha` and scale `beta`; else as `uniform`."""
+    """Draw Gamma distributed numbers.
+
+    Parameters
+    ----------
+    alpha, beta : float or Symbol
+        Shape and scale: the mean is ``alpha * beta``.
+    shape : int or tuple of int, optional
+        Without it the shape is that of what the output is used for.
+    dtype : str, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+    **kwargs
+        ``name`` and ``attr`` of the node.
+
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit, or some are numbers and some Symbols.
+
+    Examples
+    --------
+    >>> drawn = mx.sym.random.gamma(2, 3, shape=(1000,)).eval()[0].asnumpy()
+    >>> bool(drawn.min() >= 0), bool(abs(drawn.mean() - 6) < 1)
+    (True, True)
+    """
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
 
 
@@ -132,7 +240,34 @@ def poisson(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Poisson distributed counts (in a float type) of mean `lam`; else as `uniform`."""
+    """Draw Poisson distributed counts, in a float type.
+
+    Parameters
+    ----------
+    lam : float or Symbol
+        Mean.
+    shape : int or tuple of int, optional
+        Without it the shape is that of what the output is used for.
+    dtype : str, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+    **kwargs
+        ``name`` and ``attr`` of the node.
+
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit, or some are numbers and some Symbols.
+
+    Examples
+    --------
+    >>> drawn = mx.sym.random.poisson(4, shape=(1000,)).eval()[0].asnumpy()
+    >>> bool((drawn == drawn.round()).all()), bool(abs(drawn.mean() - 4) < 0.5)
+    (True, True)
+    """
     return _draw("poisson", {"lam": lam}, shape, dtype, kwargs)
 
 
@@ -144,7 +279,36 @@ def negative_binomial(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Counts of successes before the k-th failure, whose probability is `p`; else as `uniform`."""
+    """Draw counts, in a float type, of successes before the k-th failure.
+
+    Parameters
+    ----------
+    k : float or Symbol
+        The number of failures.
+    p : float or Symbol
+        The probability of a failure: the mean is ``k * (1 - p) / p``.
+    shape : int or tuple of int, optional
+        Without it the shape is that of what the output is used for.
+    dtype : str, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+    **kwargs
+        ``name`` and ``attr`` of the node.
+
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit, or some are numbers and some Symbols.
+
+    Examples
+    --------
+    >>> drawn = mx.sym.random.negative_binomial(3, 0.5, shape=(1000,)).eval()[0].asnumpy()
+    >>> bool((drawn == drawn.round()).all()), bool(abs(drawn.mean() - 3) < 0.6)
+    (True, True)
+    """
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
 
 
@@ -156,7 +320,36 @@ def generalized_negative_binomial(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Negative binomial counts of mean `mu` and dispersion `alpha`; else as `uniform`."""
+    """Draw negative binomial counts, in a float type, of a mean and a dispersion.
+
+    Parameters
+    ----------
+    mu : float or Symbol
+        Mean.
+    alpha : float or Symbol
+        Dispersion: the variance is ``mu + alpha * mu ** 2``.
+    shape : int or tuple of int, optional
+        Without it the shape is that of what the output is used for.
+    dtype : str, optional
+        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+    **kwargs
+        ``name`` and ``attr`` of the node.
+
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit, or some are numbers and some Symbols.
+
+    Examples
+    --------
+    >>> draw = mx.sym.random.generalized_negative_binomial(2, 0.5, shape=(1000,))
+    >>> bool(abs(draw.eval()[0].asnumpy().mean() - 2) < 0.5)
+    True
+    """
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, kwargs)
 
 
@@ -168,7 +361,34 @@ def randint(
     dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Integers from [low, high), each equally likely: ``'int32'`` (the default) or ``'int64'``."""
+    """Draw integers from [low, high), each equally likely.
+
+    Parameters
+    ----------
+    low, high : int
+        The smallest value, and one more than the largest.
+    shape : int or tuple of int, optional
+        Without it the shape is that of what the output is used for.
+    dtype : str, optional
+        ``'int32'`` (the default) or ``'int64'``.
+    **kwargs
+        ``name`` and ``attr`` of the node.
+
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a parameter does not fit, or some are numbers and some Symbols.
+
+    Examples
+    --------
+    >>> dice = mx.sym.random.randint(1, 7, shape=(200,)).eval()[0].asnumpy()
+    >>> int(dice.min()), int(dice.max()), dice.dtype
+    (1, 6, dtype('int32'))
+    """
     return _draw("randint", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
@@ -180,7 +400,35 @@ def multinomial(
     dtype: DTypeLike = "int32",
     **kwargs: Any,
 ) -> Symbol:
-    """Indices drawn with the probabilities in each row of `data`; also their logarithms."""
+    """Draw indices with the probabilities in each row of a matrix.
+
+    Parameters
+    ----------
+    data : Symbol
+        Weights that are not negative, shape (s, k); each row is divided by its sum.
+    shape : int or tuple of int, optional
+        Numbers to draw from each row; one without it.
+    get_prob : bool
+        Also give the logarithms of the probabilities of what was drawn.
+    dtype : str
+        Type of the indices.
+    **kwargs
+        ``name`` and ``attr`` of the node.
+
+    Returns
+    -------
+    Symbol
+        Of shape (s, shape); of two outputs with `get_prob`.
+
+    Examples
+    --------
+    >>> drawn = mx.sym.random.multinomial(mx.sym.var("p"), shape=3)
+    >>> indices, logarithms = drawn.eval(p=mx.nd.array([[0, 1], [1, 0]]))
+    >>> indices.asnumpy(), logarithms.asnumpy() + 0
+    (array([[1, 1, 1],
+           [0, 0, 0]], dtype=int32), array([[0., 0., 0.],
+           [0., 0., 0.]], dtype=float32))
+    """
     return _apply(
         "_sample_multinomial", data, shape=shape, get_prob=get_prob, dtype=dtype, **kwargs
     )
@@ -188,7 +436,24 @@ def multinomial(
 
 @guarded
 def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
-    """The rows of `data` (its first axis) in random order."""
+    """Put the rows of an array (its first axis) into random order.
+
+    Parameters
+    ----------
+    data : Symbol
+    **kwargs
+        ``name`` and ``attr`` of the node.
+
+    Returns
+    -------
+    Symbol
+
+    Examples
+    --------
+    >>> mixed = mx.sym.random.shuffle(mx.sym.var("x")).eval(x=mx.nd.arange(4))[0]
+    >>> sorted(mixed.asnumpy().tolist())
+    [0.0, 1.0, 2.0, 3.0]
+    """
     return _apply("_shuffle", data, **kwargs)
 
 

@@ -7,25 +7,25 @@ from .symbol import Symbol
 def uniform(low: float | Symbol=0, high: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
     """Numbers from [low, high), each equally likely."""
 def normal(loc: float | Symbol=0, scale: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
-    """Normally distributed numbers, mean `loc`, standard deviation `scale`; else as `uniform`."""
+    """Draw normally distributed numbers."""
 def randn(*shape: int, loc: float | Symbol=0, scale: float | Symbol=1, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
-    """Normally distributed numbers; the sizes are given one by one."""
+    """Draw normally distributed numbers; the lengths of the axes are given one by one."""
 def exponential(scale: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
-    """Exponentially distributed numbers of mean `scale`; else as `uniform`."""
+    """Draw exponentially distributed numbers."""
 def gamma(alpha: float | Symbol=1, beta: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
-    """Gamma distributed numbers of shape `alpha` and scale `beta`; else as `uniform`."""
+    """Draw Gamma distributed numbers."""
 def poisson(lam: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
-    """Poisson distributed counts (in a float type) of mean `lam`; else as `uniform`."""
+    """Draw Poisson distributed counts, in a float type."""
 def negative_binomial(k: float | Symbol=1, p: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
-    """Counts of successes before the k-th failure, whose probability is `p`; else as `uniform`."""
+    """Draw counts, in a float type, of successes before the k-th failure."""
 def generalized_negative_binomial(mu: float | Symbol=1, alpha: float | Symbol=1, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
-    """Negative binomial counts of mean `mu` and dispersion `alpha`; else as `uniform`."""
+    """Draw negative binomial counts, in a float type, of a mean and a dispersion."""
 def randint(low: float | Symbol, high: float | Symbol, shape: ShapeLike | None=None, dtype: DTypeLike | None=None, **kwargs: Any) -> Symbol:
-    """Integers from [low, high), each equally likely: ``'int32'`` (the default) or ``'int64'``."""
+    """Draw integers from [low, high), each equally likely."""
 def multinomial(data: Symbol, shape: ShapeLike | None=None, get_prob: bool=True, dtype: DTypeLike='int32', **kwargs: Any) -> Symbol:
-    """Indices drawn with the probabilities in each row of `data`; also their logarithms."""
+    """Draw indices with the probabilities in each row of a matrix."""
 def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
-    """The rows of `data` (its first axis) in random order."""
+    """Put the rows of an array (its first axis) into random order."""
 def exponential_like(data: Symbol | None = None, lam: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """An array of exponentially distributed numbers of mean 1 / lam, of the shape and type of `data`."""
 def gamma_like(data: Symbol | None = None, alpha: float = 1.0, beta: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
