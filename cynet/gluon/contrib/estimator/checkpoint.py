@@ -44,6 +44,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     model_dir : str
         A folder, made if it is not there.
     model_prefix : str
+        Beginning of the names of the files.
     monitor : EvalMetric, optional
         Of the estimator's `train_metrics` or `val_metrics`, for `save_best`.
     verbose : int
@@ -58,6 +59,31 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         Older ones are removed.
     resume_from_checkpoint : bool
         Go on from the last one, with the epochs or batches that are left.
+
+    Raises
+    ------
+    ArgumentError
+        `mode` is not one of the three, or is ``'auto'`` for a metric whose name does not say; with
+        `save_best`, `monitor` is not an EvalMetric.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> from cynet.gluon.contrib.estimator import CheckpointHandler, Estimator
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
+    >>> handler = CheckpointHandler("checkpoints", "net", max_checkpoints=2)
+    >>> estimator.fit(loader, epochs=3, event_handlers=[handler])
+    >>> handler.saved_checkpoints
+    ['net-epoch1batch4', 'net-epoch2batch6']
+    >>> import os
+    >>> [name for name in sorted(os.listdir("checkpoints")) if name.endswith(".params")]
+    ['net-epoch1batch4.params', 'net-epoch2batch6.params']
     """
 
     def __init__(

@@ -28,11 +28,35 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
     min_delta : float
         By how much a value must be better to count.
     patience : int
-        Epochs without improvement that are allowed.
+        Training ends with this many epochs in a row without improvement; 0 and 1 are the same.
     mode : str
         ``'min'``, ``'max'``; ``'auto'`` takes what the metric's name says.
     baseline : float, optional
         The value to improve on at first.
+
+    Raises
+    ------
+    ArgumentError
+        `monitor` is not an EvalMetric, or `mode` is not one of the three, or is ``'auto'`` for a
+        metric whose name does not say.
+
+    Examples
+    --------
+    The accuracy is 1 after the first epochs, and cannot improve:
+
+    >>> import cynet as mx
+    >>> from cynet.gluon.contrib.estimator import EarlyStoppingHandler, Estimator
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
+    >>> handler = EarlyStoppingHandler(estimator.train_metrics[0], patience=3)
+    >>> estimator.fit(loader, epochs=100, event_handlers=[handler])
+    >>> handler.stopped_epoch, handler.best
+    (6, 1.0)
     """
 
     def __init__(

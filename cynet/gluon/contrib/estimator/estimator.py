@@ -44,7 +44,9 @@ class Estimator:
     Parameters
     ----------
     net : Block
+        Its parameters are initialized if they are not yet.
     loss : Loss
+        Called with predictions and labels.
     train_metrics, val_metrics : EvalMetric or list of EvalMetric, optional
         By default the loss, and accuracy beside it where the loss is one of classes; those of
         validation are copies. Their names get ``'training '`` and ``'validation '`` before them.
@@ -53,14 +55,17 @@ class Estimator:
     trainer : Trainer, optional
         SGD with learning rate 0.001 by default.
     context : Context or list of Context, optional
+        Several split each batch among them.
     val_net, val_loss
         Other ones for validation.
     batch_processor : BatchProcessor, optional
+        What is done with a batch.
 
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `net` is not a Block, `loss` not a Loss, `trainer` not a Trainer, a metric not an
+        EvalMetric, or `batch_processor` not a BatchProcessor.
 
     Examples
     --------
@@ -71,10 +76,17 @@ class Estimator:
     >>> loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
     >>> estimator = Estimator(net, loss, trainer=trainer)
     >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, 2)
     >>> estimator.logger.setLevel("ERROR")
-    >>> estimator.fit(mx.gluon.data.DataLoader(data, 2), epochs=20)
+    >>> estimator.fit(loader, epochs=20)
     >>> estimator.train_metrics[0].get()
     ('training accuracy', 1.0)
+
+    Validation has metrics of its own:
+
+    >>> estimator.evaluate(loader)
+    >>> estimator.val_metrics[0].get()
+    ('validation accuracy', 1.0)
     """
 
     def __init__(
@@ -237,9 +249,17 @@ class Estimator:
         Parameters
         ----------
         val_data : DataLoader
+            Of pairs (data, label).
         batch_axis : int
+            The axis of the examples.
         event_handlers : list of EventHandler, optional
             Of epoch_begin, batch_begin, batch_end and epoch_end.
+
+        Raises
+        ------
+        ArgumentError
+            `val_data` is not a DataLoader, or a handler refers to a metric that is not the
+            estimator's.
         """
         _check_loader(val_data)
         self._ranks = self._ranks_now()

@@ -20,82 +20,222 @@ class EventHandler:
 
 
 class TrainBegin(EventHandler):
-    """Called once, before the first epoch."""
+    """Called once, before the first epoch.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> from cynet.gluon.contrib.estimator import Estimator, TrainBegin
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
+    >>> class Rate(TrainBegin):
+    ...     def train_begin(self, estimator, *args, **kwargs):
+    ...         print("learning rate", estimator.trainer.learning_rate)
+    >>> estimator.fit(loader, epochs=2, event_handlers=[Rate()])
+    learning rate 0.5
+    """
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Training begins.
+        """Do what is to be done before the first epoch; a subclass defines it.
 
         Parameters
         ----------
         estimator : Estimator
-            Whose training it is.
+            Whose training, or validation, it is.
+        *args, **kwargs
+            None; room for what a later version may say.
         """
 
 
 class TrainEnd(EventHandler):
-    """Called once, after the last epoch."""
+    """Called once, after the last epoch.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> from cynet.gluon.contrib.estimator import Estimator, TrainEnd
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
+    >>> class Result(TrainEnd):
+    ...     def train_end(self, estimator, *args, **kwargs):
+    ...         print(estimator.train_metrics[0].get())
+    >>> estimator.fit(loader, epochs=20, event_handlers=[Result()])
+    ('training accuracy', 1.0)
+    """
 
     def train_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Training has ended.
+        """Do what is to be done after the last epoch; a subclass defines it.
 
         Parameters
         ----------
         estimator : Estimator
-            Whose training it is.
+            Whose training, or validation, it is.
+        *args, **kwargs
+            None; room for what a later version may say.
         """
 
 
 class EpochBegin(EventHandler):
-    """Called before the first batch of each epoch."""
+    """Called before the first batch of each epoch.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> from cynet.gluon.contrib.estimator import EpochBegin, Estimator
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
+    >>> class Halve(EpochBegin):
+    ...     def epoch_begin(self, estimator, *args, **kwargs):
+    ...         estimator.trainer.set_learning_rate(estimator.trainer.learning_rate / 2)
+    >>> estimator.fit(loader, epochs=2, event_handlers=[Halve()])
+    >>> estimator.trainer.learning_rate
+    0.125
+    """
 
     def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """An epoch begins.
+        """Do what is to be done before an epoch; a subclass defines it.
 
         Parameters
         ----------
         estimator : Estimator
-            Whose training it is.
+            Whose training, or validation, it is.
+        *args, **kwargs
+            None; room for what a later version may say.
         """
 
 
 class EpochEnd(EventHandler):
-    """Called after the last batch of each epoch."""
+    """Called after the last batch of each epoch.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> from cynet.gluon.contrib.estimator import EpochEnd, Estimator
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
+    >>> class GoodEnough(EpochEnd):
+    ...     def epoch_end(self, estimator, *args, **kwargs):
+    ...         accuracy = estimator.train_metrics[0].get()[1]
+    ...         print(accuracy)
+    ...         return accuracy == 1
+    >>> estimator.fit(loader, epochs=20, event_handlers=[GoodEnough()])
+    0.5
+    0.5
+    0.5
+    1.0
+    """
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> bool | None:
-        """An epoch has ended; True ends training.
+        """Do what is to be done after an epoch; a subclass defines it.
 
         Parameters
         ----------
         estimator : Estimator
-            Whose training it is.
+            Whose training, or validation, it is.
+        *args, **kwargs
+            None; room for what a later version may say.
+
+        Returns
+        -------
+        bool or None
+            True ends training.
         """
         return False
 
 
 class BatchBegin(EventHandler):
-    """Called before each batch, with the keyword `batch`."""
+    """Called before each batch, with the keyword `batch`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> from cynet.gluon.contrib.estimator import BatchBegin, Estimator
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
+    >>> class Shapes(BatchBegin):
+    ...     def batch_begin(self, estimator, *args, **kwargs):
+    ...         data, label = kwargs["batch"]
+    ...         print(data.shape, label.shape)
+    >>> estimator.fit(loader, batches=2, event_handlers=[Shapes()])
+    (1, 1) (1,)
+    (1, 1) (1,)
+    """
 
     def batch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """A batch begins.
+        """Do what is to be done before a batch; a subclass defines it.
 
         Parameters
         ----------
         estimator : Estimator
-            Whose training it is.
+            Whose training, or validation, it is.
+        *args, **kwargs
+            ``batch``, as the loader gave it.
         """
 
 
 class BatchEnd(EventHandler):
-    """Called after each batch, with the keywords `batch`, `pred`, `label` and `loss`; the last
-    three are lists with an array for each context."""
+    """Called after each batch, with the keywords `batch`, `pred`, `label` and `loss`.
+
+    The last three are lists with an array for each context.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> from cynet.gluon.contrib.estimator import BatchEnd, Estimator
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
+    >>> class Losses(BatchEnd):
+    ...     def batch_end(self, estimator, *args, **kwargs):
+    ...         print([round(loss.mean().asscalar().item(), 2) for loss in kwargs["loss"]])
+    >>> estimator.fit(loader, batches=2, event_handlers=[Losses()])
+    [0.69]
+    [0.97]
+    """
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> bool | None:
-        """A batch has ended; True ends this epoch.
+        """Do what is to be done after a batch; a subclass defines it.
 
         Parameters
         ----------
         estimator : Estimator
-            Whose training it is.
+            Whose training, or validation, it is.
+        *args, **kwargs
+            ``batch``, ``pred``, ``label`` and ``loss``.
+
+        Returns
+        -------
+        bool or None
+            True ends this epoch.
         """
         return False
 

@@ -19,11 +19,31 @@ if TYPE_CHECKING:
 
 @guarded
 class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Ends training after so many epochs or batches; those of the estimator by default.
+    """Ends training after so many epochs or batches.
+
+    ``Estimator.fit`` adds one of its own. When training begins, the numbers of `fit` take the place
+    of those given here.
 
     Parameters
     ----------
     max_epoch, max_batch : int, optional
+        The numbers until then.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> from cynet.gluon.contrib.estimator import Estimator, StoppingHandler
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
+    >>> handler = StoppingHandler()
+    >>> estimator.fit(loader, batches=3, event_handlers=[handler])
+    >>> handler.current_batch, handler.stop_training
+    (3, True)
     """
 
     def __init__(self, max_epoch: int | None = None, max_batch: int | None = None) -> None:
@@ -54,13 +74,42 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
 
 @guarded
 class MetricHandler(EpochBegin, BatchEnd, EpochEnd):
-    """Updates metrics by each batch, and resets them before each epoch. When it has ended, they are
-    those of all ranks.
+    """Updates metrics by each batch, and resets them before each epoch.
+
+    When an epoch has ended, they are those of all ranks. ``Estimator.fit`` adds one for the
+    estimator's `train_metrics`.
 
     Parameters
     ----------
     metrics : EvalMetric or list of EvalMetric
-    priority : int
+        A Loss is updated by the losses, others by labels and predictions.
+    priority : float
+        Before handlers of a higher number: others read metrics that are up to date.
+
+    Raises
+    ------
+    ArgumentError
+        `metrics` has something else than an EvalMetric.
+
+    Examples
+    --------
+    One that metrics are updated with by hand:
+
+    >>> import cynet as mx
+    >>> from cynet.gluon.contrib.estimator import Estimator, MetricHandler
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
+    >>> handler = MetricHandler(estimator.train_metrics)
+    >>> handler.epoch_begin(estimator)
+    >>> label, scores = mx.nd.array([0, 1]), mx.nd.array([[2, 1], [2, 1]])
+    >>> handler.batch_end(estimator, label=[label], pred=[scores], loss=[mx.nd.array([0.3, 1.3])])
+    >>> estimator.train_metrics[0].get()
+    ('training accuracy', 0.5)
     """
 
     def __init__(self, metrics: EvalMetric | list[EvalMetric], priority: float = -1000) -> None:
@@ -89,21 +138,43 @@ class MetricHandler(EpochBegin, BatchEnd, EpochEnd):
 class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
     """Validates after every so many epochs or batches.
 
+    ``Estimator.fit`` adds one that does it after each epoch if it is given `val_data`.
+
     Parameters
     ----------
     val_data : DataLoader
+        Of pairs (data, label).
     eval_fn : callable
         Called with `val_data`, ``batch_axis`` and ``event_handlers``, as `Estimator.evaluate`.
     epoch_period, batch_period : int, optional
         None: not after epochs, or batches.
-    priority : int
+    priority : float
+        Before handlers of a higher number.
     event_handlers : list of EventHandler, optional
         Of the validation.
 
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `eval_fn` cannot be called.
+
+    Examples
+    --------
+    Every second epoch:
+
+    >>> import cynet as mx
+    >>> from cynet.gluon.contrib.estimator import Estimator, ValidationHandler
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
+    >>> handler = ValidationHandler(loader, estimator.evaluate, epoch_period=2)
+    >>> estimator.fit(loader, epochs=20, event_handlers=[handler])
+    >>> estimator.val_metrics[0].get()
+    ('validation accuracy', 1.0)
     """
 
     def __init__(
@@ -154,9 +225,37 @@ class GradientUpdateHandler(BatchEnd):
     """Updates the weights after each batch, by its gradients divided by its samples, those of all
     ranks.
 
+    ``Estimator.fit`` adds one unless there is one among its handlers.
+
     Parameters
     ----------
-    priority : int
+    priority : float
+        Before handlers of a higher number: metrics come after the update.
+
+    Examples
+    --------
+    One that updates by the gradients of two batches together:
+
+    >>> import cynet as mx
+    >>> from cynet.gluon.contrib.estimator import Estimator, GradientUpdateHandler
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
+    >>> class EverySecond(GradientUpdateHandler):
+    ...     batches = 0
+    ...     def batch_end(self, estimator, *args, **kwargs):
+    ...         self.batches += 1
+    ...         if self.batches % 2 == 0:
+    ...             estimator.trainer.step(2)
+    ...             net.collect_params().zero_grad()
+    >>> net.collect_params().setattr("grad_req", "add")
+    >>> estimator.fit(loader, epochs=20, event_handlers=[EverySecond()])
+    >>> estimator.train_metrics[0].get()
+    ('training accuracy', 1.0)
     """
 
     def __init__(self, priority: float = -2000) -> None:

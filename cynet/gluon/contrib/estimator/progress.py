@@ -24,13 +24,37 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     log_interval : int or str
         Batches from one line to the next; ``'epoch'`` gives a line an epoch.
     metrics : EvalMetric or list of EvalMetric, optional
+        Whose values the lines have.
     priority : float
         The last one by default, when metrics are up to date.
 
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `log_interval` is neither ``'epoch'`` nor 1 or more; `metrics` has something else than an
+        EvalMetric.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> from cynet.gluon.contrib.estimator import Estimator, LoggingHandler
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize(mx.init.Zero())
+    >>> trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    >>> estimator = Estimator(net, mx.gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
+    >>> estimator.logger.setLevel("ERROR")
+    >>> data = mx.gluon.data.ArrayDataset(mx.nd.array([[0], [1]]), mx.nd.array([0, 1]))
+    >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
+    >>> handler = LoggingHandler(log_interval=1, metrics=estimator.train_metrics[0])
+    >>> estimator.logger.setLevel("INFO")
+    >>> estimator.fit(loader, batches=2, event_handlers=[handler])  # doctest: +ELLIPSIS
+    Training begins: optimizer SGD, learning rate 0.5000
+    Train for 2 batches.
+    [Epoch 0] Begins, learning rate 0.5000
+    [Epoch 0][Batch 0][Samples 1] time/interval: ...s training accuracy: 1.0000
+    [Epoch 0][Batch 1][Samples 2] time/interval: ...s training accuracy: 0.5000
+    [Epoch 0] Finished in ...s, training accuracy: 0.5000
+    Training ended after 1 epochs, ...s, training accuracy: 0.5000
     """
 
     def __init__(

@@ -62,17 +62,34 @@ def alexnet(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> AlexNet:
-    """AlexNet.
+    """AlexNet: 61.1 million weights with 1000 classes.
 
     Parameters
     ----------
     pretrained : bool
-        Load weights that were trained on ImageNet.
+        Load weights that were trained on ImageNet; they are for 1000 classes.
     ctx : Context or list of Context, optional
-        Where they go.
+        Where they go; the CPU by default.
     root : str
-        Folder of the files of weights.
+        Folder of the files of weights, to which they are downloaded if they are not there.
     **kwargs
-        classes, prefix, params.
+        ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    AlexNet
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Raises
+    ------
+    FileError
+        `pretrained` is asked for, and the weights are neither in `root` nor can be had.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.alexnet(classes=10)
+    >>> net.features[9], net.output
+    (Dense(None -> 4096, Activation(relu)), Dense(None -> 10, linear))
     """
     return made(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)

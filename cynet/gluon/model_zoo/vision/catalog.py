@@ -95,9 +95,15 @@ def get_model(name: str, **kwargs: Any) -> HybridBlock:
     Parameters
     ----------
     name : str
-        ``'resnet18_v1'``, ``'vgg16_bn'``, ``'mobilenet1.0'``, ...
+        ``'resnet18_v1'``, ``'vgg16_bn'``, ``'mobilenet1.0'``, ...; upper case will do.
     **kwargs
-        pretrained, ctx, root, classes, prefix, ...
+        What the function of that network takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ...
+
+    Returns
+    -------
+    HybridBlock
+        Takes images (N, 3, 224, 224), of ``'inceptionv3'`` (N, 3, 299, 299), and gives scores
+        (N, classes).
 
     Raises
     ------

@@ -125,14 +125,34 @@ def get_densenet(
     Parameters
     ----------
     num_layers : int
+        121, 161, 169 or 201.
     pretrained : bool
-        Load weights that were trained on ImageNet.
+        Load weights that were trained on ImageNet; they are for 1000 classes.
     ctx : Context or list of Context, optional
-        Where they go.
+        Where they go; the CPU by default.
     root : str
-        Folder of the files of weights.
+        Folder of the files of weights, to which they are downloaded if they are not there.
     **kwargs
-        bn_size, dropout, classes, prefix, params.
+        ``classes``, ``bn_size``, ``dropout``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    DenseNet
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Raises
+    ------
+    MismatchError
+        There is no such `num_layers`; the message lists those that there are.
+    FileError
+        `pretrained` is asked for, and the weights are neither in `root` nor can be had.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> from cynet.gluon.model_zoo.vision.densenet import get_densenet
+    >>> get_densenet(121, classes=10).output
+    Dense(None -> 10, linear)
     """
     settings = chosen(densenet_spec, num_layers, "num_layers")
     return made(DenseNet(*settings, **kwargs), f"densenet{num_layers}", pretrained, ctx, root)
@@ -140,23 +160,107 @@ def get_densenet(
 
 @guarded
 def densenet121(**kwargs: Any) -> DenseNet:
-    """DenseNet of 121 layers; see :func:`get_densenet`."""
+    """DenseNet of 121 layers: 7.98 million weights with 1000 classes.
+
+    Four stages of 6, 12, 24 and 16 layers; each layer adds 32 channels.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_densenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
+        ``dropout``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    DenseNet
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.densenet121(classes=10)
+    >>> type(net).__name__, net.output
+    ('DenseNet', Dense(None -> 10, linear))
+    """
     return get_densenet(121, **kwargs)
 
 
 @guarded
 def densenet161(**kwargs: Any) -> DenseNet:
-    """DenseNet of 161 layers; see :func:`get_densenet`."""
+    """DenseNet of 161 layers: 28.7 million weights with 1000 classes.
+
+    Four stages of 6, 12, 36 and 24 layers; each layer adds 48 channels.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_densenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
+        ``dropout``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    DenseNet
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.densenet161(classes=10)
+    >>> type(net).__name__, net.output
+    ('DenseNet', Dense(None -> 10, linear))
+    """
     return get_densenet(161, **kwargs)
 
 
 @guarded
 def densenet169(**kwargs: Any) -> DenseNet:
-    """DenseNet of 169 layers; see :func:`get_densenet`."""
+    """DenseNet of 169 layers: 14.1 million weights with 1000 classes.
+
+    Four stages of 6, 12, 32 and 32 layers; each layer adds 32 channels.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_densenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
+        ``dropout``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    DenseNet
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.densenet169(classes=10)
+    >>> type(net).__name__, net.output
+    ('DenseNet', Dense(None -> 10, linear))
+    """
     return get_densenet(169, **kwargs)
 
 
 @guarded
 def densenet201(**kwargs: Any) -> DenseNet:
-    """DenseNet of 201 layers; see :func:`get_densenet`."""
+    """DenseNet of 201 layers: 20.0 million weights with 1000 classes.
+
+    Four stages of 6, 12, 48 and 32 layers; each layer adds 32 channels.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_densenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
+        ``dropout``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    DenseNet
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.densenet201(classes=10)
+    >>> type(net).__name__, net.output
+    ('DenseNet', Dense(None -> 10, linear))
+    """
     return get_densenet(201, **kwargs)

@@ -49,8 +49,14 @@ class SqueezeNet(Network):
     version : str
         ``'1.0'`` or ``'1.1'``.
     classes : int
+        Number of scores.
     **kwargs
         prefix and params of :class:`Block`.
+
+    Raises
+    ------
+    MismatchError
+        `version` is another one.
 
     Examples
     --------
@@ -91,25 +97,84 @@ def get_squeezenet(
     Parameters
     ----------
     version : str
+        ``'1.0'`` or ``'1.1'``.
     pretrained : bool
-        Load weights that were trained on ImageNet.
+        Load weights that were trained on ImageNet; they are for 1000 classes.
     ctx : Context or list of Context, optional
-        Where they go.
+        Where they go; the CPU by default.
     root : str
-        Folder of the files of weights.
+        Folder of the files of weights, to which they are downloaded if they are not there.
     **kwargs
-        classes, prefix, params.
+        ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    SqueezeNet
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Raises
+    ------
+    MismatchError
+        `version` is another one.
+    FileError
+        `pretrained` is asked for, and the weights are neither in `root` nor can be had.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> from cynet.gluon.model_zoo.vision.squeezenet import get_squeezenet
+    >>> get_squeezenet("1.1", classes=10).features[0]
+    Conv2D(None -> 64, kernel_size=(3, 3), stride=(2, 2))
     """
     return made(SqueezeNet(version, **kwargs), f"squeezenet{version}", pretrained, ctx, root)
 
 
 @guarded
 def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.0; see :func:`get_squeezenet`."""
+    """SqueezeNet 1.0: 1.25 million weights with 1000 classes.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_squeezenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
+        ``prefix`` and ``params``.
+
+    Returns
+    -------
+    SqueezeNet
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.squeezenet1_0(classes=10)
+    >>> net.features[0], net.output[0].weight.shape[0]
+    (Conv2D(None -> 96, kernel_size=(7, 7), stride=(2, 2)), 10)
+    """
     return get_squeezenet("1.0", **kwargs)
 
 
 @guarded
 def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.1, a third of the work at the same accuracy; see :func:`get_squeezenet`."""
+    """SqueezeNet 1.1, a third of the work of 1.0 at the same accuracy: 1.24 million weights with
+    1000 classes.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_squeezenet` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
+        ``prefix`` and ``params``.
+
+    Returns
+    -------
+    SqueezeNet
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.squeezenet1_1(classes=10)
+    >>> net.features[0], net.output[0].weight.shape[0]
+    (Conv2D(None -> 64, kernel_size=(3, 3), stride=(2, 2)), 10)
+    """
     return get_squeezenet("1.1", **kwargs)

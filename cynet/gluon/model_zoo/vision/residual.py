@@ -1,0 +1,373 @@
+"""Blocks of residual networks and the networks made of them, of version 1 (normalization behind
+convolutions) and 2 (before them)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....base.guard import guarded
+from ... import nn
+from ...block import HybridBlock
+from ...errors import MismatchError
+from .network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _conv3x3(channels, stride, in_channels):
+    return nn.Conv2D(
+        channels, 3, strides=stride, padding=1, use_bias=False, in_channels=in_channels
+    )
+
+
+def _projection(channels, stride, in_channels):
+    return nn.Conv2D(channels, 1, strides=stride, use_bias=False, in_channels=in_channels)
+
+
+class _BlockV1(HybridBlock):
+    """The body, whose output is added to the input, which is projected where sizes change."""
+
+    _body_first = False  # the order of operators in the graph, that of MXNet's files
+
+    def __init__(self, channels, stride, downsample, in_channels, **kwargs):
+        super().__init__(**kwargs)
+        self.body = nn.HybridSequential(prefix="")
+        self._fill(channels, stride, in_channels)
+        self.body.add(nn.BatchNorm())
+        self.downsample = None
+        if downsample:
+            self.downsample = nn.HybridSequential(prefix="")
+            self.downsample.add(_projection(channels, stride, in_channels), nn.BatchNorm())
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The block's output."""
+        residual = x if self.downsample is None else self.downsample(x)
+        body = self.body(x)
+        total = body + residual if self._body_first else residual + body
+        return F.Activation(total, act_type="relu")
+
+
+@guarded(but=("hybrid_forward",))
+class BasicBlockV1(_BlockV1):
+    """Two 3x3 convolutions, for networks of 18 and 34 layers.
+
+    Parameters
+    ----------
+    channels : int
+        Of the output.
+    stride : int
+        Of the first convolution.
+    downsample : bool
+        Project the input by a 1x1 convolution, which it needs where stride or channels change.
+    in_channels : int
+        Channels of the input; 0 leaves them to the first forward pass.
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> block = mx.gluon.model_zoo.vision.BasicBlockV1(16, stride=2, downsample=True)
+    >>> block.initialize()
+    >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
+    (1, 16, 16, 16)
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        stride: int,
+        downsample: bool = False,
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(channels, stride, downsample, in_channels, **kwargs)
+
+    def _fill(self, channels, stride, in_channels):
+        self.body.add(
+            _conv3x3(channels, stride, in_channels),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            _conv3x3(channels, 1, channels),
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class BottleneckV1(_BlockV1):
+    """Convolutions 1x1, 3x3 and 1x1, for networks of 50 layers and more.
+
+    Parameters
+    ----------
+    channels : int
+        Of the output.
+    stride : int
+        Of the first 1x1 convolution.
+    downsample : bool
+        Project the input by a 1x1 convolution, which it needs where stride or channels change.
+    in_channels : int
+        Channels of the input; 0 leaves them to the first forward pass.
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> block = mx.gluon.model_zoo.vision.BottleneckV1(16, stride=2, downsample=True)
+    >>> block.initialize()
+    >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
+    (1, 16, 16, 16)
+    """
+
+    _body_first = True
+
+    def __init__(
+        self,
+        channels: int,
+        stride: int,
+        downsample: bool = False,
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(channels, stride, downsample, in_channels, **kwargs)
+
+    def _fill(self, channels, stride, in_channels):
+        inner = channels // 4
+        self.body.add(
+            nn.Conv2D(inner, 1, strides=stride),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            _conv3x3(inner, 1, inner),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            nn.Conv2D(channels, 1),
+        )
+
+
+@guarded(but=("hybrid_forward",))
+class BasicBlockV2(HybridBlock):
+    """Two 3x3 convolutions, each behind a normalization.
+
+    Parameters
+    ----------
+    channels : int
+        Of the output.
+    stride : int
+        Of the first convolution.
+    downsample : bool
+        Project the input by a 1x1 convolution, which it needs where stride or channels change.
+    in_channels : int
+        Channels of the input; 0 leaves them to the first forward pass.
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> block = mx.gluon.model_zoo.vision.BasicBlockV2(16, stride=2, downsample=True)
+    >>> block.initialize()
+    >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
+    (1, 16, 16, 16)
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        stride: int,
+        downsample: bool = False,
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.bn1 = nn.BatchNorm()
+        self.conv1 = _conv3x3(channels, stride, in_channels)
+        self.bn2 = nn.BatchNorm()
+        self.conv2 = _conv3x3(channels, 1, channels)
+        self.downsample = _projection(channels, stride, in_channels) if downsample else None
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The block's output."""
+        residual = x
+        x = F.Activation(self.bn1(x), act_type="relu")
+        if self.downsample is not None:
+            residual = self.downsample(x)
+        x = self.conv1(x)
+        x = self.conv2(F.Activation(self.bn2(x), act_type="relu"))
+        return x + residual
+
+
+@guarded(but=("hybrid_forward",))
+class BottleneckV2(HybridBlock):
+    """Convolutions 1x1, 3x3 and 1x1, each behind a normalization.
+
+    Parameters
+    ----------
+    channels : int
+        Of the output.
+    stride : int
+        Of the 3x3 convolution.
+    downsample : bool
+        Project the input by a 1x1 convolution, which it needs where stride or channels change.
+    in_channels : int
+        Channels of the input; 0 leaves them to the first forward pass.
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> block = mx.gluon.model_zoo.vision.BottleneckV2(16, stride=2, downsample=True)
+    >>> block.initialize()
+    >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
+    (1, 16, 16, 16)
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        stride: int,
+        downsample: bool = False,
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        inner = channels // 4
+        self.bn1 = nn.BatchNorm()
+        self.conv1 = nn.Conv2D(inner, 1, use_bias=False)
+        self.bn2 = nn.BatchNorm()
+        self.conv2 = _conv3x3(inner, stride, inner)
+        self.bn3 = nn.BatchNorm()
+        self.conv3 = nn.Conv2D(channels, 1, use_bias=False)
+        self.downsample = _projection(channels, stride, in_channels) if downsample else None
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The block's output."""
+        residual = x
+        x = F.Activation(self.bn1(x), act_type="relu")
+        if self.downsample is not None:
+            residual = self.downsample(x)
+        x = self.conv1(x)
+        x = self.conv2(F.Activation(self.bn2(x), act_type="relu"))
+        x = self.conv3(F.Activation(self.bn3(x), act_type="relu"))
+        return x + residual
+
+
+class _ResNet(Network):
+    """The stem and the stages that both versions have."""
+
+    def _check(self, layers, channels):
+        if len(layers) != len(channels) - 1:
+            raise MismatchError(
+                f"{type(self).__name__}: {len(layers)} numbers of layers need {len(layers) + 1} of"
+                f" channels, got {len(channels)}"
+            )
+
+    def _add_stem(self, channels, thumbnail):
+        if thumbnail:
+            self.features.add(_conv3x3(channels, 1, 0))
+            return
+        self.features.add(
+            nn.Conv2D(channels, 7, strides=2, padding=3, use_bias=False),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            nn.MaxPool2D(3, strides=2, padding=1),
+        )
+
+    def _add_stages(self, block, layers, channels):
+        for i, count in enumerate(layers):
+            before, size = channels[i : i + 2]
+            stage = nn.HybridSequential(prefix=f"stage{i + 1}_")
+            with stage.name_scope():
+                stride = 1 if i == 0 else 2
+                stage.add(block(size, stride, size != before, in_channels=before, prefix=""))
+                for _ in range(count - 1):
+                    stage.add(block(size, 1, False, in_channels=size, prefix=""))
+            self.features.add(stage)
+
+
+@guarded(but=("hybrid_forward",))
+class ResNetV1(_ResNet):
+    """A residual network of version 1.
+
+    Parameters
+    ----------
+    block : class
+        BasicBlockV1 or BottleneckV1.
+    layers : list of int
+        Blocks in each stage.
+    channels : list of int
+        Of the stem, and of each stage.
+    classes : int
+    thumbnail : bool
+        A stem for images of 32x32.
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = ResNetV1(BasicBlockV1, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
+    >>> net.initialize()
+    >>> net(mx.nd.zeros((2, 3, 32, 32))).shape
+    (2, 10)
+    """
+
+    def __init__(
+        self,
+        block: type[HybridBlock],
+        layers: Sequence[int],
+        channels: Sequence[int],
+        classes: int = 1000,
+        thumbnail: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._check(layers, channels)
+        with self.name_scope():
+            self.features = nn.HybridSequential(prefix="")
+            self._add_stem(channels[0], thumbnail)
+            self._add_stages(block, layers, channels)
+            self.features.add(nn.GlobalAvgPool2D())
+            self.output = nn.Dense(classes, in_units=channels[-1])
+
+
+@guarded(but=("hybrid_forward",))
+class ResNetV2(_ResNet):
+    """A residual network of version 2.
+
+    Parameters
+    ----------
+    block : class
+        BasicBlockV2 or BottleneckV2.
+    layers, channels, classes, thumbnail
+        See :class:`ResNetV1`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = ResNetV2(BasicBlockV2, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
+    >>> net.initialize()
+    >>> net(mx.nd.zeros((2, 3, 32, 32))).shape
+    (2, 10)
+    """
+
+    def __init__(
+        self,
+        block: type[HybridBlock],
+        layers: Sequence[int],
+        channels: Sequence[int],
+        classes: int = 1000,
+        thumbnail: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._check(layers, channels)
+        with self.name_scope():
+            self.features = nn.HybridSequential(prefix="")
+            self.features.add(nn.BatchNorm(scale=False, center=False))
+            self._add_stem(channels[0], thumbnail)
+            self._add_stages(block, layers, channels)
+            self.features.add(
+                nn.BatchNorm(), nn.Activation("relu"), nn.GlobalAvgPool2D(), nn.Flatten()
+            )
+            self.output = nn.Dense(classes, in_units=channels[-1])
