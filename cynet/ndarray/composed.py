@@ -130,7 +130,16 @@ def boolean_mask(
 
 
 def isfinite(data: NDArray) -> NDArray:
-    """1 where an element is neither infinite nor NaN, else 0; data's dtype.
+    """Say of each element whether it is neither infinite nor NaN.
+
+    Parameters
+    ----------
+    data : NDArray
+
+    Returns
+    -------
+    NDArray
+        1 or 0, of the shape and dtype of `data`.
 
     Examples
     --------
@@ -142,7 +151,16 @@ def isfinite(data: NDArray) -> NDArray:
 
 
 def isinf(data: NDArray) -> NDArray:
-    """1 where an element is infinite, else 0; data's dtype.
+    """Say of each element whether it is infinite.
+
+    Parameters
+    ----------
+    data : NDArray
+
+    Returns
+    -------
+    NDArray
+        1 or 0, of the shape and dtype of `data`.
 
     Examples
     --------
@@ -154,7 +172,16 @@ def isinf(data: NDArray) -> NDArray:
 
 
 def isnan(data: NDArray) -> NDArray:
-    """1 where an element is NaN, else 0; data's dtype.
+    """Say of each element whether it is NaN.
+
+    Parameters
+    ----------
+    data : NDArray
+
+    Returns
+    -------
+    NDArray
+        1 or 0, of the shape and dtype of `data`.
 
     Examples
     --------
@@ -188,6 +215,11 @@ def rand_zipfian(
     tuple of NDArray
         Candidates (num_sampled), int64; expected counts of the true classes and of the candidates,
         float64.
+
+    Raises
+    ------
+    ArgumentError
+        If one of the numbers is less than 1.
 
     Examples
     --------

@@ -101,6 +101,12 @@ def while_loop(
         Outputs of all runs, stacked: `max_iterations` rows, of which those that were not computed
         are zeros (an empty list if nothing ran); and the last loop variables.
 
+    Raises
+    ------
+    ArgumentError
+        If `max_iterations` is missing or no int, there is no loop variable, or `func` gives another
+        number of them.
+
     Examples
     --------
     >>> import cynet as mx

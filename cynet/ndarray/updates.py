@@ -72,8 +72,13 @@ def adamw_update(
     rescale_grad : NDArray or float
         Factor of the gradient; where it is 0, infinite or NaN, nothing changes.
     lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
+        A negative `clip_gradient` clips nothing.
     out : NDArray, optional
         Where the new weight is written; usually `weight`.
+    name : str, optional
+        Not used; symbols have names.
+    **kwargs
+        Further parameters of the operator.
 
     Returns
     -------
@@ -112,7 +117,38 @@ def mp_adamw_update(
     name: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """`adamw_update` of a float16 weight, computed on its float32 master `weight32`."""
+    """`adamw_update` of a float16 weight, computed on its float32 master.
+
+    Parameters
+    ----------
+    weight, grad : NDArray
+        float16, of one shape.
+    mean, var, weight32 : NDArray
+        float32, of the same shape; they move.
+    rescale_grad : NDArray or float
+        Factor of the gradient; where it is 0, infinite or NaN, nothing changes.
+    lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
+        A negative `clip_gradient` clips nothing.
+    out : NDArray, optional
+        Where the new weight is written; usually `weight`.
+    name : str, optional
+        Not used; symbols have names.
+    **kwargs
+        Further parameters of the operator.
+
+    Returns
+    -------
+    NDArray
+        float16.
+
+    Examples
+    --------
+    >>> master, mean, var = mx.nd.ones(2), mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> weight, grad = master.astype("float16"), mx.nd.array([1, -1], dtype="float16")
+    >>> _ = mx.nd.contrib.mp_adamw_update(weight, grad, mean, var, master, 1, 1, 0.1, out=weight)
+    >>> weight.asnumpy().round(2), master.asnumpy().round(3)
+    (array([0.68, 1.32], dtype=float16), array([0.684, 1.316], dtype=float32))
+    """
     params = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "clip_gradient": clip_gradient}
     rescale = _as_array(rescale_grad, weight)
     return _mp_adamw(
@@ -145,12 +181,32 @@ def multi_adamw_update(
     lrs, wds, etas : list of float
         One for each weight.
     out : list of NDArray, optional
+        Where the new weights are written; usually `weights`.
+    name : str, optional
+        Not used; symbols have names.
     size : int
         How many weights there are; 0: as many as in the list.
+    **kwargs
+        ``beta1, beta2, epsilon, clip_gradient``.
 
     Returns
     -------
     list of NDArray
+        Of one weight the array.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If the lists are empty or not equally long, or hold something else.
+
+    Examples
+    --------
+    >>> weights, grads = [mx.nd.ones(2), mx.nd.ones(3)], [mx.nd.ones(2), mx.nd.ones(3)]
+    >>> mean, var = [mx.nd.zeros(2), mx.nd.zeros(3)], [mx.nd.zeros(2), mx.nd.zeros(3)]
+    >>> rates = {"lrs": [1, 1], "wds": [0, 0], "etas": [0.1, 0]}
+    >>> found = mx.nd.contrib.multi_adamw_update(weights, grads, mean, var, 1, **rates)
+    >>> [each.asnumpy().round(3) for each in found]
+    [array([0.684, 0.684], dtype=float32), array([1., 1., 1.], dtype=float32)]
     """
     lists = {"weights": weights, "grads": grads, "mean": mean, "var": var}
     arrays = _in_turn("multi_adamw_update", lists)
@@ -175,7 +231,47 @@ def multi_mp_adamw_update(
     size: int = 0,
     **kwargs: Any,
 ) -> list[NDArray]:
-    """`multi_adamw_update` of float16 weights, computed on their float32 masters `weights32`."""
+    """`multi_adamw_update` of float16 weights, computed on their float32 masters.
+
+    Parameters
+    ----------
+    weights, grads : list of NDArray
+        float16.
+    mean, var, weights32 : list of NDArray
+        float32; they move.
+    rescale_grad : NDArray or float
+        One for all.
+    lrs, wds, etas : list of float
+        One for each weight.
+    out : list of NDArray, optional
+        Where the new weights are written; usually `weights`.
+    name : str, optional
+        Not used; symbols have names.
+    size : int
+        How many weights there are; 0: as many as in the list.
+    **kwargs
+        ``beta1, beta2, epsilon, clip_gradient``.
+
+    Returns
+    -------
+    list of NDArray
+        float16; of one weight the array.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If the lists are empty or not equally long, or hold something else.
+
+    Examples
+    --------
+    >>> half, zeros, master = mx.nd.ones(2, dtype="float16"), mx.nd.zeros(2), mx.nd.ones(2)
+    >>> states = {"mean": [zeros], "var": [zeros.copy()], "weights32": [master]}
+    >>> rates = {"lrs": [1], "wds": [0], "etas": [0.1]}
+    >>> step = mx.nd.contrib.multi_mp_adamw_update
+    >>> out = step([half], [half], **states, rescale_grad=1, **rates)
+    >>> out.dtype, master.asnumpy().round(3)
+    (<class 'numpy.float16'>, array([0.684, 0.684], dtype=float32))
+    """
     lists = {
         "weights": weights, "grads": grads, "mean": mean, "var": var, "weights32": weights32,
     }  # fmt: skip
@@ -217,6 +313,21 @@ def multi_lamb_update(
     Returns
     -------
     list of NDArray
+        Of one weight the array.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If the lists are empty or not equally long, or hold something else.
+
+    Examples
+    --------
+    >>> weights, grads = [mx.nd.ones(2), mx.nd.ones(3)], [mx.nd.ones(2), mx.nd.ones(3)]
+    >>> mean, var = [mx.nd.zeros(2), mx.nd.zeros(3)], [mx.nd.zeros(2), mx.nd.zeros(3)]
+    >>> rates = {"step_count": [1, 1], "lrs": [0.1, 0], "wds": [0, 0]}
+    >>> found = mx.nd.contrib.multi_lamb_update(weights, grads, mean, var, **rates)
+    >>> [each.asnumpy().round(3) for each in found]
+    [array([0.9, 0.9], dtype=float32), array([1., 1., 1.], dtype=float32)]
     """
     lists = {"weights": weights, "grads": grads, "mean": mean, "var": var}
     arrays = _in_turn("multi_lamb_update", lists)
@@ -237,7 +348,44 @@ def multi_mp_lamb_update(
     num_tensors: int = 0,
     **kwargs: Any,
 ) -> list[NDArray]:
-    """`multi_lamb_update` of float16 weights, computed on their float32 masters `weights32`."""
+    """`multi_lamb_update` of float16 weights, computed on their float32 masters.
+
+    Parameters
+    ----------
+    weights, grads : list of NDArray
+        float16.
+    mean, var, weights32 : list of NDArray
+        float32; they move.
+    step_count : list of int
+        Of each weight, which update this is, from 1.
+    lrs, wds : list of float
+        One for each weight.
+    out : list of NDArray, optional
+        Where the new weights are written; usually `weights`.
+    num_tensors : int
+        How many weights there are; 0: as many as in the list.
+    **kwargs
+        Those of `multi_lamb_update`.
+
+    Returns
+    -------
+    list of NDArray
+        float16; of one weight the array.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If the lists are empty or not equally long, or hold something else.
+
+    Examples
+    --------
+    >>> half, zeros, master = mx.nd.ones(2, dtype="float16"), mx.nd.zeros(2), mx.nd.ones(2)
+    >>> states = {"mean": [zeros], "var": [zeros.copy()], "weights32": [master]}
+    >>> rates = {"step_count": [1], "lrs": [0.1], "wds": [0]}
+    >>> out = mx.nd.contrib.multi_mp_lamb_update([half], [half], **states, **rates)
+    >>> out.dtype, master.asnumpy().round(3)
+    (<class 'numpy.float16'>, array([0.9, 0.9], dtype=float32))
+    """
     lists = {
         "weights": weights, "grads": grads, "mean": mean, "var": var, "weights32": weights32,
     }  # fmt: skip

@@ -64,9 +64,31 @@ def histogram(
 
 
 def boolean_mask(data: Symbol, index: Symbol, axis: int = 0) -> Symbol:
-    """Refused: the output's shape would depend on values, which a graph does not know.
+    """Refuse: the output's shape would depend on values, which a graph does not know.
 
     ``mx.nd.contrib.boolean_mask`` computes it of arrays.
+
+    Parameters
+    ----------
+    data, index : Symbol
+    axis : int
+
+    Returns
+    -------
+    NoReturn
+
+    Raises
+    ------
+    ArgumentError
+        In any case.
+
+    Examples
+    --------
+    >>> mx.sym.contrib.boolean_mask(mx.sym.var("x"), mx.sym.var("chosen"))
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentError: boolean_mask: its output's shape depends on values, which a graph
+        cannot hold; use mx.nd.contrib.boolean_mask outside of the graph, or where() with zeros
     """
     raise ArgumentError(
         "boolean_mask: its output's shape depends on values, which a graph cannot hold; use "
@@ -77,7 +99,38 @@ def boolean_mask(data: Symbol, index: Symbol, axis: int = 0) -> Symbol:
 def rand_zipfian(
     true_classes: Symbol, num_sampled: int, range_max: int
 ) -> tuple[Symbol, Symbol, Symbol]:
-    """Candidates drawn from a Zipfian distribution, see ``mx.nd.contrib.rand_zipfian``."""
+    """Draw candidates from a Zipfian distribution, and say how often classes are expected in them.
+
+    Of classes sorted by falling frequency, class c has probability
+    ``log((c + 2) / (c + 1)) / log(range_max + 1)``.
+
+    Parameters
+    ----------
+    true_classes : Symbol
+        Classes, any shape.
+    num_sampled : int
+        How many candidates are drawn, with repetition.
+    range_max : int
+        Classes are below it.
+
+    Returns
+    -------
+    tuple of Symbol
+        Candidates (num_sampled), int64; expected counts of the true classes and of the candidates,
+        float64.
+
+    Raises
+    ------
+    ArgumentError
+        If one of the numbers is less than 1.
+
+    Examples
+    --------
+    >>> found = mx.sym.contrib.rand_zipfian(mx.sym.var("true"), num_sampled=4, range_max=5)
+    >>> drawn, of_true, of_drawn = mx.sym.Group(list(found)).eval(true=mx.nd.array([3]))
+    >>> drawn.shape, of_true.asnumpy().round(3), of_drawn.shape
+    ((4,), array([0.498]), (4,))
+    """
     for name, value in (("num_sampled", num_sampled), ("range_max", range_max)):
         if not hasattr(value, "__index__") or value < 1:
             raise ArgumentError(f"rand_zipfian: {name} must be an int >= 1, got {shown(value)}")
@@ -133,6 +186,12 @@ def SparseEmbedding(
     ------
     ArgumentError
         `sparse_grad` is False.
+
+    Examples
+    --------
+    >>> found = mx.sym.contrib.SparseEmbedding(mx.sym.var("x"), input_dim=9, output_dim=4, name="e")
+    >>> found.list_arguments(), found.infer_shape(x=(2, 3))[1]
+    (['x', 'e_weight'], [(2, 3, 4)])
     """
     check_sparse_grad(sparse_grad)
     sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}

@@ -131,6 +131,12 @@ def while_loop(
         Outputs of all runs, stacked: `max_iterations` rows, of which those that were not computed
         are zeros; and the last loop variables.
 
+    Raises
+    ------
+    ArgumentError
+        If `max_iterations` is missing, there is no loop variable, `func` gives another number of
+        them or does not use one, or `cond` gives no Symbol.
+
     Examples
     --------
     >>> import cynet as mx
@@ -227,6 +233,11 @@ def cond(
     -------
     Symbol or nested list of Symbol
         As `then_func` gives them.
+
+    Raises
+    ------
+    ArgumentError
+        If the functions give different numbers of outputs.
 
     Examples
     --------

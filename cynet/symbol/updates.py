@@ -29,7 +29,37 @@ def adamw_update(
     name: str | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """AdamW's step, see ``mx.nd.contrib.adamw_update``."""
+    """AdamW's step: ``weight - eta * (lr * mean / (sqrt(var) + epsilon) + wd * weight)``.
+
+    Parameters
+    ----------
+    weight, grad, mean, var : Symbol
+        Of one shape; `mean` and `var` are states that move.
+    rescale_grad : Symbol or float
+        Factor of the gradient; where it is 0, infinite or NaN, nothing changes.
+    lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
+        A negative `clip_gradient` clips nothing.
+    out : None
+        Symbols have no arrays to write to.
+    name : str, optional
+        Name of the node; made up when not given.
+    **kwargs
+        ``attr`` of the node.
+
+    Returns
+    -------
+    Symbol
+
+    Examples
+    --------
+    >>> inputs = [mx.sym.var(name) for name in ("weight", "grad", "mean", "var")]
+    >>> step = mx.sym.contrib.adamw_update(*inputs, rescale_grad=1, lr=1, eta=0.1)
+    >>> arrays = {"weight": mx.nd.ones(2), "grad": mx.nd.ones(2)}
+    >>> states = {"mean": mx.nd.zeros(2), "var": mx.nd.zeros(2)}
+    >>> executor = step.bind(mx.cpu(), arrays, aux_states=states)
+    >>> executor.forward()[0].asnumpy().round(3)
+    array([0.684, 0.684], dtype=float32)
+    """
     betas = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
     params = {"lr": lr, "eta": eta, "wd": wd, "clip_gradient": clip_gradient, **betas}
     inputs = weight, grad, mean, var
@@ -54,7 +84,36 @@ def mp_adamw_update(
     name: str | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """AdamW's step on a float32 master, see ``mx.nd.contrib.mp_adamw_update``."""
+    """AdamW's step of a float16 weight, computed on its float32 master.
+
+    Parameters
+    ----------
+    weight, grad : Symbol
+        float16, of one shape.
+    mean, var, weight32 : Symbol
+        float32, of the same shape; states that move.
+    rescale_grad : Symbol or float
+        Factor of the gradient; where it is 0, infinite or NaN, nothing changes.
+    lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
+        A negative `clip_gradient` clips nothing.
+    out : None
+        Symbols have no arrays to write to.
+    name : str, optional
+        Name of the node; made up when not given.
+    **kwargs
+        ``attr`` of the node.
+
+    Returns
+    -------
+    Symbol
+
+    Examples
+    --------
+    >>> inputs = [mx.sym.var(name) for name in ("weight", "grad", "mean", "var", "weight32")]
+    >>> step = mx.sym.contrib.mp_adamw_update(*inputs, rescale_grad=1, lr=1, eta=0.1, name="step")
+    >>> step.infer_shape(weight=(2, 3))[1]
+    [(2, 3)]
+    """
     betas = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
     params = {"lr": lr, "eta": eta, "wd": wd, "clip_gradient": clip_gradient, **betas}
     inputs = weight, grad, mean, var, weight32

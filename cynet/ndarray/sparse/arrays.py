@@ -42,7 +42,21 @@ def _refused(name):
 
 
 class BaseSparseNDArray(NDArray):
-    """What CSRNDArray and RowSparseNDArray have in common."""
+    """What CSRNDArray and RowSparseNDArray have in common.
+
+    Only what is not zero is kept: values, and the numbers that say where they are.
+
+    Examples
+    --------
+    >>> a = mx.nd.array([[0, 1, 0], [0, 0, 2]]).tostype("csr")
+    >>> a.shape, a.data.asnumpy(), a.indices.asnumpy()
+    ((2, 3), array([1., 2.], dtype=float32), array([1, 2]))
+    >>> values, structure = a.parts()
+    >>> values.asnumpy(), structure
+    (array([1., 2.], dtype=float32), [array([0, 1, 2]), array([1, 2])])
+    >>> a.canonical() is a
+    True
+    """
 
     __slots__ = ("_held", "_indices", "_indptr", "_ready", "_shape", "_transposed")
 
@@ -103,7 +117,14 @@ class BaseSparseNDArray(NDArray):
         return _restore, (type(self), self._shape, *parts, self.context)
 
     def parts(self):
-        """The values, an NDArray, and the arrays of the structure in the order of files."""
+        """Give the values and the arrays of the structure, in the order of files.
+
+        Returns
+        -------
+        (NDArray, list of numpy.ndarray)
+            The values; ``[indptr, indices]`` of a csr matrix, ``[indices]`` of a row_sparse array.
+            They are the array's own, not copies.
+        """
         self.canonical()
         indptr = [] if self._indptr is None else [self._indptr]
         return self._held, [*indptr, self._indices]
@@ -174,7 +195,29 @@ class BaseSparseNDArray(NDArray):
         return self.tostype("default").copyto(other)
 
     def copied_from(self, source):
-        """`copyto`, seen from its target; the array itself."""
+        """Become a copy of another array: `copyto`, seen from its target.
+
+        Parameters
+        ----------
+        source : NDArray
+            Of the same shape.
+
+        Returns
+        -------
+        BaseSparseNDArray
+            The array itself.
+
+        Raises
+        ------
+        ShapeError
+            If the shapes differ.
+
+        Examples
+        --------
+        >>> a = mx.nd.sparse.zeros("csr", (2, 2))
+        >>> a.copied_from(mx.nd.array([[0, 1], [2, 0]])).data.asnumpy()
+        array([1., 2.], dtype=float32)
+        """
         return self._assign(source)
 
     def _assign(self, source):
@@ -297,7 +340,14 @@ class CSRNDArray(BaseSparseNDArray):
 
     @property
     def indptr(self) -> NDArray:
-        """A copy of where the rows begin among the values, int64, one more than there are rows."""
+        """A copy of where the rows begin among the values: int64, one more than there are rows.
+
+        Examples
+        --------
+        >>> a = mx.nd.array([[0, 1, 0], [0, 0, 0], [3, 0, 2]]).tostype("csr")
+        >>> a.indptr.asnumpy(), a.indices.asnumpy(), a.data.asnumpy()
+        (array([0, 1, 1, 3]), array([1, 0, 2]), array([1., 3., 2.], dtype=float32))
+        """
         return from_numpy(self._indptr.copy())
 
     def __getitem__(self, key):
@@ -319,14 +369,31 @@ class CSRNDArray(BaseSparseNDArray):
         return convert.row_range(self.canonical(), begin, max(begin, end))
 
     def asscipy(self) -> Any:
-        """A copy as a ``scipy.sparse.csr_matrix``; waits for the values."""
+        """Copy the array as a matrix of SciPy; waits for the values.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix
+
+        Raises
+        ------
+        CynetError
+            If SciPy is not installed.
+
+        Examples
+        --------
+        >>> a = mx.nd.array([[0, 1, 0], [3, 0, 2]]).tostype("csr").asscipy()
+        >>> type(a).__name__, a.nnz, a.toarray()
+        ('csr_matrix', 3, array([[0., 1., 0.],
+               [3., 0., 2.]], dtype=float32))
+        """
         sparse = optional("scipy.sparse", "asscipy")
         parts = self._held.asnumpy(), self._indices.copy(), self._indptr.copy()
         return sparse.csr_matrix(parts, shape=self._shape, dtype=self.dtype)
 
     @guarded
     def check_format(self, full_check: bool = True) -> None:
-        """Raise when the structure is not that of a csr matrix.
+        """Raise if the structure is not that of a csr matrix.
 
         Parameters
         ----------
@@ -337,6 +404,15 @@ class CSRNDArray(BaseSparseNDArray):
         ------
         ArgumentError
             Naming what is wrong.
+
+        Examples
+        --------
+        >>> a = mx.nd.sparse.csr_matrix(([1, 2], [0, 5], [0, 1, 2]), shape=(2, 3))
+        >>> a.check_format(full_check=False)
+        >>> a.check_format()
+        Traceback (most recent call last):
+            ...
+        cynet.errors.ArgumentError: csr indices: expected numbers from 0 to 2, found 5
         """
         structure.check_csr(self._indices, self._indptr, self._shape, len(self._held), full_check)
 
@@ -379,8 +455,26 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     @guarded
     def check_format(self, full_check: bool = True) -> None:
-        """Raise when the structure is not that of a row_sparse array; see
-        `CSRNDArray.check_format`."""
+        """Raise if the structure is not that of a row_sparse array.
+
+        Parameters
+        ----------
+        full_check : bool
+            Look at every index; else only at the lengths and ends.
+
+        Raises
+        ------
+        ArgumentError
+            Naming what is wrong.
+
+        Examples
+        --------
+        >>> a = mx.nd.sparse.row_sparse_array(([[1], [2]], [0, 5]), shape=(3, 1))
+        >>> a.check_format()
+        Traceback (most recent call last):
+            ...
+        cynet.errors.ArgumentError: row_sparse indices: expected numbers from 0 to 2, found 5
+        """
         structure.check_rows(self._indices, self._shape, len(self._held), full_check)
 
     def _make_canonical(self):

@@ -232,7 +232,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
 
 @guarded
 def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
-    """An array of zeros of storage type `stype`: nothing is kept of a sparse one.
+    """Make an array of zeros of a storage type: nothing is kept of a sparse one.
 
     Parameters
     ----------
@@ -240,12 +240,20 @@ def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: 
         ``'csr'``, ``'row_sparse'`` or ``'default'``.
     shape : tuple of int
     ctx : Context, optional
+        The device; the current one by default.
     dtype : str or numpy.dtype or type, optional
         float32 by default.
 
     Returns
     -------
     CSRNDArray, RowSparseNDArray or NDArray
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If there is no such storage type, or another keyword is given.
+    ShapeError
+        If `shape` is none, or of a csr matrix not of two axes.
 
     Examples
     --------
@@ -269,7 +277,27 @@ def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: 
 
 @guarded
 def empty(stype: str, shape: Any, ctx: Any = None, dtype: Any = None) -> Any:
-    """`zeros` of a sparse storage type; of 'default', memory with whatever it holds."""
+    """Make `zeros` of a sparse storage type; of 'default', memory with whatever it holds.
+
+    Parameters
+    ----------
+    stype : str
+        ``'csr'``, ``'row_sparse'`` or ``'default'``.
+    shape : tuple of int
+    ctx : Context, optional
+        The device; the current one by default.
+    dtype : str or numpy.dtype or type, optional
+        float32 by default.
+
+    Returns
+    -------
+    CSRNDArray, RowSparseNDArray or NDArray
+
+    Examples
+    --------
+    >>> mx.nd.sparse.empty("row_sparse", (4, 3)).indices.shape
+    (0,)
+    """
     arrays.check_stype(stype)
     if stype == "default":
         return dense_empty(shape, ctx, dtype)
@@ -294,6 +322,13 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
     ------
     ArgumentError
         For a dense array: its ``tostype`` makes a sparse one.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> a = mx.nd.sparse.array(scipy.sparse.eye(3, format="csr"))
+    >>> a.stype, a.data.asnumpy(), a.indices.asnumpy()
+    ('csr', array([1., 1., 1.]), array([0, 1, 2]))
     """
     if isinstance(source_array, arrays.BaseSparseNDArray):
         return _of_array(source_array.stype, source_array, None, ctx, dtype)

@@ -60,13 +60,28 @@ def cast_storage(data: Any = None, stype: Any = None, out: Any = None, name: Any
 
 @guarded
 def retain(data: Any = None, indices: Any = None, out: Any = None, name: Any = None) -> Any:
-    """The row_sparse array that keeps, of the rows of `data`, those whose numbers are in `indices`.
+    """Keep some rows of a row_sparse array.
 
     Parameters
     ----------
     data : RowSparseNDArray
     indices : NDArray
-        Numbers of rows, of any dtype; this waits for them.
+        Numbers of rows, of any dtype; this waits for them. Those that `data` does not keep are
+        passed over.
+    out : NDArray, optional
+        Where to put it.
+    name : str, optional
+        Not used; symbols have names.
+
+    Returns
+    -------
+    RowSparseNDArray
+        Of the shape of `data`.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If `data` is no row_sparse array, `indices` no NDArray, or a number is beyond the rows.
 
     Examples
     --------
@@ -92,13 +107,33 @@ def retain(data: Any = None, indices: Any = None, out: Any = None, name: Any = N
 
 @guarded
 def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None) -> Any:
-    """How many elements a csr matrix keeps: in all, or along an axis; int64.
+    """Count the elements that a csr matrix keeps.
 
     Parameters
     ----------
     data : CSRNDArray
     axis : int, optional
-        0: in each column; 1: in each row.
+        0: in each column; 1: in each row; without it in all.
+    out : NDArray, optional
+        Where to put it.
+    name : str, optional
+        Not used; symbols have names.
+
+    Returns
+    -------
+    NDArray
+        int64, of one axis.
+
+    Raises
+    ------
+    ArgumentError
+        If `data` is no csr matrix, or there is no such axis.
+
+    Examples
+    --------
+    >>> a = mx.nd.array([[0, 1, 0], [3, 0, 2]]).tostype("csr")
+    >>> [mx.nd.contrib.getnnz(a, axis=axis).asnumpy().tolist() for axis in (None, 0, 1)]
+    [[3], [1, 1, 1], [1, 2]]
     """
     if not isinstance(data, arrays.CSRNDArray):
         raise ArgumentError(f"getnnz takes a csr matrix, got {shown(type(data).__name__)}")
@@ -128,8 +163,10 @@ def adagrad_update(
     out: Any = None,
     name: Any = None,
 ) -> Any:
-    """AdaGrad: ``history += g ** 2``, ``out = weight - lr * (g / sqrt(history + epsilon) + wd *
-    weight)`` with ``g = clip(rescale_grad * grad)``, on the rows that the gradient has.
+    """Update weights by AdaGrad, on the rows that the gradient has.
+
+    ``history += g ** 2``, ``out = weight - lr * (g / sqrt(history + epsilon) + wd * weight)`` with
+    ``g = clip(rescale_grad * grad)``.
 
     Parameters
     ----------
@@ -137,8 +174,30 @@ def adagrad_update(
         A row_sparse one has all rows; the history moves.
     grad : RowSparseNDArray or NDArray
     lr, epsilon, wd, rescale_grad, clip_gradient : float
+        A negative `clip_gradient` clips nothing.
     out : NDArray, optional
         Where to put it, the weight itself for example.
+    name : str, optional
+        Not used; symbols have names.
+
+    Returns
+    -------
+    NDArray or RowSparseNDArray
+        `out`, or a new one.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If one of the arrays is none, or `lr` is missing.
+
+    Examples
+    --------
+    >>> weight, history = mx.nd.ones((3, 1)), mx.nd.zeros((3, 1))
+    >>> grad = mx.nd.sparse.row_sparse_array(([[2]], [1]), shape=(3, 1))
+    >>> mx.nd.sparse.adagrad_update(weight, grad, history, lr=0.1, out=weight).asnumpy().ravel()
+    array([1. , 0.9, 1. ], dtype=float32)
+    >>> history.asnumpy().ravel()
+    array([0., 4., 0.], dtype=float32)
     """
     for each in (weight, grad, history):
         _array("adagrad_update", each)
@@ -158,13 +217,29 @@ def adagrad_update(
 def edge_id(
     data: Any = None, u: Any = None, v: Any = None, out: Any = None, name: Any = None
 ) -> Any:
-    """The values of a csr matrix at places; -1 where it keeps none.
+    """Give the values of a csr matrix at places; -1 where it keeps none.
 
     Parameters
     ----------
     data : CSRNDArray
     u, v : NDArray
         Rows and columns, of one axis and length; this waits for them.
+    out : NDArray, optional
+        Where to put it.
+    name : str, optional
+        Not used; symbols have names.
+
+    Returns
+    -------
+    NDArray
+        Of the shape of `u`, of the dtype of `data`.
+
+    Raises
+    ------
+    ArgumentError
+        If `data` is no csr matrix, or a place is beyond it.
+    ShapeError
+        If `u` and `v` are not of one axis and length.
 
     Examples
     --------
@@ -202,7 +277,7 @@ def SparseEmbedding(
     *,
     deterministic: bool = False,
 ) -> Any:
-    """``Embedding(sparse_grad=True)``, MXNet's older name of it.
+    """Look rows of a matrix up: ``Embedding(sparse_grad=True)``, MXNet's older name of it.
 
     Parameters
     ----------
@@ -214,13 +289,30 @@ def SparseEmbedding(
     dtype : dtype
     sparse_grad : bool
         True; `Embedding` has gradients of the other kind.
+    out : NDArray, optional
+        Where to put it.
+    name : str, optional
+        Not used; symbols have names.
     deterministic : bool
         Taken: sums are always in one order.
+
+    Returns
+    -------
+    NDArray
+        Shape (..., output_dim).
 
     Raises
     ------
     ArgumentError
-        `sparse_grad` is False.
+        If `sparse_grad` is False.
+
+    Examples
+    --------
+    >>> rows = mx.nd.array([[1, 2], [3, 4], [5, 6]])
+    >>> found = mx.nd.contrib.SparseEmbedding(mx.nd.array([2, 0]), rows, input_dim=3, output_dim=2)
+    >>> found.asnumpy()
+    array([[5., 6.],
+           [1., 2.]], dtype=float32)
     """
     check_sparse_grad(sparse_grad)
     sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
