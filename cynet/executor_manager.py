@@ -134,6 +134,30 @@ class DataParallelExecutorGroup:
         For each input the arrays of all devices.
     param_arrays, grad_arrays, aux_arrays : list of list of NDArray
         For each parameter or state the arrays of all devices.
+
+    Raises
+    ------
+    ArgumentError
+        If `param_names` has what is no argument, or two arguments of the symbol have one name.
+
+    Examples
+    --------
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    >>> net = mx.sym.SoftmaxOutput(net, name="softmax")
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 4)), mx.nd.zeros(8), 4)
+    >>> group = mx.executor_manager.DataParallelExecutorGroup(
+    ...     net, net.list_arguments(), ["fc_weight", "fc_bias"], [mx.cpu(0), mx.cpu(1)],
+    ...     [slice(0, 2), slice(2, 4)], data)
+    >>> group.train_execs[0].copy_params_from(
+    ...     {"fc_weight": mx.nd.ones((3, 4)), "fc_bias": mx.nd.array([2, 0, 0])})
+    >>> batch = next(data)
+    >>> group.load_data_batch(batch)
+    >>> group.forward(is_train=True)
+    >>> group.backward()
+    >>> metric = mx.metric.create("acc")
+    >>> group.update_metric(metric, batch.label)
+    >>> group.train_execs[0].outputs[0].shape, metric.num_inst
+    ((2, 3), 4)
     """
 
     def __init__(
@@ -184,11 +208,22 @@ class DataParallelExecutorGroup:
         return [[getattr(exe, table)[name] for exe in self.train_execs] for name in names]
 
     def load_data_batch(self, data_batch: DataBatch | Any) -> None:
-        """Copy a batch in."""
+        """Copy a batch in, to each device its slice.
+
+        Parameters
+        ----------
+        data_batch : DataBatch
+        """
         self._group.load(data_batch)
 
     def forward(self, is_train: bool = False) -> None:
-        """Compute the outputs of all devices."""
+        """Compute the outputs of all devices.
+
+        Parameters
+        ----------
+        is_train : bool
+            Dropout, BatchNorm and the like behave as in training.
+        """
         for executor in self.train_execs:
             executor.forward(is_train)
 
@@ -199,13 +234,22 @@ class DataParallelExecutorGroup:
     def update_metric(
         self, metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Give labels and outputs to a metric."""
+        """Give labels and outputs to a metric.
+
+        Parameters
+        ----------
+        metric : EvalMetric or str
+        labels : list of NDArray
+            Of the whole batch; with `pre_sliced` a list for each device.
+        pre_sliced : bool
+            Whether the labels are cut already.
+        """
         self._group.update_metric(create(metric), labels, pre_sliced)
 
 
 @guarded(but=("forward", "backward", "load_data_batch", "update_metric"))
 class DataParallelExecutorManager:
-    """Executors on several devices, and for each bucket where there is a `sym_gen`.
+    """Executors on several devices, and for each bucket if there is a `sym_gen`.
 
     Parameters
     ----------
@@ -215,9 +259,15 @@ class DataParallelExecutorManager:
     arg_names, param_names, aux_names : list of str, optional
         By default those of `symbol`; parameters are its arguments that the data do not name.
     work_load_list : list of number, optional
+        The part of the batch of each device, by its weight; equal by default.
     logger : optional
     sym_gen : callable, optional
         From a batch's ``bucket_key`` to its Symbol.
+
+    Raises
+    ------
+    ArgumentError
+        If `work_load_list` has not a number for each device, or the names do not fit the symbol.
 
     Examples
     --------
@@ -227,13 +277,23 @@ class DataParallelExecutorManager:
     >>> manager = mx.executor_manager.DataParallelExecutorManager(
     ...     mx.sym.SoftmaxOutput(net, name="softmax"), [mx.cpu(0), mx.cpu(1)], data
     ... )
+    >>> monitor = mx.mon.Monitor(interval=100, pattern="fc_output")
+    >>> manager.install_monitor(monitor)
     >>> weights = {"fc_weight": mx.nd.ones((3, 4)), "fc_bias": mx.nd.zeros(3)}
     >>> manager.set_params(weights, {})
-    >>> manager.load_data_batch(next(data))
+    >>> batch = next(data)
+    >>> manager.load_data_batch(batch)
     >>> manager.forward(is_train=True)
     >>> manager.backward()
     >>> [grad.shape for grad in manager.grad_arrays[0]]
     [(3, 4), (3, 4)]
+    >>> [array.shape for array in manager.param_arrays[1]], manager.aux_arrays
+    ([(3,), (3,)], [])
+    >>> manager.update_metric(mx.metric.create("acc"), batch.label)
+    >>> found = {name: mx.nd.zeros(array.shape) for name, array in weights.items()}
+    >>> manager.copy_to(found, {})
+    >>> mx.test_utils.same(found["fc_weight"], weights["fc_weight"])
+    True
     """
 
     def __init__(
@@ -281,19 +341,45 @@ class DataParallelExecutorManager:
         return self.curr_execgrp
 
     def install_monitor(self, monitor: Monitor) -> None:
-        """Have a Monitor watch all executors; refused where there are buckets."""
+        """Have a Monitor watch all executors.
+
+        Parameters
+        ----------
+        monitor : Monitor
+
+        Raises
+        ------
+        ArgumentError
+            If there are buckets.
+        """
         if self.sym_gen is not None:
             raise ArgumentError("DataParallelExecutorManager: a Monitor goes with one symbol only")
         for executor in self.execgrp.train_execs:
             monitor.install(executor)
 
     def set_params(self, arg_params: NamedArrays, aux_params: NamedArrays) -> None:
-        """Copy parameters to all devices."""
+        """Copy parameters to all devices.
+
+        Parameters
+        ----------
+        arg_params, aux_params : dict of str to NDArray
+        """
         for executor in self.execgrp.train_execs:
             executor.copy_params_from(arg_params, aux_params)
 
     def copy_to(self, arg_params: NamedArrays, aux_params: NamedArrays) -> None:
-        """Copy parameters, averaged over devices, into the given arrays."""
+        """Copy parameters, averaged over devices, into given arrays.
+
+        Parameters
+        ----------
+        arg_params, aux_params : dict of str to NDArray
+            One for each parameter and state; they are overwritten.
+
+        Raises
+        ------
+        ArgumentError
+            If one is missing.
+        """
         for names, blocks, table in (
             (self.param_names, self.param_arrays, arg_params),
             (self.aux_names, self.aux_arrays, aux_params),
@@ -323,7 +409,12 @@ class DataParallelExecutorManager:
         return self.execgrp.aux_arrays
 
     def load_data_batch(self, data_batch: DataBatch | Any) -> None:
-        """Copy a batch in; where there is a `sym_gen`, for the executors of its bucket."""
+        """Copy a batch in; if there is a `sym_gen`, for the executors of its bucket.
+
+        Parameters
+        ----------
+        data_batch : DataBatch
+        """
         group = self.execgrp
         if self.sym_gen is not None:
             group = self.execgrp_bucket.get(data_batch.bucket_key)
@@ -343,7 +434,18 @@ class DataParallelExecutorManager:
         group.load_data_batch(data_batch)
 
     def forward(self, is_train: bool = False) -> None:
-        """Compute the outputs of the batch that was loaded."""
+        """Compute the outputs of the batch that was loaded.
+
+        Parameters
+        ----------
+        is_train : bool
+            Dropout, BatchNorm and the like behave as in training.
+
+        Raises
+        ------
+        CynetError
+            If no batch was loaded.
+        """
         self._current().forward(is_train)
 
     def backward(self) -> None:
@@ -353,5 +455,14 @@ class DataParallelExecutorManager:
     def update_metric(
         self, metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Give labels and its outputs to a metric."""
+        """Give labels and outputs of the batch that was loaded to a metric.
+
+        Parameters
+        ----------
+        metric : EvalMetric or str
+        labels : list of NDArray
+            Of the whole batch; with `pre_sliced` a list for each device.
+        pre_sliced : bool
+            Whether the labels are cut already.
+        """
         self._current().update_metric(metric, labels, pre_sliced)

@@ -52,8 +52,18 @@ _Null = _NullType()
 
 @guarded
 def py_str(data):
-    """The str of UTF-8 bytes.
+    """Decode UTF-8.
 
+    Parameters
+    ----------
+    data : bytes
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> py_str(b"abc")
     'abc'
     """
@@ -62,14 +72,40 @@ def py_str(data):
 
 @guarded
 def c_str(string):
-    """A ``ctypes.c_char_p`` of a str, in UTF-8."""
+    """Encode a str as a ``ctypes.c_char_p``, in UTF-8.
+
+    Parameters
+    ----------
+    string : str
+
+    Returns
+    -------
+    ctypes.c_char_p
+
+    Examples
+    --------
+    >>> mx.base.c_str("abc").value
+    b'abc'
+    """
     return ctypes.c_char_p(string.encode("utf-8"))
 
 
 @guarded
 def c_array(ctype, values):
-    """A ctypes array of type `ctype` with the values of a sequence.
+    """Make a ctypes array with the values of a sequence.
 
+    Parameters
+    ----------
+    ctype : type
+        A type of ctypes.
+    values : sequence
+
+    Returns
+    -------
+    ctypes.Array
+
+    Examples
+    --------
     >>> list(c_array(mx_uint, [1, 2]))
     [1, 2]
     """
@@ -78,18 +114,64 @@ def c_array(ctype, values):
 
 @guarded
 def c_array_buf(ctype, buf):
-    """A ctypes array of type `ctype` over the memory of an ``array.array``."""
+    """Make a ctypes array over the memory of an ``array.array``.
+
+    Parameters
+    ----------
+    ctype : type
+        The type of ctypes that its elements have.
+    buf : array.array
+
+    Returns
+    -------
+    ctypes.Array
+        A write to it shows in `buf`.
+
+    Examples
+    --------
+    >>> import array, ctypes
+    >>> numbers = array.array("i", [1, 2, 3])
+    >>> shared = mx.base.c_array_buf(ctypes.c_int, numbers)
+    >>> shared[0] = 10
+    >>> numbers
+    array('i', [10, 2, 3])
+    """
     return (ctype * len(buf)).from_buffer(buf)
 
 
 @guarded
 def c_str_array(strings):
-    """A ctypes array of ``char*`` of some strs."""
+    """Make a ctypes array of ``char*`` of some strs.
+
+    Parameters
+    ----------
+    strings : sequence of str
+
+    Returns
+    -------
+    ctypes.Array
+
+    Examples
+    --------
+    >>> list(mx.base.c_str_array(["data", "label"]))
+    [b'data', b'label']
+    """
     return c_array(ctypes.c_char_p, [each.encode("utf-8") for each in strings])
 
 
 def data_dir_default():
-    """The folder of downloads: CYNET_HOME, or ~/.cache/cynet."""
+    """Give the folder of downloads: CYNET_HOME, or ~/.cache/cynet.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> with mx.test_utils.environment("CYNET_HOME", "kept"):
+    ...     mx.base.data_dir_default()
+    'kept'
+    """
     return str(cache_folder())
 
 
@@ -97,8 +179,21 @@ data_dir = data_dir_default
 
 
 def with_metaclass(meta, *bases):
-    """A class of `bases` made by `meta`, in a form that Python 2 understands, too.
+    """Make a class by a metaclass, in a form that Python 2 understands, too.
 
+    Parameters
+    ----------
+    meta : type
+        The metaclass.
+    *bases : type
+
+    Returns
+    -------
+    type
+        A base: what derives from it has `bases` instead.
+
+    Examples
+    --------
     >>> class Sized(with_metaclass(type, list)): pass
     >>> Sized.__mro__[1]
     <class 'list'>
@@ -117,6 +212,13 @@ class _Later(type):
 class classproperty:
     """A property of the class itself.
 
+    Parameters
+    ----------
+    fget : callable
+        Takes the class.
+
+    Examples
+    --------
     >>> class Net:
     ...     depth = classproperty(lambda cls: 3)
     >>> Net.depth
