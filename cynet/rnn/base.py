@@ -63,6 +63,22 @@ class RNNParams:
     ----------
     prefix : str
         Before each name.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> shared = mx.rnn.RNNParams("lstm_")
+    >>> shared.get("i2h_weight") is shared.get("i2h_weight")
+    True
+
+    Two cells with the same weights:
+
+    >>> first = mx.rnn.LSTMCell(4, prefix="lstm_", params=shared)
+    >>> second = mx.rnn.LSTMCell(4, prefix="lstm_", params=first.params)
+    >>> states = first(mx.sym.Variable("x"), first.begin_state())[1]
+    >>> output, states = second(mx.sym.Variable("y"), states)
+    >>> [name for name in output.list_arguments() if name.startswith("lstm_i2h")]
+    ['lstm_i2h_weight', 'lstm_i2h_bias']
     """
 
     def __init__(self, prefix: str = "") -> None:
@@ -70,12 +86,14 @@ class RNNParams:
         self._params = {}
 
     def get(self, name: str, **kwargs: Any) -> Symbol:
-        """The variable ``prefix + name``; `kwargs` are for ``mx.sym.Variable``.
+        """The variable ``prefix + name``, made by the first call.
 
         Parameters
         ----------
         name : str
-            Its name.
+            Its name without the prefix.
+        **kwargs
+            For ``mx.sym.Variable`` when it is made: ``init``, ``shape``, ...
 
         Returns
         -------
@@ -99,6 +117,33 @@ class BaseRNNCell:
         Before the names of its symbols.
     params : RNNParams, optional
         Weights to share; new ones by default.
+
+    Examples
+    --------
+    A cell that adds what it has seen:
+
+    >>> import cynet as mx
+    >>> class Sum(mx.rnn.BaseRNNCell):
+    ...     @property
+    ...     def state_info(self):
+    ...         return [{"shape": (0, 2), "__layout__": "NC"}]
+    ...     def __call__(self, inputs, states):
+    ...         total = inputs + states[0]
+    ...         return total, [total]
+    >>> cell = Sum()
+    >>> outputs, states = cell.unroll(3, mx.sym.Variable("data"), merge_outputs=True)
+    >>> outputs.eval(data=mx.nd.array([[[1, 10], [2, 20], [3, 30]]]))[0].asnumpy()
+    array([[[ 1., 10.],
+            [ 3., 30.],
+            [ 6., 60.]]], dtype=float32)
+
+    What it is asked for:
+
+    >>> cell.reset()  # before another unrolling
+    >>> cell.state_shape, len(cell.begin_state())
+    ([(0, 2)], 1)
+    >>> mx.rnn.GRUCell(4, prefix="gru_").params.get("i2h_weight")
+    <Symbol gru_i2h_weight>
     """
 
     def __init__(self, prefix: str = "", params: RNNParams | None = None) -> None:
@@ -154,11 +199,20 @@ class BaseRNNCell:
         Returns
         -------
         list of Symbol
+            One for each state.
 
         Raises
         ------
         CynetError
-            It cannot be done; the message says why.
+            The cell is inside of a modifier, such as ZoneoutCell, whose ``begin_state`` is to be
+            called.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> cell = mx.rnn.LSTMCell(4, prefix="lstm_")
+        >>> cell.begin_state(mx.sym.Variable)
+        [<Symbol lstm_begin_state_0>, <Symbol lstm_begin_state_1>]
         """
         if self._modified:
             raise CynetError(
@@ -178,7 +232,31 @@ class BaseRNNCell:
     # --- weights of each gate ---
 
     def unpack_weights(self, args: NamedArrays) -> NamedArrays:
-        """A copy of a dict of weights with an array for each gate in place of joined ones."""
+        """A copy of a dict of weights with an array for each gate in place of joined ones.
+
+        Parameters
+        ----------
+        args : dict of str to NDArray
+            Weights (gates * num_hidden, size) and biases (gates * num_hidden,) by name, others too.
+
+        Returns
+        -------
+        dict of str to NDArray
+            Weights (num_hidden, size) and biases (num_hidden,) of each gate; others as they were.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> cell = mx.rnn.GRUCell(4, prefix="gru_")
+        >>> names = "gru_i2h_weight", "gru_h2h_weight", "gru_i2h_bias", "gru_h2h_bias"
+        >>> shapes = (12, 3), (12, 4), (12,), (12,)
+        >>> weights = {name: mx.nd.ones(shape) for name, shape in zip(names, shapes)}
+        >>> gates = cell.unpack_weights(weights)
+        >>> [(name, gates[name].shape) for name in sorted(gates)][:3]
+        [('gru_h2h_o_bias', (4,)), ('gru_h2h_o_weight', (4, 4)), ('gru_h2h_r_bias', (4,))]
+        >>> cell.pack_weights(gates)["gru_i2h_weight"].shape
+        (12, 3)
+        """
         args = dict(args)
         if not self._gate_names:
             return args
@@ -192,7 +270,32 @@ class BaseRNNCell:
         return args
 
     def pack_weights(self, args: NamedArrays) -> NamedArrays:
-        """The reverse of `unpack_weights`."""
+        """The reverse of `unpack_weights`.
+
+        Parameters
+        ----------
+        args : dict of str to NDArray
+            Weights and biases of each gate by name, others too.
+
+        Returns
+        -------
+        dict of str to NDArray
+            Those of all gates joined along the first axis; others as they were.
+
+        Raises
+        ------
+        ArgumentTypeError
+            A weight is missing.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> cell = mx.rnn.RNNCell(2, prefix="rnn_")  # of one gate
+        >>> names = "rnn_i2h_weight", "rnn_h2h_weight", "rnn_i2h_bias", "rnn_h2h_bias"
+        >>> weights = {name: mx.nd.ones(2) for name in names}
+        >>> sorted(cell.pack_weights(weights)) == sorted(names)
+        True
+        """
         args = dict(args)
         if not self._gate_names:
             return args
@@ -218,6 +321,7 @@ class BaseRNNCell:
         Parameters
         ----------
         length : int
+            Number of steps.
         inputs : Symbol, or list of Symbol
             All steps in one, of `layout`, or one (batch, size) for each step.
         begin_state : list of Symbol, optional
@@ -229,7 +333,25 @@ class BaseRNNCell:
 
         Returns
         -------
-        (outputs, states)
+        outputs : Symbol or list of Symbol
+            One of `layout`, or one (batch, num_hidden) for each step.
+        states : list of Symbol
+            Those after the last step.
+
+        Raises
+        ------
+        ArgumentError
+            `inputs` is a list of another length, or a symbol of several outputs.
+        ArgumentTypeError
+            `inputs` are no symbols.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> cell = mx.rnn.LSTMCell(4, prefix="lstm_")
+        >>> outputs, states = cell.unroll(5, mx.sym.Variable("data"), merge_outputs=True)
+        >>> outputs.infer_shape(data=(2, 5, 3))[1], len(states)
+        ([(2, 5, 4)], 2)
         """
         self.reset()
         inputs, _ = normalized(length, inputs, layout, False)

@@ -39,18 +39,39 @@ def rnn_unroll(
     Parameters
     ----------
     cell : BaseRNNCell
-        One more.
+        What is applied to each step.
     length : int
         Number of steps.
+    inputs : Symbol or list of Symbol, optional
+        All steps in one, of `layout`, or one (batch, size) for each step.
+    begin_state : list of Symbol, optional
+        ``cell.begin_state()`` by default.
+    input_prefix : str
+        Before the names of variables that it makes.
     layout : str
-        Letters of the axes: ``'NCHW'``.
+        ``'NTC'`` or ``'TNC'``, of `inputs`.
+
+    Returns
+    -------
+    outputs : Symbol or list of Symbol
+        As `inputs` are; without them a list.
+    states : list of Symbol
+        Those after the last step.
 
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `length` is not from 0 to 1,000,000, or `inputs` is a list of another length.
     ArgumentTypeError
-        A value has another type; the message names it.
+        `cell` is not a cell.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.rnn.RNNCell(4, prefix="rnn_")
+    >>> outputs, states = mx.rnn.rnn_unroll(cell, 3, input_prefix="x_")
+    >>> [name for name in outputs[-1].list_arguments() if name.startswith("x_")]
+    ['x_t2_data', 'x_t1_data', 'x_t0_data']
     """
     if not isinstance(cell, BaseRNNCell):
         raise ArgumentTypeError(f"rnn_unroll: cell must be a cell of mx.rnn, got {shown(cell)}")
@@ -77,8 +98,27 @@ def save_rnn_checkpoint(
     ----------
     cells : BaseRNNCell or list of BaseRNNCell
         Those that the symbol was made with.
-    prefix, epoch, symbol, arg_params, aux_params
-        See ``save_checkpoint``.
+    prefix : str
+        Beginning of the names of the files: ``prefix-symbol.json``, ``prefix-0001.params``.
+    epoch : int
+        The number in ``prefix-0001.params``.
+    symbol : Symbol
+        The network.
+    arg_params, aux_params : dict of str to NDArray
+        Its parameters and auxiliary states.
+
+    Examples
+    --------
+    The one array of a fused cell is written gate by gate:
+
+    >>> import cynet as mx
+    >>> fused = mx.rnn.FusedRNNCell(4, mode="lstm", prefix="lstm_")
+    >>> outputs, _ = fused.unroll(2, mx.sym.Variable("data"), merge_outputs=True)
+    >>> shapes, _, _ = outputs.infer_shape(data=(1, 2, 3))
+    >>> weights = {"lstm_parameters": mx.nd.ones(shapes[1])}
+    >>> mx.rnn.save_rnn_checkpoint(fused, "net", 1, outputs, weights, {})
+    >>> sorted(mx.nd.load("net-0001.params"))[:2]
+    ['arg:lstm_l0_h2h_c_bias', 'arg:lstm_l0_h2h_c_weight']
     """
     for cell in _as_cells(cells):
         arg_params = cell.unpack_weights(arg_params)
@@ -89,15 +129,44 @@ def save_rnn_checkpoint(
 def load_rnn_checkpoint(
     cells: BaseRNNCell | Sequence[BaseRNNCell], prefix: FileName, epoch: int
 ) -> tuple[Symbol, NamedArrays, NamedArrays]:
-    """What `save_rnn_checkpoint` wrote, with weights packed for `cells`: (symbol, arg_params,
-    aux_params).
+    """What `save_rnn_checkpoint` wrote, with weights packed for `cells`.
 
     Parameters
     ----------
-    prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+    cells : BaseRNNCell or list of BaseRNNCell
+        Those that will use the weights.
+    prefix : str
+        Beginning of the names of the files.
     epoch : int
-        Number of the epoch, in the names of files.
+        The number in ``prefix-0001.params``.
+
+    Returns
+    -------
+    symbol : Symbol
+        The network that was saved.
+    arg_params, aux_params : dict of str to NDArray
+        Its parameters and auxiliary states.
+
+    Raises
+    ------
+    MissingFileError
+        There is no file of this prefix and epoch.
+    ArgumentTypeError
+        The file lacks a weight of one of the cells.
+
+    Examples
+    --------
+    Weights of a fused cell, for single cells:
+
+    >>> import cynet as mx
+    >>> fused = mx.rnn.FusedRNNCell(4, mode="lstm", prefix="lstm_")
+    >>> outputs, _ = fused.unroll(2, mx.sym.Variable("data"), merge_outputs=True)
+    >>> shapes, _, _ = outputs.infer_shape(data=(1, 2, 3))
+    >>> weights = {"lstm_parameters": mx.nd.ones(shapes[1])}
+    >>> mx.rnn.save_rnn_checkpoint(fused, "net", 1, outputs, weights, {})
+    >>> symbol, arg_params, aux_params = mx.rnn.load_rnn_checkpoint(fused.unfuse(), "net", 1)
+    >>> [(name, arg_params[name].shape) for name in sorted(arg_params)][2:]
+    [('lstm_l0_i2h_bias', (16,)), ('lstm_l0_i2h_weight', (16, 3))]
     """
     symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
     for cell in _as_cells(cells):
@@ -113,8 +182,31 @@ def do_rnn_checkpoint(
 
     Parameters
     ----------
-    prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+    cells : BaseRNNCell or list of BaseRNNCell
+        Those that the network was made with.
+    prefix : str
+        Beginning of the names of the files; ``fit`` looks for the folder before it begins.
+    period : int
+        Epochs from one checkpoint to the next.
+
+    Returns
+    -------
+    callable
+        ``callback(epoch, symbol, arg_params, aux_params)``, for `epoch_end_callback` of ``fit``.
+
+    Examples
+    --------
+    >>> import os
+    >>> import cynet as mx
+    >>> cell = mx.rnn.RNNCell(2, prefix="rnn_")
+    >>> outputs, _ = cell.unroll(2, mx.sym.Variable("data"), merge_outputs=True)
+    >>> weights = {name: mx.nd.ones((2, 2)) for name in ("rnn_i2h_weight", "rnn_h2h_weight")}
+    >>> weights |= {name: mx.nd.ones(2) for name in ("rnn_i2h_bias", "rnn_h2h_bias")}
+    >>> save = mx.rnn.do_rnn_checkpoint(cell, "net", period=2)
+    >>> for epoch in range(4):
+    ...     save(epoch, outputs, weights, {})
+    >>> sorted(os.listdir("."))
+    ['net-0002.params', 'net-0004.params', 'net-symbol.json']
     """
     prefix = file_name(prefix, "do_rnn_checkpoint: the beginning of file names")
     period = max(1, int(period))

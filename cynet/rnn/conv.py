@@ -25,7 +25,7 @@ class BaseConvRNNCell(BaseRNNCell):
     Parameters
     ----------
     input_shape : tuple of int
-        Shape of the input with the batch.
+        Shape of the input with the batch; other batches may have another size.
     num_hidden : int
         Channels of the states.
     h2h_kernel, h2h_dilate : pair of int
@@ -33,16 +33,29 @@ class BaseConvRNNCell(BaseRNNCell):
     i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : pair of int
         Of the input's convolution.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Of the weights of input and state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Of the biases of input and state.
     activation : str or callable
+        Name of an activation, or a function of symbols.
     prefix : str
+        Before the names of its symbols.
     params : RNNParams, optional
+        Weights to share; new ones by default.
     conv_layout : str
+        ``'NCHW'`` or ``'NHWC'``.
 
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `h2h_kernel` is even.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.rnn.ConvRNNCell((2, 3, 8, 8), num_hidden=4)
+    >>> isinstance(cell, mx.rnn.BaseRNNCell), cell.state_info
+    (True, [{'shape': (0, 4, 8, 8), '__layout__': 'NCHW'}])
     """
 
     def __init__(
@@ -169,20 +182,39 @@ class ConvRNNCell(_Cell):
 
     Parameters
     ----------
-    i2h_weight_initializer : Initializer or str, optional
-        Of the weights of inputs.
-    h2h_weight_initializer : Initializer or str, optional
-        Of the weights of states.
-    i2h_bias_initializer : Initializer or str
-        Of the biases of inputs.
-    h2h_bias_initializer : Initializer or str
-        Of the biases of states.
-    activation : str, optional
-        Name of an activation; none by default.
-    prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
-    params : ParameterDict, optional
-        Parameters to share.
+    input_shape : tuple of int
+        Shape of the input with the batch; other batches may have another size.
+    num_hidden : int
+        Channels of the states.
+    h2h_kernel, h2h_dilate : pair of int
+        Of the state's convolution, which keeps its extent: kernels are odd.
+    i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : pair of int
+        Of the input's convolution.
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Of the weights of input and state.
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Of the biases of input and state.
+    activation : str or callable
+        Name of an activation, or a function of symbols; a leaky ReLU of slope 0.2 by default.
+    prefix : str
+        Before the names of its symbols.
+    params : RNNParams, optional
+        Weights to share; new ones by default.
+    conv_layout : str
+        ``'NCHW'`` or ``'NHWC'``.
+
+    Raises
+    ------
+    ArgumentError
+        `h2h_kernel` is even.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.rnn.ConvRNNCell((2, 3, 8, 8), num_hidden=4)
+    >>> outputs, states = cell.unroll(2, [mx.sym.Variable("t0"), mx.sym.Variable("t1")])
+    >>> outputs[1].infer_shape(t0=(2, 3, 8, 8), t1=(2, 3, 8, 8))[1]
+    [(2, 4, 8, 8)]
     """
 
     _PREFIX = "ConvRNN_"
@@ -205,20 +237,31 @@ class ConvLSTMCell(_Cell):
 
     Parameters
     ----------
-    i2h_weight_initializer : Initializer or str, optional
-        Of the weights of inputs.
-    h2h_weight_initializer : Initializer or str, optional
-        Of the weights of states.
-    i2h_bias_initializer : Initializer or str
-        Of the biases of inputs.
-    h2h_bias_initializer : Initializer or str
-        Of the biases of states.
-    activation : str, optional
-        Name of an activation; none by default.
-    prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
-    params : ParameterDict, optional
-        Parameters to share.
+    input_shape : tuple of int
+        Shape of the input with the batch; other batches may have another size.
+    num_hidden : int
+        Channels of the states.
+    h2h_kernel, h2h_dilate : pair of int
+        Of the state's convolution, which keeps its extent: kernels are odd.
+    i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : pair of int
+        Of the input's convolution.
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Of the weights of input and state.
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Of the biases of input and state.
+    activation : str or callable
+        Name of an activation, or a function of symbols; a leaky ReLU of slope 0.2 by default.
+    prefix : str
+        Before the names of its symbols.
+    params : RNNParams, optional
+        Weights to share; new ones by default.
+    conv_layout : str
+        ``'NCHW'`` or ``'NHWC'``.
+
+    Raises
+    ------
+    ArgumentError
+        `h2h_kernel` is even.
 
     Examples
     --------
@@ -258,20 +301,41 @@ class ConvGRUCell(_Cell):
 
     Parameters
     ----------
-    i2h_weight_initializer : Initializer or str, optional
-        Of the weights of inputs.
-    h2h_weight_initializer : Initializer or str, optional
-        Of the weights of states.
-    i2h_bias_initializer : Initializer or str
-        Of the biases of inputs.
-    h2h_bias_initializer : Initializer or str
-        Of the biases of states.
-    activation : str, optional
-        Name of an activation; none by default.
-    prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
-    params : ParameterDict, optional
-        Parameters to share.
+    input_shape : tuple of int
+        Shape of the input with the batch; other batches may have another size.
+    num_hidden : int
+        Channels of the states.
+    h2h_kernel, h2h_dilate : pair of int
+        Of the state's convolution, which keeps its extent: kernels are odd.
+    i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : pair of int
+        Of the input's convolution.
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Of the weights of input and state.
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Of the biases of input and state.
+    activation : str or callable
+        Name of an activation, or a function of symbols; a leaky ReLU of slope 0.2 by default.
+    prefix : str
+        Before the names of its symbols.
+    params : RNNParams, optional
+        Weights to share; new ones by default.
+    conv_layout : str
+        ``'NCHW'`` or ``'NHWC'``.
+
+    Raises
+    ------
+    ArgumentError
+        `h2h_kernel` is even.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.rnn.ConvGRUCell((2, 3, 8, 8), num_hidden=4, i2h_stride=(2, 2))
+    >>> cell.state_shape
+    [(0, 4, 4, 4)]
+    >>> output, states = cell(mx.sym.Variable("data"), cell.begin_state())
+    >>> output.infer_shape(data=(2, 3, 8, 8))[1]
+    [(2, 4, 4, 4)]
     """
 
     _PREFIX = "ConvGRU_"

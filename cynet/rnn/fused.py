@@ -163,8 +163,24 @@ class FusedRNNCell(BaseRNNCell):
         return outputs, states
 
     def unfuse(self) -> SequentialRNNCell:
-        """The same stack of single cells; its weights come from ``unpack_weights``, then
-        ``pack_weights`` of the new cell."""
+        """The same stack of single cells.
+
+        Its weights come from ``unpack_weights``, then ``pack_weights`` of the new cell.
+
+        Returns
+        -------
+        SequentialRNNCell
+            A cell for each layer, of both directions a BidirectionalCell; with dropout between
+            layers.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> fused = mx.rnn.FusedRNNCell(4, num_layers=2, mode="gru", prefix="gru_")
+        >>> outputs, _ = fused.unfuse().unroll(3, mx.sym.Variable("data"), merge_outputs=True)
+        >>> [name for name in outputs.list_arguments() if name.endswith("h2h_weight")]
+        ['gru_l0_h2h_weight', 'gru_l1_h2h_weight']
+        """
 
         def cell(prefix):
             if self._mode == "lstm":

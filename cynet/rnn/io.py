@@ -96,26 +96,46 @@ class BucketSentenceIter(DataIter):
     Parameters
     ----------
     sentences : list of list of int
+        Words as numbers, such as `encode_sentences` gives them.
     batch_size : int
+        Sentences a batch.
     buckets : list of int, optional
         Lengths; by default those that a whole batch of sentences has.
     invalid_label : int
         For padding.
     data_name, label_name : str
+        Names in ``provide_data`` and ``provide_label``.
     dtype : numpy dtype
+        Of data and labels.
     layout : str
         ``'NT'`` or ``'TN'``.
 
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `layout` is another one, or no `buckets` are given and no length has a batch of sentences.
 
     Examples
     --------
     >>> batches = BucketSentenceIter([[1, 2], [3, 4, 5]], 1, buckets=[2, 4], invalid_label=0)
     >>> batches.default_bucket_key, sorted(batch.bucket_key for batch in batches)
     (4, [2, 4])
+
+    Labels are the next words, then padding:
+
+    >>> batches.reset()
+    >>> long = next(batch for batch in batches if batch.bucket_key == 4)
+    >>> long.data[0].asnumpy(), long.label[0].asnumpy()
+    (array([[3., 4., 5., 0.]], dtype=float32), array([[4., 5., 0., 0.]], dtype=float32))
+
+    An epoch goes on where another iterator stood:
+
+    >>> batches.reset()
+    >>> first = batches.next()
+    >>> other = BucketSentenceIter([[1, 2], [3, 4, 5]], 1, buckets=[2, 4], invalid_label=0)
+    >>> other.load_state_dict(batches.state_dict())
+    >>> len(list(other))
+    1
     """
 
     def __init__(

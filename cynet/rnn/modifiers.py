@@ -24,14 +24,27 @@ class DropoutCell(BaseRNNCell):
     Parameters
     ----------
     dropout : float
-        The share that becomes 0.
+        The share that becomes 0, in training.
     prefix : str
+        Before the names of its symbols.
     params : RNNParams, optional
+        Accepted as all cells do; it has no weights.
 
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `dropout` is not a number.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> stack = mx.rnn.SequentialRNNCell()
+    >>> stack.add(mx.rnn.LSTMCell(4, prefix="first_"))
+    >>> stack.add(mx.rnn.DropoutCell(0.5))
+    >>> stack.add(mx.rnn.LSTMCell(4, prefix="second_"))
+    >>> outputs, states = stack.unroll(3, mx.sym.Variable("data"), merge_outputs=True)
+    >>> outputs.infer_shape(data=(2, 3, 5))[1]
+    [(2, 3, 4)]
     """
 
     def __init__(
@@ -76,11 +89,24 @@ class ModifierCell(BaseRNNCell):
     Parameters
     ----------
     base_cell : BaseRNNCell
+        The other cell.
 
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `base_cell` is not a cell.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> class Half(mx.rnn.ModifierCell):
+    ...     def __call__(self, inputs, states):
+    ...         output, states = self.base_cell(inputs, states)
+    ...         return output / 2, states
+    >>> cell = Half(mx.rnn.RNNCell(4, prefix="rnn_"))
+    >>> outputs, states = cell.unroll(3, mx.sym.Variable("data"), merge_outputs=True)
+    >>> outputs.infer_shape(data=(2, 3, 5))[1], cell.state_shape
+    ([(2, 3, 4)], [(0, 4)])
     """
 
     def __init__(self, base_cell: BaseRNNCell) -> None:
@@ -147,12 +173,23 @@ class ZoneoutCell(ModifierCell):
     base_cell : BaseRNNCell
         A single cell.
     zoneout_outputs, zoneout_states : float
-        The shares that stay.
+        The shares that stay, in training.
 
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `base_cell` is, or has in it, a FusedRNNCell or a BidirectionalCell, which have no single
+        steps.
+    ArgumentTypeError
+        `base_cell` is not a cell.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.rnn.ZoneoutCell(mx.rnn.LSTMCell(4, prefix="lstm_"), zoneout_states=0.1)
+    >>> outputs, states = cell.unroll(3, mx.sym.Variable("data"), merge_outputs=True)
+    >>> outputs.infer_shape(data=(2, 3, 5))[1]
+    [(2, 3, 4)]
     """
 
     def __init__(
@@ -203,6 +240,24 @@ class ResidualCell(ModifierCell):
     ----------
     base_cell : BaseRNNCell
         Whose outputs have the size of its inputs.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `base_cell` is not a cell.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> cell = mx.rnn.ResidualCell(mx.rnn.RNNCell(2, prefix="rnn_"))
+    >>> output, states = cell(mx.sym.Variable("data"), cell.begin_state())
+    >>> weights = {name: mx.nd.zeros((2, 2)) for name in ("rnn_i2h_weight", "rnn_h2h_weight")}
+    >>> weights |= {name: mx.nd.zeros(2) for name in ("rnn_i2h_bias", "rnn_h2h_bias")}
+
+    With weights of 0 the cell gives 0, and the input is left:
+
+    >>> output.eval(data=mx.nd.array([[3, 4]]), **weights)[0].asnumpy()
+    array([[3., 4.]], dtype=float32)
     """
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
