@@ -104,7 +104,7 @@ class LRScheduler:
         rise = self.warmup_final_lr - self.warmup_begin_lr
         return self.warmup_begin_lr + rise * num_update / self.warmup_steps
 
-    def check_restored(self):
+    def _check_restored(self):
         """Refuse settings from a file that do not go together, each of which is of its kind."""
 
     def __call__(self, num_update: int) -> float:
@@ -272,16 +272,16 @@ class _Decay(LRScheduler):
         self.final_lr = final_lr
         self.max_steps = max_update - warmup_steps
 
-    def check_restored(self):
+    def _check_restored(self):
         if self.max_steps != self.max_update - self.warmup_steps:
             raise FormatError(
                 f"{type(self).__name__}.max_steps must be {self.max_update - self.warmup_steps},"
                 f" got {self.max_steps}"
             )
 
-    def curve(self, progress):
+    def _curve(self, progress):
         """What is left of the fall, 1 to 0, at `progress` from 0 to 1."""
-        raise UndefinedError(f"{type(self).__name__} defines no curve")
+        raise UndefinedError(f"{type(self).__name__} defines no _curve")
 
     def __call__(self, num_update):
         if num_update < self.warmup_steps:
@@ -290,7 +290,7 @@ class _Decay(LRScheduler):
             # max_steps is 0 when the warm-up takes all updates: then the fall is over at once
             done = (num_update - self.warmup_steps) / self.max_steps if self.max_steps > 0 else 1.0
             fall = self.base_lr_orig - self.final_lr
-            self.base_lr = self.final_lr + fall * self.curve(done)
+            self.base_lr = self.final_lr + fall * self._curve(done)
         return self.base_lr
 
 
@@ -331,7 +331,7 @@ class PolyScheduler(_Decay):
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         self.power = pwr
 
-    def curve(self, progress):
+    def _curve(self, progress):
         return (1 - progress) ** self.power
 
 
@@ -365,24 +365,7 @@ class CosineScheduler(_Decay):
     ) -> None:
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
 
-    def curve(self, progress):
-        """The share of the fall that is left after a share of the updates.
-
-        Parameters
-        ----------
-        progress : float
-            The share of the updates.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> import cynet as mx
-        >>> [round(mx.lr_scheduler.CosineScheduler(9).curve(x), 2) for x in (0, 0.5, 1)]
-        [1.0, 0.5, 0.0]
-        """
+    def _curve(self, progress):
         return (1 + math.cos(math.pi * progress)) / 2
 
 
@@ -436,9 +419,9 @@ class OneCycleScheduler(LRScheduler):
         self.total_steps, self.max_lr, self.pct_start = total_steps, max_lr, pct_start
         self.div_factor, self.final_div_factor = div_factor, final_div_factor
         self.anneal = anneal
-        self.check_restored()
+        self._check_restored()
 
-    def check_restored(self):
+    def _check_restored(self):
         if self.total_steps < 2:
             raise ArgumentError(f"total_steps must be at least 2, got {self.total_steps}")
         for name, value, fits in (
@@ -517,9 +500,9 @@ class CyclicScheduler(LRScheduler):
         _check_int("step_size_down", step_size_down)
         self.step_size, self.step_size_down = step_size, step_size_down
         self.max_lr, self.mode, self.gamma = max_lr, mode, gamma
-        self.check_restored()
+        self._check_restored()
 
-    def check_restored(self):
+    def _check_restored(self):
         for name, value, fits in (
             ("step_size", self.step_size, self.step_size > 0),
             ("step_size_down", self.step_size_down, self.step_size_down > 0),

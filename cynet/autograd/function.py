@@ -77,7 +77,13 @@ class Function:
 
         Returns
         -------
-        NDArray or tuple of NDArray
+        NDArray, or tuple or list of NDArray
+            The outputs.
+
+        Raises
+        ------
+        UndefinedError
+            The subclass does not define it.
         """
         raise UndefinedError(f"{type(self).__name__} defines no forward")
 
@@ -91,8 +97,13 @@ class Function:
 
         Returns
         -------
-        NDArray or tuple of NDArray
-            The gradient of each input.
+        NDArray, or tuple or list of NDArray
+            The gradient of each input, of its shape.
+
+        Raises
+        ------
+        UndefinedError
+            The subclass does not define it.
         """
         raise UndefinedError(f"{type(self).__name__} defines no backward")
 

@@ -2,12 +2,9 @@
 
 from .averaging import EMA, SWA
 from .fit import (
-    BestCheckpoint,
-    EarlyStopping,
     FitCallback,
     FitState,
     HistoryFile,
-    ReduceOnPlateau,
     StopOnNaN,
     StopTraining,
     TimeLeft,
@@ -25,6 +22,7 @@ from .loop import (
 from .rate_search import LRFinder, RateCurve
 from .tensorboard import TensorBoard
 from .tracking import MLflow, WeightsAndBiases
+from .watching import BestCheckpoint, EarlyStopping, ReduceOnPlateau
 
 __all__ = [
     "EMA",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import json
 import logging
@@ -12,14 +11,12 @@ import numbers
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ArgumentError, CynetError, counted, shown
+from ..base.errors import ArgumentError, CynetError, shown
 from ..base.files import file_name, write_atomically
 from ..base.guard import guarded
 from ..base.kinds import to_index
 from ..distributed import is_first
-from ..io.checkpoint import check_prefix
 from ..metric.base import METRICS
-from ..metric.direction import larger_is_better
 from .lines import say
 
 _PACKAGE = __name__.partition(".")[0]
@@ -41,16 +38,41 @@ class FitState:
     Attributes
     ----------
     module : BaseModule
+        What is trained.
     epoch, num_epoch : int
         The epoch that runs, and the one to stop before.
     nbatch : int
-        The batch of the epoch that is done.
+        The batch of the epoch that is done; -1 before the first.
     eval_metric : EvalMetric
+        What has been counted of the training data in this epoch.
     history : History
         Its last row is the epoch's, at ``epoch_end``.
     columns : tuple of str, or None
         The names of figures that there will be, ``'Train-accuracy'``; None where a metric of the
         user's says them only after the first epoch.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
+    >>> class Halving(mx.callback.FitCallback):
+    ...     def begin(self, state):
+    ...         state.check_figure("accuracy")  # refused if there is none
+    ...     def epoch_end(self, state):
+    ...         state.optimizer.set_learning_rate(state.optimizer.learning_rate / 2)
+    ...         print(state.epoch, state.figure("accuracy"), state.optimizer.learning_rate)
+    >>> history = module.fit(
+    ...     data,
+    ...     num_epoch=2,
+    ...     optimizer_params={"learning_rate": 0.4},
+    ...     callbacks=[Halving()],
+    ...     initializer=mx.init.Zero(),
+    ...     verbose=False,
+    ... )
+    0 1.0 0.2
+    1 1.0 0.1
     """
 
     def __init__(
@@ -72,14 +94,14 @@ class FitState:
         return self.module._updater_of_states("fit: callbacks").optimizer
 
     def figure(self, name: str) -> float:
-        """The last epoch's value of a metric: ``'Validation-accuracy'``, ``'Train-accuracy'``, or
-        ``'accuracy'``, which is the validation's where there is one. What ``eval_metric`` takes for
-        it, ``'acc'``, does as well.
+        """The last epoch's value of a metric.
 
         Parameters
         ----------
         name : str
-            Its name.
+            ``'Validation-accuracy'``, ``'Train-accuracy'``, or ``'accuracy'``, which is the
+            validation's where there is one. What ``eval_metric`` takes for it, ``'acc'``, does as
+            well.
 
         Returns
         -------
@@ -88,7 +110,7 @@ class FitState:
         Raises
         ------
         ArgumentError
-            That is not a metric of this training.
+            That is not a metric of this training; the message lists those that are.
         """
         columns = self.history.metrics
         return columns[_column(name, columns)][-1]
@@ -99,7 +121,12 @@ class FitState:
         Parameters
         ----------
         name : str
-            Its name.
+            As `figure` takes it.
+
+        Raises
+        ------
+        ArgumentError
+            That will not be a metric of this training; the message lists those that will.
         """
         if self.columns is not None:
             _column(name, self.columns)
@@ -163,12 +190,30 @@ class FitCallback:
 
     Examples
     --------
-    >>> class Hourly(FitCallback):
+    One that stops after so many batches of a training, which may be resumed:
+
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
+    >>> class Limit(mx.callback.FitCallback):
+    ...     def begin(self, state):
+    ...         self.batches = 0
     ...     def batch_end(self, state):
-    ...         if state.nbatch > 100:
-    ...             raise StopTraining("that is enough")
-    >>> FitCallback().epoch_trained(None)  # nothing, unless a subclass defines it
-    >>> FitCallback().epoch_closed(None)
+    ...         self.batches += 1
+    ...     def epoch_end(self, state):
+    ...         if self.batches >= 3:
+    ...             raise mx.callback.StopTraining(f"{self.batches} batches are enough")
+    ...     def end(self, state):
+    ...         print("the last epoch is", state.epoch)
+    ...     def state_dict(self):
+    ...         return {"batches": self.batches}
+    ...     def load_state_dict(self, state):
+    ...         self.batches = state["batches"]
+    >>> history = module.fit(data, num_epoch=9, callbacks=[Limit()], verbose=False)
+    the last epoch is 1
+    >>> history.reason
+    '4 batches are enough'
     """
 
     def begin(self, state: FitState) -> None:
@@ -196,6 +241,24 @@ class FitCallback:
         ----------
         state : FitState
             Where ``fit`` is.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> class Trained(mx.callback.FitCallback):
+        ...     def epoch_trained(self, state):
+        ...         print("trained", state.epoch)
+        ...     def epoch_end(self, state):
+        ...         print("validated", state.epoch)
+        ...     def epoch_closed(self, state):
+        ...         print("closed", state.epoch)
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+        >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+        >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
+        >>> history = module.fit(data, data, num_epoch=1, callbacks=[Trained()], verbose=False)
+        trained 0
+        validated 0
+        closed 0
         """
 
     def epoch_end(self, state: FitState) -> None:
@@ -214,6 +277,16 @@ class FitCallback:
         ----------
         state : FitState
             Where ``fit`` is.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> class Swap(mx.callback.FitCallback):  # validation by other weights than training
+        ...     def epoch_trained(self, state):
+        ...         self.kept = state.module.get_params()
+        ...         state.module.set_params(self.averaged, {}, allow_missing=True)
+        ...     def epoch_closed(self, state):
+        ...         state.module.set_params(*self.kept)
         """
 
     def end(self, state: FitState) -> None:
@@ -244,183 +317,6 @@ class FitCallback:
         """
 
 
-class _Watching(FitCallback):
-    """Knows the best value of a metric so far.
-
-    An epoch whose value is nan is none of the better ones.
-    """
-
-    def __init__(self, monitor, mode, min_delta):
-        self.monitor, self.mode, self.min_delta = monitor, mode, abs(min_delta)
-        if mode not in ("auto", "min", "max"):
-            raise ArgumentError(f"mode must be 'auto', 'min' or 'max', got {shown(mode)}")
-        larger = larger_is_better(monitor) if mode == "auto" else mode == "max"
-        if larger is None:
-            raise ArgumentError(
-                f"the name {shown(monitor)} does not say whether large values are good: give mode"
-            )
-        self._sign = 1 if larger else -1
-        self.best, self.best_epoch, self.wait = None, None, 0
-
-    def begin(self, state: FitState) -> None:
-        """Refuse a metric that this training will not have."""
-        state.check_figure(self.monitor)
-
-    def _improves(self, state):
-        """Whether this epoch's value is the best; counts those since."""
-        value = state.figure(self.monitor)
-        better = self.best is None or self._sign * (value - self.best) > self.min_delta
-        if better and not math.isnan(value):
-            self.best, self.best_epoch, self.wait = value, state.epoch, 0
-            return True
-        self.wait += 1
-        return False
-
-    def state_dict(self) -> dict[str, Any]:
-        """The best value, its epoch, and how many epochs have passed since."""
-        return {"best": self.best, "best_epoch": self.best_epoch, "wait": self.wait}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take `state_dict` back."""
-        for name in ("best", "best_epoch", "wait"):
-            setattr(self, name, state[name])
-
-
-@guarded
-class EarlyStopping(_Watching):
-    """Ends training when a metric has not improved for `patience` epochs.
-
-    Parameters
-    ----------
-    monitor : str
-        A metric: ``'accuracy'`` or ``'acc'`` of the evaluation, of training where there is none;
-        ``'Train-accuracy'``, ``'Validation-accuracy'``. ``fit`` refuses other names when it begins.
-    patience : int
-        Epochs without improvement that are allowed.
-    min_delta : float
-        By how much a value must be better to count.
-    mode : str
-        ``'min'``, ``'max'``; ``'auto'`` takes what the metric's name says.
-
-    Examples
-    --------
-    >>> stopping = EarlyStopping("accuracy", patience=3)
-    """
-
-    def __init__(
-        self, monitor: str, patience: int = 0, min_delta: float = 0.0, mode: str = "auto"
-    ) -> None:
-        super().__init__(monitor, mode, min_delta)
-        self.patience = patience
-
-    def epoch_end(self, state: FitState) -> None:
-        """Stop when it has been too long."""
-        if not self._improves(state) and self.wait > self.patience:
-            raise StopTraining(
-                f"{self.monitor} has not improved on {self.best} of epoch {self.best_epoch} for"
-                f" {counted(self.wait, 'epoch')}"
-            )
-
-
-@guarded
-class BestCheckpoint(_Watching):
-    """Saves the module as ``PREFIX-symbol.json`` and ``PREFIX-0000.params`` whenever a metric is
-    the best so far.
-
-    Parameters
-    ----------
-    prefix : str
-    monitor, mode, min_delta
-        See `EarlyStopping`.
-    save_optimizer_states : bool
-        Also write ``PREFIX-0000.states``.
-
-    Examples
-    --------
-    >>> best = BestCheckpoint("best", "accuracy")  # Module.load("best", 0) reads it
-    """
-
-    def __init__(
-        self,
-        prefix: FileName,
-        monitor: str,
-        mode: str = "auto",
-        min_delta: float = 0.0,
-        save_optimizer_states: bool = False,
-    ) -> None:
-        super().__init__(monitor, mode, min_delta)
-        self.prefix = file_name(prefix, "BestCheckpoint: the beginning of file names")
-        self.save_optimizer_states = save_optimizer_states
-        self.check_before_training = functools.partial(check_prefix, self.prefix)
-
-    def epoch_end(self, state: FitState) -> None:
-        """Save, if this epoch is the best."""
-        if self._improves(state) and is_first():
-            state.module.save_checkpoint(self.prefix, 0, self.save_optimizer_states)
-
-
-@guarded
-class ReduceOnPlateau(_Watching):
-    """Multiplies the learning rate by `factor` when a metric has not improved for `patience`
-    epochs.
-
-    Parameters
-    ----------
-    monitor : str
-    factor : float
-        Above 0, below 1.
-    patience : int
-        Epochs without improvement that are allowed, each time.
-    min_lr : float
-        The learning rate falls no further.
-    min_delta, mode
-        See `EarlyStopping`.
-
-    Raises
-    ------
-    ArgumentError
-        A value is not one of those allowed; the message names it.
-
-    Examples
-    --------
-    >>> plateau = ReduceOnPlateau("accuracy", factor=0.3, patience=2)
-    """
-
-    def __init__(
-        self,
-        monitor: str,
-        factor: float = 0.1,
-        patience: int = 10,
-        min_lr: float = 0.0,
-        min_delta: float = 0.0,
-        mode: str = "auto",
-    ) -> None:
-        super().__init__(monitor, mode, min_delta)
-        if not 0 < factor < 1:
-            raise ArgumentError(f"ReduceOnPlateau: factor must be in (0, 1), got {shown(factor)}")
-        self.factor, self.patience, self.min_lr = factor, patience, min_lr
-
-    def begin(self, state: FitState) -> None:
-        """Refuse an optimizer whose learning rate follows a schedule."""
-        super().begin(state)
-        if state.optimizer.lr_scheduler is not None:
-            raise CynetError(
-                "ReduceOnPlateau: the optimizer has an lr_scheduler, which sets the learning rate"
-            )
-
-    def epoch_end(self, state: FitState) -> None:
-        """Lower the learning rate, if it has been too long."""
-        if self._improves(state) or self.wait <= self.patience:
-            return
-        self.wait = 0
-        optimizer = state.optimizer
-        before = optimizer.learning_rate
-        after = max(before * self.factor, self.min_lr)
-        if after < before:
-            optimizer.set_learning_rate(after)
-            say("Epoch[%d] learning rate is now %g", state.epoch, after)
-
-
 class StopOnNaN(FitCallback):
     """Ends training when a figure of it is nan.
 
@@ -432,12 +328,25 @@ class StopOnNaN(FitCallback):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `period` is below 0.
+    ArgumentTypeError
+        `period` is not an int.
 
     Examples
     --------
-    ``module.fit(data, callbacks=[mx.callback.StopOnNaN()])``; ``mx.debug_nans()`` then names the
-    operator that made the first one.
+    ``mx.debug_nans()`` then names the operator that made the first one.
+
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
+    >>> data = mx.io.NDArrayIter(mx.nd.full((8, 3), float("nan")), mx.nd.zeros(8), batch_size=4)
+    >>> stopping = mx.callback.StopOnNaN(period=1)
+    >>> history = module.fit(
+    ...     data, eval_metric="ce", num_epoch=9, callbacks=[stopping], verbose=False
+    ... )
+    >>> history.reason
+    'cross-entropy is nan after batch 0'
     """
 
     def __init__(self, period: int = 50) -> None:
@@ -486,7 +395,20 @@ class HistoryFile(FitCallback):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `path` ends in none of the three.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
+    >>> figures = mx.callback.HistoryFile("figures.csv")
+    >>> history = module.fit(data, num_epoch=2, callbacks=[figures], verbose=False)
+    >>> with open("figures.csv") as file:
+    ...     lines = file.read().splitlines()
+    >>> len(lines), lines[0]
+    (3, 'epoch,Train-accuracy,seconds')
     """
 
     def __init__(self, path: FileName) -> None:
@@ -524,7 +446,18 @@ class HistoryFile(FitCallback):
 
 
 class TimeLeft(FitCallback):
-    """Logs after each epoch how long the remaining ones will take, as the epochs so far did."""
+    """Logs after each epoch how long the remaining ones will take, as the epochs so far did.
+
+    A line is ``Epoch[3] time left: 1:20:05``, in hours, minutes and seconds.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
+    >>> history = module.fit(data, num_epoch=2, callbacks=[mx.callback.TimeLeft()], verbose=False)
+    """
 
     def begin(self, state: FitState) -> None:
         """Take the time."""

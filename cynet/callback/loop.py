@@ -66,12 +66,33 @@ def module_checkpoint(
     Parameters
     ----------
     mod : BaseModule
+        What is saved, by its ``save_checkpoint``.
     prefix : str
         Files are ``prefix-symbol.json``, ``prefix-0001.params``, ...
     period : int
+        Epochs from one checkpoint to the next; less than 1 is 1.
     save_optimizer_states : bool
         Also write ``prefix-0001.states``; ``mx.model.find_checkpoint(prefix)`` gives the newest
         whole pair of the two files.
+
+    Returns
+    -------
+    callable
+        ``callback(epoch, symbol, arg_params, aux_params)``, for `epoch_end_callback` of ``fit``.
+
+    Examples
+    --------
+    >>> import os
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
+    >>> save = mx.callback.module_checkpoint(module, "net", save_optimizer_states=True)
+    >>> history = module.fit(data, num_epoch=2, epoch_end_callback=save, verbose=False)
+    >>> sorted(name for name in os.listdir(".") if name.endswith("2.params"))
+    ['net-0002.params']
+    >>> sorted(name for name in os.listdir(".") if name.endswith("2.states"))
+    ['net-0002.states']
     """
     period = max(1, int(period))
 
@@ -97,6 +118,24 @@ def do_checkpoint(
     prefix : str
         Files are ``prefix-symbol.json``, ``prefix-0001.params``, ...
     period : int
+        Epochs from one checkpoint to the next; less than 1 is 1.
+
+    Returns
+    -------
+    callable
+        ``callback(epoch, symbol, arg_params, aux_params)``, for `epoch_end_callback` of ``fit``.
+
+    Examples
+    --------
+    >>> import os
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
+    >>> save = mx.callback.do_checkpoint("net", period=2)
+    >>> history = module.fit(data, num_epoch=4, epoch_end_callback=save, verbose=False)
+    >>> sorted(os.listdir("."))
+    ['net-0002.params', 'net-0004.params', 'net-symbol.json']
     """
     prefix = file_name(prefix, "do_checkpoint: the beginning of file names")
     period = max(1, int(period))
@@ -116,8 +155,27 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
     Parameters
     ----------
     period : int
+        Batches from line to line.
     auto_reset : bool
         Restart the metric's local mean after each line.
+
+    Returns
+    -------
+    callable
+        ``callback(param)``, for `batch_end_callback` of ``fit``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> metric = mx.metric.create("acc")
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.9, 0.1], [0.8, 0.2]])])
+    >>> log = mx.callback.log_train_metric(period=50, auto_reset=True)
+    >>> log(mx.model.BatchEndParam(epoch=0, nbatch=50, eval_metric=metric, locals=None))
+
+    The line is ``Iter[0] Batch[50] Train-accuracy=0.500000``; the local mean begins anew:
+
+    >>> metric.get(), metric.get_global()
+    (('accuracy', nan), ('accuracy', 0.5))
     """
 
     def callback(param):
@@ -147,13 +205,20 @@ class Speedometer:
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `frequent` is less than 1.
     ArgumentTypeError
-        A value has another type; the message names it.
+        `batch_size` or `frequent` is not a number.
 
     Examples
     --------
     A line reads ``Epoch[0] Batch [0-50]   Speed: 20000.00 samples/sec   accuracy=0.910000``.
+
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros(8), batch_size=4)
+    >>> speed = mx.callback.Speedometer(batch_size=4, frequent=1)
+    >>> history = module.fit(data, num_epoch=1, batch_end_callback=speed)
     """
 
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
@@ -209,7 +274,7 @@ class Speedometer:
 
 @guarded
 class ProgressBar:
-    """A batch-end callback that draws a progress bar, a new one each epoch.
+    """A batch-end callback that draws a progress bar on stderr, a new one each epoch.
 
     Parameters
     ----------
@@ -217,6 +282,16 @@ class ProgressBar:
         Batches an epoch.
     length : int
         Width in characters.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> bar = mx.callback.ProgressBar(total=100)
+    >>> bar(mx.model.BatchEndParam(epoch=0, nbatch=49, eval_metric=None, locals=None))
+
+    It is half full now, and is left so:
+
+    >>> bar.close()
     """
 
     def __init__(self, total: int, length: int = 80) -> None:
@@ -249,7 +324,18 @@ class ProgressBar:
 
 @guarded
 class LogValidationMetricsCallback:
-    """An evaluation-end callback that logs the metric as ``Epoch[0] Validation-accuracy=...``."""
+    """An evaluation-end callback that logs the metric as ``Epoch[0] Validation-accuracy=...``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> metric = mx.metric.create("acc")
+    >>> metric.update([mx.nd.array([0, 1])], [mx.nd.array([[0.9, 0.1], [0.8, 0.2]])])
+    >>> log = mx.callback.LogValidationMetricsCallback()
+    >>> log(mx.model.BatchEndParam(epoch=3, nbatch=0, eval_metric=metric, locals=None))
+
+    The line is ``Epoch[3] Validation-accuracy=0.500000``.
+    """
 
     def __call__(self, param: BatchEndParam) -> None:
         if param.eval_metric is not None:

@@ -30,8 +30,18 @@ class TensorBoard(Figures):
     Parameters
     ----------
     folder : str
+        Where its files go; ``tensorboard --logdir FOLDER`` shows them.
     frequent : int, optional
         Also the training metric after every so many batches.
+
+    Raises
+    ------
+    CynetError
+        The package tensorboardX is not installed.
+
+    Examples
+    --------
+    ``module.fit(data, callbacks=[mx.callback.TensorBoard("runs/first")], ...)``
     """
 
     def __init__(self, folder: FileName, frequent: int | None = None) -> None:

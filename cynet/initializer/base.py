@@ -35,6 +35,21 @@ INITIALIZERS = Registry("initializer", ignore_case=True)
 def register(klass: Class) -> Class:
     """Make `klass`, a subclass of Initializer, known by its lower-case name; a decorator too.
 
+    Parameters
+    ----------
+    klass : type
+        A subclass of Initializer.
+
+    Returns
+    -------
+    type
+        The class itself.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `klass` is not a subclass of Initializer.
+
     Examples
     --------
     >>> import cynet as mx
@@ -56,7 +71,28 @@ def register(klass: Class) -> Class:
 
 @guarded
 def alias(*names: str) -> Callable[[Class], Class]:
-    """A decorator that registers an initializer under further names."""
+    """A decorator that registers an initializer under further names.
+
+    Parameters
+    ----------
+    *names : str
+        Further names of the class that is decorated.
+
+    Returns
+    -------
+    callable
+        A decorator of subclasses of Initializer.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> @mx.init.alias("halves", "half")
+    ... class HalfOfAlias(mx.init.Initializer):
+    ...     def _init_weight(self, name, array):
+    ...         array[:] = 0.5
+    >>> type(mx.init.create("half")).__name__
+    'HalfOfAlias'
+    """
 
     def wrap(klass):
         for name in names:
@@ -69,6 +105,27 @@ def alias(*names: str) -> Callable[[Class], Class]:
 @guarded
 def create(initializer: InitializerLike, **kwargs: Any) -> Any:
     """An initializer from its name, from what ``dumps`` wrote, or an initializer itself.
+
+    Parameters
+    ----------
+    initializer : str, Initializer, Mixed or Load
+        A name, capitals do not matter; JSON ``[name, settings]``; or an initializer, which is given
+        back.
+    **kwargs
+        Settings for the class that is named, before those of the JSON.
+
+    Returns
+    -------
+    Initializer, Mixed or Load
+
+    Raises
+    ------
+    ArgumentTypeError
+        `initializer` is something else.
+    NotFoundError
+        No initializer has this name.
+    FormatError
+        A str that begins with ``[`` is not JSON of this form.
 
     Examples
     --------
@@ -160,7 +217,21 @@ class Initializer:
     def set_verbosity(
         self, verbose: bool = False, print_func: Callable[[NDArray], Any] | None = None
     ) -> Initializer:
-        """Log each initialised parameter, with ``print_func(array)`` as text (norm/sqrt(size))."""
+        """Log each initialised parameter.
+
+        Parameters
+        ----------
+        verbose : bool
+            Whether to log.
+        print_func : callable, optional
+            ``print_func(array)`` as text is what is logged of an array; by default
+            ``norm / sqrt(size)``.
+
+        Returns
+        -------
+        Initializer
+            The initializer itself.
+        """
         self._verbose = verbose
         self._print_func = print_func or _size_of_entries
         return self
@@ -168,6 +239,13 @@ class Initializer:
     def dumps(self) -> str:
         """JSON of ``[name, settings]``, which :func:`create` reads.
 
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import cynet as mx
         >>> mx.init.Uniform(0.5).dumps()
         '["uniform", {"scale": 0.5}]'
         """
@@ -259,10 +337,23 @@ class Mixed:
     patterns : list of str
         Regular expressions, matched from the beginning of the name.
     initializers : list of Initializer
+        One for each of them.
+
+    Raises
+    ------
+    ArgumentError
+        The lists have different lengths; from a call, the name matches no pattern.
 
     Examples
     --------
-    >>> choose = mx.init.Mixed(["fc1_.*", ".*"], [mx.init.Zero(), mx.init.Uniform(0.1)])
+    >>> import cynet as mx
+    >>> choose = mx.init.Mixed(["fc1_.*", ".*"], [mx.init.Zero(), mx.init.One()])
+    >>> for name in ("fc1_weight", "fc2_weight"):
+    ...     weight = mx.nd.full(2, 9)
+    ...     choose(name, weight)
+    ...     print(name, weight.asnumpy())
+    fc1_weight [0. 0.]
+    fc2_weight [1. 1.]
     """
 
     def __init__(self, patterns: Sequence[str], initializers: Sequence[InitializerLike]) -> None:
@@ -292,6 +383,15 @@ class Load:
         For names that `param` does not have.
     verbose : bool
         Log which parameter came from where.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `param` is not a dict of arrays.
+    NotFoundError
+        From a call: there is no array of this name and no `default_init`.
+    ShapeError
+        From a call: the array has another shape than the parameter.
 
     Examples
     --------

@@ -75,6 +75,11 @@ class One(Initializer):
 class Constant(Initializer):
     """Weights become `value`, a number or an array of their shape.
 
+    Parameters
+    ----------
+    value : number or NDArray
+        An array has the weight's shape, or one that NumPy broadcasts to it.
+
     Examples
     --------
     >>> import cynet as mx
@@ -112,6 +117,11 @@ class Constant(Initializer):
 class Uniform(Initializer):
     """Weights are drawn evenly from ``[-scale, scale)``.
 
+    Parameters
+    ----------
+    scale : float
+        The bound.
+
     Examples
     --------
     >>> import cynet as mx
@@ -133,6 +143,11 @@ class Uniform(Initializer):
 @guarded
 class Normal(Initializer):
     """Weights are drawn from a normal distribution of mean 0 and standard deviation `sigma`.
+
+    Parameters
+    ----------
+    sigma : float
+        The standard deviation.
 
     Examples
     --------
@@ -165,6 +180,11 @@ class Orthogonal(Initializer):
         Length of the rows.
     rand_type : str
         ``'uniform'`` or ``'normal'``: what the matrix is drawn from first.
+
+    Raises
+    ------
+    ArgumentError
+        `rand_type` is another one.
 
     Examples
     --------
@@ -207,6 +227,14 @@ class Xavier(Initializer):
     factor_type : str
         ``'in'``, ``'out'`` or ``'avg'``.
     magnitude : float
+        2 suits layers before a ReLU.
+
+    Raises
+    ------
+    ArgumentError
+        `rnd_type` or `factor_type` is another one.
+    ShapeError
+        From a call: the weight has fewer than two axes.
 
     Examples
     --------

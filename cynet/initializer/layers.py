@@ -55,14 +55,18 @@ def _tent(extent, width):
 class LSTMBias(Initializer):
     """Biases of an LSTM cell become 0, those of its forget gate (second quarter) `forget_bias`.
 
+    Parameters
+    ----------
+    forget_bias : float
+        What the forget gate's biases become, so that a new network forgets little.
+
     Examples
     --------
     >>> import cynet as mx
-    >>> bias = mx.nd.zeros(8)
-    >>> mx.init.LSTMBias(forget_bias=1.0)("lstm_i2h_bias", bias)
-    >>> bias
-    [0. 0. 0. 0. 0. 0. 0. 0.]
-    <NDArray 8 @cpu(0)>
+    >>> cell = mx.gluon.rnn.LSTMCell(2, input_size=3, i2h_bias_initializer=mx.init.LSTMBias(1.0))
+    >>> cell.initialize()
+    >>> cell.i2h_bias.data().asnumpy()
+    array([0., 0., 1., 1., 0., 0., 0., 0.], dtype=float32)
     """
 
     def __init__(self, forget_bias: float = 1.0) -> None:
@@ -86,11 +90,25 @@ class FusedRNN(Initializer):
     init : Initializer, str or None
         For the parts; None is the initializer of the whole model. A str is what ``dumps`` wrote.
     num_hidden, num_layers : int
+        Those of the cell.
     mode : str
         ``'rnn_relu'``, ``'rnn_tanh'``, ``'lstm'`` or ``'gru'``.
     bidirectional : bool
+        Whether the cell has both directions.
     forget_bias : float
         What the biases of an LSTM's forget gates become.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> init = mx.init.FusedRNN("ones", num_hidden=2, num_layers=1, mode="lstm", forget_bias=5)
+    >>> cell = mx.rnn.FusedRNNCell(2, mode="lstm", prefix="lstm_")
+    >>> array = mx.nd.zeros(8 * 3 + 8 * 2 + 8 + 8)  # inputs of 3
+    >>> init("lstm_weight", array)
+    >>> parts = cell.unpack_weights({"lstm_parameters": array})
+    >>> parts["lstm_l0_i2h_i_weight"].asnumpy(), parts["lstm_l0_i2h_f_bias"].asnumpy()
+    (array([[1., 1., 1.],
+           [1., 1., 1.]], dtype=float32), array([5., 5.], dtype=float32))
     """
 
     def __init__(

@@ -49,10 +49,15 @@ class KVStoreBase:
         klass : type
             The class.
 
+        Returns
+        -------
+        type
+            The class itself, so that this is a decorator.
+
         Raises
         ------
         ArgumentTypeError
-            A value has another type; the message names it.
+            `klass` is not a class.
         """
         if not isinstance(klass, type):
             raise ArgumentTypeError(f"KVStoreBase.register takes a class, got {shown(klass)}")
@@ -67,8 +72,19 @@ class KVStoreBase:
 
         Parameters
         ----------
-        out : NDArray, optional
-            Where the result is written.
+        key : str, int, or list of them
+            Which values.
+        value : NDArray, list of NDArray, or list of lists
+            An array for each key, or one for each device.
+        out : NDArray, list of NDArray, or list of lists
+            Where the first worker's arrays are written, of the form of `value`.
+        priority : int
+            Calls of higher numbers may be served first.
+
+        Raises
+        ------
+        UndefinedError
+            The subclass does not define it.
         """
         raise self._undefined("broadcast")
 
@@ -79,31 +95,91 @@ class KVStoreBase:
 
         Parameters
         ----------
-        out : NDArray, optional
-            Where the result is written.
+        key : str, int, or list of them
+            Which values.
+        value : NDArray, list of NDArray, or list of lists
+            An array for each key, or one for each device.
+        out : NDArray, list of NDArray, or list of lists, optional
+            Where the sums are written; `value` by default.
+        priority : int
+            Calls of higher numbers may be served first.
+
+        Raises
+        ------
+        UndefinedError
+            The subclass does not define it.
         """
         raise self._undefined("pushpull")
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
-        """Have `pushpull` give weights that this optimizer has updated."""
+        """Have `pushpull` give weights that this optimizer has updated.
+
+        Parameters
+        ----------
+        optimizer : Optimizer
+            What is pushed is the gradient.
+
+        Raises
+        ------
+        UndefinedError
+            The store is not capable of ``'optimizer'``.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> kv = mx.kv.create("local")
+        >>> kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.5))
+        >>> kv.init("w", mx.nd.ones(2))
+        >>> out = mx.nd.zeros(2)
+        >>> kv.pushpull("w", mx.nd.ones(2), out=out)
+        >>> out.asnumpy()
+        array([0.5, 0.5], dtype=float32)
+        """
         raise self._undefined("set_optimizer")
 
     def is_capable(self, capability: str) -> bool:
-        """Whether it can do ``'optimizer'``.
+        """Whether it can do ``'optimizer'``: updates in the store.
+
+        Parameters
+        ----------
+        capability : str
+            ``KVStoreBase.OPTIMIZER``.
 
         Returns
         -------
         bool
+
+        Raises
+        ------
+        UndefinedError
+            The subclass does not define it.
         """
         raise self._undefined("is_capable")
 
     def save_optimizer_states(self, fname: FileName, dump_optimizer: bool = False) -> None:
-        """Write the states of its optimizer.
+        """Write the states of its optimizer, such as momenta.
 
         Parameters
         ----------
         fname : str
             The file.
+        dump_optimizer : bool
+            Write the optimizer's settings and counts too.
+
+        Raises
+        ------
+        UndefinedError
+            The store is not capable of ``'optimizer'``.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> kv = mx.kv.create("local")
+        >>> kv.set_optimizer(mx.optimizer.SGD(momentum=0.9))
+        >>> kv.init("w", mx.nd.ones(2))
+        >>> kv.push("w", mx.nd.ones(2))
+        >>> kv.save_optimizer_states("momenta.states")
+        >>> kv.load_optimizer_states("momenta.states")
         """
         raise self._undefined("save_optimizer_states")
 
@@ -114,6 +190,21 @@ class KVStoreBase:
         ----------
         fname : str
             The file.
+
+        Raises
+        ------
+        UndefinedError
+            The store is not capable of ``'optimizer'``.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> kv = mx.kv.create("local")
+        >>> kv.set_optimizer(mx.optimizer.SGD(momentum=0.9))
+        >>> kv.init("w", mx.nd.ones(2))
+        >>> kv.push("w", mx.nd.ones(2))
+        >>> kv.save_optimizer_states("momenta.states")
+        >>> kv.load_optimizer_states("momenta.states")
         """
         raise self._undefined("load_optimizer_states")
 
@@ -124,10 +215,24 @@ class KVStoreBase:
 
     @property
     def rank(self) -> Any:
-        """The number of this worker."""
+        """The number of this worker, from 0.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.kv.create("local").rank
+        0
+        """
         raise self._undefined("rank")
 
     @property
     def num_workers(self) -> Any:
-        """How many workers there are."""
+        """How many workers there are.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.kv.create("local").num_workers
+        1
+        """
         raise self._undefined("num_workers")

@@ -34,12 +34,17 @@ class DistKVStore(KVStore):
     Started by ``python -m cynet.launch``, `mpiexec` or `srun`; a process that is started by itself
     is the one of one.
 
+    Parameters
+    ----------
+    kind : str
+        The name, ``'dist_sync'``, ...; `create` gives it.
+
     Examples
     --------
     >>> import cynet as mx
     >>> kv = mx.kv.create("dist_sync")
-    >>> kv.rank, kv.num_workers
-    (0, 1)
+    >>> kv.rank, kv.num_workers, kv.local_rank
+    (0, 1, 0)
     """
 
     def __init__(self, kind: str) -> None:

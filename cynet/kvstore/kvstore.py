@@ -42,6 +42,11 @@ class KVStore(KVStoreBase):
     (or a list of arrays, one a device), or lists of both. Everything is asynchronous: the calls
     return at once, and reading an array that was pulled waits for it. Threads may share a store.
 
+    Parameters
+    ----------
+    kind : str
+        The name, ``'local'``, ``'device'``, ...; `create` gives it.
+
     Examples
     --------
     >>> import cynet as mx
@@ -233,7 +238,21 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ArgumentTypeError
-            A value has another type; the message names it.
+            `updater` cannot be called.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> kv = mx.kv.create("local")
+        >>> kv.init("w", mx.nd.zeros(2))
+        >>> def step(key, pushed, stored):
+        ...     stored -= 0.1 * pushed
+        >>> kv.set_updater(step)
+        >>> kv.push("w", mx.nd.array([1, 2]))
+        >>> out = mx.nd.zeros(2)
+        >>> kv.pull("w", out=out)
+        >>> out.asnumpy(), kv.updater is step
+        (array([-0.1, -0.2], dtype=float32), True)
         """
         if not callable(updater):
             raise ArgumentTypeError(
@@ -245,7 +264,18 @@ class KVStore(KVStoreBase):
 
     @property
     def updater(self) -> Any:
-        """What changes stored values at each push, or None."""
+        """What changes stored values at each push, or None: they are replaced by the sum.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> kv = mx.kv.create("local")
+        >>> kv.updater is None
+        True
+        >>> kv.set_optimizer(mx.optimizer.SGD())
+        >>> type(kv.updater.optimizer).__name__
+        'SGD'
+        """
         return self._updater
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
@@ -292,12 +322,35 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ArgumentError
-            Another type or threshold; a store that sums on the CPU, as in MXNet.
+            Another type, a `threshold` of 0 or less, or a store that sums on the CPU, as in MXNet.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> kv = mx.kv.create("device")
+        >>> kv.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+        >>> kv.init("w", mx.nd.zeros(3))
+        >>> out = mx.nd.zeros(3)
+
+        An entry becomes -0.5, 0 or 0.5; the rest of 0.3 is added to the next push:
+
+        >>> for _ in range(2):
+        ...     kv.push("w", mx.nd.array([0.3, 0.7, -2]))
+        ...     kv.pull("w", out=out)
+        ...     print(out.asnumpy())
+        [ 0.   0.5 -0.5]
+        [ 0.5  0.5 -0.5]
         """
         self._compress = compression(compression_params, self._type)
 
     def barrier(self) -> None:
-        """Wait for all workers; there is one, so this returns at once."""
+        """Wait for all workers; there is one, so this returns at once.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> mx.kv.create("local").barrier()
+        """
 
     _barrier = barrier
 

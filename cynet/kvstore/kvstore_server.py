@@ -18,11 +18,22 @@ class KVStoreServer:
     Parameters
     ----------
     kvstore : KVStore
+        The store whose parameters it would keep.
 
     Raises
     ------
     CynetError
         From ``run``: there are no servers.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> server = mx.kvstore.kvstore_server.KVStoreServer(mx.kv.create("local"))
+    >>> try:
+    ...     server.run()
+    ... except mx.MXNetError as error:
+    ...     print(str(error)[:40])
+    KVStoreServer: there is no server to run
     """
 
     def __init__(self, kvstore: KVStoreBase) -> None:
@@ -34,7 +45,7 @@ class KVStoreServer:
         Raises
         ------
         CynetError
-            It cannot be done; the message says why.
+            Always: there are no servers.
         """
         raise CynetError(
             "KVStoreServer: there is no server to run: every process of mx.kv.create('dist_sync')"

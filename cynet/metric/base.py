@@ -260,6 +260,14 @@ class EvalMetric:
         -------
         dict
             Settings of which ``create(**config)`` makes the metric again.
+
+        Examples
+        --------
+        >>> metric = create("top_k_accuracy", top_k=3)
+        >>> metric.get_config()["top_k"]
+        3
+        >>> create(metric.get_config()).get()
+        ('top_k_accuracy_3', nan)
         """
         return {
             **self._kwargs,
@@ -275,7 +283,22 @@ class EvalMetric:
         Parameters
         ----------
         label, pred : dict of str to NDArray
-            Labels and outputs by name; `label_names` and `output_names` choose among them.
+            By name; `label_names` and `output_names` choose among them, in this order.
+
+        Raises
+        ------
+        ArgumentError
+            One of the names is missing.
+        ArgumentTypeError
+            `label` or `pred` is not a dict.
+
+        Examples
+        --------
+        >>> metric = create("acc", output_names=["softmax_output"])
+        >>> outputs = {"softmax_output": np.array([[0.9, 0.1]]), "other_output": np.zeros(8)}
+        >>> metric.update_dict({"softmax_label": np.array([0])}, outputs)
+        >>> metric.get()
+        ('accuracy', 1.0)
         """
         self.update(
             _pick(label, self.label_names, "label"), _pick(pred, self.output_names, "output")
@@ -288,6 +311,11 @@ class EvalMetric:
         ----------
         labels, preds : list of NDArray or numpy.ndarray
             The labels of a batch, and the outputs for it.
+
+        Raises
+        ------
+        UndefinedError
+            The subclass does not define it.
         """
         raise UndefinedError(f"{type(self).__name__} defines no update")
 
@@ -352,6 +380,14 @@ class EvalMetric:
         -------
         name, value : str and float
             As of `get`, since ``reset``.
+
+        Examples
+        --------
+        >>> metric = create("acc")
+        >>> metric.update([np.array([0])], [np.array([[0.9, 0.1]])])
+        >>> metric.reset_local()
+        >>> metric.get(), metric.get_global()
+        (('accuracy', nan), ('accuracy', 1.0))
         """
         return self._over_all(self.get)
 

@@ -198,9 +198,9 @@ class _Binary(EvalMetric):
         if average != "macro":  # MXNet's configuration does not mention the default
             self._kwargs["average"] = average
 
-    def score(self, counts):
+    def _score(self, counts):
         """The figure for counts = [[tn, fp], [fn, tp]]."""
-        raise UndefinedError(f"{type(self).__name__} defines no score")
+        raise UndefinedError(f"{type(self).__name__} defines no _score")
 
     def reset(self):
         super().reset()
@@ -219,13 +219,13 @@ class _Binary(EvalMetric):
         for label, pred in zip(labels, preds):
             counts += self._count(to_numpy(label), to_numpy(pred))
         if self.average == "macro":
-            self._add(self.score(counts), 1)
+            self._add(self._score(counts), 1)
             return
         self._local += counts
         self._global += counts
         self.num_inst, self.global_num_inst = int(self._local.sum()), int(self._global.sum())
-        self.sum_metric = self.score(self._local) * self.num_inst
-        self.global_sum_metric = self.score(self._global) * self.global_num_inst
+        self.sum_metric = self._score(self._local) * self.num_inst
+        self.global_sum_metric = self._score(self._global) * self.global_num_inst
 
     def _shared(self):
         return [*super()._shared(), self._global.tolist()]
@@ -234,7 +234,7 @@ class _Binary(EvalMetric):
         super()._take_shared(rows)
         if self.average == "micro":
             counts = sum(np.array(row[2]) for row in rows)
-            self.sum_metric = self.global_sum_metric = self.score(counts) * self.num_inst
+            self.sum_metric = self.global_sum_metric = self._score(counts) * self.num_inst
 
     def _count(self, label, pred):
         if len(label) != len(pred):
@@ -284,7 +284,7 @@ class F1(_Binary):
     ) -> None:
         super().__init__(name, output_names, label_names, average)
 
-    def score(self, counts):
+    def _score(self, counts):
         (_, false_pos), (false_neg, true_pos) = counts.tolist()
         return 2 * true_pos / (2 * true_pos + false_pos + false_neg) if true_pos else 0.0
 
@@ -320,7 +320,7 @@ class MCC(_Binary):
     ) -> None:
         super().__init__(name, output_names, label_names, average)
 
-    def score(self, counts):
+    def _score(self, counts):
         (true_neg, false_pos), (false_neg, true_pos) = counts.tolist()
         product = 1.0
         for margin in (
@@ -344,6 +344,8 @@ class PCC(EvalMetric):
         What the figure is called.
     output_names, label_names : list of str, optional
         Which outputs and labels ``update_dict`` takes; by default all.
+    has_global_stats : bool
+        Keep what came since ``reset`` beside what came since ``reset_local``.
 
     Examples
     --------

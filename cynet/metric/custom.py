@@ -90,13 +90,21 @@ def np(
 
     Parameters
     ----------
-    name : str
-        Its name.
+    numpy_feval : callable
+        ``numpy_feval(label, pred)`` on NumPy arrays returns the batch's figure, or (sum, number).
+    name : str, optional
+        What the figure is called; the function's name by default.
+    allow_extra_outputs : bool
+        Let there be more outputs than labels; those behind are passed over.
+
+    Returns
+    -------
+    CustomMetric
 
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `numpy_feval` cannot be called.
 
     Examples
     --------

@@ -58,6 +58,13 @@ class Torch(Loss):
         What the figure is called.
     output_names, label_names : list of str, optional
         Which outputs and labels ``update_dict`` takes; by default all.
+
+    Examples
+    --------
+    >>> metric = Torch()
+    >>> metric.update(None, [np.array([1.0, 3.0])])
+    >>> metric.get()
+    ('torch', 2.0)
     """
 
     def __init__(
@@ -80,6 +87,13 @@ class Caffe(Loss):
         What the figure is called.
     output_names, label_names : list of str, optional
         Which outputs and labels ``update_dict`` takes; by default all.
+
+    Examples
+    --------
+    >>> metric = Caffe()
+    >>> metric.update(None, [np.array([1.0, 3.0])])
+    >>> metric.get()
+    ('caffe', 2.0)
     """
 
     def __init__(

@@ -103,6 +103,14 @@ class NegativeLogLikelihood(CrossEntropy):
         What the figure is called.
     output_names, label_names : list of str, optional
         Which outputs and labels ``update_dict`` takes; by default all.
+
+    Examples
+    --------
+    >>> metric = NegativeLogLikelihood()
+    >>> metric.update([np.array([0])], [np.array([[0.5, 0.5]])])
+    >>> name, value = metric.get()
+    >>> name, round(value, 4)  # log(2)
+    ('nll-loss', 0.6931)
     """
 
     def __init__(

@@ -22,9 +22,9 @@ class _Error(EvalMetric):
     def __init__(self, name, output_names, label_names):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def figure(self, error):
+    def _figure(self, error):
         """The batch's figure for the array label - prediction."""
-        raise UndefinedError(f"{type(self).__name__} defines no figure")
+        raise UndefinedError(f"{type(self).__name__} defines no _figure")
 
     def update(self, labels, preds):
         """labels and preds: arrays of the same shape, or of shapes that NumPy broadcasts after (N,)
@@ -42,7 +42,7 @@ class _Error(EvalMetric):
                     f"{self.name}: labels of shape {found[0]} do not fit"
                     f" predictions of shape {found[1]}"
                 ) from None
-            self._add(self.figure(error), 1)
+            self._add(self._figure(error), 1)
 
 
 @register
@@ -70,7 +70,7 @@ class MAE(_Error):
     ) -> None:
         super().__init__(name, output_names, label_names)
 
-    def figure(self, error):
+    def _figure(self, error):
         return float(np.abs(error).mean())
 
 
@@ -99,7 +99,7 @@ class MSE(_Error):
     ) -> None:
         super().__init__(name, output_names, label_names)
 
-    def figure(self, error):
+    def _figure(self, error):
         return float(np.square(error).mean())
 
 
@@ -131,7 +131,7 @@ class RMSE(_Error):
     ) -> None:
         super().__init__(name, output_names, label_names)
 
-    def figure(self, error):
+    def _figure(self, error):
         return math.sqrt(np.square(error).mean())
 
 
@@ -179,7 +179,17 @@ class PearsonCorrelation(EvalMetric):
         self.reset_micro()
 
     def reset_micro(self) -> None:
-        """Forget the entries of ``'micro'``."""
+        """Forget the entries of ``'micro'``; `reset` does it, too.
+
+        Examples
+        --------
+        >>> metric = PearsonCorrelation(average="micro")
+        >>> metric.update([np.array([1.0, 2.0])], [np.array([2.0, 4.0])])
+        >>> metric.reset_micro()
+        >>> metric.update([np.array([1.0, 2.0])], [np.array([2.0, 1.0])])
+        >>> round(float(metric.get()[1]), 4)
+        -1.0
+        """
         self._count = 0
         self._mean = np.zeros(2)
         self._scatter = np.zeros((2, 2))  # sums of products of deviations from the mean

@@ -3,9 +3,10 @@
 from .adafactor import Adafactor
 from .adaptive import FTML, AdaDelta, AdaGrad, Adam, Adamax, AdamW, Ftrl, Nadam, RMSProp
 from . import contrib
-from .base import Optimizer, Test, create, register
+from .base import Optimizer, create, register
 from .large_batch import LAMB, LARS, LBSGD
 from .sgd import DCASGD, NAG, SGD, SGLD, Lion, Signum, ccSGD
+from .testing import Test
 from .updater import Updater, get_updater
 
 __all__ = [

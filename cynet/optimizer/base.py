@@ -139,7 +139,33 @@ class Optimizer:
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `param_idx2name` is not a dict, or a setting is not a number.
+
+    Examples
+    --------
+    One whose steps have the length of the learning rate:
+
+    >>> import cynet as mx
+    >>> class Normalized(mx.optimizer.Optimizer):
+    ...     def create_state(self, index, weight):
+    ...         return None
+    ...     def update(self, index, weight, grad, state):
+    ...         self._update_count(index)
+    ...         weight -= self._get_lr(index) * grad / mx.nd.norm(grad)
+    >>> optimizer = Normalized(learning_rate=0.5)
+    >>> weight, grad = mx.nd.zeros(2), mx.nd.array([30, 40])
+    >>> optimizer.update(0, weight, grad, optimizer.create_state(0, weight))
+    >>> weight.asnumpy()
+    array([-0.3, -0.4], dtype=float32)
+
+    Narrow weights have a copy in float32 as a part of their state:
+
+    >>> optimizer = mx.optimizer.SGD(learning_rate=0.5, multi_precision=True)
+    >>> weight = mx.nd.ones(2, dtype="float16")
+    >>> state = optimizer.create_state_multi_precision(0, weight)
+    >>> optimizer.update_multi_precision(0, weight, mx.nd.ones(2, dtype="float16"), state)
+    >>> weight.asnumpy()
+    array([0.5, 0.5], dtype=float16)
     """
 
     serialized_fields = {  # in files; a subclass adds its own
@@ -243,6 +269,11 @@ class Optimizer:
             Its gradient, of the same shape.
         state : None, NDArray or tuple
             What `create_state` gave; it is changed in place.
+
+        Raises
+        ------
+        UndefinedError
+            The subclass does not define it.
         """
         raise UndefinedError(f"{type(self).__name__} defines no update")
 
@@ -310,7 +341,26 @@ class Optimizer:
         grads: Sequence[NDArray],
         states: Sequence[State],
     ) -> None:
-        """One step of several weights; subclasses may join them in one call."""
+        """One step of several weights; subclasses may join them in one call.
+
+        Parameters
+        ----------
+        indices : list of int or str
+            Numbers or names of the weights.
+        weights, grads : list of NDArray
+            The weights and their gradients.
+        states : list
+            What `create_state_multi_precision` gave for each; they are changed in place.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> optimizer = mx.optimizer.SGD(learning_rate=0.5)
+        >>> weights, grads = [mx.nd.ones(1), mx.nd.ones(2)], [mx.nd.ones(1), mx.nd.zeros(2)]
+        >>> optimizer.update_all([0, 1], weights, grads, [None, None])
+        >>> [weight.asnumpy().tolist() for weight in weights]
+        [[0.5], [1.0, 1.0]]
+        """
         update = self.update_multi_precision
         if self.has_own("_set_current_context") and weights:
             self._set_current_context(weights[0].context.device_id)
@@ -345,10 +395,30 @@ class Optimizer:
     def joined_update(self, indices, weights, grads, states):
         """A step of several weights as one function, counted and ready to be pushed.
 
+        ``Module`` has it run with the backward pass. What it is called with, and how, is not for
+        users.
+
+        Parameters
+        ----------
+        indices, weights, grads, states : list
+            As `update_all` takes them.
+
         Returns
         -------
         (JoinedUpdate, tuple) or None
             With the arguments of its call; None where only `update_all` can do the step.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> weights, grads = [mx.nd.ones(1)], [mx.nd.ones(1)]
+        >>> sgd = mx.optimizer.SGD(learning_rate=0.5)
+        >>> joined, numbers = sgd.joined_update([0], weights, grads, [None])
+        >>> joined(*numbers)
+        >>> weights[0].asnumpy()
+        array([0.5], dtype=float32)
+        >>> mx.optimizer.SGLD().joined_update([0], weights, grads, [None]) is None
+        True
         """
 
     @property
@@ -515,22 +585,6 @@ def _groups(weights, most):
 def zeros_like(weight: NDArray) -> NDArray:
     """A zero array of the weight's shape, dtype and context, as a state."""
     return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype)
-
-
-@register
-@guarded
-class Test(Optimizer):
-    """Adds the rescaled gradient to the weight; for tests."""
-
-    __test__ = False  # no test class, whatever pytest thinks of the name
-    _takes_lists = False
-
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight)
-
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        weight[:] = weight + grad * self.rescale_grad
-        state[:] = weight
 
 
 def _factors(kind, given):

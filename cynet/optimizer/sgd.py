@@ -214,6 +214,19 @@ class SGLD(Optimizer):
     ----------
     **kwargs
         See :class:`Optimizer`.
+
+    Examples
+    --------
+    Samples of a normal distribution of mean 0 and variance 1, whose gradient is the weight:
+
+    >>> import cynet as mx
+    >>> mx.random.seed(0)
+    >>> update = mx.optimizer.get_updater(mx.optimizer.SGLD(learning_rate=0.5))
+    >>> weight = mx.nd.zeros(10000)
+    >>> for _ in range(20):
+    ...     update(0, weight.copy(), weight)
+    >>> 0.8 < float((weight**2).mean()) < 1.4
+    True
     """
 
     _takes_lists = False

@@ -235,5 +235,5 @@ def _scheduler(described):
         raise FormatError(f"no schedule is named {shown(name)}")
     scheduler = klass.__new__(klass)
     vars(scheduler).update(checked_settings(klass, _part(described, "settings")))
-    scheduler.check_restored()
+    scheduler._check_restored()
     return scheduler

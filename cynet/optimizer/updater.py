@@ -36,11 +36,15 @@ class Updater:
     Examples
     --------
     >>> import cynet as mx
-    >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5))
+    >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9))
     >>> weight = mx.nd.ones(2)
     >>> update(0, mx.nd.ones(2), weight)
     >>> weight.asnumpy().tolist()
     [0.5, 0.5]
+    >>> update.states[0].asnumpy()
+    array([-0.5, -0.5], dtype=float32)
+    >>> update.aggregate_updates
+    True
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
@@ -72,10 +76,25 @@ class Updater:
 
         Parameters
         ----------
-        grad : NDArray
-            Its gradient.
-        weight : NDArray
-            The weight.
+        index : list of int or str
+            Numbers or names of the weights.
+        grad, weight : list of NDArray
+            The gradients and the weights.
+
+        Returns
+        -------
+        (JoinedUpdate, tuple) or None
+            See ``Optimizer.joined_update``.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5))
+        >>> weight = mx.nd.ones(2)
+        >>> joined, numbers = update.joined([0], [mx.nd.ones(2)], [weight])
+        >>> joined(*numbers)
+        >>> weight.asnumpy()
+        array([0.5, 0.5], dtype=float32)
         """
         return self.optimizer.joined_update(index, weight, grad, self._states_of(index, weight))
 
@@ -115,8 +134,23 @@ class Updater:
 
         Parameters
         ----------
-        state : dict
-            What ``state_dict`` gave.
+        state : None, NDArray or nested tuple of NDArray
+            What the optimizer remembers of a weight.
+        context : Context
+            Where the weight is.
+
+        Returns
+        -------
+        None, NDArray or nested tuple of NDArray
+            Arrays that are on `context` already are not copied.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> update = mx.optimizer.get_updater(mx.optimizer.Adam())
+        >>> state = mx.nd.zeros(2), mx.nd.zeros(2)
+        >>> [each.context for each in update.sync_state_context(state, mx.cpu(1))]
+        [cpu(1), cpu(1)]
         """
         if isinstance(state, (tuple, list)):
             return type(state)(self.sync_state_context(each, context) for each in state)
@@ -125,17 +159,51 @@ class Updater:
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """All states as bytes, with `dump_optimizer` the optimizer's settings and counts too.
 
+        Parameters
+        ----------
+        dump_optimizer : bool
+            Also the optimizer's settings and counts.
+
         Returns
         -------
         bytes
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
+        >>> update(0, mx.nd.ones(2), mx.nd.ones(2))
+        >>> other = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
+        >>> other.set_states(update.get_states())
+        >>> other.states[0].asnumpy()
+        array([-0.01, -0.01], dtype=float32)
         """
         return b"".join(self._chunks(dump_optimizer))
 
     def chunks(self, dump_optimizer=False, pair=None):
         """The bytes of ``get_states`` in pieces, of which the arrays' own memory is no copy.
 
-        `pair`: what the file says of the parameters it belongs to (state_file.py). Where a user has
-        defined ``get_states``, what that gives.
+        Where a user has defined ``get_states``, what that gives.
+
+        Parameters
+        ----------
+        dump_optimizer : bool
+            Also the optimizer's settings and counts.
+        pair : dict, optional
+            What the file says of the parameters it belongs to.
+
+        Returns
+        -------
+        list of bytes-like
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
+        >>> update(0, mx.nd.ones(2), mx.nd.ones(2))
+        >>> other = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
+        >>> b"".join(update.chunks()) == update.get_states()
+        True
         """
         if not is_ours(self.get_states):
             return [self.get_states(dump_optimizer)]
@@ -150,11 +218,22 @@ class Updater:
         Parameters
         ----------
         states : bytes
+            With an optimizer in it, that one is used from now on.
 
         Raises
         ------
         FormatError
-            When the bytes are damaged, or a pickle, as MXNet writes: those are never loaded.
+            The bytes are damaged, or a pickle, as MXNet writes: those are never loaded.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
+        >>> update(0, mx.nd.ones(2), mx.nd.ones(2))
+        >>> other = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
+        >>> other.set_states(update.get_states(dump_optimizer=True))
+        >>> other.optimizer.num_update
+        1
         """
         self.take_over(*unpack(states))
 
@@ -168,7 +247,22 @@ class Updater:
 
         Raises
         ------
-        FileError, FormatError
+        MissingFileError
+            There is no such file.
+        FormatError
+            The file is damaged, or a pickle, as MXNet writes: those are never loaded.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
+        >>> update(0, mx.nd.ones(2), mx.nd.ones(2))
+        >>> other = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
+        >>> with open("momenta.states", "wb") as file:
+        ...     size = file.write(update.get_states())
+        >>> other.load("momenta.states")
+        >>> other.states[0].asnumpy()
+        array([-0.01, -0.01], dtype=float32)
         """
         if is_ours(self.set_states):
             self.take_over(*read(fname))
@@ -176,7 +270,26 @@ class Updater:
             self.set_states(read_file(fname))
 
     def take_over(self, states, optimizer):
-        """Use these states, and the optimizer unless None."""
+        """Use these states, and the optimizer unless None.
+
+        Parameters
+        ----------
+        states : dict of int or str to state
+            They are moved to the weights' devices by the next step, which refuses what is of
+            another optimizer or network.
+        optimizer : Optimizer or None
+            What takes the place of this one's.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
+        >>> update(0, mx.nd.ones(2), mx.nd.ones(2))
+        >>> other = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
+        >>> other.take_over(update.states, None)
+        >>> other.states[0].asnumpy()
+        array([-0.01, -0.01], dtype=float32)
+        """
         self.states = states
         self.states_synced = dict.fromkeys(self.states, False)
         if optimizer is not None:
@@ -200,8 +313,27 @@ def _words(state):
 def get_updater(optimizer: Optimizer) -> Updater:
     """An :class:`Updater` of the optimizer.
 
+    Parameters
+    ----------
+    optimizer : Optimizer
+        What makes its steps.
+
     Returns
     -------
     Updater
+
+    Raises
+    ------
+    ArgumentTypeError
+        `optimizer` has no ``update``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5))
+    >>> weight = mx.nd.ones(2)
+    >>> update(0, mx.nd.ones(2), weight)
+    >>> weight.asnumpy()
+    array([0.5, 0.5], dtype=float32)
     """
     return Updater(optimizer)
