@@ -4,63 +4,16 @@ from libc.stdint cimport uint64_t
 from libcpp.atomic cimport atomic
 
 from ._typedefs cimport kCPU, kCPUPinned, kCPUShared, kGPU
+from .storage.pools cimport (
+    ARENAS, Arena, CLASSES, HAS_ARENAS, HUGE, HUGE_PAGE, HUGE_PATIENCE, HUGE_SOON, IDS,
+    KEEPS_MEMORY, LARGE, LEAST_KEPT, Lock, MIDDLE, Node, PATIENCE, SOON, TYPES, cynet_at_fork,
+    cynet_host_alloc, cynet_host_free, cynet_host_memory, cynet_limit_block, cynet_log2, cynet_page
+)
 from .base import config
 from .context import Context, load_gpu_backend
 from .base.errors import ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, shown
 
-cdef extern from "storage/host.h":
-    void* cynet_host_alloc(size_t n) noexcept nogil
-    void cynet_host_free(void* p) noexcept nogil
-    void cynet_host_memory(size_t* available, size_t* total) noexcept nogil
-    void cynet_at_fork(void (*before)() noexcept nogil, void (*parent)() noexcept nogil,
-                       void (*child)() noexcept nogil) noexcept nogil
-    int cynet_log2(size_t n) noexcept nogil
-    size_t cynet_page() noexcept nogil
-    void cynet_limit_block(void* p, size_t used, size_t capacity) noexcept nogil
-    bint KEEPS_MEMORY "CYNET_KEEPS_MEMORY"
-
-cdef extern from "storage/page_allocator.h":
-    cppclass Lock "CynetSpinLock":
-        # Never held while the GIL is asked for, so taking it with the GIL held cannot deadlock.
-        void lock() noexcept nogil
-        void unlock() noexcept nogil
-    cppclass Arena "CynetArena":
-        size_t free_bytes
-        uint64_t due
-        void init(size_t grain, uint64_t patience, uint64_t soon, size_t least) noexcept nogil
-        size_t round(size_t n) noexcept nogil
-        void* take(size_t n, size_t* got) noexcept nogil
-        void* grow(size_t n, size_t* got, uint64_t clock, Lock* lock) noexcept nogil
-        void give(void* ptr) noexcept nogil
-        size_t excess(uint64_t clock) noexcept nogil
-        void* detach(size_t nbytes, bint all) noexcept nogil
-        void unmap(void* blocks, Lock* lock) noexcept nogil
-    bint HAS_ARENAS "CYNET_HAS_ARENAS"
-
-cdef enum:
-    CLASSES = 4 + 4 * (47 - 8)  # 64, 128, 192, 256, then four steps to each doubling up to 2**47
-    TYPES = 6                   # device codes are below this
-    IDS = 64                    # device indices with a pool of their own
-    ARENAS = 4                  # of blocks below MIDDLE, LARGE, HUGE, and the rest
-    MIDDLE = 64 << 10           # what stays long is mostly smaller: it would split the others'
-    HUGE_PAGE = 2 << 20
-    LARGE = 4 * HUGE_PAGE       # from here blocks begin at huge pages
-    HUGE = 8 * HUGE_PAGE
-    # Allocations after which the system gets what none of them needed, and those within which
-    # what is needed again is known to recur.
-    PATIENCE = 4096
-    SOON = 2 * PATIENCE
-    HUGE_PATIENCE = 16
-    LEAST_KEPT = 32 << 20       # bytes of an arena that stay whether needed or not
-    HUGE_SOON = 256 * HUGE_PATIENCE
-
 cdef size_t LARGEST = (<size_t>1) << 47  # more than any address space holds: refused without asking
-
-
-cdef struct Node:
-    # A free block's first bytes, or (on a device) a record beside it.
-    Node* next
-    void* ptr
 
 
 cdef cppclass Pool:
@@ -91,25 +44,51 @@ cdef size_t _host_limit
 cdef class Backend:
     """What a kind of device supplies so that its memory can be pooled: four methods to define.
 
-    ``raw_alloc(nbytes, dev_id)`` returns an address or raises MemoryError,
-    ``raw_free(address, nbytes, dev_id)`` gives it back, ``memory_info(dev_id)`` returns
-    (free, total) bytes, ``synchronize(dev_id)`` waits until it is idle. The GIL is held, no lock.
+    The GIL is held when they are called, and no lock.
+
+    Examples
+    --------
+    >>> class Small(mx.storage.Backend):
+    ...     def memory_info(self, dev_id):
+    ...         return 1000, 4000
+    >>> Small().memory_info(0)
+    (1000, 4000)
     """
 
     def raw_alloc(self, nbytes, dev_id):
-        """Address of fresh memory, 64-byte aligned."""
+        """Give the address of fresh memory, 64-byte aligned; raise MemoryError if there is none.
+
+        Parameters
+        ----------
+        nbytes, dev_id : int
+        """
         raise CynetError(f"{type(self).__name__} defines no raw_alloc")
 
     def raw_free(self, address, nbytes, dev_id):
-        """Give back what raw_alloc returned."""
+        """Give back what raw_alloc returned.
+
+        Parameters
+        ----------
+        address, nbytes, dev_id : int
+        """
         raise CynetError(f"{type(self).__name__} defines no raw_free")
 
     def memory_info(self, dev_id):
-        """(free, total) bytes of the device."""
+        """Give (free, total) bytes of the device.
+
+        Parameters
+        ----------
+        dev_id : int
+        """
         raise CynetError(f"{type(self).__name__} defines no memory_info")
 
     def synchronize(self, dev_id):
-        """Return when the device has done all it was given."""
+        """Return when the device has done all it was given.
+
+        Parameters
+        ----------
+        dev_id : int
+        """
         raise CynetError(f"{type(self).__name__} defines no synchronize")
 
 
@@ -508,7 +487,18 @@ def stats(ctx):
 
 
 def memory_info(ctx):
-    """(free, total) bytes of the device's memory."""
+    """Give (free, total) bytes of the device's memory.
+
+    Parameters
+    ----------
+    ctx : Context
+
+    Examples
+    --------
+    >>> free, total = mx.storage.memory_info(mx.cpu())
+    >>> 0 < free < total
+    True
+    """
     cdef size_t available = 0, total = 0
     cdef Pool* pool = _pool_of(ctx)
     if pool.backend != NULL:
@@ -583,7 +573,17 @@ def backend_of(device_type):
 
 
 def has_backend(device_type):
-    """True when memory of that device type can be had."""
+    """Say whether memory of a device type can be had.
+
+    Parameters
+    ----------
+    device_type : str
+
+    Examples
+    --------
+    >>> mx.storage.has_backend("cpu"), mx.storage.has_backend("tpu")
+    (True, False)
+    """
     code = Context.devstr2type.get(device_type)
     return code in (kCPU, kCPUPinned, kCPUShared) or code in _backends
 
