@@ -56,7 +56,7 @@ cdef class Backend:
     """
 
     def raw_alloc(self, nbytes, dev_id):
-        """Give the address of fresh memory, 64-byte aligned; raise MemoryError if there is none.
+        """Give the address of fresh memory, 64-byte aligned, or fail with a MemoryError.
 
         Parameters
         ----------
