@@ -8,7 +8,9 @@ from harness import run_file, table
 
 HERE = Path(__file__).parent
 # files that measure no times beside MXNet's
-NO_ROWS = ("busy", "harness", "run", "bind", "distributed", "memory", "pictures", "roofline")
+NO_ROWS = (
+    "busy", "harness", "run", "bind", "distributed", "memory", "pictures", "roofline", "serving",
+)  # fmt: skip
 
 
 def main():

@@ -24,7 +24,7 @@ class Job:
 
     def __init__(self, arrays: list[Any], rows: int, key: Any) -> None:
         self.arrays, self.rows, self.key = arrays, rows, key
-        self.wake = threading.Event()
+        self.wake: threading.Event | None = None  # of one that waits
         self.turn = self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -95,10 +95,18 @@ class Batches:
                 raise StateError("the Predictor is closed")
             if self._queue and self._rows + job.rows > self._waiting:
                 raise BusyError(f"{self._rows} rows wait, and at most {self._waiting} may")
-            self._queue.append(job)
-            self._rows += job.rows
-            self._more.notify_all()
-            self._give_turn()
+            idle = not (self._queue or self._gathers or self._delay)
+            alone = idle and self._turns < self._workers
+            if alone:
+                self._turns += 1
+            else:
+                job.wake = threading.Event()
+                self._queue.append(job)
+                self._rows += job.rows
+                self._more.notify_all()
+                self._give_turn()
+        if alone:
+            self._run_alone(job)
         while not job.done:
             if job.turn:
                 self._take_turn(job)
@@ -137,6 +145,17 @@ class Batches:
             self._rows -= job.rows
             self._more.notify_all()
             return True
+
+    def _run_alone(self, job: Job) -> None:
+        """Run a job whose turn it is at once, as a batch of its own."""
+        try:
+            self._compute([job])
+            job.done = True
+        finally:
+            with self._lock:
+                self._turns -= 1
+                self._give_turn()
+                self._more.notify_all()
 
     def _take_turn(self, job: Job) -> None:
         jobs = [job]

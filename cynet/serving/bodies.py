@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import math
@@ -85,27 +86,46 @@ def read_json(body: bytes) -> dict[str, Any]:
 
 def read_npy(body: bytes) -> NumpyArray:
     """The array of a ``.npy`` file; pickled objects and lengths that the body lacks are refused."""
-    file = io.BytesIO(body)
     try:
-        version = np.lib.format.read_magic(file)
-        if version not in _HEADERS:
-            raise FormatError(f"version {version} is not known")
-        shape, fortran, dtype = _HEADERS[version](file)
+        shape, fortran, dtype, begin = _header(body[: _end_of_header(body)])
     except (ValueError, SyntaxError, TypeError, KeyError) as error:
         raise FormatError(f"the body is no .npy file: {error}") from None
     if dtype.hasobject or dtype.kind not in "biuf":
         raise FormatError(f"the .npy file has elements of {dtype}, expected numbers")
-    count, rest = math.prod(shape), len(body) - file.tell()
+    count, rest = math.prod(shape), len(body) - begin
     if count * dtype.itemsize != rest:
         raise FormatError(f"the .npy file has {rest} bytes for shape {shape} of {dtype}")
-    array = np.frombuffer(body, dtype, count, file.tell())
+    array = np.frombuffer(body, dtype, count, begin)
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
+
+
+def _end_of_header(body):
+    """Where the header of a ``.npy`` file ends, at the most."""
+    size = 2 if body[6:7] == b"\x01" else 4
+    return 8 + size + int.from_bytes(body[8 : 8 + size], "little")
+
+
+@functools.lru_cache(256)
+def _header(head: bytes) -> tuple[Any, bool, Any, int]:
+    """(shape, whether Fortran's order, dtype, its length) of a header; NumPy takes longer to read
+    one than a small network to run, and clients send the same again and again."""
+    file = io.BytesIO(head)
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADERS:
+        raise FormatError(f"version {version} is not known")
+    return (*_HEADERS[version](file), file.tell())
 
 
 def write_npy(array: NumpyArray) -> bytes:
     """An array as a ``.npy`` file."""
+    return _written_header(array.shape, array.dtype) + array.tobytes()
+
+
+@functools.lru_cache(256)
+def _written_header(shape, dtype):
     file = io.BytesIO()
-    np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
+    values = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, values)
     return file.getvalue()
 
 
