@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from .. import ndarray as nd
 from ..base.guard import guarded
 from ..base.kinds import FLAG, number
-from .base import Optimizer, register, zeros_like
+from .base import register, zeros_like
 from .fused import FusedOptimizer
 from .settings import warn_of_two_rates
 
@@ -82,7 +81,7 @@ class Adam(FusedOptimizer):
 
 @register
 @guarded
-class AdamW(Optimizer):
+class AdamW(FusedOptimizer):
     """Adam with weight decay apart from the gradient: ``weight -= lr * (step + wd * weight)``.
 
     Loshchilov and Hutter, https://arxiv.org/abs/1711.05101.
@@ -113,7 +112,7 @@ class AdamW(Optimizer):
     serialized_fields = {
         "beta1": _DECAY, "beta2": _DECAY, "epsilon": number(), "correct_bias": FLAG,
     }  # fmt: skip
-    _takes_lists = False
+    _rule_name, _n_states, _keeps_masters = "adamw", 2, True
 
     def __init__(
         self,
@@ -130,20 +129,12 @@ class AdamW(Optimizer):
         self.epsilon = epsilon
         self.correct_bias = correct_bias
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight)
-
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        lr, wd, step = self._step(index)
-        mean, square = state
-        grad = self._gradient(grad)
-        mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
-        square[:] = self.beta2 * square + (1 - self.beta2) * nd.square(grad)
+    def _numbers(self, count):
         first, second = 1.0, 1.0
         if self.correct_bias:
-            first, second = 1 - self.beta1**step, 1 - self.beta2**step
-        move = mean / (nd.sqrt(square) * (1 / math.sqrt(second)) + self.epsilon)
-        weight[:] = weight - lr * (move * (1 / first) + wd * weight)
+            first, second = 1 - self.beta1**count, math.sqrt(1 - self.beta2**count)
+        # both sides of the fraction times `second`, so that one pass has one root
+        return self.beta1, self.beta2, self.epsilon * second, second / first
 
 
 @register

@@ -272,6 +272,7 @@ JOINED = {  # rules that no operator has: their own numbers, how many states
     "adamax": ((0.9, 0.99), 2),
     "nadam": ((0.9, 0.99, 1e-3, 0.5, 0.25), 2),
     "lion": ((0.9, 0.99), 1),
+    "adamw": ((0.9, 0.99, 1e-3, 0.5), 2),
 }
 
 
@@ -290,7 +291,7 @@ def test_update_without_operator(rule, clip, rng):
             mx.nd.array(weight, dtype=dtype),
             [mx.nd.array(s, dtype=s.dtype) for s in state],
         )
-        known = (mx.nd.array(exact), kept[0]) if master else tuple(kept)
+        known = (mx.nd.array(exact), tuple(kept)) if master else tuple(kept)
         update = JoinedUpdate(rule, [first], [mx.nd.array(grad, dtype=dtype)], [known], master)
         update([0.1], [0.01], 0.5, clip, [numbers])
         given, out = Numbers(0.1, 0.01, 0.5, clip, *numbers), np.zeros_like(weight)

@@ -109,7 +109,7 @@ def test_tables_of_functors_reducers_and_rules_are_read_whole():
     assert reducers() == ("sum", "nansum", "prod", "nanprod", "max", "min", "norm2", "norm1")
     rules = update_rules()
     assert rules["nag"] == (1, True, True) and rules["ftml"] == (3, True, False)
-    assert rules["adamw"] == (2, False, False) and rules["hold"] == (0, False, False)
+    assert rules["adamw"] == (2, True, True) and rules["hold"] == (0, False, False)
     with pytest.raises(mx.base.MXNetError, match="family of functors, got 'ternary'"):
         functors("ternary")
 

@@ -9,7 +9,10 @@ import cynet as mx
 from cynet import nd
 
 # what joins the updates of all weights, and what does not
-RULES = ("sgd", "nag", "adam", "adagrad", "rmsprop", "ftrl", "signum", "lars", "lamb", "sgld")
+RULES = (
+    "sgd", "nag", "adam", "adamw", "adagrad", "rmsprop", "ftrl", "signum", "lars", "lamb", "lbsgd",
+    "sgld",
+)  # fmt: skip
 
 
 def step(optimizer, count=3, dtypes=("float32",) * 3):
