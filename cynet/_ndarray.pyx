@@ -18,7 +18,6 @@ from .cuda.transfer cimport download, move
 from .kernels.movement.strided_copy cimport StridedCopy, copy_strided
 
 import numpy as np
-
 from .context import Context
 from .cuda.driver import opened_devices, synchronize
 from .base.dtype import BFLOAT16, SCALAR_TYPES
@@ -64,13 +63,11 @@ cdef tuple _SCALAR_TYPES = tuple([SCALAR_TYPES.get(flag) for flag in range(kBflo
 cdef int* _TYPE_NUMBERS = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.NPY_UINT8,
                            cnp.NPY_INT32, cnp.NPY_INT8, cnp.NPY_INT64, cnp.NPY_BOOL]
 cdef dict _contexts = {}
-cdef tuple _NOTHING = ()
-
 cdef object _public = None  # the class of the objects made here
 
 
 def bare(cls):
-    return cynet_new(cls, _NOTHING)
+    return cynet_new(cls, ())
 
 
 def set_public_class(cls):
@@ -125,7 +122,7 @@ cdef void _drop(Chunk* chunk) noexcept:
 
 # --- making ---------------------------------------------------------------------------------------
 cdef inline NDArrayBase _bare():
-    return <NDArrayBase>cynet_new(_public, _NOTHING)
+    return <NDArrayBase>cynet_new(_public, ())
 
 
 cdef inline int _set_shape(TBlob* blob, const int64_t* shape, int ndim) except -1:
@@ -262,10 +259,9 @@ def waitall():
 
 def device_context(int dev_type, int dev_id):
     """The Context of a device code and index; the same object each time."""
-    key = dev_type, dev_id
-    context = _contexts.get(key)
+    context = _contexts.get((dev_type, dev_id))
     if context is None:
-        context = _contexts.setdefault(key, Context(_DEVICES[dev_type], dev_id))
+        context = _contexts.setdefault((dev_type, dev_id), Context(_DEVICES[dev_type], dev_id))
     return context
 
 
@@ -450,8 +446,7 @@ cdef class NDArrayBase:
             synchronize(self.blob.dev_id)
 
     def wait_to_write(self):
-        """Wait until everything that reads or writes this array is done; raise what failed on
-        the way."""
+        """Wait for all that reads or writes this array; raise what failed on the way."""
         self.wait_write()
         if self.blob.dev_type == kGPU:
             synchronize(self.blob.dev_id)
@@ -576,7 +571,12 @@ cdef class NDArrayBase:
         return new_view(self, sizes, ndim, 0) if size == self.blob.size else None
 
     def shares_memory(self, other):
-        """True when both are views of one piece of memory and have a byte in common."""
+        """Whether both are views of one piece of memory and have a byte in common.
+
+        Parameters
+        ----------
+        other : NDArray
+        """
         if isinstance(other, NDArrayBase):
             return overlap(self, other)
         raise ArgumentTypeError(f"shares_memory takes an NDArray, got {shown(other)}")

@@ -46,7 +46,7 @@ LACKING = {
     "callback": (0, 0, 0, 0, 2),
     "autograd": (0, 0, 0, 0, 0),
     "symbol": (0, 0, 0, 0, 0),
-    "ndarray": (0, 1, 0, 0, 0),
+    "ndarray": (0, 0, 0, 0, 0),
     "executor": (0, 0, 0, 0, 0),
     "kvstore": (0, 0, 0, 0, 0),
     "recordio": (0, 0, 0, 0, 0),
