@@ -1,13 +1,13 @@
-// out = csr x rhs: each row of `out` is a sum of rows of `rhs`. Reads data, indices, indptr, rhs.
+// out = csr x rhs: each row of `out` is a sum of rows of `rhs`. Reads data, indices, indptr
+// (int32 or int64), rhs.
 #ifndef CYNET_LANES
-#include <algorithm>
-
 #include "kernel.h"
+#include "sparse/packs.h"
 
 namespace cynet {
 #define CSR_DOT(field) field(int64_t, rows) field(int64_t, width)
 CYNET_PARAMS(CsrDot, CSR_DOT)
-enum { CSR_BLOCK = 64, CSR_TERMS = 64 };  // columns at a time; terms that are summed as T
+enum { CSR_TERMS = 64, CSR_AHEAD = 12 };  // terms that are summed as T; elements to prefetch
 }  // namespace cynet
 
 #define CYNET_LOOPS "sparse/csr_dot.cc"
@@ -17,27 +17,90 @@ CYNET_KERNEL(csr_dot, CsrDot, 2, CYNET_FLOATS)
 #else
 namespace {
 
-// Columns [0, n) of a row: `count` elements of the matrix times rows of rhs.
-template <typename T>
-void csr_dot_row(const T* data, const int64_t* indices, int64_t count, const T* rhs, int64_t width,
-                 int64_t n, T* out, bool add) {
-  double total[CSR_BLOCK] = {};
-  for (int64_t at = 0; at < count; at += CSR_TERMS) {
-    const int64_t end = count - at < CSR_TERMS ? count : at + CSR_TERMS;
-    T sum[CSR_BLOCK] = {};
-    for (int64_t k = at; k < end; ++k) {
-      const T value = data[k];
-      const T* row = rhs + indices[k] * width;
-      CYNET_IVDEP
-      for (int64_t j = 0; j < n; ++j) sum[j] += value * row[j];
-    }
-    for (int64_t j = 0; j < n; ++j) total[j] += sum[j];
+template <typename T, typename Index>
+struct CsrSource {
+  const T *data, *rhs;
+  const Index* indices;
+  int64_t width, end;  // columns of rhs; elements of the matrix
+};
+
+// A sum of products, by four chains: one would wait for each addition.
+template <typename T, typename Source>
+CYNET_XINLINE T csr_dot_one(const Source& from, int64_t begin, int64_t end, const T* rhs,
+                            int64_t width) {
+  T a = 0, b = 0, c = 0, d = 0;
+  int64_t k = begin;
+  for (; k + 4 <= end; k += 4) {
+    a += from.data[k] * rhs[from.indices[k] * width];
+    b += from.data[k + 1] * rhs[from.indices[k + 1] * width];
+    c += from.data[k + 2] * rhs[from.indices[k + 2] * width];
+    d += from.data[k + 3] * rhs[from.indices[k + 3] * width];
   }
-  for (int64_t j = 0; j < n; ++j) out[j] = T(add ? out[j] + total[j] : total[j]);
+  for (; k < end; ++k) a += from.data[k] * rhs[from.indices[k] * width];
+  return (a + b) + (c + d);
+}
+
+// N columns of a sum of up to CSR_TERMS rows of rhs.
+template <typename T, int N, typename Source>
+CYNET_XINLINE void csr_dot_terms(const Source& from, int64_t begin, int64_t end, const T* rhs,
+                                 T* out) {
+  if constexpr (N == 1) {
+    *out = from.width == 1 ? csr_dot_one<T>(from, begin, end, rhs, 1)
+                           : csr_dot_one<T>(from, begin, end, rhs, from.width);
+  } else {
+    Pack<T, N, CYNET_LANES * 4> sum;
+    for (int64_t k = begin; k < end; ++k) {
+      if (N >= 8 && k + CSR_AHEAD < from.end)
+        prefetch<N * sizeof(T)>(rhs + from.indices[k + CSR_AHEAD] * from.width);
+      sum.add_product(from.data[k], rhs + from.indices[k] * from.width);
+    }
+    sum.store(out);
+  }
+}
+
+template <typename T, int N, typename Source>
+CYNET_NOINLINE void csr_dot_long(const Source& from, int64_t begin, int64_t end, const T* rhs,
+                                 T* out, bool add) {
+  double total[N] = {};
+  T part[N];
+  for (int64_t at = begin; at < end; at += CSR_TERMS) {
+    csr_dot_terms<T, N>(from, at, end - at < CSR_TERMS ? end : at + CSR_TERMS, rhs, part);
+    for (int64_t n = 0; n < N; ++n) total[n] += part[n];
+  }
+  for (int64_t n = 0; n < N; ++n) out[n] = T(add ? out[n] + total[n] : total[n]);
+}
+
+// N columns, from j on, of the row that elements `begin` to `end` make.
+template <typename T, int N, typename Source>
+CYNET_XINLINE void csr_dot_columns(const Source& from, int64_t begin, int64_t end, int64_t j,
+                                   T* out, bool add) {
+  if (end - begin > CSR_TERMS || add)
+    csr_dot_long<T, N>(from, begin, end, from.rhs + j, out, add);
+  else
+    csr_dot_terms<T, N>(from, begin, end, from.rhs + j, out);
+}
+
+// All columns of a row, 64 at a time; what is left in pieces whose sizes are powers of 2.
+template <typename T, typename Source>
+void csr_dot_row(const Source& from, int64_t begin, int64_t end, T* out, bool add) {
+  int64_t j = 0;
+  for (; j + 64 <= from.width; j += 64)
+    csr_dot_columns<T, 64>(from, begin, end, j, out + j, add);
+  const int64_t left = from.width - j;
+#define CSR_PIECE(n) \
+  if (left & n) csr_dot_columns<T, n>(from, begin, end, j, out + j, add), j += n;
+  CSR_PIECE(32)
+  CSR_PIECE(16)
+  CSR_PIECE(8)
+  CSR_PIECE(4)
+  CSR_PIECE(2)
+  CSR_PIECE(1)
+#undef CSR_PIECE
 }
 
 // Threads share out rows and elements alike: row i ends at indptr[i + 1] + i + 1.
-inline int64_t csr_row_at(const int64_t* indptr, int64_t rows, int64_t place) {
+template <typename Index>
+int64_t csr_row_at(const Index* indptr, int64_t rows, int64_t place) {
   int64_t low = 0, high = rows;
   while (low < high) {
     const int64_t middle = (low + high) / 2;
@@ -47,24 +110,24 @@ inline int64_t csr_row_at(const int64_t* indptr, int64_t rows, int64_t place) {
   return low;
 }
 
+template <typename T, typename Index>
+void csr_dot_of(const Args& args) {
+  const CsrDot& p = args.as<CsrDot>();
+  const Index* indptr = args.input<Index>(2);
+  const CsrSource<T, Index> from = {args.input<T>(0), args.input<T>(3), args.input<Index>(1),
+                                    p.width, indptr[p.rows]};
+  T* out = args.output<T>(0);
+  const int threads = args.threads_of((from.end + p.rows) * (p.width + 4));
+  parallel_for(threads, from.end + p.rows, [&](int64_t begin, int64_t end) {
+    const int64_t last = csr_row_at(indptr, p.rows, end);
+    for (int64_t i = csr_row_at(indptr, p.rows, begin); i < last; ++i)
+      csr_dot_row<T>(from, indptr[i], indptr[i + 1], out + i * p.width, args.add[0]);
+  });
+}
+
 template <typename T>
 void csr_dot(const Args& args) {
-  const CsrDot& p = args.as<CsrDot>();
-  const T *data = args.input<T>(0), *rhs = args.input<T>(3);
-  const int64_t *indices = args.input<int64_t>(1), *indptr = args.input<int64_t>(2);
-  T* out = args.output<T>(0);
-  parallel_for(args.threads, indptr[p.rows] + p.rows, [&](int64_t begin, int64_t end) {
-    const int64_t last = csr_row_at(indptr, p.rows, end);
-    for (int64_t i = csr_row_at(indptr, p.rows, begin); i < last; ++i) {
-      const int64_t from = indptr[i], count = indptr[i + 1] - from;
-      for (int64_t j = 0; j < p.width; j += CSR_BLOCK) {
-        const int64_t left = p.width - j;
-        csr_dot_row<T>(data + from, indices + from, count, rhs + j, p.width,
-                       left < CSR_BLOCK ? left : int64_t(CSR_BLOCK), out + i * p.width + j,
-                       args.add[0]);
-      }
-    }
-  });
+  args.in[1]->dtype == I32 ? csr_dot_of<T, int32_t>(args) : csr_dot_of<T, int64_t>(args);
 }
 }
 #endif

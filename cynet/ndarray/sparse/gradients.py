@@ -11,6 +11,7 @@ from .._tape import StepNode, begin_scope, get_state, resume_scope, set_state, w
 from ..creation import ones
 from . import arrays, convert, product
 from .forms import joined
+from .grouping import grouped
 
 
 # --- sums -----------------------------------------------------------------------------------------
@@ -82,12 +83,9 @@ def _with_rows(dense, rows):
 def sums_by_row(grad, ids, shape):
     """The row_sparse array of this shape whose row i is the sum of the rows of `grad` that `ids`
     says belong to i."""
-    order = np.argsort(ids, kind="stable")
-    ids = ids[order]
-    starts = np.flatnonzero(np.diff(ids, prepend=-1))
-    if not len(starts):
+    order, rows, starts = grouped(ids)
+    if not len(rows):
         return convert.nothing("row_sparse", shape, grad)
-    rows = ids[starts]
     flat = grad.reshape((len(ids), -1))
     if len(rows) == len(ids):
         values = convert.taken(flat, order)

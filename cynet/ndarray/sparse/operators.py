@@ -31,6 +31,21 @@ class CsrDotProperty(KernelProperty):
         return {"rows": self.rows, "width": in_shapes[3][1]}
 
 
+class CsrDotTransposedProperty(CsrDotProperty):
+    """The product of a transposed csr matrix of few rows and a dense one: (columns, width)."""
+
+    columns = Int(doc="Columns of the matrix.")
+
+    forward = Kernel("csr_dot_transposed", ("data", "indices", "indptr", "rhs"))
+    op_name = "_sparse_csr_dot_transposed"
+
+    def infer_shape(self, in_shapes, out_shapes):
+        return in_shapes, [(self.columns, in_shapes[3][1])], []
+
+    def kernel_params(self, in_shapes):
+        return {**super().kernel_params(in_shapes), "columns": self.columns}
+
+
 class CsrTransposeProperty(KernelProperty):
     """The structure of the transpose, and the order of its values among those of the matrix."""
 
@@ -49,11 +64,12 @@ class CsrTransposeProperty(KernelProperty):
         return in_shapes, [in_shapes[0], (self.columns + 1,), in_shapes[0]], []
 
     def infer_type(self, in_types, out_types):
-        return in_types, ["int64"] * 3, []
+        return in_types, [in_types[0]] * 3, []
 
     def kernel_params(self, in_shapes):
         return {"rows": self.rows, "columns": self.columns}
 
 
 CSR_DOT = OpEntry(CsrDotProperty.op_name, CsrDotProperty)
+CSR_DOT_TRANSPOSED = OpEntry(CsrDotTransposedProperty.op_name, CsrDotTransposedProperty)
 CSR_TRANSPOSE = OpEntry(CsrTransposeProperty.op_name, CsrTransposeProperty)

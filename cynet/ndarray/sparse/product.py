@@ -4,17 +4,39 @@ import numpy as np
 
 from ...base.errors import ArgumentTypeError, ShapeError
 from .._call import invoke
+from ..exchange import from_numpy
 from . import arrays, convert, structure
-from .operators import CSR_DOT, CSR_TRANSPOSE
+from .grouping import different
+from .operators import CSR_DOT, CSR_DOT_TRANSPOSED, CSR_TRANSPOSE
+
+# Rows of a matrix whose columns are summed in the dtype of the values: float32 keeps 3 digits of a
+# sum of so many in the worst case, 5 in the usual one.
+FEW_ROWS = 16_384
+# A wider result leaves the cache as elements are added to its rows here and there: the structure of
+# the transpose costs less.
+FEW_COLUMNS = 32
 
 
 class Sides:
     """A csr matrix as `csr_dot` takes it, and its transpose."""
 
     def __init__(self, indices, indptr, columns):
-        self.indices, self.indptr = convert.numbers(indices), convert.numbers(indptr)
         self.rows, self.columns = len(indptr) - 1, columns
-        self._transposed = None
+        most = max(self.rows, columns, len(indices))
+        dtype = np.int32 if most < 1 << 31 else np.int64  # half the traffic
+        self.indices = from_numpy(indices.astype(dtype), zero_copy=True)
+        self.indptr = from_numpy(indptr.astype(dtype), zero_copy=True)
+        self._transposed = self._compact = None
+
+    def compact(self, matrix):
+        """The columns that occur, and the Sides of the matrix of these alone, for the matrix that
+        these are the Sides of."""
+        if self._compact is None:
+            columns, places = different(matrix._indices, self.columns)
+            whole = len(columns) == self.columns
+            sides = self if whole else Sides(places, matrix._indptr, len(columns))
+            self._compact = columns, sides
+        return self._compact
 
     def transposed(self):
         """indices, indptr and order of the values of the transpose, NDArrays."""
@@ -27,8 +49,7 @@ class Sides:
 def sides_of(matrix):
     """The Sides of a canonical csr matrix, which keeps them: its structure does not change."""
     if matrix._transposed is None:
-        copies = matrix._indices.copy(), matrix._indptr.copy()
-        matrix._transposed = Sides(*copies, matrix.shape[1])
+        matrix._transposed = Sides(matrix._indices, matrix._indptr, matrix.shape[1])
     return matrix._transposed
 
 
@@ -37,12 +58,14 @@ def multiplied(values, sides, rhs, transpose):
     n = sides.columns if transpose else sides.rows
     if not values.size or not n or not rhs.size:
         return convert.empty_values(rhs, (n, rhs.shape[1]))
-    indices, indptr, rows, picked = sides.indices, sides.indptr, sides.rows, values
-    if transpose:
-        indices, indptr, order = sides.transposed()
-        rows = sides.columns
-        picked = convert.call("take", values, order)
-    return invoke(CSR_DOT, (picked, indices, indptr, rhs), {"rows": rows})
+    if not transpose:
+        return invoke(CSR_DOT, (values, sides.indices, sides.indptr, rhs), {"rows": sides.rows})
+    if sides.rows <= FEW_ROWS and rhs.shape[1] <= FEW_COLUMNS:
+        size = {"rows": sides.rows, "columns": sides.columns}
+        return invoke(CSR_DOT_TRANSPOSED, (values, sides.indices, sides.indptr, rhs), size)
+    indices, indptr, order = sides.transposed()
+    picked = convert.call("take", values, order)
+    return invoke(CSR_DOT, (picked, indices, indptr, rhs), {"rows": sides.columns})
 
 
 def _check(matrix, rhs, transpose):
@@ -72,11 +95,10 @@ def csr_dense(matrix, rhs, transpose=False):
 def csr_transposed_rows(matrix, rhs):
     """Transposed csr x dense, row_sparse: the rows are the columns that occur."""
     _check(matrix, rhs, True)
-    rows, places = np.unique(matrix._indices, return_inverse=True)
+    rows, sides = sides_of(matrix).compact(matrix)
     shape = (matrix.shape[1], *rhs.shape[1:])
     if not len(rows):
         return convert.nothing("row_sparse", shape, rhs)
-    sides = Sides(places.astype(np.int64), matrix._indptr.copy(), len(rows))
     values = multiplied(matrix._held, sides, _as_columns(rhs), True)
     if rhs.ndim == 1:
         values = values.reshape((len(rows),))

@@ -1,0 +1,49 @@
+// How threads share out the columns of a csr matrix: each takes a range of columns, so that each
+// writes rows of a transposed result of its own. Indices rise in each row.
+#ifndef CYNET_SPARSE_COLUMNS_H
+#define CYNET_SPARSE_COLUMNS_H
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "parallel.h"
+
+namespace cynet {
+
+enum { COLUMN_SAMPLES = 1024 };
+
+// Where ranges of about as many elements begin, threads + 1 columns, by a sample of the elements.
+template <typename Index>
+std::vector<int64_t> column_ranges(int threads, const Index* indices, int64_t count,
+                                   int64_t columns) {
+  std::vector<int64_t> begin(threads + 1, 0), sample;
+  begin[threads] = columns;
+  if (threads < 2) return begin;
+  const int64_t step = count / COLUMN_SAMPLES + 1;
+  // a prime step, so that rows of equal length are not met at the same place each time
+  for (int64_t k = 0, at = 0; k < count; k += step) {
+    sample.push_back(indices[at]);
+    at = (at + 7919 * step) % count;
+  }
+  std::sort(sample.begin(), sample.end());
+  for (int part = 1; part < threads; ++part)
+    begin[part] = sample[sample.size() * part / threads];
+  return begin;
+}
+
+// body(row, begin, end) for the elements of each row whose columns are in [low, high).
+template <typename Index, typename Body>
+void for_columns(const Index* indices, const Index* indptr, int64_t rows, int64_t low, int64_t high,
+                 int64_t columns, const Body& body) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const Index *begin = indices + indptr[i], *end = indices + indptr[i + 1];
+    if (low > 0) begin = std::lower_bound(begin, end, low);
+    if (high < columns) end = std::lower_bound(begin, end, high);
+    body(i, begin - indices, end - indices);
+  }
+}
+
+}  // namespace cynet
+
+#endif

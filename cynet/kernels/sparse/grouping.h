@@ -1,0 +1,74 @@
+// Numbers in groups of equal ones: an order in which they rise, and which there are.
+#ifndef CYNET_SPARSE_GROUPING_H
+#define CYNET_SPARSE_GROUPING_H
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace cynet {
+
+enum { DIGIT_BITS = 11 };
+
+struct Numbered {
+  int64_t number, place;
+};
+
+// Numbers from 0 to `most` with their places, sorted; equal ones stay in order. A radix sort.
+inline std::vector<Numbered> sorted_numbers(const int64_t* numbers, int64_t n, int64_t most) {
+  std::vector<Numbered> from(n), to(n);
+  for (int64_t k = 0; k < n; ++k) from[k] = {numbers[k], k};
+  const int64_t digits = int64_t(1) << DIGIT_BITS;
+  std::vector<int64_t> starts(digits);
+  for (int shift = 0; shift < 63 && most >> shift; shift += DIGIT_BITS) {
+    starts.assign(digits, 0);
+    for (const Numbered& each : from) ++starts[each.number >> shift & (digits - 1)];
+    int64_t before = 0;
+    for (int64_t& start : starts) {
+      const int64_t count = start;
+      start = before;
+      before += count;
+    }
+    for (const Numbered& each : from) to[starts[each.number >> shift & (digits - 1)]++] = each;
+    std::swap(from, to);
+  }
+  return from;
+}
+
+// The n numbers, not negative, in groups: `order`, in which they rise; `groups[k]`, which of the
+// different numbers number k is; `rows`, the different numbers; `starts`, where each begins in
+// `order`. All have room for n. Returns how many different ones there are.
+inline int64_t group_numbers(const int64_t* numbers, int64_t n, int64_t* order, int64_t* groups,
+                             int64_t* rows, int64_t* starts) {
+  int64_t most = 0, count = 0;
+  for (int64_t k = 0; k < n; ++k) most = numbers[k] > most ? numbers[k] : most;
+  const std::vector<Numbered> sorted = sorted_numbers(numbers, n, most);
+  for (int64_t k = 0; k < n; ++k) {
+    if (!k || sorted[k].number != sorted[k - 1].number) {
+      rows[count] = sorted[k].number;
+      starts[count++] = k;
+    }
+    order[k] = sorted[k].place;
+    groups[sorted[k].place] = count - 1;
+  }
+  return count;
+}
+
+// `groups` and `rows` alone, through a table of all `limit` numbers there may be.
+inline int64_t group_by_table(const int64_t* numbers, int64_t n, int64_t limit, int64_t* groups,
+                              int64_t* rows) {
+  std::vector<int64_t> table(limit, 0);
+  for (int64_t k = 0; k < n; ++k) table[numbers[k]] = 1;
+  int64_t count = 0;
+  for (int64_t number = 0; number < limit; ++number)
+    if (table[number]) {
+      rows[count] = number;
+      table[number] = count++;
+    }
+  for (int64_t k = 0; k < n; ++k) groups[k] = table[numbers[k]];
+  return count;
+}
+
+}  // namespace cynet
+
+#endif
