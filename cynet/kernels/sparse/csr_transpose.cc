@@ -22,7 +22,8 @@ void csr_transpose(const Args& args) {
     const int64_t low = ranges[part], high = ranges[part + 1];
     std::fill(to_indptr + low + 1, to_indptr + high + 1, T(0));
     int64_t count = 0;
-    for_columns(indices, indptr, p.rows, low, high, p.columns, [&](int64_t, int64_t begin, int64_t end) {
+    for_columns(indices, indptr, p.rows, low, high, p.columns,
+                [&](int64_t, int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) ++to_indptr[indices[k] + 1];
       count += end - begin;
     });
@@ -38,7 +39,8 @@ void csr_transpose(const Args& args) {
       to_indptr[j + 1] = T(at);
       at += count;
     }
-    for_columns(indices, indptr, p.rows, low, high, p.columns, [&](int64_t i, int64_t begin, int64_t end) {
+    for_columns(indices, indptr, p.rows, low, high, p.columns,
+                [&](int64_t i, int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) {
         const T to = to_indptr[indices[k] + 1]++;
         to_indices[to] = T(i);
