@@ -19,7 +19,7 @@ std::vector<int64_t> column_ranges(int threads, const Index* indices, int64_t co
                                    int64_t columns) {
   std::vector<int64_t> begin(threads + 1, 0), sample;
   begin[threads] = columns;
-  if (threads < 2) return begin;
+  if (threads < 2 || !count) return begin;
   const int64_t step = count / COLUMN_SAMPLES + 1;
   // a prime step, so that rows of equal length are not met at the same place each time
   for (int64_t k = 0, at = 0; k < count; k += step) {
