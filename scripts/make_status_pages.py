@@ -36,7 +36,7 @@ class Row:
     path: str
     status: str
     note: str = ""
-    dense: bool = True
+    counted: bool = True
 
 
 def at(path):
@@ -55,7 +55,7 @@ def at(path):
 
 
 def why_not_asked(path):
-    """Why a name is none of the dense, Python-level names, or ""."""
+    """Why a name is none of the Python-level names that are counted, or ""."""
     return next((why for pattern, why in NOT_ASKED if re.search(pattern, path)), "")
 
 
@@ -164,7 +164,7 @@ def row(path, theirs):
     excuse = why_not_asked(path)
     value = at(path)
     if value is None:
-        return Row(path, ABSENT, excuse or "not written yet", dense=not excuse)
+        return Row(path, ABSENT, excuse or "not written yet", counted=not excuse)
     if path in DIFFERS:
         return Row(path, OTHER, DIFFERS[path])
     if theirs == "operator":
@@ -175,7 +175,7 @@ def row(path, theirs):
         how = calls_differ(path, theirs, value)
     else:
         how = ""
-    return Row(path, OTHER if how else SAME, how, dense=not excuse)
+    return Row(path, OTHER if how else SAME, how, counted=not excuse)
 
 
 def method_rows(path, methods):
@@ -192,20 +192,20 @@ def method_rows(path, methods):
         if not there and owner is not None and type(found).__name__ != "Missing":
             there = hasattr(owner, name) or hasattr(instance, name)
         if not there:
-            out.append(Row(full, ABSENT, excuse or "not written yet", dense=not excuse))
+            out.append(Row(full, ABSENT, excuse or "not written yet", counted=not excuse))
             continue
         how = DIFFERS.get(full, "")
         if not how and theirs != "value" and callable(getattr(owner, name, None)):
             how = calls_differ(full, theirs, getattr(owner, name))
-        out.append(Row(full, OTHER if how else SAME, how, dense=not excuse))
+        out.append(Row(full, OTHER if how else SAME, how, counted=not excuse))
     return out
 
 
 def share(rows):
-    """(dense names that are there, dense names, those that are the same)."""
-    dense = [r for r in rows if r.dense]
-    there = [r for r in dense if r.status != ABSENT]
-    return len(there), len(dense), sum(r.status == SAME for r in dense)
+    """(names that are there, names that are counted, those that are the same)."""
+    counted = [r for r in rows if r.counted]
+    there = [r for r in counted if r.status != ABSENT]
+    return len(there), len(counted), sum(r.status == SAME for r in counted)
 
 
 def spoken(path):
@@ -218,14 +218,14 @@ def operators_page():
     spaces = [f + s for s in ("", ".contrib", ".linalg", ".image", ".random") for f in FACES]
     rows = {s: [row(f"{s}.{n}", k) for n, k in names_of(s).items()] for s in spaces}
     every = [r for each in rows.values() for r in each]
-    there, dense, same = share(every)
+    there, counted, same = share(every)
     out = [
         "# Operators of MXNet 1.9.1\n",
         "Every public name of MXNet 1.9.1's `mx.nd` and `mx.sym`, and what it is here: *same*,",
         "*differs* (how), or *not provided* (why). `scripts/make_status_pages.py` compares names,",
         "parameters and defaults with the list that MXNet gave; values are compared by the tests",
         "(`tests/operator`). [Coming from MXNet](migration.md) tells of behaviour.\n",
-        f"Of {dense} dense names {there} are there, {same} the same ({same / dense:.1%}).\n",
+        f"Of {counted} names {there} are there, {same} the same ({same / counted:.1%}).\n",
     ]
     for space in spaces:
         out += section(space, rows[space])
@@ -247,8 +247,8 @@ def section(space, rows):
     """Text of one module: names that are the same in a paragraph, others in a table."""
     if not rows:
         return []
-    _, dense, same = share(rows)
-    head = f"{same} of {dense} the same" if dense else "not asked for"
+    _, counted, same = share(rows)
+    head = f"{same} of {counted} the same" if counted else "not asked for"
     out = [f"## {spoken(space)}: {head}\n"]
     equal = [r.path.rpartition(".")[2] for r in rows if r.status == SAME]
     if equal:
@@ -280,20 +280,20 @@ def api_page():
                     rows.append(each)
         every += rows
         sections.append((module, rows))
-    there, dense, same = share(every)
+    there, counted, same = share(every)
     out = [
         "# Status of the API of MXNet 1.9.1\n",
         "Every public name of MXNet 1.9.1 (functions, classes, methods; operators stand in",
         "[operators.md](operators.md)), and what it is here. `scripts/make_status_pages.py` makes",
         "this page. A method stands behind its class (`Module·fit`).\n",
-        f"Of {dense} dense names {there} are there ({there / dense:.1%}), {same} of them with the",
+        f"Of {counted} names {there} are there ({there / counted:.1%}), {same} of them with the",
         "same parameters.\n",
         "Not asked for, and not counted:\n",
         *[f"- {why}" for why in dict.fromkeys(why for _, why in NOT_ASKED)],
         "",
     ]
     for module, rows in sections:
-        if any(r.dense for r in rows):
+        if any(r.counted for r in rows):
             out += section(module, rows)
     return "\n".join(out).rstrip() + "\n"
 

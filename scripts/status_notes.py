@@ -3,7 +3,6 @@
 import cynet as mx
 
 _NUMPY = "`mx.np` and `mx.npx`, NumPy's second face"
-_SPARSE = "sparse storage"
 _PLUGINS = "plugins and notebooks (`mx.library`, `mx.notebook`, TVM, TensorRT)"
 _LIBRARY = "helpers around MXNet's C library and its own processes"
 _FAILS = "`mx.nd.imdecode`, of which every call fails in MXNet 1.9.1: use `mx.image.imdecode`"
@@ -12,8 +11,6 @@ _RAISES = "methods that do nothing in MXNet but raise"
 # (pattern of a path, why it is not asked for)
 NOT_ASKED = [
     (r"numpy|\bnp\b|np_array|use_np|\.npx\b|_np_|set_np\b|reset_np|np_ufunc", _NUMPY),
-    (r"sparse|cast_storage|csr|row_?sparse|getnnz|edge_id|stype|_rsp|SparseEmbedding", _SPARSE),
-    (r"quantiz|calibrate_entropy|intgemm", "quantised operators"),
     (r"dgl_", "sampling of graphs (`dgl_*`)"),
     (r"\.backward_", "gradients of operators under names of their own (`backward_*`)"),
     (r"mx\.(notebook|library|torch|th|tvmop|error)|tensorrt|optimize_for|tvm", _PLUGINS),

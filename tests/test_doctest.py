@@ -9,6 +9,8 @@ import pytest
 
 import cynet
 import cynet_cuda_cpu
+from cynet.contrib.amp import amp
+from cynet.gluon.block import hybridized
 from cynet.operator import OPERATORS
 from tests.operator.examples import FLAGS, Checker
 
@@ -18,7 +20,15 @@ MODULES = sorted({p.__name__ for p in PACKAGES} | MODULES)
 MODULES.remove("cynet.cuda.backend")  # its import needs a GPU (tests/gpu)
 
 
+@pytest.fixture
+def full_precision(monkeypatch):
+    """Examples of amp turn it on for the process: it is off again behind them."""
+    monkeypatch.setattr(hybridized, "_conversions", [])
+    monkeypatch.setattr(amp, "_amp_initialized", False)
+
+
 @pytest.mark.parametrize("name", MODULES)
+@pytest.mark.usefixtures("full_precision")
 def test_examples(name, tmp_path, monkeypatch):
     module = importlib.import_module(name)
     names = {"mx": cynet, "np": np}

@@ -371,6 +371,12 @@ class Trainer(TrainerStates):
     def allreduce_grads(self) -> None:
         """Sum gradients over contexts, for `update` to use: between them they may be changed.
 
+        Raises
+        ------
+        MismatchError
+            The KVStore updates the weights: the Trainer was not made with
+            ``update_on_kvstore=False``.
+
         Examples
         --------
         >>> import cynet as mx
@@ -406,6 +412,12 @@ class Trainer(TrainerStates):
             Examples in a batch.
         ignore_stale_grad : bool
             Pass over parameters whose gradient no backward has written since the last step.
+
+        Raises
+        ------
+        MismatchError
+            The KVStore updates the weights: the Trainer was not made with
+            ``update_on_kvstore=False``.
 
         Examples
         --------
@@ -545,7 +557,7 @@ class Trainer(TrainerStates):
         """Whether no Parameter has a way of its own, a user's, to give its arrays."""
         if self._looked_at != count_of_changes():
             self._looked_at = count_of_changes()
-            self._plain = all(each.is_plain() for each in self._params)
+            self._plain = all(each._is_plain() for each in self._params)
         return self._plain
 
 

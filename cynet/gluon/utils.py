@@ -200,9 +200,11 @@ def download(
     Parameters
     ----------
     url : str
+        ``https://...``.
     path : str, optional
         A file or a folder; by default the URL's last part, here.
     overwrite : bool
+        Download it even if it is there.
     sha1_hash : str, optional
         A file that is there with another hash is downloaded again; one that comes with another is
         refused.
@@ -214,11 +216,23 @@ def download(
     Returns
     -------
     str
+        The file's path.
 
     Raises
     ------
     FileError
         It cannot be read, or has another hash.
+    ArgumentError
+        `retries` is below 0.
+
+    Examples
+    --------
+    A file that is there is not downloaded:
+
+    >>> with open("words.txt", "w") as file:
+    ...     size = file.write("to be or not to be")
+    >>> download("https://example.com/texts/words.txt")
+    'words.txt'
     """
     if not isinstance(url, str):
         raise ArgumentTypeError(f"download: a URL is a str, got {shown(url)}")

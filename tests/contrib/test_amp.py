@@ -184,6 +184,25 @@ def test_training(on):
     np.testing.assert_allclose(converted(x).asnumpy(), net(x).asnumpy(), 1e-2, 1e-2)
 
 
+def test_a_loss_that_is_a_graph_of_its_own(on):
+    """It gets float16 from the network, and labels in float32 or as ints."""
+    net = mx.gluon.nn.Dense(3, in_units=2)
+    net.initialize(mx.init.One())
+    net.hybridize()
+    x = mx.nd.array([[1, 2], [3, 4]])
+    scores = net(x)
+    assert scores.dtype == np.float16
+    squares = mx.gluon.loss.L2Loss()
+    squares.hybridize()
+    expected = ((scores.asnumpy().astype("f") - 1) ** 2 / 2).mean(1)
+    np.testing.assert_allclose(squares(scores, mx.nd.ones((2, 3))).asnumpy(), expected, 1e-3)
+    entropy = mx.gluon.loss.SoftmaxCELoss()
+    entropy.hybridize()
+    for dtype in ("float32", "int32"):
+        found = entropy(scores, mx.nd.array([0, 2], dtype=dtype)).asnumpy()
+        np.testing.assert_allclose(found, [np.log(3)] * 2, 1e-3)
+
+
 def test_overflow_leaves_weights_alone(on):
     net = mx.gluon.nn.Dense(1, in_units=2)
     net.initialize()

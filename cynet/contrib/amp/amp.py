@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ... import symbol as sym
 from ...gluon.block.hybridized import convert_graphs
 from .convert import convert_bucketing_module as convert_bucketing_module  # MXNet has it here
-from .convert import convert_symbol
+from .convert import convert_graph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,14 +36,32 @@ def init(
         Operators for that dtype and for float32, in place of `list_lp16_ops`, `list_fp32_ops`.
     conditional_fp32_ops : list of (str, str, list of str), optional
         In place of `list_conditional_fp32_ops`.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is another one, or one of the lists names what is not an operator.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.contrib.amp.init("bfloat16")
+    >>> net = mx.gluon.nn.Dense(1, in_units=1, use_bias=False)
+    >>> net.initialize(mx.init.One())
+    >>> net.hybridize()
+
+    bfloat16 has 8 bits of precision, so that 1.001 is 1:
+
+    >>> net(mx.nd.array([[1.001]])).asscalar().item()
+    1.0
     """
     global _amp_initialized
 
-    def convert(symbol):
-        return convert_symbol(
-            symbol, target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops
+    def convert(symbol, inputs):
+        return convert_graph(
+            symbol, inputs, target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops
         )
 
-    convert(sym.identity(sym.var("checked")))  # what does not fit is refused now
+    convert(sym.identity(sym.var("checked")), ())  # what does not fit is refused now
     convert_graphs(convert)
     _amp_initialized = True

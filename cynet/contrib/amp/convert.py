@@ -65,8 +65,9 @@ class _Rules:
 
 
 class _Converter:
-    def __init__(self, rules):
+    def __init__(self, rules, unknown=()):
         self.rules = rules
+        self.unknown = unknown  # names of variables that may have any dtype
         self.new = {}  # id of an old node -> its new one
         self.kind = {}  # new entry -> the dtype of its values, where that is known
         self.casts = {}  # (new entry, dtype) -> the entry of its cast
@@ -78,7 +79,7 @@ class _Converter:
         for node in topological_order(heads):
             if node.op is None:
                 self.new[id(node)] = node
-                self.kind[node, 0] = FULL
+                self.kind[node, 0] = None if node.name in self.unknown else FULL
             else:
                 self.new[id(node)] = self._node(node)
         return [self.entry(each) for each in heads]
@@ -178,6 +179,12 @@ def convert_symbol(
     return Symbol(_Converter(rules).convert(sym.entries))
 
 
+def convert_graph(symbol, inputs, target_dtype, low, full, conditional):
+    """`convert_symbol` of a Block's graph, whose `inputs` may be outputs of another Block."""
+    rules = _Rules(lists.check_dtype(target_dtype), low, full, conditional, None)
+    return Symbol(_Converter(rules, frozenset(inputs)).convert(symbol.entries))
+
+
 @guarded
 def convert_model(
     sym: Symbol,
@@ -197,12 +204,30 @@ def convert_model(
     sym, target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names
         See `convert_symbol`.
     arg_params, aux_params : dict of str to NDArray
+        The parameters and auxiliary states, by name.
     cast_optional_params : bool
         Store parameters in the narrow dtype that nothing reads but operators in it.
 
     Returns
     -------
-    (Symbol, dict, dict)
+    sym : Symbol
+        The symbol with casts in it.
+    arg_params, aux_params : dict of str to NDArray
+        What goes with it.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is another one, or a list names what is not an operator.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+    >>> params = {"fc_weight": mx.nd.ones((2, 3))}
+    >>> net, params, _ = mx.contrib.amp.convert_model(net, params, {}, cast_optional_params=True)
+    >>> params["fc_weight"].dtype.__name__
+    'float16'
     """
     new = convert_symbol(
         sym, target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names
@@ -239,6 +264,27 @@ def convert_bucketing_module(
     -------
     BucketingModule
         To be bound.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `bucketing_mod` is not a BucketingModule.
+    CynetError
+        It has no parameters yet.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> def sym_gen(length):
+    ...     total = mx.sym.sum(mx.sym.Variable("data"), axis=1, keepdims=True)
+    ...     return mx.sym.FullyConnected(total, num_hidden=2, name="fc"), ["data"], None
+    >>> module = mx.mod.BucketingModule(sym_gen, default_bucket_key=5)
+    >>> module.bind([("data", (1, 5))], for_training=False)
+    >>> module.init_params(mx.init.One())
+    >>> module = mx.contrib.amp.convert_bucketing_module(module, "bfloat16")
+    >>> module.bind([("data", (1, 5))], for_training=False)
+    >>> [name for name in module.symbol.get_internals().list_outputs() if "amp_cast" in name][:1]
+    ['sum0_output_amp_cast_bfloat16_output']
     """
     if not isinstance(bucketing_mod, BucketingModule):
         raise ArgumentTypeError(
@@ -302,8 +348,23 @@ def convert_hybrid_block(
 
     Raises
     ------
+    ArgumentTypeError
+        `block` is not a HybridBlock.
     StateError
         The Block has no graph yet.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.nn.Dense(1, in_units=1, use_bias=False)
+    >>> net.initialize(mx.init.One())
+    >>> net.hybridize()
+    >>> data = mx.nd.array([[1.001]])
+    >>> net(data).asscalar().item() > 1
+    True
+    >>> narrow = mx.contrib.amp.convert_hybrid_block(net, "bfloat16")
+    >>> narrow(data).asscalar().item()
+    1.0
     """
     if not isinstance(block, gluon.HybridBlock):
         raise ArgumentTypeError(f"convert_hybrid_block takes a HybridBlock, got {shown(block)}")

@@ -18,13 +18,21 @@ if TYPE_CHECKING:
 
 @guarded
 class LossScaler:
-    """A scale that is halved at each overflow, and doubled after 2,000 steps without one.
+    """A scale that is halved at each overflow, and doubled after many steps without one.
 
     Parameters
     ----------
     init_scale : float
+        The first scale.
     scale_factor : float
+        What the scale is multiplied or divided by.
     scale_window : int
+        Steps without overflow until it grows.
+
+    Attributes
+    ----------
+    loss_scale : float
+        The scale now, from 1 to 2 ** 24.
 
     Examples
     --------
@@ -42,8 +50,17 @@ class LossScaler:
         self._factor, self._window, self._unskipped = scale_factor, scale_window, 0
 
     def has_overflow(self, params: Any) -> bool:
-        """Whether a gradient of these Parameters is infinite or NaN; waits for them, and moves
-        the scale accordingly."""
+        """Whether a gradient is infinite or NaN; waits for them, and moves the scale accordingly.
+
+        Parameters
+        ----------
+        params : iterable of Parameter
+            Those with ``grad_req="null"`` are passed over.
+
+        Returns
+        -------
+        bool
+        """
         finite = []
         by_kind = {}
         for each in params:
@@ -77,12 +94,38 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
     Parameters
     ----------
     optimizer_or_trainer : gluon.Trainer
-        That updates its parameters itself.
+        Made with ``update_on_kvstore=False``.
 
     Raises
     ------
+    ArgumentTypeError
+        That is not a Trainer.
     StateError
-        Before `init`.
+        `init` has not been called yet.
+    MismatchError
+        The Trainer's KVStore is to update the weights.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.contrib.amp.init()
+    >>> net = mx.gluon.nn.Dense(1, in_units=2)
+    >>> net.initialize(mx.init.Constant(0.1))
+    >>> net.hybridize()
+    >>> trainer = mx.gluon.Trainer(
+    ...     net.collect_params(), "sgd", {"learning_rate": 0.1}, update_on_kvstore=False
+    ... )
+    >>> mx.contrib.amp.init_trainer(trainer)
+    >>> loss = mx.gluon.loss.L2Loss()
+    >>> loss.hybridize()
+    >>> data, label = mx.nd.ones((4, 2)), mx.nd.zeros((4, 1))
+    >>> with mx.autograd.record():
+    ...     plain = loss(net(data), label)
+    ...     with mx.contrib.amp.scale_loss(plain, trainer) as scaled:
+    ...         mx.autograd.backward(scaled)
+    >>> trainer.step(4)
+    >>> net.weight.data().asnumpy()
+    array([[0.08000489, 0.08000489]], dtype=float32)
     """
     trainer = optimizer_or_trainer
     if not isinstance(trainer, Trainer):
@@ -109,8 +152,39 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
     Parameters
     ----------
     loss : NDArray or list of NDArray
+        Computed in a record scope.
     optimizer_or_trainer : gluon.Trainer
         After `init_trainer`.
+
+    Returns
+    -------
+    context manager
+        For ``with``: gives the scaled loss, or the list of them.
+
+    Raises
+    ------
+    StateError
+        `init_trainer` has not been called for the Trainer.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.contrib.amp.init()
+    >>> net = mx.gluon.nn.Dense(1, in_units=2)
+    >>> net.initialize(mx.init.Constant(0.1))
+    >>> net.hybridize()
+    >>> trainer = mx.gluon.Trainer(
+    ...     net.collect_params(), "sgd", {"learning_rate": 0.1}, update_on_kvstore=False
+    ... )
+    >>> mx.contrib.amp.init_trainer(trainer)
+    >>> loss = mx.gluon.loss.L2Loss()
+    >>> loss.hybridize()
+    >>> data, label = mx.nd.ones((4, 2)), mx.nd.zeros((4, 1))
+    >>> with mx.autograd.record():
+    ...     plain = loss(net(data), label)
+    ...     with mx.contrib.amp.scale_loss(plain, trainer) as scaled:
+    ...         print((scaled / plain)[0].asscalar())
+    65536.0
     """
     scaler = _scaler_of(optimizer_or_trainer, "scale_loss")
     scale = scaler.loss_scale
@@ -122,7 +196,42 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
 
 
 def unscale(optimizer_or_trainer: Trainer) -> None:
-    """Divide the gradients by the scale now, to clip them before the step, for example."""
+    """Divide the gradients by the scale now, to clip them before the step, for example.
+
+    Parameters
+    ----------
+    optimizer_or_trainer : gluon.Trainer
+        After `init_trainer`, and a backward pass of the scaled loss.
+
+    Raises
+    ------
+    StateError
+        `init_trainer` has not been called for the Trainer.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.contrib.amp.init()
+    >>> net = mx.gluon.nn.Dense(1, in_units=2)
+    >>> net.initialize(mx.init.Constant(0.1))
+    >>> net.hybridize()
+    >>> trainer = mx.gluon.Trainer(
+    ...     net.collect_params(), "sgd", {"learning_rate": 0.1}, update_on_kvstore=False
+    ... )
+    >>> mx.contrib.amp.init_trainer(trainer)
+    >>> loss = mx.gluon.loss.L2Loss()
+    >>> loss.hybridize()
+    >>> data, label = mx.nd.ones((4, 2)), mx.nd.zeros((4, 1))
+    >>> with mx.autograd.record():
+    ...     plain = loss(net(data), label)
+    ...     with mx.contrib.amp.scale_loss(plain, trainer) as scaled:
+    ...         mx.autograd.backward(scaled)
+    >>> bool(net.bias.grad().asscalar() > 10000)
+    True
+    >>> mx.contrib.amp.unscale(trainer)
+    >>> round(net.bias.grad().asscalar().item(), 2)
+    0.8
+    """
     trainer = optimizer_or_trainer
     _scaler_of(trainer, "unscale")
     factor = trainer._scale / trainer._amp_original_scale

@@ -140,7 +140,13 @@ class Block(Files):
         return self._name
 
     def name_scope(self) -> BlockScope:
-        """A scope for ``with``: Blocks made inside get this one's prefix before theirs."""
+        """A scope for ``with``: Blocks made inside get this one's prefix before theirs.
+
+        Returns
+        -------
+        BlockScope
+            A context manager; the scope may be entered again.
+        """
         return self._scope
 
     # --- children ---------------------------------------------------------------------------------
@@ -402,8 +408,14 @@ class Block(Files):
         return handle
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
-        """Call ``callback(node_name, operator_name, array)`` for the outputs of every operator of
-        hybridized children; with `monitor_all` for inputs, too.
+        """Call a function with the outputs of every operator of hybridized children.
+
+        Parameters
+        ----------
+        callback : callable
+            ``callback(node_name, operator_name, array)``.
+        monitor_all : bool
+            Inputs of operators, too.
 
         Examples
         --------
@@ -448,6 +460,16 @@ class Block(Files):
     def forward(self, *args: Any) -> Any:
         """What the Block computes; subclasses define it.
 
+        Returns
+        -------
+        NDArray, or nested list or tuple of NDArray
+            What a call of the Block returns.
+
+        Raises
+        ------
+        UndefinedError
+            The subclass does not define it.
+
         Examples
         --------
         >>> import cynet as mx
@@ -462,8 +484,12 @@ class Block(Files):
         raise UndefinedError(f"{type(self).__name__} defines no forward")
 
     def summary(self, *inputs: Any) -> None:
-        """Print a table of the layers, with output shapes and numbers of parameters, for inputs
-        as `forward` takes them.
+        """Print a table of the layers, with output shapes and numbers of parameters.
+
+        Parameters
+        ----------
+        *inputs : NDArray
+            What `forward` takes.
 
         Examples
         --------

@@ -34,12 +34,30 @@ class HookHandle:
         self._number = None
 
     def attach(self, hooks_dict: dict[int, Any], hook: Any) -> None:
-        """Put `hook` among `hooks_dict`.
+        """Put a hook among others; `detach` takes it away.
 
         Parameters
         ----------
+        hooks_dict : dict
+            The hooks by number.
         hook : callable
             What is called.
+
+        Raises
+        ------
+        ArgumentTypeError
+            `hook` cannot be called.
+
+        Examples
+        --------
+        >>> hooks = Hooks()
+        >>> handle = HookHandle()
+        >>> handle.attach(hooks, print)
+        >>> len(hooks)
+        1
+        >>> handle.detach()
+        >>> len(hooks)
+        0
         """
         require_callable(hook)
         self._hooks = weakref.ref(hooks_dict)

@@ -150,10 +150,19 @@ class HybridBlock(Block):
     def optimize_for(self, x: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> None:
         """Refused: there are no other backends.
 
+        Parameters
+        ----------
+        x, *args : NDArray
+            What `forward` takes.
+        backend : str, optional
+            A name; there are none.
+        **kwargs
+            Settings of the backend.
+
         Raises
         ------
         ArgumentError
-            A value is not one of those allowed; the message names it.
+            Always: there are no other backends.
 
         Examples
         --------
@@ -352,6 +361,16 @@ class HybridBlock(Block):
             Arrays of that kind.
         **kwargs
             Own parameters, by the names of attributes.
+
+        Returns
+        -------
+        NDArray or Symbol, or nested list or tuple of them
+            As `x` is.
+
+        Raises
+        ------
+        UndefinedError
+            The subclass does not define it.
 
         Examples
         --------

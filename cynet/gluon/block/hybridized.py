@@ -31,7 +31,7 @@ _conversions = []  # what changes the graphs that are to run: contrib/amp
 
 
 def convert_graphs(function):
-    """Have the graphs made from now on changed by ``function(symbol)``."""
+    """Have the graphs made from now on changed by ``function(symbol, names of data inputs)``."""
     _conversions[:] = [function]
 
 
@@ -66,7 +66,7 @@ class _Plan:
         self.watch = None if hook is None else HookedGraph(graph.symbol, *hook)
         symbol = graph.symbol if self.watch is None else self.watch.symbol
         for convert in _conversions:
-            symbol = convert(symbol)
+            symbol = convert(symbol, graph.inputs)
         # the plans of a graph that serves one signature go with it
         plans = PlanCache(apart=not graph.asked)
         self.op = executor.CachedOp(symbol, plans, arenas)
@@ -111,7 +111,7 @@ class _Plan:
         if self._seen != count_of_changes():
             self._seen = count_of_changes()
             self._one = len(self.params) + self._given == len(self.sources) and all(
-                each._data and len(each._data) == 1 and each.is_plain() for each in self.params
+                each._data and len(each._data) == 1 and each._is_plain() for each in self.params
             )
         if self._one:
             inputs = [arrays[s] if type(s) is int else s._data[0] for s in self.sources]

@@ -110,12 +110,19 @@ class SymbolBlock(HybridBlock):
         Parameters
         ----------
         symbol_file : str
+            ``NAME-symbol.json``.
         input_names : str or list of str
             The variables that are inputs; labels only if gradients are to be those of the losses.
         param_file : str, optional
+            ``NAME-0000.params``; without it parameters are to be initialized.
         ctx : Context or list of Context, optional
+            The device; the current one by default.
         allow_missing, ignore_extra : bool
             See ``ParameterDict.load``.
+
+        Returns
+        -------
+        SymbolBlock
 
         Examples
         --------

@@ -71,7 +71,7 @@ class Trace:
 
     def data_of(self, param):
         """The symbol of a parameter's array, in a `forward` that asks for it."""
-        if not param.is_plain():  # the graph would get what the user's method makes of the array
+        if not param._is_plain():  # the graph would get what the user's method makes of the array
             raise UntraceableError(f"parameter '{param.name}' has a method `data` of its own")
         return self.parameter(param)
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _NUMBERS = (bool, int, float, np.generic)
 
+__all__ = ["AsList", "Group", "Pad", "Stack", "default_batchify_fn", "default_mp_batchify_fn"]
+
 
 @guarded
 def host_array(values):

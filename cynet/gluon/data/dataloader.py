@@ -84,6 +84,16 @@ class DataLoader:
     auto_reload : bool
         Begin the next epoch's batches as soon as one ends.
 
+    Raises
+    ------
+    ArgumentError
+        Neither `batch_size` nor `batch_sampler` is given; a `batch_sampler` comes with
+        `batch_size`, `shuffle`, `sampler` or `last_batch`; or a `sampler` with `shuffle`.
+    ArgumentTypeError
+        `batchify_fn` cannot be called.
+    MismatchError
+        `timeout` is not above 0.
+
     Examples
     --------
     >>> import cynet as mx

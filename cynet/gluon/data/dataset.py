@@ -73,15 +73,18 @@ class Dataset:
         Parameters
         ----------
         num_shards : int
-            Number of parts.
-        num_shards : int
             How many parts.
         index : int
-            Which of them.
+            Which of them, from 0.
 
         Returns
         -------
         Dataset
+
+        Raises
+        ------
+        MismatchError
+            `index` is not from 0 to ``num_shards - 1``.
 
         Examples
         --------
@@ -109,6 +112,11 @@ class Dataset:
         Returns
         -------
         Dataset
+
+        Raises
+        ------
+        MismatchError
+            `count` is below 0.
         """
         if count is not None and count < 0:
             raise MismatchError(f"take: count must be 0 or more, got {count}")
@@ -228,6 +236,11 @@ class ArrayDataset(Dataset):
     ----------
     *args : arrays or lists
         NDArrays of one axis become NumPy's, so that a label is a number.
+
+    Raises
+    ------
+    MismatchError
+        No array is given, or they have different lengths.
 
     Examples
     --------

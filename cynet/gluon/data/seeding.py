@@ -27,9 +27,22 @@ _local = _Local()
 
 
 def sample_generator():
-    """The NumPy Generator of the batch that this thread makes, outside of batches a new one: what
-    transforms draw from.
+    """The NumPy Generator that transforms draw from.
 
+    While a batch is made it is that of the batch, so that the seed says what is drawn, whichever
+    thread or process makes it; outside of batches it is a new one.
+
+    Returns
+    -------
+    numpy.random.Generator
+
+    Raises
+    ------
+    UntraceableError
+        It is called while a graph is made of a Block, which could not draw anew.
+
+    Examples
+    --------
     >>> sample_generator().uniform() < 1
     True
     """

@@ -25,6 +25,12 @@ class CTCLoss(Loss):
         ``'NT'`` or ``'TN'``.
     weight : float, optional
 
+    Raises
+    ------
+    MismatchError
+        `layout` is neither ``'NTC'`` nor ``'TNC'``, or `label_layout` neither ``'NT'`` nor
+        ``'TN'``.
+
     Examples
     --------
     >>> import cynet as mx

@@ -141,6 +141,22 @@ class BatchNormReLU(BatchNorm):
     ----------
     axis : int
         The axis of the channels.
+    momentum : float
+        How much of the running mean and variance is kept in a batch of training.
+    epsilon : float
+        Added to the variance.
+    center, scale : bool
+        Whether beta is added, and gamma multiplied.
+    use_global_stats : bool
+        Normalize by the running mean and variance in training, too.
+    beta_initializer, gamma_initializer : Initializer or str
+        Of beta and gamma.
+    running_mean_initializer, running_variance_initializer : Initializer or str
+        Of the running mean and variance.
+    in_channels : int
+        0 leaves it to the first forward pass.
+    **kwargs
+        prefix and params of :class:`Block`.
 
     Examples
     --------

@@ -16,19 +16,18 @@ from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ...base.guard import guarded
 from ...base.np_shape import is_np_shape
 from ...base.overrides import overridden
-from ...base.tracing import active, has_trace
-from ...context import Context, cpu, current_context, read_context
-from ..errors import DeferredInitializationError, MismatchError, StateError
+from ...context import cpu
+from ..errors import MismatchError
 from ..tracing import changed
 from .contexts import context_list, places
 from .filling import fill
+from .held import HeldArrays
 from .rows import RowSparseData
 from .shapes import checked_shape, has_sizes, merged_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...ndarray.ndarray import _Gradient
     from ...typing import ArrayLike, ContextLike, DTypeLike, InitializerLike, Shape
 
     Contexts = ContextLike | Sequence[ContextLike]
@@ -37,19 +36,11 @@ tensor_types = (nd.NDArray, sym.Symbol)
 _finishing = threading.RLock()  # held where a deferred initialization becomes a real one
 UNIFORM = initializer.Uniform()  # of 0.07: what fills weights by default
 _GRAD_REQS = ("write", "add", "null")
-_UNINITIALIZED = (
-    "is not initialized; call initialize of the whole network: collect_params() has the parameters"
-    " of all Blocks inside, params those of one Block alone"
-)
-_DEFERRED = (
-    "has no value yet: a dimension of its shape is unknown until the first forward pass. Pass a"
-    " batch through the network, or say in_units, in_channels or the like"
-)
-_GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # see is_plain
+_GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # see _is_plain
 
 
 @guarded(but=("data", "grad", "var"))
-class Parameter(RowSparseData):
+class Parameter(HeldArrays, RowSparseData):
     """A weight: an array on each of its contexts, with gradients, filled by an initializer.
 
     Parameters
@@ -75,6 +66,11 @@ class Parameter(RowSparseData):
     grad_stype : str
         ``'default'``, or ``'row_sparse'``: the gradient holds only the rows that backward touched
         (on GPUs it is dense).
+
+    Raises
+    ------
+    ArgumentError
+        `grad_req`, `stype` or `grad_stype` is not one of those allowed.
 
     Examples
     --------
@@ -228,114 +224,6 @@ class Parameter(RowSparseData):
         """The gradient's: ``'default'`` or ``'row_sparse'``."""
         return self._grad_stype
 
-    # --- arrays -----------------------------------------------------------------------------------
-    def data(self, ctx: ContextLike | None = None) -> nd.NDArray:
-        """The array on `ctx`; without one that of the current context, or the only one.
-
-        Raises
-        ------
-        StateError
-            A RuntimeError: not initialized, or not on that context.
-        DeferredInitializationError
-            Initialization waits for the shape.
-        """
-        if has_trace():
-            return active().data_of(self)
-        if self._stype != "default":
-            self._refuse_rows("data")
-        return self._check_and_get(self._data, ctx)
-
-    def grad(self, ctx: ContextLike | None = None) -> _Gradient:
-        """The gradient on `ctx`, an array that ``backward`` fills.
-
-        Parameters
-        ----------
-        ctx : Context, optional
-            The device; the current one, or the only one, by default.
-
-        Returns
-        -------
-        NDArray
-
-        Raises
-        ------
-        DeferredInitializationError, UninitializedError
-            It has no arrays yet.
-        MismatchError
-            Its `grad_req` is ``'null'``, or it is not on `ctx`.
-        """
-        if self._data is not None and self._grad is None:
-            raise StateError(f"parameter '{self.name}' has no gradient: its grad_req is 'null'")
-        return self._check_and_get(self._grad, ctx)
-
-    def list_data(self) -> list[nd.NDArray]:
-        """The arrays on all contexts.
-
-        Returns
-        -------
-        list of NDArray
-        """
-        self._refuse_rows("list_data")
-        return list(self._check_and_get(self._data, list))
-
-    def list_grad(self) -> list[nd.NDArray]:
-        """The gradients on all contexts.
-
-        Returns
-        -------
-        list of NDArray
-        """
-        if self._data is not None and self._grad is None:
-            raise StateError(f"parameter '{self.name}' has no gradient: its grad_req is 'null'")
-        return list(self._check_and_get(self._grad, list))
-
-    def is_plain(self) -> bool:
-        """Whether its arrays may be taken past `data` and its kin: no user has defined these."""
-        return not self._of_user and not self._is_patched
-
-    def list_ctx(self) -> list[Context]:
-        """The contexts, also where initialization is deferred.
-
-        Returns
-        -------
-        list of Context
-        """
-        if self._data is None:
-            if self._deferred_init:
-                return list(self._deferred_init[1])
-            raise StateError(f"parameter '{self.name}' is not initialized")
-        return list(self._ctx_list)
-
-    def _check_and_get(self, arr_list, ctx):
-        """The one of the arrays that is on `ctx`; all of them for the class ``list``."""
-        if has_trace() and not self.is_plain():
-            active().data_of(self)  # refuses: what is made of the array would be a constant
-        if arr_list is None:
-            self._refuse_uninitialized()
-        if ctx is list:
-            return arr_list
-        if ctx is None:
-            if len(arr_list) == 1:
-                return arr_list[0]
-            ctx = current_context()
-        ctx = read_context(ctx)
-        places = self._ctx_map[ctx.device_typeid & 1]
-        place = places.get(ctx.device_id)
-        if place is None and len(places) == 1 and ctx.device_typeid & 1:
-            (only,) = places.values()
-            # the number of pinned and shared memory is that of a GPU, or of nothing
-            if ctx.device_type != "cpu" or self._ctx_list[only].device_type != "cpu":
-                place = only
-        if place is not None:
-            return arr_list[place]
-        raise StateError(f"parameter '{self.name}' is not on {ctx}, but on {self._ctx_list}")
-
-    def _refuse_uninitialized(self):
-        # another thread may have finished it since its arrays were asked for
-        if self._deferred_init or self._data is not None:
-            raise DeferredInitializationError(f"parameter '{self.name}' {_DEFERRED}")
-        raise StateError(f"parameter '{self.name}' {_UNINITIALIZED}")
-
     # --- initialization ---------------------------------------------------------------------------
     def initialize(
         self,
@@ -481,6 +369,11 @@ class Parameter(RowSparseData):
         ----------
         data : NDArray or array-like
             The values, of its shape.
+
+        Raises
+        ------
+        MismatchError
+            It is not initialized, or the values have another shape.
         """
         data = data.detach() if isinstance(data, nd.NDArray) else nd.array(data, dtype=self._dtype)
         if data.stype != "default":
@@ -517,6 +410,11 @@ class Parameter(RowSparseData):
         ----------
         ctx : Context or list of Context
             The new ones.
+
+        Raises
+        ------
+        ArgumentError
+            It is not initialized.
         """
         contexts = context_list(ctx)
         if self._data is not None:

@@ -175,11 +175,20 @@ class ParameterDict:
         Parameters
         ----------
         name : str
-            Its name.
+            Its name without the prefix.
+        value : NDArray, numpy.ndarray, number or nested list, optional
+            What it is made of; needed if there is none of this name.
 
         Returns
         -------
         Constant
+
+        Raises
+        ------
+        NotFoundError
+            There is none of this name, and no `value`.
+        MismatchError
+            The name is that of a parameter, or of a constant with another value.
 
         Examples
         --------
@@ -271,6 +280,8 @@ class ParameterDict:
 
         Parameters
         ----------
+        init : Initializer or str
+            For those that have none of their own; uniform by default.
         ctx : Context or list of Context, optional
             The device; the current one by default.
         verbose : bool
@@ -347,7 +358,9 @@ class ParameterDict:
         Parameters
         ----------
         name : str
-            Its name.
+            Of the attribute: ``'grad_req'``, ``'lr_mult'``, ...
+        value : object
+            Its new value.
         """
         for each in self.values():
             setattr(each, name, value)
@@ -359,12 +372,14 @@ class ParameterDict:
         Parameters
         ----------
         filename : str
-            The file.
+            The file; ``.npz`` or ``.safetensors`` at its end chooses another format.
+        strip_prefix : str
+            What all names begin with, and is left out of them.
 
         Raises
         ------
         ArgumentError
-            A value is not one of those allowed; the message names it.
+            A name does not begin with `strip_prefix`.
 
         Examples
         --------
@@ -455,18 +470,30 @@ class ParameterDict:
     ) -> None:
         """Fill the parameters from a dict of arrays by name; see `load`.
 
-        `filename` says in errors where the dict is from.
-
         Parameters
         ----------
+        param_dict : dict of str to NDArray
+            Values by name; ``arg:`` and ``aux:`` before a name are dropped.
         ctx : Context or list of Context, optional
-            The device; the current one by default.
+            The device of parameters that are not initialized; the current one by default.
         allow_missing : bool
             Pass over what is not given.
         ignore_extra : bool
             Pass over names that are not there.
-        filename : str
-            The file.
+        restore_prefix : str
+            Put before the names of `param_dict`.
+        filename : str, optional
+            Where the dict is from, for messages of errors.
+        cast_dtype : bool
+            Let dtypes differ.
+        dtype_source : str
+            With `cast_dtype`: ``'current'``, that of the parameter, or ``'saved'``, that of the
+            array.
+
+        Raises
+        ------
+        MismatchError
+            A name is missing, or is that of no parameter; shapes or dtypes differ.
 
         Examples
         --------

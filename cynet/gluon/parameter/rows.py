@@ -30,8 +30,15 @@ class RowSparseData:
         row_id : NDArray
             Numbers of rows, of any shape and dtype; this waits for them.
 
+        Returns
+        -------
+        RowSparseNDArray
+            Of the parameter's shape, with each of these rows once.
+
         Raises
         ------
+        ArgumentTypeError
+            `row_id` is not an NDArray.
         StateError
             A RuntimeError: the parameter's storage type is not row_sparse.
 
@@ -51,7 +58,32 @@ class RowSparseData:
         return self._rows(self._check_and_get(self._data, row_id.context), row_id)
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
-        """`row_sparse_data` on all contexts."""
+        """`row_sparse_data` on all contexts.
+
+        Parameters
+        ----------
+        row_id : NDArray
+            Numbers of rows, of any shape and dtype; this waits for them.
+
+        Returns
+        -------
+        list of RowSparseNDArray
+            One for each context.
+
+        Raises
+        ------
+        StateError
+            A RuntimeError: the parameter's storage type is not row_sparse.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> w = mx.gluon.Parameter("w", shape=(4, 1), stype="row_sparse")
+        >>> w.initialize(init="ones", ctx=[mx.cpu(0), mx.cpu(1)])
+        >>> arrays = w.list_row_sparse_data(mx.nd.array([2, 0]))
+        >>> [rows.indices.asnumpy().tolist() for rows in arrays]
+        [[0, 2], [0, 2]]
+        """
         self._ask_rows("list_row_sparse_data", "list_data")
         return [self._rows(each, row_id) for each in self._check_and_get(self._data, list)]
 

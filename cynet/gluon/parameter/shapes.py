@@ -8,8 +8,21 @@ from ...base.np_shape import is_np_shape
 @guarded
 def shape_is_known(shape):
     """Whether every dimension of a shape is known: 0 and -1 are not, nor is how many there are in
-    ``()``. Under ``np_shape`` 0 is a size, and ``()`` a number's shape.
+    ``()``.
 
+    Under ``np_shape`` 0 is a size, and ``()`` a number's shape.
+
+    Parameters
+    ----------
+    shape : tuple of int or None
+        None: nothing is known.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
     >>> shape_is_known((2, 3)), shape_is_known((2, 0)), shape_is_known(()), shape_is_known(None)
     (True, False, False, False)
     """

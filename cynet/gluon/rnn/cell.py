@@ -122,6 +122,16 @@ class RecurrentCell(Block):
         ----------
         batch_size : int
             Examples in a batch.
+
+        Returns
+        -------
+        list of dict
+            ``{"shape": (batch_size, num_hidden), "__layout__": "NC"}`` for each state.
+
+        Raises
+        ------
+        UndefinedError
+            The subclass does not define it.
         """
         raise UndefinedError(f"{type(self).__name__} defines no state_info")
 
@@ -133,10 +143,21 @@ class RecurrentCell(Block):
         Parameters
         ----------
         batch_size : int
+            Examples in a batch.
         func : callable
             ``func(shape=..., ...)`` makes one; ``mx.nd.zeros`` by default.
         **kwargs
             For `func`: ctx, dtype, ...
+
+        Returns
+        -------
+        list of NDArray or Symbol
+            One for each state.
+
+        Raises
+        ------
+        MismatchError
+            The cell is inside of a modifier, whose ``begin_state`` is to be called.
         """
         if self._modified:
             raise MismatchError(

@@ -88,6 +88,12 @@ class ModifierCell(HybridRecurrentCell):
     Parameters
     ----------
     base_cell : RecurrentCell
+        The other cell.
+
+    Raises
+    ------
+    MismatchError
+        `base_cell` is inside of a modifier already.
 
     Examples
     --------
@@ -140,8 +146,14 @@ class ZoneoutCell(ModifierCell):
     Parameters
     ----------
     base_cell : RecurrentCell
+        A single cell.
     zoneout_outputs, zoneout_states : float
-        Probabilities.
+        Probabilities that an entry stays.
+
+    Raises
+    ------
+    MismatchError
+        `base_cell` is a BidirectionalCell, or is inside of a modifier already.
 
     Examples
     --------

@@ -78,12 +78,56 @@ def check_dtype(target_dtype):
 
 
 def list_lp16_ops(target_dtype: str = "float16") -> list[str]:
-    """Operators computed in float16 or bfloat16, as `target_dtype` says here and below."""
+    """Operators that mixed precision computes in float16 or bfloat16.
+
+    Parameters
+    ----------
+    target_dtype : str
+        ``'float16'`` or ``'bfloat16'``.
+
+    Returns
+    -------
+    list of str
+        Names of operators.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is another one.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.contrib.amp.list_lp16_ops("bfloat16")
+    ['Convolution', 'FullyConnected']
+    """
     return list(LOW[check_dtype(target_dtype)])
 
 
 def list_fp32_ops(target_dtype: str = "float16") -> list[str]:
-    """Operators computed in float32."""
+    """Operators that mixed precision computes in float32.
+
+    Parameters
+    ----------
+    target_dtype : str
+        ``'float16'`` or ``'bfloat16'``.
+
+    Returns
+    -------
+    list of str
+        Names of operators; with bfloat16 all that are in no other list.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is another one.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> "softmax" in mx.contrib.amp.list_fp32_ops()
+    True
+    """
     if check_dtype(target_dtype) == "float16":
         return [name for name in FULL if name in OPERATORS]
     others = [list_lp16_ops, list_lp16_fp32_ops, list_widest_type_cast]
@@ -93,11 +137,27 @@ def list_fp32_ops(target_dtype: str = "float16") -> list[str]:
 
 
 def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, str, list[str]]]:
-    """Operators computed in float32 for some values of a parameter: (operator, parameter, values).
+    """Operators that mixed precision computes in float32 for some values of a parameter.
+
+    Parameters
+    ----------
+    target_dtype : str
+        ``'float16'`` or ``'bfloat16'``.
+
+    Returns
+    -------
+    list of (str, str, list of str)
+        Operator, parameter, values under which it is computed in float32.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is another one.
 
     Examples
     --------
-    >>> list_conditional_fp32_ops()[0]
+    >>> import cynet as mx
+    >>> mx.contrib.amp.list_conditional_fp32_ops()[0]
     ('Activation', 'act_type', ['softrelu'])
     """
     check_dtype(target_dtype)
@@ -105,7 +165,29 @@ def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, 
 
 
 def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
-    """Operators whose inputs are brought to the wider of their dtypes."""
+    """Operators whose inputs are brought to the wider of their dtypes.
+
+    Parameters
+    ----------
+    target_dtype : str
+        ``'float16'`` or ``'bfloat16'``.
+
+    Returns
+    -------
+    list of str
+        Names of operators.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is another one.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> "broadcast_add" in mx.contrib.amp.list_widest_type_cast()
+    True
+    """
     names = WIDEST
     if check_dtype(target_dtype) == "bfloat16":
         kept = (name for name in WIDEST if name not in _NOT_WIDEST_OF_BFLOAT16)
@@ -114,7 +196,29 @@ def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
 
 
 def list_lp16_fp32_ops(target_dtype: str = "float16") -> list[str]:
-    """Operators computed in whatever dtype comes in: with float16 all that are in no other list."""
+    """Operators computed in whatever dtype comes in.
+
+    Parameters
+    ----------
+    target_dtype : str
+        ``'float16'`` or ``'bfloat16'``.
+
+    Returns
+    -------
+    list of str
+        Names of operators; with float16 all that are in no other list.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is another one.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> "relu" in mx.contrib.amp.list_lp16_fp32_ops()
+    True
+    """
     if check_dtype(target_dtype) == "bfloat16":
         return [name for name in _EITHER_OF_BFLOAT16 if name in OPERATORS]
     listed = {*LOW["float16"], *FULL, *WIDEST, *(name for name, _, _ in CONDITIONAL)}
@@ -122,14 +226,58 @@ def list_lp16_fp32_ops(target_dtype: str = "float16") -> list[str]:
 
 
 def list_loss_output_functions(target_dtype: str = "float16") -> list[str]:
-    """Operators that are losses and outputs in one."""
+    """Operators that are losses and outputs in one.
+
+    Parameters
+    ----------
+    target_dtype : str
+        ``'float16'`` or ``'bfloat16'``.
+
+    Returns
+    -------
+    list of str
+        Names of operators.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is another one.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.contrib.amp.list_loss_output_functions()[0]
+    'SoftmaxOutput'
+    """
     check_dtype(target_dtype)
     return list(LOSSES)
 
 
 def list_lp16_use_fp32_params(target_dtype: str = "float16") -> dict[str, list[str]] | None:
-    """With bfloat16, the operators that take it beside parameters of float32, and which they are
-    (``''`` is the data). With float16 None, as with MXNet."""
+    """Operators that take bfloat16 beside parameters of float32.
+
+    Parameters
+    ----------
+    target_dtype : str
+        ``'float16'`` or ``'bfloat16'``.
+
+    Returns
+    -------
+    dict of str to list of str, or None
+        For an operator the inputs that stay float32, where ``''`` is the data; with float16 None,
+        as with MXNet.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is another one.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.contrib.amp.list_lp16_use_fp32_params("bfloat16")["BatchNorm"]
+    ['', 'gamma', 'beta', 'moving_mean', 'moving_var']
+    """
     if check_dtype(target_dtype) == "float16":
         return None
     names = "BatchNorm", "_contrib_BatchNormWithReLU"

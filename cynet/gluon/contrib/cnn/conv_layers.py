@@ -148,14 +148,21 @@ class DeformableConvolution(_DeformableConv):
     layout : str
         ``'NCHW'``.
     use_bias, offset_use_bias : bool
+        Whether the convolution, and that of the offsets, has biases.
     in_channels : int
         Of the input; 0 leaves it to the first forward pass.
     activation : str, optional
         See :class:`~cynet.gluon.nn.Activation`.
     weight_initializer, bias_initializer : Initializer or str, optional
+        Of the convolution.
     offset_weight_initializer, offset_bias_initializer : Initializer or str
-    op_name, adj
+        Of the convolution that computes the offsets.
+    op_name, adj : optional
         Accepted at their defaults.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
 
     Examples
     --------
@@ -202,27 +209,56 @@ class DeformableConvolution(_DeformableConv):
 
 @guarded(but=("hybrid_forward",))
 class ModulatedDeformableConvolution(_DeformableConv):
-    """DeformableConvolution whose samples are multiplied by factors between 0 and 2.
+    r"""DeformableConvolution whose samples are multiplied by factors between 0 and 2.
 
-    Zhu et al., "Deformable ConvNets v2", 2019. The convolution that computes the offsets computes
-    the factors, too: twice the sigmoid of its last channels.
+        Zhu et al., "Deformable ConvNets v2", 2019. The convolution that computes the offsets
+        computes the factors, too: twice the sigmoid of its last channels.
+
+        Parameters
+        ----------
+        channels : int
+            Of the output.
+        kernel_size, strides, padding, dilation, groups, num_deformable_group, layout, use_bias, \
+    in_channels, activation, weight_initializer, bias_initializer, offset_weight_initializer, \
+    offset_bias_initializer, offset_use_bias, op_name, adj
+            See :class:`DeformableConvolution`.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> layer = mx.gluon.contrib.cnn.ModulatedDeformableConvolution(4, kernel_size=3, padding=1)
+        >>> layer.initialize()
+        >>> layer(mx.nd.ones((1, 2, 5, 5))).shape
+        (1, 4, 5, 5)
 
     Parameters
     ----------
     channels : int
         Of the output.
-    kernel_size, strides, padding, dilation, groups, num_deformable_group, layout, use_bias, \
-in_channels, activation, weight_initializer, bias_initializer, offset_weight_initializer, \
-offset_bias_initializer, offset_use_bias, op_name, adj
-        See :class:`DeformableConvolution`.
-
-    Examples
-    --------
-    >>> import cynet as mx
-    >>> layer = mx.gluon.contrib.cnn.ModulatedDeformableConvolution(4, kernel_size=3, padding=1)
-    >>> layer.initialize()
-    >>> layer(mx.nd.ones((1, 2, 5, 5))).shape
-    (1, 4, 5, 5)
+    kernel_size, strides, padding, dilation : int or tuple of int
+        Of both convolutions.
+    groups : int
+        Groups of channels that are convolved apart.
+    num_deformable_group : int
+        Groups of channels that have offsets of their own.
+    layout : str
+        ``'NCHW'``.
+    use_bias, offset_use_bias : bool
+        Whether the convolution, and that of the offsets, has biases.
+    in_channels : int
+        Of the input; 0 leaves it to the first forward pass.
+    activation : str, optional
+        See :class:`~cynet.gluon.nn.Activation`.
+    weight_initializer, bias_initializer : Initializer or str, optional
+        Of the convolution.
+    offset_weight_initializer, offset_bias_initializer : Initializer or str
+        Of the convolution that computes the offsets.
+    op_name, adj : optional
+        Accepted at their defaults.
+    prefix : str, optional
+        Beginning of the names of parameters; by default one with a number.
+    params : ParameterDict, optional
+        Parameters to share.
     """
 
     _each = 3

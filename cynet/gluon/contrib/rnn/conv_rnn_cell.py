@@ -261,18 +261,24 @@ class Conv1DLSTMCell(_ConvLSTMCell):
 
     Parameters
     ----------
-    input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
-        See :class:`Conv1DRNNCell`, as for the others.
-    i2h_weight_initializer : Initializer or str, optional
-        Of the weights of inputs.
-    h2h_weight_initializer : Initializer or str, optional
-        Of the weights of states.
-    i2h_bias_initializer : Initializer or str
-        Of the biases of inputs.
-    h2h_bias_initializer : Initializer or str
-        Of the biases of states.
-    activation : str, optional
-        Name of an activation; none by default.
+    input_shape : tuple of int
+        Shape of one input, without the batch: channels, then 1 extent.
+    hidden_channels : int
+        Channels of the states.
+    i2h_kernel, h2h_kernel : int or tuple of int
+        Of the convolutions of the input and of the state; the second is odd.
+    i2h_pad : int or tuple of int
+        Padding of the input; the state keeps its extent.
+    i2h_dilate, h2h_dilate : int or tuple of int
+        Dilation of both.
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Of the weights of input and state.
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Of the biases of input and state.
+    conv_layout : str
+        Letters of the axes, the channels behind the batch or last.
+    activation : str
+        Name of the activation of inputs and outputs; ``'tanh'`` by default.
     prefix : str, optional
         Beginning of the names of parameters; by default one with a number.
     params : ParameterDict, optional
@@ -297,18 +303,24 @@ class Conv1DGRUCell(_ConvGRUCell):
 
     Parameters
     ----------
-    input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
-        See :class:`Conv1DRNNCell`, as for the others.
-    i2h_weight_initializer : Initializer or str, optional
-        Of the weights of inputs.
-    h2h_weight_initializer : Initializer or str, optional
-        Of the weights of states.
-    i2h_bias_initializer : Initializer or str
-        Of the biases of inputs.
-    h2h_bias_initializer : Initializer or str
-        Of the biases of states.
-    activation : str, optional
-        Name of an activation; none by default.
+    input_shape : tuple of int
+        Shape of one input, without the batch: channels, then 1 extent.
+    hidden_channels : int
+        Channels of the states.
+    i2h_kernel, h2h_kernel : int or tuple of int
+        Of the convolutions of the input and of the state; the second is odd.
+    i2h_pad : int or tuple of int
+        Padding of the input; the state keeps its extent.
+    i2h_dilate, h2h_dilate : int or tuple of int
+        Dilation of both.
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Of the weights of input and state.
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Of the biases of input and state.
+    conv_layout : str
+        Letters of the axes, the channels behind the batch or last.
+    activation : str
+        Name of the activation of inputs and outputs; ``'tanh'`` by default.
     prefix : str, optional
         Beginning of the names of parameters; by default one with a number.
     params : ParameterDict, optional
@@ -368,18 +380,24 @@ class Conv2DLSTMCell(_ConvLSTMCell):
 
     Parameters
     ----------
-    input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
-        See :class:`Conv2DRNNCell`, as for the others.
-    i2h_weight_initializer : Initializer or str, optional
-        Of the weights of inputs.
-    h2h_weight_initializer : Initializer or str, optional
-        Of the weights of states.
-    i2h_bias_initializer : Initializer or str
-        Of the biases of inputs.
-    h2h_bias_initializer : Initializer or str
-        Of the biases of states.
-    activation : str, optional
-        Name of an activation; none by default.
+    input_shape : tuple of int
+        Shape of one input, without the batch: channels, then 2 extents.
+    hidden_channels : int
+        Channels of the states.
+    i2h_kernel, h2h_kernel : int or tuple of int
+        Of the convolutions of the input and of the state; the second is odd.
+    i2h_pad : int or tuple of int
+        Padding of the input; the state keeps its extent.
+    i2h_dilate, h2h_dilate : int or tuple of int
+        Dilation of both.
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Of the weights of input and state.
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Of the biases of input and state.
+    conv_layout : str
+        Letters of the axes, the channels behind the batch or last.
+    activation : str
+        Name of the activation of inputs and outputs; ``'tanh'`` by default.
     prefix : str, optional
         Beginning of the names of parameters; by default one with a number.
     params : ParameterDict, optional
@@ -404,18 +422,24 @@ class Conv2DGRUCell(_ConvGRUCell):
 
     Parameters
     ----------
-    input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
-        See :class:`Conv2DRNNCell`, as for the others.
-    i2h_weight_initializer : Initializer or str, optional
-        Of the weights of inputs.
-    h2h_weight_initializer : Initializer or str, optional
-        Of the weights of states.
-    i2h_bias_initializer : Initializer or str
-        Of the biases of inputs.
-    h2h_bias_initializer : Initializer or str
-        Of the biases of states.
-    activation : str, optional
-        Name of an activation; none by default.
+    input_shape : tuple of int
+        Shape of one input, without the batch: channels, then 2 extents.
+    hidden_channels : int
+        Channels of the states.
+    i2h_kernel, h2h_kernel : int or tuple of int
+        Of the convolutions of the input and of the state; the second is odd.
+    i2h_pad : int or tuple of int
+        Padding of the input; the state keeps its extent.
+    i2h_dilate, h2h_dilate : int or tuple of int
+        Dilation of both.
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Of the weights of input and state.
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Of the biases of input and state.
+    conv_layout : str
+        Letters of the axes, the channels behind the batch or last.
+    activation : str
+        Name of the activation of inputs and outputs; ``'tanh'`` by default.
     prefix : str, optional
         Beginning of the names of parameters; by default one with a number.
     params : ParameterDict, optional
@@ -475,18 +499,24 @@ class Conv3DLSTMCell(_ConvLSTMCell):
 
     Parameters
     ----------
-    input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
-        See :class:`Conv3DRNNCell`, as for the others.
-    i2h_weight_initializer : Initializer or str, optional
-        Of the weights of inputs.
-    h2h_weight_initializer : Initializer or str, optional
-        Of the weights of states.
-    i2h_bias_initializer : Initializer or str
-        Of the biases of inputs.
-    h2h_bias_initializer : Initializer or str
-        Of the biases of states.
-    activation : str, optional
-        Name of an activation; none by default.
+    input_shape : tuple of int
+        Shape of one input, without the batch: channels, then 3 extents.
+    hidden_channels : int
+        Channels of the states.
+    i2h_kernel, h2h_kernel : int or tuple of int
+        Of the convolutions of the input and of the state; the second is odd.
+    i2h_pad : int or tuple of int
+        Padding of the input; the state keeps its extent.
+    i2h_dilate, h2h_dilate : int or tuple of int
+        Dilation of both.
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Of the weights of input and state.
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Of the biases of input and state.
+    conv_layout : str
+        Letters of the axes, the channels behind the batch or last.
+    activation : str
+        Name of the activation of inputs and outputs; ``'tanh'`` by default.
     prefix : str, optional
         Beginning of the names of parameters; by default one with a number.
     params : ParameterDict, optional
@@ -511,18 +541,24 @@ class Conv3DGRUCell(_ConvGRUCell):
 
     Parameters
     ----------
-    input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
-        See :class:`Conv3DRNNCell`, as for the others.
-    i2h_weight_initializer : Initializer or str, optional
-        Of the weights of inputs.
-    h2h_weight_initializer : Initializer or str, optional
-        Of the weights of states.
-    i2h_bias_initializer : Initializer or str
-        Of the biases of inputs.
-    h2h_bias_initializer : Initializer or str
-        Of the biases of states.
-    activation : str, optional
-        Name of an activation; none by default.
+    input_shape : tuple of int
+        Shape of one input, without the batch: channels, then 3 extents.
+    hidden_channels : int
+        Channels of the states.
+    i2h_kernel, h2h_kernel : int or tuple of int
+        Of the convolutions of the input and of the state; the second is odd.
+    i2h_pad : int or tuple of int
+        Padding of the input; the state keeps its extent.
+    i2h_dilate, h2h_dilate : int or tuple of int
+        Dilation of both.
+    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Of the weights of input and state.
+    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Of the biases of input and state.
+    conv_layout : str
+        Letters of the axes, the channels behind the batch or last.
+    activation : str
+        Name of the activation of inputs and outputs; ``'tanh'`` by default.
     prefix : str, optional
         Beginning of the names of parameters; by default one with a number.
     params : ParameterDict, optional

@@ -25,8 +25,14 @@ class VariationalDropoutCell(ModifierCell):
     Parameters
     ----------
     base_cell : RecurrentCell
+        A single cell.
     drop_inputs, drop_states, drop_outputs : float
         Probabilities; of the states the first one is affected.
+
+    Raises
+    ------
+    MismatchError
+        `base_cell` is inside of a modifier already, or is bidirectional and `drop_states` is not 0.
 
     Examples
     --------

@@ -62,6 +62,21 @@ class MNIST(_Images):
         The 60,000 of the training set, or the 10,000 of the test set.
     transform : callable, optional
         ``transform(image, label)`` gives the sample.
+
+    Examples
+    --------
+    Files of one picture each, in the form of those of MNIST:
+
+    >>> import struct
+    >>> for part in ("train", "t10k"):
+    ...     with open(f"{part}-images-idx3-ubyte", "wb") as file:
+    ...         size = file.write(struct.pack(">4B3i", 0, 0, 8, 3, 1, 28, 28) + bytes(28 * 28))
+    ...     with open(f"{part}-labels-idx1-ubyte", "wb") as file:
+    ...         size = file.write(struct.pack(">4Bi", 0, 0, 8, 1, 1) + bytes([5]))
+    >>> data = MNIST(".", train=False)
+    >>> image, label = data[0]
+    >>> len(data), image.shape, int(label)
+    (1, (28, 28, 1), 5)
     """
 
     def __init__(
@@ -99,6 +114,21 @@ class FashionMNIST(MNIST):
         nor in CYNET_DATA_DIR/fashion-mnist.
     train, transform
         See :class:`MNIST`.
+
+    Examples
+    --------
+    Files of one picture each, in the form of those of MNIST:
+
+    >>> import struct
+    >>> for part in ("train", "t10k"):
+    ...     with open(f"{part}-images-idx3-ubyte", "wb") as file:
+    ...         size = file.write(struct.pack(">4B3i", 0, 0, 8, 3, 1, 28, 28) + bytes(28 * 28))
+    ...     with open(f"{part}-labels-idx1-ubyte", "wb") as file:
+    ...         size = file.write(struct.pack(">4Bi", 0, 0, 8, 1, 1) + bytes([5]))
+    >>> data = FashionMNIST(".", train=False)
+    >>> image, label = data[0]
+    >>> len(data), image.shape, int(label)
+    (1, (28, 28, 1), 5)
     """
 
     def __init__(
@@ -145,6 +175,18 @@ class CIFAR10(_Cifar):
         cifar-10-binary.tar.gz; that is downloaded into it if nothing is there or in CYNET_DATA_DIR.
     train, transform
         See :class:`MNIST`.
+
+    Examples
+    --------
+    A file of one picture, in the form of those of CIFAR:
+
+    >>> record = np.zeros(1 + 3 * 32 * 32, np.uint8)
+    >>> record[0] = 7
+    >>> record.tofile("test_batch.bin")
+    >>> data = CIFAR10(".", train=False)
+    >>> image, label = data[0]
+    >>> len(data), image.shape, int(label)
+    (1, (32, 32, 3), 7)
     """
 
     _namespace, _folder = "cifar10", "cifar-10-batches-bin"
@@ -178,6 +220,16 @@ class CIFAR100(_Cifar):
         Labels are the 100 classes; else the 20 groups.
     train, transform
         See :class:`MNIST`.
+
+    Examples
+    --------
+    A file of one picture, in the form of those of CIFAR:
+
+    >>> record = np.zeros(2 + 3 * 32 * 32, np.uint8)
+    >>> record[:2] = 19, 99  # the group and the class
+    >>> record.tofile("test.bin")
+    >>> [int(CIFAR100(".", fine, train=False)[0][1]) for fine in (False, True)]
+    [19, 99]
     """
 
     _labels = 2

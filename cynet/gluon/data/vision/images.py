@@ -139,6 +139,13 @@ class ImageFolderDataset(_Skipping, Dataset):
     items : list of (str, int)
         Path and label of each image.
 
+    Raises
+    ------
+    MissingFileError
+        There is no such folder.
+    FormatError
+        It has no folders with images.
+
     Examples
     --------
     >>> import cynet as mx

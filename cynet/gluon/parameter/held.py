@@ -1,0 +1,158 @@
+"""The arrays that a Parameter has on its contexts, as they are asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...base.guard import guarded
+from ...base.tracing import active, has_trace
+from ...context import Context, current_context, read_context
+from ..errors import DeferredInitializationError, StateError
+
+if TYPE_CHECKING:
+    from ... import ndarray as nd
+    from ...ndarray.ndarray import _Gradient
+    from ...typing import ContextLike
+
+_UNINITIALIZED = (
+    "is not initialized; call initialize of the whole network: collect_params() has the parameters"
+    " of all Blocks inside, params those of one Block alone"
+)
+_DEFERRED = (
+    "has no value yet: a dimension of its shape is unknown until the first forward pass. Pass a"
+    " batch through the network, or say in_units, in_channels or the like"
+)
+
+
+@guarded(but=("data", "grad"))
+class HeldArrays:
+    """The part of Parameter that gives arrays; it lives on Parameter's attributes."""
+
+    def data(self, ctx: ContextLike | None = None) -> nd.NDArray:
+        """The array on a context.
+
+        Parameters
+        ----------
+        ctx : Context, optional
+            The device; the current one, or the only one, by default.
+
+        Returns
+        -------
+        NDArray
+            Its own memory: what is written to it changes the parameter.
+
+        Raises
+        ------
+        StateError
+            A RuntimeError: not initialized, or not on that context, or of storage type row_sparse.
+        DeferredInitializationError
+            Initialization waits for the shape.
+        """
+        if has_trace():
+            return active().data_of(self)
+        if self._stype != "default":
+            self._refuse_rows("data")
+        return self._check_and_get(self._data, ctx)
+
+    def grad(self, ctx: ContextLike | None = None) -> _Gradient:
+        """The gradient on `ctx`, an array that ``backward`` fills.
+
+        Parameters
+        ----------
+        ctx : Context, optional
+            The device; the current one, or the only one, by default.
+
+        Returns
+        -------
+        NDArray
+
+        Raises
+        ------
+        StateError, DeferredInitializationError
+            It has no arrays yet.
+        MismatchError
+            Its `grad_req` is ``'null'``, or it is not on `ctx`.
+        """
+        if self._data is not None and self._grad is None:
+            raise StateError(f"parameter '{self.name}' has no gradient: its grad_req is 'null'")
+        return self._check_and_get(self._grad, ctx)
+
+    def list_data(self) -> list[nd.NDArray]:
+        """The arrays on all contexts.
+
+        Returns
+        -------
+        list of NDArray
+        """
+        self._refuse_rows("list_data")
+        return list(self._check_and_get(self._data, list))
+
+    def list_grad(self) -> list[nd.NDArray]:
+        """The gradients on all contexts.
+
+        Returns
+        -------
+        list of NDArray
+
+        Raises
+        ------
+        StateError
+            Its `grad_req` is ``'null'``.
+        StateError, DeferredInitializationError
+            It has no arrays yet.
+        """
+        if self._data is not None and self._grad is None:
+            raise StateError(f"parameter '{self.name}' has no gradient: its grad_req is 'null'")
+        return list(self._check_and_get(self._grad, list))
+
+    def _is_plain(self) -> bool:
+        """Whether its arrays may be taken past `data` and its kin: no user has defined these."""
+        return not self._of_user and not self._is_patched
+
+    def list_ctx(self) -> list[Context]:
+        """The contexts, also where initialization is deferred.
+
+        Returns
+        -------
+        list of Context
+
+        Raises
+        ------
+        StateError
+            It is not initialized.
+        """
+        if self._data is None:
+            if self._deferred_init:
+                return list(self._deferred_init[1])
+            raise StateError(f"parameter '{self.name}' is not initialized")
+        return list(self._ctx_list)
+
+    def _check_and_get(self, arr_list, ctx):
+        """The one of the arrays that is on `ctx`; all of them for the class ``list``."""
+        if has_trace() and not self._is_plain():
+            active().data_of(self)  # refuses: what is made of the array would be a constant
+        if arr_list is None:
+            self._refuse_uninitialized()
+        if ctx is list:
+            return arr_list
+        if ctx is None:
+            if len(arr_list) == 1:
+                return arr_list[0]
+            ctx = current_context()
+        ctx = read_context(ctx)
+        places = self._ctx_map[ctx.device_typeid & 1]
+        place = places.get(ctx.device_id)
+        if place is None and len(places) == 1 and ctx.device_typeid & 1:
+            (only,) = places.values()
+            # the number of pinned and shared memory is that of a GPU, or of nothing
+            if ctx.device_type != "cpu" or self._ctx_list[only].device_type != "cpu":
+                place = only
+        if place is not None:
+            return arr_list[place]
+        raise StateError(f"parameter '{self.name}' is not on {ctx}, but on {self._ctx_list}")
+
+    def _refuse_uninitialized(self):
+        # another thread may have finished it since its arrays were asked for
+        if self._deferred_init or self._data is not None:
+            raise DeferredInitializationError(f"parameter '{self.name}' {_DEFERRED}")
+        raise StateError(f"parameter '{self.name}' {_UNINITIALIZED}")
