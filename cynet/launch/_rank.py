@@ -16,6 +16,9 @@ from ..distributed.launched import report_early_end
 def main(arguments):
     """Run a script, or ``-m`` and a module, as the program of this process."""
     script = arguments[0]
+    if hasattr(sys.stderr, "reconfigure"):  # Python writes a traceback in pieces, and MPICH's
+        # launcher begins each with the rank
+        sys.stderr.reconfigure(line_buffering=True, write_through=False)
     try:
         if script == "-m":
             sys.argv = arguments[1:]
