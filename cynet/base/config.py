@@ -286,12 +286,34 @@ _warn_of_names(os.environ)  # at import, once
 
 
 def get(name):
-    """The value of a declared setting, from the environment or its default.
+    """Give the value of a declared setting, from the environment or its default.
+
+    Parameters
+    ----------
+    name : str
+        ``'CYNET_HOME'``, ...; `settings` has them all.
+
+    Returns
+    -------
+    object
+        Of the type of the setting.
 
     Raises
     ------
     ArgumentError
-        When the environment holds a value that does not parse; the message names the variable.
+        If the environment holds a value that does not parse; the message names the variable.
+
+    Examples
+    --------
+    >>> with mx.test_utils.environment("CYNET_PLAN_CACHE_MB", "64"):
+    ...     mx.config.get("CYNET_PLAN_CACHE_MB")
+    64
+    >>> with mx.test_utils.environment("CYNET_PLAN_CACHE_MB", "much"):
+    ...     mx.config.get("CYNET_PLAN_CACHE_MB")
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentError: environment variable CYNET_PLAN_CACHE_MB='much': expected a whole
+        number, 0 to 8796093022207
     """
     setting = _SETTINGS[name]
     for each in (name, _MXNET_NAMES[name]) if name in _MXNET_NAMES else (name,):
@@ -305,12 +327,33 @@ def get(name):
 
 
 def cache_folder():
-    """Where downloads and compiled kernels are kept: CYNET_HOME, or ~/.cache/cynet; a Path."""
+    """Give the folder where downloads and compiled kernels are kept: CYNET_HOME, or ~/.cache/cynet.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Examples
+    --------
+    >>> with mx.test_utils.environment("CYNET_HOME", "kept"):
+    ...     mx.config.cache_folder().name
+    'kept'
+    """
     return Path(get("CYNET_HOME") or Path.home() / ".cache" / "cynet")
 
 
 def settings():
-    """All declared settings, in order, for documentation and tests."""
+    """List all declared settings, in order.
+
+    Returns
+    -------
+    tuple
+
+    Examples
+    --------
+    >>> "CYNET_HOME" in [each.name for each in mx.config.settings()]
+    True
+    """
     return tuple(_SETTINGS.values())
 
 
@@ -336,7 +379,18 @@ def getenv(name):
 
 
 def variables():
-    """All environment variables of this process, a dict."""
+    """Copy all environment variables of this process.
+
+    Returns
+    -------
+    dict of str to str
+
+    Examples
+    --------
+    >>> with mx.test_utils.environment("CD_JOB", "1"):
+    ...     mx.config.variables()["CD_JOB"]
+    '1'
+    """
     return dict(os.environ)
 
 
@@ -363,15 +417,35 @@ def setenv(name, value):
 
 
 def given():
-    """The environment variables of cynet, MXNet and OpenMP that are set, a sorted dict."""
+    """List the environment variables of cynet, MXNet and OpenMP that are set.
+
+    Returns
+    -------
+    dict of str to str
+        Sorted by name.
+
+    Examples
+    --------
+    >>> with mx.test_utils.environment("CYNET_HOME", "kept"):
+    ...     mx.config.given()["CYNET_HOME"]
+    'kept'
+    """
     ours = ("CYNET_", "MXNET_", "OMP_")
     return {name: os.environ[name] for name in sorted(os.environ) if name.startswith(ours)}
 
 
 @contextmanager
 def environment(name, value):
-    """Set an environment variable (None: remove it) for a while, and put it back.
+    """Set an environment variable for a while, and put it back.
 
+    Parameters
+    ----------
+    name : str
+    value : str or None
+        None removes it.
+
+    Examples
+    --------
     >>> with environment("CYNET_HOME", "elsewhere"):
     ...     get("CYNET_HOME")
     'elsewhere'
@@ -386,8 +460,15 @@ def environment(name, value):
 
 @contextmanager
 def suggestions(values):
-    """`environment` of each name in the dict `values`, unless the user has set one of them.
+    """Set environment variables for a while, unless the user has set one of them.
 
+    Parameters
+    ----------
+    values : dict of str to str
+        Name to value.
+
+    Examples
+    --------
     >>> with suggestions({"CYNET_HOME": "elsewhere"}):
     ...     get("CYNET_HOME")
     'elsewhere'
