@@ -49,6 +49,12 @@ _classes = {}  # class of an optimizer -> the class that sums gradients before
 def init(*_: Any) -> None:
     """Join the other processes; the first call of a script.
 
+    Parameters
+    ----------
+    *_ : object
+        Accepted as Horovod takes a communicator, and not used: the launcher says who the others
+        are.
+
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
@@ -60,31 +66,93 @@ def init(*_: Any) -> None:
 
 
 def shutdown() -> None:
-    """Nothing: a process leaves the others when it ends."""
+    """Do nothing: a process leaves the others when it ends.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.shutdown()
+    """
 
 
 def is_initialized() -> bool:
-    """Whether `init` has been called."""
+    """Whether `init` has been called.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.init()
+    >>> hvd.is_initialized()
+    True
+    """
     return _state["store"] is not None
 
 
 def size() -> int:
-    """How many processes there are."""
+    """How many processes there are.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.size()  # of a process that was started by itself
+    1
+    """
     return world().size
 
 
 def rank() -> int:
-    """The number of this process."""
+    """The number of this process, from 0.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.rank()  # of a process that was started by itself
+    0
+    """
     return world().rank
 
 
 def local_size() -> int:
-    """How many processes there are on this machine."""
+    """How many processes there are on this machine.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.local_size()  # of a process that was started by itself
+    1
+    """
     return world().local_size
 
 
 def local_rank() -> int:
-    """The number of this process among those of this machine."""
+    """The number of this process among those of this machine, from 0: that of its GPU.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.local_rank()  # of a process that was started by itself
+    0
+    """
     return world().local_rank
 
 
@@ -111,6 +179,11 @@ def allreduce(
     priority : int
         Of several sums, higher ones come first.
 
+    Returns
+    -------
+    NDArray
+        A new array, on the context of `tensor`.
+
     Examples
     --------
     >>> allreduce(mx.nd.array([1, 3])).asnumpy().tolist()
@@ -123,7 +196,31 @@ def allreduce(
 def allreduce_(
     tensor: NDArray, average: bool = True, name: str | None = None, priority: int = 0
 ) -> NDArray:
-    """`allreduce` in the array's own memory."""
+    """`allreduce` in the array's own memory.
+
+    Parameters
+    ----------
+    tensor : NDArray
+        Of the same shape and dtype everywhere.
+    average : bool
+        False: the sum.
+    name : str, optional
+        What errors call it.
+    priority : int
+        Of several sums, higher ones come first.
+
+    Returns
+    -------
+    NDArray
+        `tensor` itself.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> array = mx.nd.array([1, 3])
+    >>> hvd.allreduce_(array, average=False) is array
+    True
+    """
     _store().sum_up(name or "tensor", tensor, priority)
     if average and size() > 1:
         tensor /= size()
@@ -132,15 +229,31 @@ def allreduce_(
 
 @guarded
 def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> NDArray:
-    """The arrays of all processes one behind another along the first axis, in which they may
-    differ; waits.
+    """The arrays of all processes one behind another along the first axis; waits.
 
     Parameters
     ----------
     tensor : NDArray
-        Of at least one axis.
+        Of at least one axis. The first may be of another length everywhere; other axes and the
+        dtype are the same.
     name, priority : optional
         As for `allreduce`.
+
+    Returns
+    -------
+    NDArray
+        A new array, on the context of `tensor`.
+
+    Raises
+    ------
+    ArgumentError
+        `tensor` is not an NDArray with an axis.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.allgather(mx.nd.array([[1, 2], [3, 4]])).shape
+    (2, 2)
     """
     if not isinstance(tensor, nd.NDArray) or tensor.ndim < 1:
         raise ArgumentError(f"allgather takes an NDArray with an axis, got {shown(tensor)}")
@@ -158,7 +271,35 @@ def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> ND
 def broadcast(
     tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
 ) -> NDArray:
-    """A new array with the values that `tensor` has in one process."""
+    """A new array with the values that `tensor` has in one process.
+
+    Parameters
+    ----------
+    tensor : NDArray
+        Of the same shape and dtype everywhere.
+    root_rank : int
+        The process that has the values.
+    name : str, optional
+        What errors call it.
+    priority : int
+        Accepted as Horovod takes it.
+
+    Returns
+    -------
+    NDArray
+        A new array.
+
+    Raises
+    ------
+    ArgumentError
+        There is no process `root_rank`.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> hvd.broadcast(mx.nd.array([1, 2]), root_rank=0).asnumpy()
+    array([1., 2.], dtype=float32)
+    """
     return broadcast_(tensor.copy(), root_rank, name, priority)
 
 
@@ -166,7 +307,36 @@ def broadcast(
 def broadcast_(
     tensor: NDArray, root_rank: int, name: str | None = None, priority: int = 0
 ) -> NDArray:
-    """Give `tensor` the values that it has in one process."""
+    """Give `tensor` the values that it has in one process.
+
+    Parameters
+    ----------
+    tensor : NDArray
+        Of the same shape and dtype everywhere.
+    root_rank : int
+        The process that has the values.
+    name : str, optional
+        What errors call it.
+    priority : int
+        Accepted as Horovod takes it.
+
+    Returns
+    -------
+    NDArray
+        `tensor` itself.
+
+    Raises
+    ------
+    ArgumentError
+        There is no process `root_rank`.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> array = mx.nd.array([1, 2])
+    >>> hvd.broadcast_(array, root_rank=0) is array
+    True
+    """
     _share({name or "tensor": [tensor]}, root_rank)
     return tensor
 
@@ -186,6 +356,22 @@ def broadcast_parameters(
         The process.
     prefix : str, optional
         Accepted as Horovod's scripts give it.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `params` is not a dict, or has something else than Parameters and arrays.
+    ArgumentError
+        There is no process `root_rank`.
+    MismatchError
+        The shape of a Parameter is not known yet, and `root_rank` is not 0.
+
+    Examples
+    --------
+    >>> import cynet.contrib.horovod as hvd
+    >>> net = mx.gluon.nn.Dense(2, in_units=3)
+    >>> net.initialize()
+    >>> hvd.broadcast_parameters(net.collect_params())
     """
     if not hasattr(params, "items"):
         raise ArgumentTypeError(f"broadcast_parameters takes a dict, got {shown(params)}")
@@ -231,13 +417,24 @@ class _Summed:
 
 @guarded
 def DistributedOptimizer(optimizer: Optimizer) -> Optimizer:
-    """An optimizer that first takes the mean of gradients over all processes, for ``Module.fit``
-    with ``kvstore=None``.
+    """An optimizer that first takes the mean of gradients over all processes.
+
+    It is for ``Module.fit`` with ``kvstore=None``.
 
     Parameters
     ----------
     optimizer : Optimizer
         Its ``rescale_grad`` is divided by the number of processes.
+
+    Returns
+    -------
+    Optimizer
+        A copy, of a subclass of the optimizer's class.
+
+    Raises
+    ------
+    ArgumentTypeError
+        `optimizer` is not an Optimizer.
 
     Examples
     --------

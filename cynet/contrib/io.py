@@ -22,8 +22,16 @@ class DataLoaderIter(DataIter):
     Parameters
     ----------
     loader : gluon.data.DataLoader
+        Its batches are pairs of data and label.
     data_name, label_name : str
+        Names in ``provide_data`` and ``provide_label``.
     dtype : str or dtype
+        What data and labels become.
+
+    Raises
+    ------
+    ArgumentTypeError
+        The loader gives something else than pairs.
 
     Examples
     --------
@@ -32,6 +40,15 @@ class DataLoaderIter(DataIter):
     >>> batches = mx.contrib.io.DataLoaderIter(mx.gluon.data.DataLoader(pairs, batch_size=3))
     >>> [batch.pad for batch in batches]
     [0, 1]
+
+    An epoch goes on where it was:
+
+    >>> batches.reset()
+    >>> first = next(batches)
+    >>> state = batches.state_dict()
+    >>> batches.load_state_dict(state)
+    >>> [batch.pad for batch in batches]
+    [1]
     """
 
     def __init__(
@@ -66,7 +83,20 @@ class DataLoaderIter(DataIter):
         return lambda: {"ended": self._ended, **of_loader()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` says, with the epoch's other batches."""
+        """Go on where `state_dict` says, with the epoch's other batches.
+
+        Parameters
+        ----------
+        state : dict
+            What ``state_dict()`` gave.
+
+        Raises
+        ------
+        FormatError
+            That is not a state of it.
+        NotFoundError
+            The loader inside cannot say where it is.
+        """
         loader = self._resumable()
         if not isinstance(state, dict) or not isinstance(state.get("ended"), bool):
             raise FormatError(f"expected a state of a DataLoaderIter, got {shown(state)}")

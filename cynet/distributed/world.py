@@ -206,13 +206,24 @@ _world = None
 
 
 def world() -> World:
-    """The processes that train together; the first call joins them, where a launcher has started
-    this process, and else there is this one alone.
+    """The processes that train together.
+
+    The first call joins them if a launcher has started this process; else there is this one alone.
+
+    Returns
+    -------
+    World
 
     Raises
     ------
     CynetError
-        When mpi4py or an MPI library is missing.
+        mpi4py or an MPI library is missing.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.distributed.world().rank, mx.distributed.world().size  # started by itself
+    (0, 1)
     """
     global _world
     with _lock:
@@ -222,12 +233,35 @@ def world() -> World:
 
 
 def is_joined() -> bool:
-    """Whether `world` has been called, by a process that is one of several."""
+    """Whether `world` has been called, by a process that is one of several.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> mx.distributed.is_joined()  # started by itself
+    False
+    """
     return _world is not None and _world.size > 1
 
 
 def is_first() -> bool:
-    """Whether this process speaks and writes for all: rank 0, or the only one there is."""
+    """Whether this process speaks and writes for all: rank 0, or the only one there is.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> if mx.distributed.is_first():
+    ...     print("one line, however many processes there are")
+    one line, however many processes there are
+    """
     return _world is None or _world.rank == 0
 
 

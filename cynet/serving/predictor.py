@@ -198,7 +198,19 @@ class Predictor:
 
     @property
     def closed(self) -> bool:
-        """Whether it takes no more requests."""
+        """Whether it takes no more requests.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> with mx.Predictor(net, shapes=(2,)) as predictor:
+        ...     print(predictor.closed)
+        False
+        >>> predictor.closed
+        True
+        """
         return self._batches.closed
 
     def close(self) -> None:

@@ -43,11 +43,36 @@ class CalibrationCollector:
         self.logger = logger
 
     def collect(self, name: str, arr: NDArray) -> None:
-        """Look at an array, which may be a monitor's callback: the output of that name."""
+        """Look at an array, which may be a monitor's callback: the output of that name.
+
+        Parameters
+        ----------
+        name : str
+            Name of an output; one that is not in `include_layer` is passed over.
+        arr : NDArray
+            Its values for a batch.
+
+        Raises
+        ------
+        UndefinedError
+            The subclass does not define it.
+        ArgumentTypeError
+            `arr` is not an NDArray.
+        """
         raise UndefinedError(f"{type(self).__name__} must define collect(name, arr)")
 
     def post_collect(self) -> dict[str, tuple[float, float]]:
-        """Name of each output seen to the least and the largest value that it is to keep."""
+        """Name of each output seen to the least and the largest value that it is to keep.
+
+        Returns
+        -------
+        dict of str to (float, float)
+
+        Raises
+        ------
+        UndefinedError
+            The subclass does not define it.
+        """
         raise UndefinedError(f"{type(self).__name__} must define post_collect()")
 
     def _values(self, name, arr):
@@ -70,6 +95,15 @@ class LayerOutputMinMaxCollector(CalibrationCollector):
         ``'int8'``, ``'uint8'`` or ``'auto'``.
     include_layer, logger
         See `CalibrationCollector`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> collector = mx.contrib.quantization.LayerOutputMinMaxCollector("int8")
+    >>> collector.collect("fc_output", mx.nd.array([-1, 3]))
+    >>> collector.collect("fc_output", mx.nd.array([2, 7]))
+    >>> collector.post_collect()
+    {'fc_output': (-1.0, 7.0)}
     """
 
     def __init__(

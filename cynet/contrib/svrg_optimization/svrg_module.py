@@ -167,6 +167,28 @@ class SVRGModule(Module):
         train_data : DataIter
             Reset before and afterwards. A last batch that is filled up counts for the part that is
             not padding.
+
+        Raises
+        ------
+        ArgumentError
+            `train_data` gives no batch.
+        CynetError
+            The module is not bound, or its parameters have no values yet.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
+        >>> net = mx.sym.LinearRegressionOutput(net, mx.sym.var("lin_label"), name="lin")
+        >>> module = SVRGModule(net, label_names=["lin_label"], update_freq=2)
+        >>> x, y = mx.nd.ones((8, 3)), mx.nd.ones((8, 1))
+        >>> data = mx.io.NDArrayIter(x, y, batch_size=4, label_name="lin_label")
+        >>> module.bind(data.provide_data, data.provide_label)
+        >>> module.init_params()
+        >>> module.init_optimizer()
+        >>> module.update_full_grads(data)
+        >>> for batch in data:
+        ...     module.train_step(batch)
         """
         self._need("update_full_grads", "binded", "params_initialized")
         check_iterator("update_full_grads", "train_data", train_data)

@@ -30,8 +30,14 @@ class Vocabulary:
     min_freq : int
         Rarer ones are unknown.
     unknown_token : str
+        What stands for tokens without a number.
     reserved_tokens : list of str, optional
         Tokens that are numbered in any case, as ``<pad>``.
+
+    Raises
+    ------
+    MismatchError
+        `min_freq` is less than 1, `reserved_tokens` have one token twice, or `unknown_token`.
 
     Examples
     --------
@@ -41,8 +47,10 @@ class Vocabulary:
     >>> vocabulary = mx.contrib.text.vocab.Vocabulary(counts, reserved_tokens=["<pad>"])
     >>> vocabulary.idx_to_token
     ['<unk>', '<pad>', 'b', 'a']
-    >>> vocabulary.to_indices(["a", "c"])
-    [3, 0]
+    >>> vocabulary.to_indices(["a", "c"]), vocabulary.to_tokens([2, 0])
+    ([3, 0], ['b', '<unk>'])
+    >>> vocabulary.token_to_idx["b"], vocabulary.unknown_token, vocabulary.reserved_tokens
+    (2, '<unk>', ['<pad>'])
     """
 
     def __init__(
@@ -96,7 +104,18 @@ class Vocabulary:
         return self._reserved
 
     def to_indices(self, tokens: Any) -> Any:
-        """Numbers of a token or of a list of them; 0 for unknown ones."""
+        """Numbers of a token or of a list of them; 0 for unknown ones.
+
+        Parameters
+        ----------
+        tokens : str or list of str
+            What is looked up.
+
+        Returns
+        -------
+        int or list of int
+            As `tokens` is one or a list.
+        """
         if isinstance(tokens, str):
             return self._numbers.get(tokens, 0)
         return [self._numbers.get(each, 0) for each in tokens]
@@ -104,10 +123,22 @@ class Vocabulary:
     def to_tokens(self, indices: Any) -> Any:
         """Tokens of a number or of a list of them.
 
+        Parameters
+        ----------
+        indices : int or list of int
+            Numbers from 0.
+
+        Returns
+        -------
+        str or list of str
+            As `indices` is one or a list.
+
         Raises
         ------
         ArgumentError
             A number that no token has.
+        ArgumentTypeError
+            Something else than an int.
         """
         single = isinstance(indices, int)
         found = []
