@@ -8,6 +8,7 @@ from ..base.errors import ArgumentError, shown
 from ..base.guard import guarded
 from ..base.kinds import to_index
 from ..optimizer.averages import Averages
+from ..optimizer.settings import check_real
 from .fit import FitCallback
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class EMA(_Averaging):
     """
 
     def __init__(self, decay: float = 0.999, period: int = 1) -> None:
+        check_real("EMA: decay", decay)
         super().__init__(decay)
         self.period = to_index("EMA: period", period, "an int of 1 or more")
         if self.period < 1:

@@ -9,6 +9,7 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentTypeError, FormatError, StateError, shown
 from ..base.guard import guarded
 from ..optimizer.averages import Averages
+from ..optimizer.settings import check_real
 from .block import Block
 
 if TYPE_CHECKING:
@@ -221,6 +222,7 @@ class EMA(_Averaging):
     """
 
     def __init__(self, net: Block, decay: float = 0.999) -> None:
+        check_real("EMA: decay", decay)
         super().__init__(net, decay)
 
 

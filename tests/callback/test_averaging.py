@@ -168,5 +168,7 @@ def test_what_is_refused():
         mx.callback.EMA(period=0)
     with pytest.raises(mx.errors.ArgumentError, match="EMA: decay"):
         mx.callback.EMA(decay=1)
+    with pytest.raises(TypeError, match="EMA: decay"):
+        mx.callback.EMA(None)
     with pytest.raises(mx.errors.ArgumentError, match="SWA: start"):
         mx.callback.SWA(start=-1)

@@ -123,6 +123,8 @@ def test_what_is_refused(tmp_path):
     for decay in (1.0, -0.1, float("nan")):
         with pytest.raises(mx.errors.ArgumentError, match="EMA: decay"):
             gluon.EMA(net, decay)
+    with pytest.raises(TypeError, match="EMA: decay"):
+        gluon.EMA(net, None)
     with pytest.raises(TypeError, match="EMA: net must be a Block"):
         gluon.EMA(net.collect_params())
     ema.update()

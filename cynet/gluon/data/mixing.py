@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import ndarray as nd
-from ...base.errors import ArgumentError, ShapeError, UndefinedError, shown
+from ...base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ShapeError,
+    UndefinedError,
+    shown,
+)
 from ...base.guard import guarded
 from ...base.kinds import to_index
 from ...ndarray import NDArray
@@ -38,8 +44,12 @@ class _Mixing:
             raise ArgumentError(f"{who}: classes must be an int of 1 or more, got {shown(classes)}")
         check_real(f"{who}: alpha", alpha)
         check_real(f"{who}: prob", prob)
-        if not alpha > 0:
-            raise ArgumentError(f"{who}: alpha must be above 0, got {shown(alpha)}")
+        if not 0 < alpha < np.inf:
+            raise ArgumentError(f"{who}: alpha must be above 0 and finite, got {shown(alpha)}")
+        if batchify_fn is not None and not callable(batchify_fn):
+            raise ArgumentTypeError(
+                f"{who}: batchify_fn must be a function, got {shown(batchify_fn)}"
+            )
         if not 0 <= prob <= 1:
             raise ArgumentError(f"{who}: prob must be from 0 to 1, got {shown(prob)}")
         self.alpha, self.prob = alpha, prob
@@ -228,7 +238,7 @@ class CutMix(_Mixing):
         layout: str = "NCHW",
     ) -> None:
         super().__init__(classes, alpha, prob, batchify_fn)
-        if layout not in ("NCHW", "NHWC"):
+        if not isinstance(layout, str) or layout not in ("NCHW", "NHWC"):
             raise ArgumentError(f"CutMix: layout must be 'NCHW' or 'NHWC', got {shown(layout)}")
         self.layout = layout
 

@@ -9,6 +9,7 @@ import numpy as np
 from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
 from ...base.kinds import to_index
+from ...optimizer.settings import check_real
 from ..block import HybridBlock
 from .basic_layers import Dropout
 
@@ -24,6 +25,9 @@ def _angles(who, units, max_length, base) -> NumpyArray:
             raise ArgumentError(f"{who}: {name} must be an int of 1 or more, got {shown(value)}")
     if units % 2:
         raise ArgumentError(f"{who}: units must be even, got {units}")
+    check_real(f"{who}: base", base)
+    if not 0 < base < np.inf:
+        raise ArgumentError(f"{who}: base must be above 0, got {shown(base)}")
     return np.outer(np.arange(max_length), float(base) ** (-np.arange(0, units, 2) / units))
 
 

@@ -26,7 +26,11 @@ class _Layer(HybridBlock):
         rotary, prefix, params,
     ):  # fmt: skip
         super().__init__(prefix=prefix, params=params)
-        if activation not in ("relu", "gelu"):
+        if to_index(f"{type(self).__name__}: hidden_size", hidden_size, "an int of 1 or more") < 1:
+            raise ArgumentError(
+                f"{type(self).__name__}: hidden_size must be an int of 1 or more, got {hidden_size}"
+            )
+        if not isinstance(activation, str) or activation not in ("relu", "gelu"):
             raise ArgumentError(
                 f"{type(self).__name__}: activation must be 'relu' or 'gelu', got"
                 f" {shown(activation)}"

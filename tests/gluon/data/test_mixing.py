@@ -178,6 +178,10 @@ def test_refusals(batch):
     ):  # fmt: skip
         with pytest.raises(mx.errors.ArgumentError, match=f"{kind.__name__}: {told}"):
             kind(**args)
+    with pytest.raises(TypeError, match="MixUp: batchify_fn"):
+        MixUp(2, batchify_fn=3)
+    with pytest.raises(mx.errors.ArgumentError, match="MixUp: alpha"):
+        MixUp(2, alpha=float("inf"))
     with pytest.raises(mx.errors.ArgumentError, match="MixUp: label 3 is no class, 0 to 2"):
         MixUp(CLASSES).mix(images, np.arange(N))
     with pytest.raises(mx.errors.ShapeError, match="MixUp: 3 labels for 8 rows"):

@@ -195,6 +195,7 @@ def test_a_network_learns_to_repeat(rng, seed):
 def test_what_is_refused():
     for make, told in (
         (lambda: nn.TransformerEncoderLayer(8, 2, 16, activation="tanh"), "activation"),
+        (lambda: nn.TransformerEncoderLayer(8, 2, 0), "hidden_size"),
         (lambda: nn.TransformerEncoder(0, 8, 2, 16), "num_layers"),
         (lambda: nn.TransformerDecoderLayer(8, 3, 16), "num_heads"),
         (lambda: nn.RotaryPosition(5), "units must be even"),
