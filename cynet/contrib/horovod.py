@@ -469,6 +469,13 @@ class DistributedTrainer(Trainer):
         1: halves are summed in float32 anyway.
     prefix : str, optional
         Accepted as Horovod's scripts give it.
+    **kwargs
+        For ``gluon.Trainer``: ``compression_params``, ...
+
+    Raises
+    ------
+    ArgumentError
+        `compression` or another `gradient_predivide_factor` is asked for.
 
     Examples
     --------

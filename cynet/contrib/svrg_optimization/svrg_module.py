@@ -37,20 +37,22 @@ class SVRGModule(Module):
 
     Parameters
     ----------
+    symbol, data_names, label_names, logger, context, work_load_list, fixed_param_names
+        As of a :class:`Module`.
+    state_names, group2ctxs, compression_params
+        As of a :class:`Module`.
     update_freq : int
         Epochs from one such gradient to the next.
-    symbol, data_names, label_names, ...
-        As of a :class:`Module`.
-
-    Notes
-    -----
-    ``fit(resume=...)`` keeps neither the weights kept aside nor their gradient: where a training
-    goes on, it takes them anew, also between two epochs of `update_freq`.
 
     Raises
     ------
     ArgumentTypeError, ArgumentError
         When `update_freq` is no int, or less than 1.
+
+    Notes
+    -----
+    ``fit(resume=...)`` keeps neither the weights kept aside nor their gradient: where a training
+    goes on, it takes them anew, also between two epochs of `update_freq`.
 
     Examples
     --------
