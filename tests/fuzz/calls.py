@@ -1,4 +1,5 @@
-"""Random calls of every operator: nd, outputs given, autograd, executors, and symbol JSON.
+"""Random calls of every operator: nd, outputs given, autograd, executors, symbol JSON, and with
+sparse arrays.
 
     python -m tests.fuzz.calls --cases 100000 --seed 7
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from cynet.base.dtype import is_floating
 from tests.bfloat16 import as_type
+from tests.fuzz.sparse_arrays import sparse_like
 from tests.fuzz.worker import Fault, command_line
 
 DTYPES = (
@@ -24,17 +26,19 @@ INTEGERS = (0, -1, 1, 2, 3, 7, 255, 2**31, -(2**31), 2**32, 2**62, 2**63 - 1, 2*
 INTEGERS += (-(2**63), -(2**63) - 1, 10**30)
 FLOATS = (0.0, -1.0, 1e-300, 1e300, 3.4e38, float("inf"), -float("inf"), float("nan"), 10**400)
 TEXTS = ("", "x", "(", "None", "1e999", "-" * 3000 + "1", "(1,2", "{1:2}", "b'ab'", "True", "nan")
-MODES = ("nd", "out", "tape", "executor", "json")
+MODES = ("nd", "out", "tape", "executor", "json", "sparse")
 GRAPHS = ("_foreach", "_while_loop", "_cond")  # tests/fuzz/graphs.py
 
 
 class Call:
     """One call: an operator, arrays for its inputs and states, parameters, and the face; `places`
-    says which input each output is written to (None: an array of its own)."""
+    says which input each output is written to (None: an array of its own); `seed` draws which
+    inputs are sparse, and what is wrong with them."""
 
-    def __init__(self, mode, op, inputs, aux, params, train, np_shape=False, places=()):
+    def __init__(self, mode, op, inputs, aux, params, train, np_shape=False, places=(), seed=0):
         self.mode, self.op, self.inputs, self.aux = mode, op, inputs, aux
         self.params, self.train, self.np_shape, self.places = params, train, np_shape, places
+        self.seed = seed
 
     def __str__(self):
         arrays = ", ".join(f"{a.dtype}{list(a.shape)}" for a in (*self.inputs, *self.aux))
@@ -94,7 +98,8 @@ def draw(seed, number, cases):
     if mode == "out":
         places = [None if rng.random() < 0.2 else int(rng.integers(len(arrays) or 1))
                   for _ in range(rng.integers(1, 4))]  # fmt: skip
-    return Call(mode, case.op, arrays[:n], arrays[n:], params, train, np_shape, places)
+    seed = int(rng.integers(1 << 30))
+    return Call(mode, case.op, arrays[:n], arrays[n:], params, train, np_shape, places, seed)
 
 
 def _with_any_parameter(rng, op, params):
@@ -160,6 +165,9 @@ def perform(call):
 def _perform(mx, call):
     inputs = [mx.nd.array(a, dtype=a.dtype) for a in call.inputs]
     states = [mx.nd.array(a, dtype=a.dtype) for a in call.aux]
+    if call.mode == "sparse":
+        _with_sparse(mx, call, inputs, states)
+        return
     if call.mode in ("nd", "out"):
         _call(mx, call, inputs, states)
         return
@@ -199,6 +207,18 @@ def _call(mx, call, inputs, states):
         each.asnumpy()
     for each in arrays:
         each.asnumpy()
+
+
+def _with_sparse(mx, call, inputs, states):
+    """Call or record the operator with some of its arrays sparse."""
+    rng = np.random.default_rng(call.seed)
+    for i, array in enumerate(call.inputs):
+        if array.ndim and (not i or rng.random() < 0.5):
+            inputs[i] = sparse_like(mx, rng, np.asarray(array))
+    if rng.integers(2):
+        _call(mx, call, inputs, states)
+    else:
+        _record(mx, call, inputs, states)
 
 
 def _record(mx, call, inputs, states):

@@ -123,13 +123,21 @@ def params_files():
     every = [mx.nd.ones((2, 3), dtype=dtype) for dtype in mx.base.dtype.FLAGS]
     yield mx.nd.save_tobuffer(every)
     yield mx.nd.save_tobuffer({f"arg:{i}": each for i, each in enumerate(every)})
+    dense = mx.nd.array([[0, 1, 0, 2], [0, 0, 0, 0], [3, 0, 0, 4]])
+    for stype in ("csr", "row_sparse"):
+        kinds = [dense.tostype(stype), mx.nd.sparse.zeros(stype, (3, 4), dtype="float64")]
+        yield mx.nd.save_tobuffer(kinds)
+        yield mx.nd.save_tobuffer({"arg:a": kinds[0], "aux:b": dense, "arg:c": kinds[1]})
 
 
 def read_params(path):
     import cynet as mx
 
     with open(path, "rb") as file:
-        mx.nd.load_frombuffer(file.read())
+        found = mx.nd.load_frombuffer(file.read())
+    for each in found.values() if isinstance(found, dict) else found:
+        if each.stype != "default":
+            each.check_format()  # the reader has done so: what it gives is right
     mx.nd.load(path)
     from cynet.io.checkpoint import read_params as read
 

@@ -26,6 +26,8 @@ MODULES = [
     "nd",
     "random",
     "sym",
+    "nd.sparse",
+    "sym.sparse",
     "nd.random",
     "sym.random",
     "context",
@@ -187,6 +189,12 @@ def subjects(mx, files):
     found = {
         "NDArray": lambda: mx.nd.array([[1, 2, 3], [4, 5, 6]]),
         "NDArray()": lambda: mx.nd.array([1], dtype="int64"),
+        "CSRNDArray": lambda: mx.nd.array([[0, 1, 2], [0, 0, 3]]).tostype("csr"),
+        "CSRNDArray malformed": lambda: mx.nd.sparse.csr_matrix(
+            ([1, 2, 3], [5, 0, 0], [0, 2, 1]), shape=(2, 3)),
+        "RowSparseNDArray": lambda: mx.nd.array([[0, 0], [1, 2]]).tostype("row_sparse"),
+        "RowSparseNDArray malformed": lambda: mx.nd.sparse.row_sparse_array(
+            (np.ones((2, 3)), [7, -1]), shape=(4, 3)),
         "NDArray(0, 3)": lambda: mx.nd.zeros((0, 3)),
         "Symbol": lambda: network(mx),
         "Group": lambda: mx.sym.Group([network(mx), mx.sym.Variable("a")]),

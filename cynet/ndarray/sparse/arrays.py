@@ -218,6 +218,8 @@ class BaseSparseNDArray(NDArray):
         >>> a.copied_from(mx.nd.array([[0, 1], [2, 0]])).data.asnumpy()
         array([1., 2.], dtype=float32)
         """
+        if not isinstance(source, NDArray):
+            raise ArgumentTypeError(f"copy: expected an NDArray, got {shown(source)}")
         return self._assign(source)
 
     def _assign(self, source):

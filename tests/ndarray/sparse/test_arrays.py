@@ -287,3 +287,10 @@ def test_no_elements():
         assert mx.nd.zeros((3, 4), stype=stype).stype == stype
         assert mx.nd.empty((3, 4), stype=stype).stype == stype
         assert sparse.zeros(stype, (0, 4)).asnumpy().shape == (0, 4)
+
+
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_copied_from_takes_arrays(stype):
+    array = mx.nd.sparse.zeros(stype, (2, 3))
+    with pytest.raises(TypeError, match="expected an NDArray, got 1.5"):
+        array.copied_from(1.5)
