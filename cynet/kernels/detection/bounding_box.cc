@@ -236,19 +236,24 @@ void box_decode(const Args& args) {
   T stds[4];
   for (int k = 0; k < 4; ++k) stds[k] = static_cast<T>(p.stds[k]);
   const T clip = static_cast<T>(p.clip);
-  parallel_for(args.threads, args.in[0]->size / 4, [&](int64_t begin, int64_t end) {
+  const T *data = args.input<T>(0), *anchors = args.input<T>(1);
+  T* boxes = args.output<T>(0);
+  const bool center = p.center, add = args.add[0];
+  parallel_for(args.threads, args.in[0]->size / 4, [=](int64_t begin, int64_t end) {
+    int64_t anchor = begin % n;
     for (int64_t i = begin; i < end; ++i) {
-      const T* a = args.input<T>(1) + 4 * (i % n);
-      const T* d = args.input<T>(0) + 4 * i;
-      T* out = args.output<T>(0) + 4 * i;
-      const T w = p.center ? a[2] : a[2] - a[0], h = p.center ? a[3] : a[3] - a[1];
-      const T x = p.center ? a[0] : a[0] + w * T(0.5), y = p.center ? a[1] : a[1] + h * T(0.5);
+      const T* a = anchors + 4 * anchor;
+      const T* d = data + 4 * i;
+      T* out = boxes + 4 * i;
+      const T w = center ? a[2] : a[2] - a[0], h = center ? a[3] : a[3] - a[1];
+      const T x = center ? a[0] : a[0] + w * T(0.5), y = center ? a[1] : a[1] + h * T(0.5);
       T dw = d[2] * stds[2], dh = d[3] * stds[3];
       if (clip > 0) dw = std::min(dw, clip), dh = std::min(dh, clip);
       const T px = d[0] * stds[0] * w + x, py = d[1] * stds[1] * h + y;
       const T pw = std::exp(dw) * w * T(0.5), ph = std::exp(dh) * h * T(0.5);
-      const T found[4] = {px - pw, py - ph, px + pw, py + ph};
-      for (int k = 0; k < 4; ++k) out[k] = args.add[0] ? out[k] + found[k] : found[k];
+      const auto put = [=](int k, T value) { out[k] = add ? out[k] + value : value; };
+      put(0, px - pw), put(1, py - ph), put(2, px + pw), put(3, py + ph);
+      if (++anchor == n) anchor = 0;
     }
   });
 }

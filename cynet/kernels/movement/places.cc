@@ -18,33 +18,52 @@ static void put_place(T* to, int64_t place, bool add) {
 // out[j] (+)= the row-major place of column j of index (ndim, n); the first length does not matter
 template <typename T>
 static void ravel_places(const Args& args) {
-  const Axes& axes = args.as<Axes>();
+  const Axes axes = args.as<Axes>();
   const int64_t n = args.out[0]->size;
   const T* index = args.input<T>(0);
-  parallel_for(args.threads, n, [&](int64_t begin, int64_t end) {
+  T* out = args.output<T>(0);
+  const bool add = args.add[0];
+  parallel_for(args.threads, n, [=](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; ++j) {
       uint64_t at = 0;
       for (int i = 0; i < axes.ndim; ++i)
         at = at * static_cast<uint64_t>(axes.shape[i]) +
              static_cast<uint64_t>(convert_one<int64_t>(index[i * n + j]));
-      put_place(args.output<T>(0) + j, static_cast<int64_t>(at), args.add[0]);
+      put_place(out + j, static_cast<int64_t>(at), add);
     }
   });
+}
+
+// Divides by n and gives the rest. Small numbers are divided by 32 bits, which takes a third of the
+// time on many processors.
+static inline int64_t divide(int64_t& at, int64_t n) {
+  if (((at | n) >> 32) == 0) {
+    const uint32_t whole = static_cast<uint32_t>(at), by = static_cast<uint32_t>(n);
+    at = whole / by;
+    return whole % by;
+  }
+  const int64_t whole = at;
+  at = whole / n;
+  return whole % n;
 }
 
 // column j of out (ndim, n) (+)= the place of index[j] along each axis; what is beyond the shape is
 // left to the first axis
 template <typename T>
 static void unravel_places(const Args& args) {
-  const Axes& axes = args.as<Axes>();
+  const Axes axes = args.as<Axes>();
   const int64_t n = args.in[0]->size;
-  parallel_for(args.threads, n, [&](int64_t begin, int64_t end) {
+  const T* index = args.input<T>(0);
+  T* out = args.output<T>(0);
+  const bool add = args.add[0];
+  parallel_for(args.threads, n, [=](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; ++j) {
-      int64_t at = convert_one<int64_t>(args.input<T>(0)[j]);
-      for (int i = axes.ndim - 1; i >= 0; --i) {
-        put_place(args.output<T>(0) + i * n + j, i ? at % axes.shape[i] : at, args.add[0]);
-        if (i) at /= axes.shape[i];
+      int64_t at = convert_one<int64_t>(index[j]);
+      for (int i = axes.ndim - 1; i > 0; --i) {
+        const int64_t place = divide(at, axes.shape[i]);
+        put_place(out + i * n + j, place, add);
       }
+      if (axes.ndim) put_place(out + j, at, add);
     }
   });
 }
@@ -54,18 +73,15 @@ template <typename T>
 static void index_array(const Args& args) {
   const AskedAxes& axes = args.as<AskedAxes>();
   T* out = args.output<T>(0);
-  parallel_for(args.threads, args.in[0]->size, [&](int64_t begin, int64_t end) {
-    int64_t place[8];
+  const bool add = args.add[0];
+  const int n_asked = axes.n_asked, last = axes.ndim - 1;
+  parallel_for(args.threads, args.in[0]->size, [=, &axes](int64_t begin, int64_t end) {
+    int64_t place[8] = {}, at = begin;
+    for (int i = last; i >= 0; --i) place[i] = divide(at, axes.shape[i]);
     for (int64_t j = begin; j < end; ++j) {
-      int64_t at = j;
-      for (int i = axes.ndim - 1; i >= 0; --i) {
-        place[i] = at % axes.shape[i];
-        at /= axes.shape[i];
-      }
-      for (int k = 0; k < axes.n_asked; ++k) {
-        T& to = out[j * axes.n_asked + k];
-        to = (args.add[0] ? to : 0) + place[axes.asked[k]];
-      }
+      T* to = out + j * n_asked;
+      for (int k = 0; k < n_asked; ++k) to[k] = (add ? to[k] : 0) + place[axes.asked[k]];
+      for (int i = last; i >= 0 && ++place[i] == axes.shape[i]; --i) place[i] = 0;
     }
   });
 }

@@ -40,6 +40,11 @@ inline void clear(const Args& args, int i) {
   if (!args.add[i]) std::memset(args.out[i]->data, 0, args.out[i]->size * sizeof(T));
 }
 
+template <typename T, bool add>
+CYNET_NOINLINE void scatter_elements(const T* src, const int64_t* index, int64_t m, T* dst) {
+  for (int64_t j = 0; j < m; ++j) emit(dst[index[j]], static_cast<plain<T>>(src[j]), add);
+}
+
 template <typename T>
 CYNET_NOINLINE void gather_elements(const T* src, const int64_t* index, int64_t n, T* dst) {
   for (int64_t r = 0; r < n; ++r) dst[r] = src[index[r]];
@@ -72,6 +77,11 @@ inline void gather(const Args& args, int64_t outer, int64_t n, int64_t inner, in
 template <typename T>
 inline void scatter(const Args& args, bool add, int64_t outer, int64_t n, int64_t inner,
                     int64_t m, const int64_t* index, const T* src, T* dst) {
+  if (outer == 1 && inner == 1) {
+    if (add) scatter_elements<T, true>(src, index, m, dst);
+    else scatter_elements<T, false>(src, index, m, dst);
+    return;
+  }
   const int threads = args.threads_of(outer * m * inner);
   auto part = [=](int64_t o, int64_t first, int64_t last) {
     for (int64_t j = 0; j < m; ++j) {

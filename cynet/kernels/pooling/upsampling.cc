@@ -27,17 +27,24 @@ void enlarge(const T* x, T* y, int64_t height, int64_t width, int64_t scale, boo
   }
 }
 
-// Sums of the squares of dy that an element of x became.
-template <typename T>
-void sum_squares_of(const T* dy, T* dx, int64_t height, int64_t width, int64_t scale, bool add) {
-  for (int64_t h = 0; h < height / scale; ++h)
-    for (int64_t w = 0; w < width / scale; ++w) {
+// Sums of the squares of dy that an element of x became. `fixed`: the scale, if the compiler is to
+// know it, and 0 otherwise.
+template <int fixed, typename T>
+CYNET_NOINLINE void sum_squares_of(const T* dy, T* dx, int64_t height, int64_t width,
+                                   int64_t scale, bool add) {
+  if (fixed) scale = fixed;
+  const int64_t small = width / scale;
+  for (int64_t h = 0; h < height / scale; ++h) {
+    const T* rows = dy + h * scale * width;
+    T* to = dx + h * small;
+    CYNET_IVDEP
+    for (int64_t w = 0; w < small; ++w) {
       T total = 0;
-      for (int64_t i = h * scale; i < (h + 1) * scale; ++i)
-        for (int64_t j = w * scale; j < (w + 1) * scale; ++j) total += dy[i * width + j];
-      T& to = dx[h * (width / scale) + w];
-      to = add ? to + total : total;
+      for (int64_t i = 0; i < scale; ++i)
+        for (int64_t j = 0; j < scale; ++j) total += rows[i * width + w * scale + j];
+      to[w] = add ? to[w] + total : total;
     }
+  }
 }
 
 // A row of pixels of x becomes one of `width` in y, whose pixels are `step` numbers apart.
@@ -91,7 +98,8 @@ void one_input(const Args& args, const Blob& small, const Blob& large, int64_t o
   parallel_for(args.threads, batch * count, [=](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
       T* to = y + (plane / count * channels + offset + plane % count) * of_y;
-      if (back) sum_squares_of(to, x + plane * of_x, height, width, scale, add);
+      if (back && scale == 2) sum_squares_of<2>(to, x + plane * of_x, height, width, scale, add);
+      else if (back) sum_squares_of<0>(to, x + plane * of_x, height, width, scale, add);
       else enlarge(x + plane * of_x, to, height, width, scale, add);
     }
   });
