@@ -38,8 +38,8 @@ const int64_t* bounded(const Args& args, const Blob& index, int64_t n, int mode)
 }
 
 // Adds an axis of n elements to m positions: position * n + index, of the first axis the index. Bit
-// 63 of the result tells whether an index is outside. No branch, and no compare of 64 bits, which the
-// baseline's registers lack.
+// 63 of the result tells whether an index is outside. No branch, and no compare of 64 bits, which
+// the baseline's registers lack.
 template <bool first>
 CYNET_NOINLINE uint64_t add_axis(const int64_t* index, int64_t* positions, int64_t m, int64_t n) {
   uint64_t outside = 0;
@@ -52,8 +52,8 @@ CYNET_NOINLINE uint64_t add_axis(const int64_t* index, int64_t* positions, int64
   return outside;
 }
 
-// The flat positions of columns begin to end, into the first of the `axes` rows of m values; whether
-// all of them are within the array.
+// The flat positions of columns begin to end, into the first of the `axes` rows of m values;
+// whether all of them are within the array.
 bool flatten(int64_t* values, int64_t axes, int64_t m, const int64_t* lengths, int64_t begin,
              int64_t end) {
   enum { BLOCK = 1024 };
