@@ -13,6 +13,9 @@ from ..cuda.graphs cimport Recording
 from ..executor.update_step cimport UpdateStep
 from ..kernels.update.update cimport UpdateArrays, UpdateLoop, UpdateParams
 
+cdef extern from "update/norms.h" namespace "cynet" nogil:
+    ctypedef double (*NormRate)(const UpdateParams& params, double weight, double other) noexcept
+
 cdef struct Item:
     UpdateLoop loop
     UpdateArrays arrays
@@ -23,12 +26,17 @@ cdef struct Item:
     void* kernel  # of a GPU, instead of `loop`
     bint rests    # where its gradient is 0, if it does not decay
     Chunk* grad   # in which the gradient lies
+    UpdateLoop first      # where rates follow from norms: gives the step whose norm counts, or NULL
+    int64_t blocks_before  # of the items before, whose squares are partial sums
+    int exact, dtype      # of what is updated (a float32 copy or the weight), and of the gradient
 
 cdef cppclass Joined:
     # What the runs of a JoinedUpdate share with it, each a holder of the recording. Fixed, but for
     # the recording, which the weights' variables guard.
     vector[Item] items
     bint apart     # some lie in the same memory: one item after the other
+    NormRate rate  # how learning rates follow from norms, or NULL
+    vector[double] squares  # of each block, of the weight and of what else counts
     int dev_id
     Recording recording
 

@@ -27,7 +27,8 @@ from ..kernels.table import update_rules
 from ..base.dtype import NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 
-# How many states each rule reads and moves, of those that run on every device.
+# How many states each rule reads and moves: of all, and of those that run on every device.
+_OF_ALL = {rule: states for rule, (states, _, _) in update_rules().items()}
 _STATES = {rule: states for rule, (states, on_gpus, _) in update_rules().items() if on_gpus}
 
 
@@ -40,6 +41,12 @@ cdef enum:
     MOST_BLOCKS = 1 << 16
 
 
+cdef extern from "update/norms.h" namespace "cynet" nogil:
+    const int64_t NORM_BLOCK  # elements whose squares are one partial sum, and
+    double norm_squares(int dtype, const void* x, int64_t n) noexcept  # that, by one thread
+    NormRate find_norm_rate(const char* name, const char** first) noexcept  # or NULL
+
+
 cdef extern from "common/row_prefetch.h" namespace "cynet" nogil:
     const int64_t ROWS_AHEAD, ROWS_TOGETHER
     int64_t next_row(const uint64_t* bits, int64_t row, int64_t last) noexcept
@@ -49,6 +56,11 @@ cdef extern from "common/row_prefetch.h" namespace "cynet" nogil:
 cdef struct Shares:
     UpdateTask* task
     int64_t parts
+
+
+cdef struct Norms:
+    UpdateTask* task
+    int64_t first  # block
 
 
 cdef struct Given:  # what kernels/update.cu takes
@@ -65,11 +77,64 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     if joined.apart:
         for i in range(joined.items.size()):
             item = &joined.items[i]
+            _take_norms(task, i, i + 1)
             run_update(item.loop, &task.params[i], &item.arrays, item.size)
     else:
+        _take_norms(task, 0, joined.items.size())
         shares.task, shares.parts = task, threads_for(_changed(task))
         parallel_ranges(<int>shares.parts, shares.parts, _share, &shares)
     return 0
+
+
+cdef void _take_norms(UpdateTask* task, size_t first, size_t last) noexcept nogil:
+    """Set learning rates of items `first` to `last` by their norms, if the rule wants that. Partial
+    sums are those of blocks, whatever the threads."""
+    cdef Joined* joined = task.joined
+    cdef Norms norms
+    cdef int64_t blocks, block
+    cdef double weight, other
+    cdef size_t i
+    if joined.rate == NULL:
+        return
+    norms.task, norms.first = task, joined.items[first].blocks_before
+    blocks = _blocks_up_to(&joined.items[last - 1]) - norms.first
+    parallel_ranges(threads_for(blocks * NORM_BLOCK), blocks, _sum_blocks, &norms)
+    for i in range(first, last):
+        weight = other = 0
+        for block in range(joined.items[i].blocks_before, _blocks_up_to(&joined.items[i])):
+            weight += joined.squares[2 * block]
+            other += joined.squares[2 * block + 1]
+        task.params[i].lr *= joined.rate(task.params[i], weight, other)
+
+
+cdef inline int64_t _blocks_up_to(const Item* item) noexcept nogil:
+    return item.blocks_before + (item.size + NORM_BLOCK - 1) // NORM_BLOCK
+
+
+cdef void _sum_blocks(void* arg, int64_t begin, int64_t end) noexcept nogil:
+    cdef UpdateTask* task = (<Norms*>arg).task
+    cdef int64_t before = (<Norms*>arg).first, block, at, n
+    cdef double step[NORM_BLOCK]
+    cdef double* squares = task.joined.squares.data()
+    cdef UpdateArrays part
+    cdef Item* item
+    cdef size_t i = 0
+    for block in range(before + begin, before + end):
+        while block >= _blocks_up_to(&task.joined.items[i]):
+            i += 1
+        item = &task.joined.items[i]
+        at = (block - item.blocks_before) * NORM_BLOCK
+        n = min(<int64_t>NORM_BLOCK, item.size - at)
+        part = _part_of(item, at)
+        if item.first == NULL:
+            squares[2 * block + 1] = norm_squares(item.dtype, part.grad, n)
+        else:
+            part.out = step
+            run_update(item.first, &task.params[i], &part, n)
+            squares[2 * block + 1] = norm_squares(item.exact if item.master >= 0 else item.dtype,
+                                                  step, n)
+        squares[2 * block] = norm_squares(
+            item.exact, part.weight if item.master < 0 else part.state[item.master], n)
 
 
 cdef int64_t _changed(const UpdateTask* task) noexcept nogil:
@@ -169,6 +234,12 @@ cdef void _update_rows(UpdateTask* task, size_t i, const RowSet* rows, int64_t p
 
 cdef void _update_span(UpdateTask* task, size_t i, int64_t first, int64_t last) noexcept nogil:
     cdef Item* item = &task.joined.items[i]
+    cdef UpdateArrays part = _part_of(item, first)
+    run_update(item.loop, &task.params[i], &part, last - first)
+
+
+cdef inline UpdateArrays _part_of(const Item* item, int64_t first) noexcept nogil:
+    """The arrays from an element on."""
     cdef UpdateArrays part
     cdef int k
     part.weight = <const char*>item.arrays.weight + first * item.width
@@ -178,7 +249,7 @@ cdef void _update_span(UpdateTask* task, size_t i, int64_t first, int64_t last) 
         part.state[k] = NULL
         if item.arrays.state[k] != NULL:
             part.state[k] = <char*>item.arrays.state[k] + first * item.state_width[k]
-    run_update(item.loop, &task.params[i], &part, last - first)
+    return part
 
 
 cdef inline int64_t _edge(int64_t at, int64_t size) noexcept nogil:
@@ -250,6 +321,9 @@ cdef class JoinedUpdate(UpdateStep):
     multi_precision : bool
         The state of a float16 or bfloat16 weight is a pair: a float32 copy of the weight, which is
         updated and from which the weight is rounded, and what the rule remembers of that copy.
+    norm : str, optional
+        ``'lamb'``, ``'lars'`` or ``'lbsgd'``: how learning rates follow from the norms of whole
+        weights (norm_table in kernels/update/update.cc). Runs on CPUs alone.
     """
 
     def __cinit__(self):
@@ -263,20 +337,26 @@ cdef class JoinedUpdate(UpdateStep):
             _release(joined)
 
     def __init__(self, str rule, list weights, list grads, list states,
-                 bint multi_precision=False):
+                 bint multi_precision=False, str norm=None):
         cdef cpp_set[VarHandle] written
         cdef cpp_set[VarHandle] read
         cdef NDArrayBase weight, grad, array, master
         cdef Item item
         cdef size_t arrays_written = 0
         cdef int i
-        cdef bytes name = rule.encode()
+        cdef bytes name = rule.encode(), norm_name = b"" if norm is None else norm.encode()
+        cdef const char* first = NULL
+        cdef int64_t blocks = 0
+        known = _STATES if norm is None else _OF_ALL
         self.weights, self.grads, self.states = tuple(weights), tuple(grads), tuple(states)
         if not len(weights) == len(grads) == len(states):
             raise ArgumentError(f"update: {len(weights)} weights, {len(grads)} gradients,"
                                 f" {len(states)} states")
-        if rule not in _STATES:
+        if rule not in known:
             raise ArgumentError(f"update: no rule is named '{rule}'")
+        self.joined.rate = find_norm_rate(norm_name, &first)
+        if norm is not None and self.joined.rate == NULL:
+            raise ArgumentError(f"update: no rate by norms is named '{norm}'")
         self.joined.items.reserve(len(weights))
         for k in range(len(weights)):
             weight, grad = _array(weights[k], "weight"), _array(grads[k], "gradient")
@@ -284,8 +364,8 @@ cdef class JoinedUpdate(UpdateStep):
             if multi_precision and weight.blob.dtype in (kFloat16, kBfloat16):
                 master, state = _array(state[0], "float32 copy"), state[1]
             own = _states_of(state)
-            if len(own) != _STATES[rule]:
-                raise ArgumentError(f"update rule '{rule}' takes {_STATES[rule]} states for a"
+            if len(own) != known[rule]:
+                raise ArgumentError(f"update rule '{rule}' takes {known[rule]} states for a"
                                     f" weight, got {len(own)}")
             _same(weight, grad, "gradient", weight.blob.dtype)
             if weight.blob.dev_type == kGPU and weight.context != weights[0].context:
@@ -297,6 +377,13 @@ cdef class JoinedUpdate(UpdateStep):
             item.loop = find_update(name, weight.blob.dtype, master is not None, False)
             item.kernel = NULL
             item.master = -1
+            item.dtype, item.exact = grad.blob.dtype, weight.blob.dtype
+            item.first = NULL
+            if first != NULL:
+                item.first = find_update(first, weight.blob.dtype, master is not None, False)
+            if norm is not None and weight.blob.dev_type == kGPU:
+                raise ArgumentError(f"update: rates by norms are the CPU's, a weight is on"
+                                    f" {weight.context}")
             if weight.blob.dev_type == kGPU:
                 item.kernel = _kernel(weight, rule, master is not None)
             item.arrays.weight = item.arrays.out = weight.blob.data
@@ -318,12 +405,16 @@ cdef class JoinedUpdate(UpdateStep):
                 arrays_written += 1
             if master is not None:
                 _same(weight, master, "float32 copy", kFloat32)
-                item.master = len(own)
+                item.master, item.exact = len(own), kFloat32
                 item.arrays.state[item.master] = master.blob.data
                 item.state_width[item.master] = <int>dtype_size(kFloat32)
                 written.insert(master.chunk.var)
                 arrays_written += 1
+            item.blocks_before = blocks
+            blocks = _blocks_up_to(&item)
             self.joined.items.push_back(item)
+        if norm is not None:
+            self.joined.squares.resize(2 * blocks)
         # one launch is not worth a graph
         self.joined.recording.never = self.joined.items.size() < 2
         self.joined.apart = written.size() < arrays_written
@@ -389,7 +480,7 @@ cdef class JoinedUpdate(UpdateStep):
                            list numbers) except NULL:
         cdef size_t i, n = self.joined.items.size()
         cdef UpdateParams* params
-        cdef double own[5]
+        cdef double own[7]
         cdef UpdateTask* task
         if not <size_t>len(lrs) == <size_t>len(wds) == <size_t>len(numbers) == n:
             raise ArgumentError(f"update: {len(lrs)} rates for {n} weights")
@@ -403,11 +494,11 @@ cdef class JoinedUpdate(UpdateStep):
                 params = &task.params[i]
                 params.lr, params.wd, params.rescale, params.clip = lrs[i], wds[i], rescale, clip
                 if i == 0 or numbers[i] is not numbers[i - 1]:
-                    own[:] = [0.0, 0.0, 0.0, 0.0, 0.0]
+                    own[:] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
                     for k, value in enumerate(<tuple>numbers[i]):
                         own[k] = value
                 params.a, params.b, params.c = own[0], own[1], own[2]
-                params.d, params.e = own[3], own[4]
+                params.d, params.e, params.f, params.g = own[3], own[4], own[5], own[6]
         except BaseException:
             free_task(task)
             raise
@@ -448,4 +539,4 @@ cdef tuple _states_of(object state):
         return ()
     if not isinstance(state, (tuple, list)):
         return (state,)
-    return tuple(state)
+    return tuple([each for each in state if each is not None])

@@ -30,6 +30,7 @@ class FusedOptimizer(Optimizer):
     """
 
     _rule_name, _n_states = None, 0
+    _norm = None  # how learning rates follow from norms (JoinedUpdate): on CPUs alone
 
     _takes_lists = False
     _asks_for_lists = False  # of learning rates, and counts a list of indices, as MXNet's SGD
@@ -109,6 +110,9 @@ class FusedOptimizer(Optimizer):
         return bool(self._of_user or self._on_object)
 
     def _joins(self, weights):
+        """Whether a step of these weights is one function."""
+        if self._norm is not None and weights and weights[0].context.device_type == "gpu":
+            return False
         return self._keeps_masters or not (
             self.multi_precision and any(is_narrow(weight.dtype) for weight in weights)
         )
@@ -150,7 +154,7 @@ class FusedOptimizer(Optimizer):
         if joined is None or not joined.fits(weights, grads, states):
             has_master = multi_precision and is_narrow(weights[0].dtype)
             rule = self._rule(states[0][1] if has_master else states[0])
-            joined = JoinedUpdate(rule, weights, grads, states, multi_precision)
+            joined = JoinedUpdate(rule, weights, grads, states, multi_precision, self._norm)
             self._joined[key] = joined
         return joined, self._counted(indices, own)
 

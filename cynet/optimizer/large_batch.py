@@ -6,10 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from .. import ndarray as nd
+from ..base.dtype import is_narrow
 from ..base.errors import ArgumentError, shown
 from ..base.guard import guarded
 from ..base.kinds import FLAG, Kind, count, number, word
-from .base import Optimizer, register, zeros_like
+from .base import register, zeros_like
+from .fused import FusedOptimizer
 
 if TYPE_CHECKING:
     from ..typing import NDArray, State
@@ -37,7 +39,7 @@ def _scaled(array, factor):
 
 @register
 @guarded
-class LAMB(Optimizer):
+class LAMB(FusedOptimizer):
     """Adam whose step has a length in proportion to the norm of the weight.
 
     You et al., https://arxiv.org/abs/1904.00962.
@@ -75,7 +77,8 @@ class LAMB(Optimizer):
         "upper_bound": _BOUND,
         "bias_correction": FLAG,
     }
-    _takes_lists, aggregate_num = False, 45
+    _rule_name, _n_states, _norm = "lamb_move", 2, "lamb"
+    _keeps_masters, aggregate_num = True, 45
 
     def __init__(
         self,
@@ -96,10 +99,22 @@ class LAMB(Optimizer):
         self.upper_bound = upper_bound
         self.bias_correction = bias_correction
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight)
+    def _numbers(self, count):
+        first, second = 1.0, 1.0
+        if self.bias_correction:
+            first, second = 1 - self.beta1**count, 1 - self.beta2**count
+        bounds = (-1.0 if each is None else each for each in (self.lower_bound, self.upper_bound))
+        return self.beta1, self.beta2, self.epsilon, first, second, *bounds
+
+    def _joins(self, weights):
+        # states of 16 bits give another step, once rounded, than that whose norm was taken
+        rounds = not self.multi_precision and any(is_narrow(weight.dtype) for weight in weights)
+        return not rounds and super()._joins(weights)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
+        if self._joins([weight]):
+            super().update(index, weight, grad, state)
+            return
         lr, wd, step = self._step(index)
         mean, square = state
         grad = self._gradient(grad)
@@ -120,7 +135,7 @@ class LAMB(Optimizer):
 
 @register
 @guarded
-class LARS(Optimizer):
+class LARS(FusedOptimizer):
     """SGD whose learning rate for each weight, biases, gammas and betas apart, is in proportion to
     the norm of the weight over that of its gradient.
 
@@ -163,7 +178,7 @@ class LARS(Optimizer):
         "rate_step": count(),
     }
     _decayed = ("_weight",)
-    _takes_lists, aggregate_num = False, 4
+    _norm, _keeps_masters, aggregate_num = "lars", True, 4
 
     def __init__(
         self,
@@ -203,11 +218,26 @@ class LARS(Optimizer):
         known = length * slope > 0
         return nd.where(known, self.eta * length / below, nd.ones_like(length))
 
+    def _rule(self, state):
+        return "sgd" if state is None else "sgd_mom"
+
+    def _has_trust(self, index):
+        """Whether the weight has a factor of its own."""
+        return not str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias"))
+
+    def _counted(self, indices, own):
+        *step, _ = super()._counted(indices, own)
+        shared = self._momentum(), self.eta, self.eps
+        return *step, [(*shared, self._has_trust(index)) for index in indices]
+
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
+        if self._joins([weight]):
+            super().update(index, weight, grad, state)
+            return
         lr, wd, _ = self._step(index)
         momentum = self._momentum()
         move = lr * (self._gradient(grad) + wd * weight)
-        if not str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias")):
+        if self._has_trust(index):
             move = _scaled(move, self._trust(weight, grad, wd))
         if state is not None:
             state[:] = momentum * state - move
@@ -218,7 +248,7 @@ class LARS(Optimizer):
 
 @register
 @guarded
-class LBSGD(Optimizer):
+class LBSGD(FusedOptimizer):
     """SGD for batches that are `batch_scale` small ones: gradients are summed up over so many
     updates, and the learning rate rises to its multiple during warm-up.
 
@@ -264,7 +294,7 @@ class LBSGD(Optimizer):
         "init_updates": count(),
         "num_epochs": count(),
     }
-    _takes_lists = False
+    _keeps_masters = True
 
     def __init__(
         self,
@@ -297,6 +327,28 @@ class LBSGD(Optimizer):
         velocity = zeros_like(weight) if self.momentum != 0 else None
         return velocity, zeros_like(weight) if self.batch_scale > 1 else None
 
+    @property
+    def _norm(self):
+        return "lbsgd" if self.warmup_strategy == "lars" else None
+
+    def _joins(self, weights):
+        return self.batch_scale == 1 and super()._joins(weights)
+
+    def _rule(self, state):
+        return "sgd" if state[0] is None else "sgd_mom"
+
+    def _numbers(self, count):
+        return (self.momentum,)
+
+    def _counted(self, indices, own):
+        rates, decays = [], []
+        for index in indices:  # as in MXNet the rate is that before this update is counted
+            rates.append(self._get_lr(index))
+            decays.append(self._get_wd(index))
+            self._update_count(index)
+        clip = -1.0 if self.clip_gradient is None else self.clip_gradient
+        return rates, decays, self.rescale_grad, clip, [self._numbers(0)] * len(indices)
+
     def _factor(self, updates):
         """The factor of the learning rate after so many updates."""
         last = self.warmup_epochs * self.updates_per_epoch
@@ -313,9 +365,10 @@ class LBSGD(Optimizer):
         return nd.clip(nd.sqrt(length / (slope + wd * length + 1e-18)), 0.01, 100.0)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        # as in MXNet the rate is that before this update is counted
-        lr, wd = self._get_lr(index), self._get_wd(index)
-        self._update_count(index)
+        if self._joins([weight]):
+            super().update(index, weight, grad, state)
+            return
+        (lr,), (wd,), *_ = self._counted([index], False)
         step = self._index_update_count[index]
         velocity, total = state
         updates = self.init_updates + step - self.begin_num_update

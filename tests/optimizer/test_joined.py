@@ -145,6 +145,81 @@ def test_refused(args, error, word):
         JoinedUpdate(args[0], *([made(each) for each in part] for part in args[1:]))
 
 
+def test_norms_refused():
+    one = [mx.nd.ones(2)]
+    with pytest.raises(ArgumentError, match="rate by norms.*'odd'"):
+        JoinedUpdate("sgd", one, [mx.nd.ones(2)], [None], False, "odd")
+    with pytest.raises(ArgumentError, match="no rule is named 'lamb_move'"):  # of no use without
+        JoinedUpdate("lamb_move", one, [mx.nd.ones(2)], [(mx.nd.ones(2), mx.nd.ones(2))])
+
+
+def expected(norm, weight, grad, states):
+    """A step in NumPy: lr 0.25, wd 0.125, rescale 0.5, clip 0.5."""
+    lr, wd, scaled = 0.25, 0.125, np.clip(0.5 * grad, -0.5, 0.5)
+    length, slope = np.linalg.norm(weight), np.linalg.norm(grad)
+    if norm == "lamb":
+        mean, var = 0.5 * states[0] + 0.5 * scaled, 0.25 * states[1] + 0.75 * scaled**2
+        step = mean / 0.75 / (np.sqrt(var / 0.875) + 0.01) + wd * weight
+        rate = np.clip(length, 3.0, 20.0) / np.linalg.norm(step)
+        return [weight - lr * rate * step, mean, var]
+    if norm == "lars":
+        rate = 0.1 * length / (0.5 * slope + wd * length + 0.01)
+    else:
+        rate = np.clip(np.sqrt(length**2 / (slope**2 + wd * length**2)), 0.01, 100)
+    moved = 0.5 * states[0] - lr * rate * (scaled + wd * weight)
+    return [weight + moved, moved]
+
+
+NORMS = {
+    "lamb": ("lamb_move", 2, (0.5, 0.25, 0.01, 0.75, 0.875, 3.0, 20.0)),
+    "lars": ("sgd_mom", 1, (0.5, 0.1, 0.01, 1)),
+    "lbsgd": ("sgd_mom", 1, (0.5,)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("norm", NORMS)
+def test_rates_by_norms(norm, dtype, rng):
+    """Of weights that end within a block, at its end and before it; whatever the threads, and
+    whether an array that lies in two places makes it one weight after the other."""
+    rule, count, numbers = NORMS[norm]
+    sizes, master = [9000, 3, 4096, 0, 70001, 1], dtype in ("float16", "bfloat16")
+    shared, found = rng.standard_normal(max(sizes)), []
+    drawn = [rng.uniform(0.5, 1.5, (2 + count, size)) for size in sizes]
+    for threads, apart in ((1, False), (2, False), (3, False), (2, True)):
+        weights = [mx.nd.array(each[0], dtype=dtype) for each in drawn]
+        grads = [mx.nd.array(shared[:size], dtype=dtype) for size in sizes]
+        wide = [weight.astype("float32") if master else weight for weight in weights]
+        own = [[mx.nd.array(s, dtype=w.dtype) for s in each[2:]] for each, w in zip(drawn, wide)]
+        before = [[a.astype("float64").asnumpy() for a in (w, g, *s)]
+                  for w, g, s in zip(wide, grads, own)]  # fmt: skip
+        states = [(w, tuple(s)) if master else tuple(s) for w, s in zip(wide, own)]
+        if apart:
+            for column in (weights, grads, states, wide, own, before):
+                column.append(column[0])
+        threads = mx.set_num_threads(threads)
+        try:
+            update = JoinedUpdate(rule, weights, grads, states, master, norm)
+            n = len(weights)
+            update([0.25] * n, [0.125] * n, 0.5, 0.5, [numbers] * n)
+            found.append([a.asnumpy() for w, s in zip(wide, own) for a in (w, *s)])
+        finally:
+            mx.set_num_threads(threads)
+        if not apart:
+            for weight, one, old, s in zip(weights, wide, before, own):
+                np.testing.assert_array_equal(weight.asnumpy(), one.astype(dtype).asnumpy())
+                if one.size:
+                    near = {"rtol": 1e-12 if dtype == "float64" else 2e-5, "atol": 1e-6}
+                    for mine, want in zip((one, *s), expected(norm, old[0], old[1], old[2:])):
+                        np.testing.assert_allclose(mine.asnumpy(), want, **near)
+    for others in found[1:3]:
+        for one, other in zip(found[0], others):
+            np.testing.assert_array_equal(one, other)
+    skipped = 1 + count  # the first weight, which has moved twice
+    for one, other in zip(found[0][skipped:], found[3][skipped:]):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_dtypes_refused():
     ints, floats = mx.nd.ones(2, dtype="int32"), mx.nd.ones(2)
     with pytest.raises(ArgumentTypeError, match="int32"):

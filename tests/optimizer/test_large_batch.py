@@ -17,8 +17,12 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("joined", [True, False])  # native, or of operators as on GPUs
 @pytest.mark.parametrize("name", CASES)
-def test_weights(name):
+def test_weights(name, joined, monkeypatch):
+    if not joined:
+        for kind in (mx.optimizer.LAMB, mx.optimizer.LARS, mx.optimizer.LBSGD):
+            monkeypatch.setattr(kind, "_joins", lambda self, weights: False)
     found = given.run(mx, *CASES[name])
     np.testing.assert_allclose(found, WANTED[name], rtol=2e-5, atol=2e-6)
 
@@ -58,6 +62,44 @@ def test_half_weights_with_a_copy(name):
         update_half(0, grad, half)
         update_single(0, grad.astype("float32"), single)
     np.testing.assert_array_equal(half.asnumpy(), single.astype("float16").asnumpy())
+
+
+@pytest.mark.parametrize("name", ["lamb", "lars", "lbsgd", "adamw"])
+@pytest.mark.parametrize("settings", [{}, {"multi_precision": True, "wd": 0.1}])
+def test_one_call_is_many(name, settings, rng):
+    """And is a single function; each weight is what it would be alone, bit for bit."""
+    settings = {"learning_rate": 0.1, **settings}
+    if name == "lbsgd":
+        settings.update(warmup_strategy="lars", momentum=0.5)
+    dtype, found = "float16" if "multi_precision" in settings else "float32", []
+    first = [rng.standard_normal((n, 3)) for n in (4000, 1, 700)]
+    for together in (True, False):
+        optimizer = mx.optimizer.create(name, param_idx2name={1: "a_bias"}, **settings)
+        update = mx.optimizer.get_updater(optimizer)
+        weights = [mx.nd.array(each, dtype=dtype) for each in first]
+        for _ in range(3):
+            grads = [weight * 0.25 for weight in weights]
+            if together:
+                update([0, 1, 2], grads, weights)
+                assert list(optimizer._joined) == [(0, 1, 2)]
+            else:
+                for k in range(3):
+                    update(k, grads[k], weights[k])
+        found.append([weight.asnumpy() for weight in weights])
+    for one, other in zip(*found):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_lamb_of_half_weights_without_a_copy(rng):
+    """A step has the length that LAMB gives it although small squares are 0 in float16."""
+    first, grad = (mx.nd.array(rng.standard_normal(500) * s).astype("float16") for s in (1, 1e-3))
+    weight = first.copy()
+    with pytest.warns(UserWarning, match="multi_precision"):
+        mx.optimizer.get_updater(mx.optimizer.LAMB(learning_rate=0.1))([0], [grad], [weight])
+    moved = np.linalg.norm((weight - first).astype("float32").asnumpy())
+    np.testing.assert_allclose(
+        moved, 0.1 * np.linalg.norm(first.astype("float32").asnumpy()), rtol=0.02
+    )
 
 
 def test_all_weights_of_a_step_have_one_momentum():

@@ -5,7 +5,7 @@
 #include "update/update.h"
 
 struct Numbers {  // as UpdateParams, whose conversion runs on the host
-  double lr, wd, rescale, clip, a, b, c, d, e;
+  double lr, wd, rescale, clip, a, b, c, d, e, f, g;
 };
 
 struct Given {
@@ -16,7 +16,7 @@ struct Given {
 template <typename T>
 union Uninitialised {  // a Rule has no default constructor on the device
   cynet::Rule<T> rule;
-  T numbers[9];
+  T numbers[9];  // what rules take
   __device__ explicit Uninitialised(const Numbers& p)
       : numbers{T(p.lr), T(p.wd), T(p.rescale), T(cynet::clip_limit(p.clip)), T(p.a), T(p.b),
                 T(p.c),  T(p.d),  T(p.e)} {}

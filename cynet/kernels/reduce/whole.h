@@ -1,5 +1,5 @@
 // What is asked of all elements of an array: the sum of squares, and whether all are finite. The
-// sum is made of as many partial sums whatever the number of threads. Included by whole.pyx alone.
+// sum is made of as many partial sums whatever the number of threads.
 #ifndef CYNET_WHOLE_H
 #define CYNET_WHOLE_H
 

@@ -38,7 +38,7 @@ static const UpdateRow update_table[] = {
     CYNET_UPDATE(adagrad, GPU), CYNET_UPDATE(adamax, GPU), CYNET_UPDATE(nadam, GPU),
     CYNET_UPDATE(adadelta, GPU), CYNET_UPDATE(lion, GPU), CYNET_UPDATE(adamw, GPU_MASTER),
     CYNET_UPDATE(lamb_step, HOST_ONLY), CYNET_UPDATE(along, HOST_ONLY),
-    CYNET_UPDATE(hold, HOST_ONLY),
+    CYNET_UPDATE(lamb_move, HOST_ONLY), CYNET_UPDATE(hold, HOST_ONLY),
 };
 
 static const UpdateRow* row_of_rule(const char* name) {

@@ -226,6 +226,13 @@ struct lamb_step {  // a: beta1, b: beta2, c: epsilon, d: 1 - beta1^t, e: 1 - be
     return mean / p.d / (std::sqrt(var / p.e) + p.c) + p.wd * w;
   }
 };
+struct lamb_move {  // numbers of lamb_step, whose states it takes as they are
+  enum { N = 2, RESTS = 0 };
+  template <typename T>
+  static CYNET_XINLINE T step(const Rule<T>& p, T w, T, T& mean, T& var, T&) {
+    return w - p.lr * (mean / p.d / (std::sqrt(var / p.e) + p.c) + p.wd * w);
+  }
+};
 struct along {  // a step that another rule gave
   enum { N = 0, RESTS = 0 };
   template <typename T>
@@ -244,6 +251,9 @@ struct hold {  // the weight as it is
 // A rule whose output is no weight: of the states' type, and a float master stays as it is.
 template <class R>
 constexpr bool gives_step = std::is_same<R, lamb_step>::value;
+// A rule that leaves its states as they are.
+template <class R>
+constexpr bool only_reads = std::is_same<R, lamb_move>::value;
 // A rule whose gradient has the states' type, whatever the weight's.
 template <class R>
 constexpr bool takes_step = std::is_same<R, along>::value;

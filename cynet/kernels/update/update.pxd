@@ -16,6 +16,8 @@ cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
         double c
         double d
         double e
+        double f
+        double g
     struct UpdateArrays:
         const void* weight
         const void* grad

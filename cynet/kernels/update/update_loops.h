@@ -50,8 +50,8 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
       T c = R::N > 2 ? static_cast<T>(s2[i]) : T(0);
       const T before = master ? exact[i] : static_cast<T>(weight[i]);
       const T next = R::template step<T>(p, before, static_cast<T>(grad[i]), a, b, c);
-      if (R::N > 0) s0[i] = static_cast<S>(a);
-      if (R::N > 1) s1[i] = static_cast<S>(b);
+      if (R::N > 0 && !only_reads<R>) s0[i] = static_cast<S>(a);
+      if (R::N > 1 && !only_reads<R>) s1[i] = static_cast<S>(b);
       if (R::N > 2) s2[i] = static_cast<S>(c);
       if (master && !gives_step<R>) exact[i] = next;
       out[i] = static_cast<O>(add ? static_cast<T>(out[i]) + next : next);

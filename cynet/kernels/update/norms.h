@@ -1,0 +1,62 @@
+// Learning rates that follow from the norms of whole weights (optimizer/_joined.pyx alone).
+#ifndef CYNET_NORMS_H
+#define CYNET_NORMS_H
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "reduce/whole.h"
+#include "update/update_arrays.h"
+
+namespace cynet {
+
+// What to multiply a learning rate by, of the sums of squares of the weight and of its gradient, or
+// of the step that the rule `first` gives in its place.
+typedef double (*NormRate)(const UpdateParams& params, double weight, double other);
+constexpr int64_t NORM_BLOCK = 8 * UPDATE_BLOCK;  // elements whose squares are one partial sum
+
+// f, g: least and largest norm of the weight, negative for none.
+inline double lamb_rate(const UpdateParams& p, double weight, double step) {
+  double length = std::sqrt(weight);
+  if (p.f >= 0 && length < p.f) length = p.f;
+  if (p.g >= 0 && length > p.g) length = p.g;
+  return length * step > 0 ? length / std::sqrt(step) : 1;
+}
+
+// b: eta, c: epsilon, d: 0 for a weight whose rate is as given.
+inline double lars_rate(const UpdateParams& p, double weight, double grad) {
+  const double length = std::sqrt(weight), slope = std::sqrt(grad) * std::abs(p.rescale);
+  return p.d != 0 && length * slope > 0 ? p.b * length / (slope + p.wd * length + p.c) : 1;
+}
+
+inline double lbsgd_rate(const UpdateParams& p, double weight, double grad) {
+  const double ratio = std::sqrt(weight / (grad + p.wd * weight + 1e-18));
+  return ratio < 0.01 ? 0.01 : ratio > 100 ? 100 : ratio;
+}
+
+struct NormRow {
+  const char *name, *first;
+  NormRate rate;
+};
+static const NormRow norm_table[] = {
+    {"lamb", "lamb_step", lamb_rate}, {"lars", nullptr, lars_rate}, {"lbsgd", nullptr, lbsgd_rate}};
+
+inline NormRate find_norm_rate(const char* name, const char** first) {
+  for (const NormRow& row : norm_table)
+    if (std::strcmp(row.name, name) == 0) return *first = row.first, row.rate;
+  return nullptr;
+}
+
+inline double norm_squares(int dtype, const void* x, int64_t n) {
+  switch (dtype) {
+    case F64: return squares_of(static_cast<const double*>(x), 0, n);
+    case F32: return squares_of(static_cast<const float*>(x), 0, n);
+    case BF16: return squares_of(static_cast<const bfloat16*>(x), 0, n);
+    default: return squares_of(static_cast<const half*>(x), 0, n);
+  }
+}
+
+}  // namespace cynet
+
+#endif
