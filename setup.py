@@ -133,7 +133,8 @@ class Build(build_ext):
 
     def compiled(self, ext, source):
         """The object file of a .cc file."""
-        options = {"output_dir": self.objects or self.build_temp}
+        # in a folder of their own: a .pyx of the same name has an object, too
+        options = {"output_dir": os.path.join(self.objects or self.build_temp, "table")}
         found = self.compiler.object_filenames([source], **options)[0]
         parts = with_includes([source])
         if self.force or newer_group(parts, found):
