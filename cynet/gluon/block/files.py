@@ -6,6 +6,7 @@ import re
 from ... import ndarray as nd
 from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ...base.files import file_name, read_file, write_atomically
+from ...base.kinds import check_flag
 from ..errors import MismatchError
 from ..parameter import ParameterDict
 from ..parameter.parameter_dict import brief_list, named_arrays
@@ -52,6 +53,7 @@ def set_frozen(block, select, frozen):
 
 def save_parameters(block, filename, deduplicate):
     """Write the parameters under their structural names."""
+    check_flag("save_parameters", "deduplicate", deduplicate)
     params = block._collect_params_with_prefix()
     if deduplicate:
         first = {}
@@ -64,6 +66,7 @@ def save_parameters(block, filename, deduplicate):
 def load_parameters(block, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source):
     """Read parameters under the names that fit most of the file's: structural ones, whole ones, or
     those without the Block's prefix."""
+    check_flag("load_parameters", "cast_dtype", cast_dtype)
     arrays = {
         name.removeprefix("arg:").removeprefix("aux:"): each
         for name, each in named_arrays(filename).items()
@@ -82,6 +85,8 @@ def load_parameters(block, filename, ctx, allow_missing, ignore_extra, cast_dtyp
 
 def check_names(params, arrays, filename, allow_missing, ignore_extra):
     """Refuse what does not fit, all of it in one error."""
+    check_flag("load_parameters", "allow_missing", allow_missing)
+    check_flag("load_parameters", "ignore_extra", ignore_extra)
     told = []
     loaded = {id(each) for name, each in params.items() if name in arrays}
     missing = [name for name, each in params.items() if id(each) not in loaded]

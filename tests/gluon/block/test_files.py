@@ -7,6 +7,7 @@ import pytest
 
 import cynet as mx
 from cynet import autograd, gluon, nd
+from cynet.base.errors import ArgumentTypeError
 from cynet.gluon import nn
 
 
@@ -372,3 +373,15 @@ def test_what_an_initializer_raises_is_told(hybridize, kind):
     if kind == "symbol":
         net.collect_params().initialize(mx.init.Zero(), force_reinit=True)
     assert net(mx.nd.ones((1, 3, 8, 8))).shape == (1, 4, 6, 6)
+
+
+@pytest.mark.parametrize("wrong", [np.ones(3), "yes", None, mx.nd.ones(2)], ids=repr)
+def test_flags_are_true_or_false(wrong, tmp_path):
+    net, path = nn.Dense(2, in_units=2), str(tmp_path / "net.params")
+    net.initialize()
+    net.save_parameters(path, deduplicate=True)
+    with pytest.raises(ArgumentTypeError, match="save_parameters: deduplicate"):
+        net.save_parameters(path, deduplicate=wrong)
+    for flag in ("allow_missing", "ignore_extra", "cast_dtype"):
+        with pytest.raises(ArgumentTypeError, match=f"load_parameters: {flag}"):
+            net.load_parameters(path, **{flag: wrong})
