@@ -11,8 +11,9 @@ PROGRAM = Path(__file__).parents[2] / "benchmarks" / "serving.py"
 
 
 def test_it_measures_both_servers():
-    for name in ("waitress", "onnx", "onnxruntime"):
-        pytest.importorskip(name, reason=f"{name} is not installed")
+    pytest.importorskip("waitress", reason="waitress is not installed")
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     command = [sys.executable, PROGRAM, "--onnxruntime", sys.executable, "--networks", "cnn"]
     ran = subprocess.run(
         [*command, "--seconds", "0.1", "--rounds", "1"],

@@ -18,6 +18,7 @@ OTHER = {  # values that differ from every default
     "warmup_epochs": 7, "batch_scale": 3, "updates_per_epoch": 17, "begin_epoch": 2,
     "num_epochs": 50, "lower_bound": 0.1, "upper_bound": 9.0, "aggregate_num": 2,
     "warmup_strategy": "sqrt", "correct_bias": False, "temperature": 0.3,
+    "min_scale": 2e-3, "clip_threshold": 1.5, "decay_rate": -0.6,
 }  # fmt: skip
 FREE = {"learning_rate"}  # what counts as it is asked for now
 

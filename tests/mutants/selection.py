@@ -37,7 +37,8 @@ def includes():
     for path in files:
         text = path.read_text()
         headers = re.findall(r'"([\w/.]+\.h)"', text)
-        found = {folder / each for each in headers for folder in (path.parent, KERNELS)}
+        folders = (path.parent, KERNELS, KERNELS.parent)
+        found = {folder / each for each in headers for folder in folders}
         if path.suffix != ".h":
             for up, at in re.findall(r"^from (\.*)([\w.]+) cimport", text, re.M):
                 folder = path.parents[len(up) - 1] if up else ROOT

@@ -11,8 +11,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentTypeError
-from cynet.operator import OPERATORS, get_operator_arguments
-from cynet.operator import property as property_module
+from cynet.operator import OPERATORS, get_operator_arguments, registered
 from cynet.operator.parameters import REQUIRED, Enum
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "operator_parameters.json"
@@ -142,7 +141,7 @@ def check_keywords(name):
             assert taken is None, f"{name} drops a keyword, which MXNet refuses"
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                property_module._warned.discard((prop.op_name, "foozle"))
+                registered._warned.discard((prop.op_name, "foozle"))
                 inputs = () if face not in (mx.nd, mx.nd._internal) else (None,)
                 with pytest.raises(UserWarning, match="has no parameters; 'foozle' is ignored"):
                     getattr(face, name)(*inputs, foozle=1)

@@ -1,6 +1,7 @@
 """JoinedUpdate: several weights in one engine function; wrong arrays are refused."""
 
 import copy
+import itertools
 import pickle
 
 import numpy as np
@@ -186,7 +187,7 @@ def test_rates_by_norms(norm, dtype, rng):
     sizes, master = [9000, 3, 4096, 0, 70001, 1], dtype in ("float16", "bfloat16")
     shared, found = rng.standard_normal(max(sizes)), []
     drawn = [rng.uniform(0.5, 1.5, (2 + count, size)) for size in sizes]
-    for threads, apart in ((1, False), (2, False), (3, False), (1, True)):
+    for apart, threads in itertools.product((False, True), (1, 2, 3)):
         weights = [mx.nd.array(each[0], dtype=dtype) for each in drawn]
         grads = [mx.nd.array(shared[:size], dtype=dtype) for size in sizes]
         wide = [weight.astype("float32") if master else weight for weight in weights]
@@ -216,8 +217,9 @@ def test_rates_by_norms(norm, dtype, rng):
         for one, other in zip(found[0], others):
             np.testing.assert_array_equal(one, other)
     skipped = 1 + count  # the first weight, which has moved twice
-    for one, other in zip(found[0][skipped:], found[3][skipped:]):
-        np.testing.assert_array_equal(one, other)
+    for others in found[3:]:
+        for one, other in zip(found[0][skipped:], others[skipped:]):
+            np.testing.assert_array_equal(one, other)
 
 
 def test_dtypes_refused():

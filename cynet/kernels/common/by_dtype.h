@@ -1,4 +1,4 @@
-// A loop for the element type that a dtype code says (`DType` of _typedefs.pxd; bool has none).
+// A loop for the element type that a dtype code says (kernel_table.h).
 #ifndef CYNET_BY_DTYPE_H
 #define CYNET_BY_DTYPE_H
 
@@ -17,16 +17,17 @@ inline void by_dtype(int dtype, const Body& body) {
     case 4: return body(int32_t());
     case 5: return body(int8_t());
     case 6: return body(int64_t());
-    default: return;
+    case 7: return body(bool());
+    default: return body(bfloat16());  // 12
   }
 }
 
 // to += from; integers wrap
 template <typename T>
 inline void add_element(T* to, T from) {
-  if constexpr (std::is_same<T, half>::value)
-    *to = half(static_cast<float>(*to) + static_cast<float>(from));
-  else if constexpr (std::is_integral<T>::value)
+  if constexpr (is_narrow<T>)
+    *to = T(static_cast<float>(*to) + static_cast<float>(from));
+  else if constexpr (std::is_integral<T>::value && !std::is_same<T, bool>::value)
     *to = static_cast<T>(static_cast<uint64_t>(*to) + static_cast<uint64_t>(from));
   else
     *to += from;

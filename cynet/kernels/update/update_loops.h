@@ -57,12 +57,15 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
       out[i] = static_cast<O>(add ? static_cast<T>(out[i]) + next : next);
     }
   };
+  const int64_t blocks = (n + UPDATE_BLOCK - 1) / UPDATE_BLOCK;
   if constexpr (R::RESTS && !master && !add) {
     if (out == weight && leaves_alone(params))
-      return parallel_for(threads, (n + UPDATE_BLOCK - 1) / UPDATE_BLOCK,
-                          [=](int64_t first, int64_t last) {
-                            where_gradients(grad, first, last, n, run);
-                          });
+      return parallel_for(threads, blocks, [=](int64_t first, int64_t last) {
+        where_gradients(grad, first, last, n, run);
+      });
   }
-  parallel_for(threads, n, run);
+  // Whole blocks to each thread: the odd elements behind a vector loop may round in another way.
+  parallel_for(threads, blocks, [=](int64_t first, int64_t last) {
+    run(first * UPDATE_BLOCK, std::min(n, last * UPDATE_BLOCK));
+  });
 }

@@ -14,6 +14,7 @@ from .residual import (
     BottleneckV2,
     ResNetV1,
     ResNetV2,
+    _conv3x3,  # noqa: F401 - MXNet's module has it, too
 )
 
 if TYPE_CHECKING:
