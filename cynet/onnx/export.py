@@ -16,6 +16,7 @@ from ..graph.infer import infer_shapes, infer_types
 from ..ndarray import NDArray
 from ..ndarray import load as load_arrays
 from ..symbol.node import topological_order
+from ..symbol.variable import STORAGE_TYPES
 from . import (  # noqa: F401  they fill EXPORTERS
     attention,
     detection,
@@ -110,7 +111,7 @@ def export_model(
     Raises
     ------
     UndefinedError
-        An operator that has no form in ONNX; the message names the node.
+        An operator that has no form in ONNX, or a sparse variable; the message names the node.
     ShapeError
         Shapes that do not suffice.
 
@@ -130,6 +131,13 @@ def export_model(
     network = sym if isinstance(sym, symbol.Symbol) else symbol.load(sym)
     arrays = _arrays(params)
     order = topological_order(network.entries)
+    for node in order:
+        stype = STORAGE_TYPES.get(node.attrs.get("__storage_type__"), "default")
+        if node.is_variable and stype != "default":
+            raise UndefinedError(
+                f"export_model: variable '{node.name}' is {stype}, and ONNX's operators take dense"
+                " tensors: make it with stype='default'"
+            )
     free = [n for n in order if n.is_variable and n.name not in arrays]
     labels = {id(n) for n in free if _is_label(n, order)}
     given = [n for n in free if id(n) not in labels]

@@ -435,3 +435,17 @@ def test_values(family, tmp_path):
         if wrong:
             told.append(f"{row}: {wrong}")
     assert not told, f"{len(told)} of {len(ROWS[family])}\n" + "\n".join(told)
+
+
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+@pytest.mark.parametrize("name", ["data", "fc_weight"])
+def test_sparse_variables_are_refused(name, stype, tmp_path):
+    variables = {each: mx.sym.Variable(each) for each in ("data", "fc_weight")}
+    variables[name] = mx.sym.Variable(name, stype=stype)
+    net = mx.sym.FullyConnected(
+        variables["data"], variables["fc_weight"], num_hidden=3, no_bias=True, name="fc"
+    )
+    with pytest.raises(mx.errors.UndefinedError, match=f"'{name}' is {stype}"):
+        path = str(tmp_path / "net.onnx")
+        mx.onnx.export_model(net, {"fc_weight": mx.nd.ones((3, 2))}, [(1, 2)], onnx_file_path=path)
+    assert not list(tmp_path.iterdir())
