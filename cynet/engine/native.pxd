@@ -31,6 +31,7 @@ cdef extern from *:
     #endif
     #ifndef _WIN32
     #include <pthread.h>
+    #include <sys/mman.h>
     #endif
 
     namespace {
@@ -57,14 +58,24 @@ cdef extern from *:
     inline int64_t now_ns() noexcept {
         return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
     }
-    // A thread of its own for body(arg); false when the system has none left.
+    // A thread of its own for body(arg); false when the system has none left, or where it would
+    // take the last of a limited address space: what runs needs some.
     inline bool start_thread(void (*body)(void*), void* arg) noexcept {
+    #ifndef _WIN32
+        const size_t LEFT = 64 << 20;
+        void* const left = mmap(nullptr, LEFT, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (left == MAP_FAILED) return false;
+    #endif
+        bool begun = true;
         try {
             std::thread(body, arg).detach();
-            return true;
         } catch (...) {
-            return false;
+            begun = false;
         }
+    #ifndef _WIN32
+        munmap(left, LEFT);
+    #endif
+        return begun;
     }
     // Sleeps at most ns (negative: for ever) on a mutex the caller holds; may wake for nothing.
     inline void sleep_on(std::condition_variable* cv, std::mutex* held, int64_t ns) {
