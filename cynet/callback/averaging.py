@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, shown
 from ..base.guard import guarded
-from ..base.kinds import to_index
+from ..base.kinds import to_count, to_index
 from ..optimizer.averages import Averages
 from ..optimizer.settings import check_real
 from .fit import FitCallback
@@ -118,9 +118,7 @@ class EMA(_Averaging):
     def __init__(self, decay: float = 0.999, period: int = 1) -> None:
         check_real("EMA: decay", decay)
         super().__init__(decay)
-        self.period = to_index("EMA: period", period, "an int of 1 or more")
-        if self.period < 1:
-            raise ArgumentError(f"EMA: period must be an int of 1 or more, got {shown(period)}")
+        self.period = to_count("EMA: period", period)
 
     def batch_end(self, state: FitState) -> None:
         """Move the means, every `period` batches."""

@@ -15,7 +15,7 @@ from ...base.errors import (
     shown,
 )
 from ...base.guard import guarded
-from ...base.kinds import to_index
+from ...base.kinds import to_count
 from ...ndarray import NDArray
 from ...optimizer.settings import check_real
 from .batchify import host_array, numpy_batchify
@@ -39,9 +39,7 @@ class _Mixing:
         batchify_fn: Callable[[list[Any]], Any] | None,
     ) -> None:
         who = type(self).__name__
-        self.classes = to_index(f"{who}: classes", classes, "an int of 1 or more")
-        if self.classes < 1:
-            raise ArgumentError(f"{who}: classes must be an int of 1 or more, got {shown(classes)}")
+        self.classes = to_count(f"{who}: classes", classes)
         check_real(f"{who}: alpha", alpha)
         check_real(f"{who}: prob", prob)
         if not 0 < alpha < np.inf:

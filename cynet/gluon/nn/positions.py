@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
-from ...base.kinds import to_index
+from ...base.kinds import to_count
 from ...optimizer.settings import check_real
 from ..block import HybridBlock
 from .basic_layers import Dropout
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 def _angles(who, units, max_length, base) -> NumpyArray:
     """Position times frequency, float64, (max_length, units / 2)."""
     for name, value in (("units", units), ("max_length", max_length)):
-        if to_index(f"{who}: {name}", value, "an int of 1 or more") < 1:
-            raise ArgumentError(f"{who}: {name} must be an int of 1 or more, got {shown(value)}")
+        to_count(f"{who}: {name}", value)
     if units % 2:
         raise ArgumentError(f"{who}: units must be even, got {units}")
     check_real(f"{who}: base", base)

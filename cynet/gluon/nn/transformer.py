@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
-from ...base.kinds import to_index
+from ...base.kinds import to_count
 from ..block import HybridBlock
 from .activations import GELU, Activation
 from .attention import MultiHeadAttention
@@ -26,10 +26,7 @@ class _Layer(HybridBlock):
         rotary, prefix, params,
     ):  # fmt: skip
         super().__init__(prefix=prefix, params=params)
-        if to_index(f"{type(self).__name__}: hidden_size", hidden_size, "an int of 1 or more") < 1:
-            raise ArgumentError(
-                f"{type(self).__name__}: hidden_size must be an int of 1 or more, got {hidden_size}"
-            )
+        to_count(f"{type(self).__name__}: hidden_size", hidden_size)
         if not isinstance(activation, str) or activation not in ("relu", "gelu"):
             raise ArgumentError(
                 f"{type(self).__name__}: activation must be 'relu' or 'gelu', got"
@@ -212,9 +209,7 @@ class _Stack(HybridBlock):
 
     def __init__(self, layer, num_layers, settings, pre_norm, prefix, params):
         super().__init__(prefix=prefix, params=params)
-        who = type(self).__name__
-        if to_index(f"{who}: num_layers", num_layers, "an int of 1 or more") < 1:
-            raise ArgumentError(f"{who}: num_layers must be an int of 1 or more, got {num_layers}")
+        to_count(f"{type(self).__name__}: num_layers", num_layers)
         with self.name_scope():
             self.layers = HybridSequential(prefix="")
             for i in range(num_layers):
