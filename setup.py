@@ -5,6 +5,7 @@ import itertools
 import os
 import re
 import sys
+import time
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from setuptools.modified import newer_group
 ROOT, KERNELS = Path(__file__).parent, "cynet/kernels"  # where headers are included from
 TABLE = "cynet.kernels.table"  # the module of all that is written in C++ (*.cc)
 DEBUG = os.environ.get("CYNET_BUILD_DEBUG") == "1"  # bounds checks on
-CORES = os.cpu_count() or 1
+_told = [0.0]  # when progress was told last
 SANITIZER = os.environ.get("CYNET_BUILD_SANITIZER")  # thread, address (make tsan, make asan)
 
 HEADER = re.compile(r'^ *#.*"(.+\.h)"', re.M)
@@ -40,6 +41,15 @@ if SANITIZER:  # OpenMP's runtime has no annotations that ThreadSanitizer could 
     COMPILE += ["-O1", "-g1", f"-fsanitize={SANITIZER}"]
     LINK = [flag for flag in LINK if flag not in (*left_out, "-Wl,--strip-all")]
     LINK += [f"-fsanitize={SANITIZER}"]
+
+
+def jobs(variables=os.environ):
+    """How many compilers run at once: CYNET_BUILD_JOBS, the -j of MAKEFLAGS, or one a core."""
+    of_make = re.findall(r"(?:^| )-j ?(\d+)", variables.get("MAKEFLAGS", ""))
+    given = variables.get("CYNET_BUILD_JOBS") or (of_make or [os.cpu_count() or 1])[-1]
+    if not str(given).isdecimal() or int(given) < 1:
+        raise SystemExit(f"CYNET_BUILD_JOBS must be an int of 1 or more, got {given!r}")
+    return int(given)
 
 
 def extensions():
@@ -77,7 +87,7 @@ def translated(modules):
     from Cython.Build import cythonize
 
     tell(f"cynet: Cython translates {len(modules)} modules, then the C++ compiler takes minutes")
-    options, done = {"include_path": ["."], "nthreads": CORES}, []
+    options, done = {"include_path": ["."], "nthreads": jobs()}, []
     for operators, directives in {False: DIRECTIVES, True: DIRECTIVES | CHECKED}.items():
         some = [m for m in modules if m.name.startswith("cynet.operator.") == operators]
         done += cythonize(some, compiler_directives=directives, **options)
@@ -95,13 +105,27 @@ def exactly(headers):
     return ["-ffp-contract=off"] * (exact and sys.platform != "win32")
 
 
-def tell(text):
-    """Show progress on the terminal, because pip hides what a build prints; else as output."""
+def tell(text, now=True):
+    """Show progress on the terminal, because pip hides what a build prints. Without a terminal a
+    line a minute, or at once if `now`, goes to the stderr of pip, or else is output."""
     try:
         with open("/dev/tty", "w") as terminal:
             terminal.write(f"\r\x1b[K{text}")
     except OSError:
-        print(text, flush=True)
+        if now or time.monotonic() - _told[-1] >= 60:
+            _told.append(time.monotonic())
+            with outside() as file:
+                print(text.rstrip(), file=file, flush=True)
+
+
+def outside():
+    """The stderr of the process that has begun this one to build a package, else our own output."""
+    try:
+        if b"_in_process.py" in Path("/proc/self/cmdline").read_bytes():
+            return open(os.open(f"/proc/{os.getppid()}/fd/2", os.O_WRONLY | os.O_APPEND), "w")
+    except OSError:
+        pass
+    return open(os.dup(1), "w")
 
 
 class Build(build_ext):
@@ -111,7 +135,7 @@ class Build(build_ext):
         super().initialize_options()
         self.done = itertools.count(1)
         self.objects = None
-        self.parallel = CORES  # options of setup() are forgotten by an editable build
+        self.parallel = jobs()  # options of setup() are forgotten by an editable build
         if "editable_wheel" in sys.argv:  # a folder that stays, to compile only what has changed
             self.build_lib, self.objects = "build/editable", "build/objects"
 
@@ -125,11 +149,12 @@ class Build(build_ext):
         parts, made = [*ext.sources, *ext.depends], self.get_ext_fullpath(ext.name)
         if ext.name == TABLE and (self.force or newer_group(parts, made, "newer")):
             sources = [path for path in ext.depends if path.endswith(".cc")]
-            with ThreadPool(CORES) as pool:
+            with ThreadPool(jobs()) as pool:
                 ext.extra_objects = pool.map(functools.partial(self.compiled, ext), sources)
         super().build_extension(ext)
         done, every = next(self.done), len(self.extensions)
-        tell(f"cynet: {done} of {every} modules compiled ({ext.name})" + "\n" * (done == every))
+        text = f"cynet: {done} of {every} modules compiled ({ext.name})"
+        tell(text + "\n" * (done == every), now=done == every)
 
     def compiled(self, ext, source):
         """The object file of a .cc file."""

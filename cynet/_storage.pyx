@@ -49,8 +49,10 @@ cdef class Backend:
     Examples
     --------
     >>> class Small(mx.storage.Backend):
-    ...     def memory_info(self, dev_id):
-    ...         return 1000, 4000
+    ...     def raw_alloc(self, nbytes, dev_id): return 1 << 20
+    ...     def raw_free(self, address, nbytes, dev_id): pass
+    ...     def memory_info(self, dev_id): return 1000, 4000
+    ...     def synchronize(self, dev_id): pass
     >>> Small().memory_info(0)
     (1000, 4000)
     """
@@ -413,7 +415,6 @@ cdef void _to_arena(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
 
 
 cdef unsigned long long trim_count() noexcept nogil:
-    """How often empty_cache was called."""
     return _trims.load()
 
 
@@ -453,8 +454,7 @@ cdef dict _figures(Pool* pool):
     pool.lock.lock()
     used, cached, peak, hits, misses = pool.used, _cached(pool), pool.peak, pool.hits, pool.misses
     pool.lock.unlock()
-    return {"used_bytes": used, "cached_bytes": cached, "peak_bytes": peak, "hits": hits,
-            "misses": misses}
+    return dict(used_bytes=used, cached_bytes=cached, peak_bytes=peak, hits=hits, misses=misses)
 
 
 def stats(ctx):
@@ -467,19 +467,17 @@ def stats(ctx):
     Returns
     -------
     dict
-        ``used_bytes`` handed out and not given back (as size classes, so a little more than was
-        asked for), ``cached_bytes`` kept for reuse, ``peak_bytes``: the most that was in use at
-        once, ``hits``: requests served from the cache, ``misses``: requests that went to the
-        device.
+        ``used_bytes`` handed out (as size classes, so a little more than was asked for),
+        ``cached_bytes`` kept for reuse, ``peak_bytes``: the most in use at once, ``hits``:
+        requests served from the cache, ``misses``: requests that went to the device.
 
     Raises
     ------
     MXNetError
-        When the device does not exist here.
+        The device does not exist here.
 
     Examples
     --------
-    >>> import cynet as mx
     >>> sorted(mx.storage.stats(mx.cpu()))
     ['cached_bytes', 'hits', 'misses', 'peak_bytes', 'used_bytes']
     """
@@ -495,8 +493,7 @@ def memory_info(ctx):
 
     Examples
     --------
-    >>> free, total = mx.storage.memory_info(mx.cpu())
-    >>> 0 < free < total
+    >>> mx.storage.memory_info(mx.cpu()) > (0, 0)
     True
     """
     cdef size_t available = 0, total = 0
@@ -512,7 +509,7 @@ def empty_cache(ctx):
 
     Of more than a thousand holes between blocks in use the pages go back, not the addresses:
     ``cached_bytes`` goes on counting those. Temporary space of the calling thread goes back at
-    once, that of other threads when they next run an operator that asks for some.
+    once, that of other threads when they next run an operator that needs some.
 
     Parameters
     ----------
@@ -520,7 +517,6 @@ def empty_cache(ctx):
 
     Examples
     --------
-    >>> import cynet as mx
     >>> mx.storage.empty_cache(mx.cpu())
     >>> mx.storage.stats(mx.cpu())["cached_bytes"]
     0
@@ -533,8 +529,7 @@ def empty_cache(ctx):
         _trim(pool)
 
 
-# Called by empty_cache before it trims: per-thread memory of the floor above.
-cdef list _releasers = []
+cdef list _releasers = []  # of per-thread memory of the floor above
 
 
 def on_empty_cache(release):
@@ -554,7 +549,13 @@ def register_backend(device_type, backend):
     Raises
     ------
     ArgumentError
-        When the type is none of these, or memory of it has been used already.
+        The type is not one of these, or memory of it has been used already.
+
+    Examples
+    --------
+    >>> mx.storage.register_backend("cpu", mx.storage.Backend())  # memory of the host stays its own
+    Traceback (most recent call last):
+    cynet.errors.ArgumentError: device_type must be 'gpu' or 'cpu_pinned', got 'cpu'
     """
     if device_type not in ("gpu", "cpu_pinned"):
         raise ArgumentError(f"device_type must be 'gpu' or 'cpu_pinned', got {shown(device_type)}")
@@ -592,8 +593,7 @@ cdef _setup():
     global _host_limit
     cdef size_t available = 0, total = 0
     cynet_host_memory(&available, &total)
-    _host_limit = <size_t>config.get("CYNET_STORAGE_CACHE_MB") << 20
-    _host_limit = _host_limit or total // 4
+    _host_limit = (<size_t>config.get("CYNET_STORAGE_CACHE_MB") << 20) or total // 4
     cynet_at_fork(_before_fork, _after_fork, _after_fork)
 
 

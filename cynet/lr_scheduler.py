@@ -40,7 +40,8 @@ class LRScheduler:
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `warmup_steps` is below 0, `warmup_begin_lr` above `base_lr`, or `warmup_mode` neither
+        'linear' nor 'constant'.
 
     Examples
     --------
@@ -93,7 +94,7 @@ class LRScheduler:
         Raises
         ------
         ArgumentError
-            A value is not one of those allowed; the message names it.
+            `num_update` lies outside the warm-up.
         """
         if not 0 <= num_update < self.warmup_steps:
             raise ArgumentError(
@@ -129,7 +130,7 @@ class FactorScheduler(LRScheduler):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `step` is below 1, or `factor` above 1.
 
     Examples
     --------
@@ -205,9 +206,9 @@ class MultiFactorScheduler(LRScheduler):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `step` does not rise from 1 or more, or `factor` is above 1.
     ArgumentTypeError
-        A value has another type; the message names it.
+        `step` is not a list with at least one int.
 
     Examples
     --------
@@ -391,7 +392,8 @@ class OneCycleScheduler(LRScheduler):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `total_steps` is below 2, `pct_start` not between 0 and 1, a rate or factor not above 0, or
+        `anneal` neither 'cos' nor 'linear'.
 
     Examples
     --------
@@ -471,7 +473,7 @@ class CyclicScheduler(LRScheduler):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        A step size is below 1, `max_lr` below `base_lr`, `gamma` not above 0, or `mode` unknown.
 
     Examples
     --------

@@ -203,7 +203,7 @@ def test_files_are_short():
         if lines > 600:
             long[str(path)] = lines
     assert not long
-    assert (ROOT / "setup.py").read_text().count("\n") <= 155
+    assert (ROOT / "setup.py").read_text().count("\n") <= 180
 
 
 def test_a_source_distribution_has_every_source():

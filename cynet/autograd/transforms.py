@@ -185,7 +185,7 @@ def jvp(
     Raises
     ------
     GradientError
-        For an operator that has no gradient of its gradient; the message names it.
+        An operator has no gradient of its gradient.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def jacobian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `argnums` is not the place of an input, or the function gave several arrays.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def hessian_vector_product(
     Raises
     ------
     GradientError
-        For an operator that has no gradient of its gradient; the message names it.
+        An operator has no gradient of its gradient.
 
     Examples
     --------

@@ -99,7 +99,7 @@ class EMA(_Averaging):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `decay` is not a number from 0 to 1, or `period` is not an int of 1 or more.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class SWA(_Averaging):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `start` is not an int of 0 or more.
 
     Examples
     --------

@@ -38,7 +38,7 @@ class RateCurve:
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `begin` is not above 0 and below `end`, or `steps` is too small an int.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class LRFinder(FitCallback):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `begin` is not above 0 and below `end`, or `steps` is too small an int.
 
     Examples
     --------

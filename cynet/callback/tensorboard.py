@@ -41,7 +41,16 @@ class TensorBoard(Figures):
 
     Examples
     --------
-    ``module.fit(data, callbacks=[mx.callback.TensorBoard("runs/first")], ...)``
+    >>> import importlib.util
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    >>> module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> data = mx.io.NDArrayIter(mx.nd.ones((8, 3)), mx.nd.zeros((8,)), batch_size=4)
+    >>> if importlib.util.find_spec("tensorboardX"):
+    ...     board = mx.callback.TensorBoard("runs/first")
+    ...     history = module.fit(data, num_epoch=1, callbacks=[board], verbose=False)
+
+    ``tensorboard --logdir runs`` shows it.
     """
 
     def __init__(self, folder: FileName, frequent: int | None = None) -> None:

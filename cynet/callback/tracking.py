@@ -137,10 +137,19 @@ class MLflow(Figures):
         Of ``mlflow.start_run``: ``run_name="digits"``, ``experiment_id=...``, ``tags=...``. If a
         run is active when ``fit`` begins, figures go there, and it stays active.
 
+    Raises
+    ------
+    CynetError
+        The package mlflow is not installed.
+
     Examples
     --------
-    ``mlflow.set_experiment("digits")``, then
-    ``module.fit(data, callbacks=[mx.callback.MLflow(params={"batch": 32})], ...)``.
+    >>> import importlib.util
+    >>> import cynet as mx
+    >>> if importlib.util.find_spec("mlflow"):  # set_experiment("digits") before names its page
+    ...     tracked = mx.callback.MLflow(params={"batch": 32}, run_name="digits")
+
+    ``module.fit(data, callbacks=[tracked], ...)`` then logs each epoch.
     """
 
     def __init__(

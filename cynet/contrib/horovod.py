@@ -469,7 +469,7 @@ class DistributedTrainer(Trainer):
         1: halves are summed in float32 anyway.
     prefix : str, optional
         Accepted as Horovod's scripts give it.
-    **kwargs
+    **options
         For ``gluon.Trainer``: ``compression_params``, ...
 
     Raises

@@ -36,6 +36,11 @@ class World:
     on all of them. Threads of a process may call at once only what another thread of every rank
     calls in the same order.
 
+    Parameters
+    ----------
+    communication : Communication or None
+        What moves data between the ranks; None for a process that trains alone.
+
     Attributes
     ----------
     rank, size : int
@@ -76,21 +81,53 @@ class World:
     def hand_in(
         self, request: Request, reads: Sequence[NDArray] = (), writes: Sequence[NDArray] = ()
     ) -> None:
-        """Have a request done by the communication thread, when these arrays are free."""
+        """Have a request done by the communication thread, when these arrays are free.
+
+        Parameters
+        ----------
+        request : Request
+            What all ranks compute together.
+        reads, writes : sequence of NDArray
+            It begins when these can be read, and those written.
+
+        Examples
+        --------
+        >>> from cynet.distributed.requests import Request
+        >>> world, request = mx.distributed.world(), Request("all are here").awaited()
+        >>> if world.size > 1:  # a process that is alone has nobody to hand it to
+        ...     world.hand_in(request)
+        ...     request.wait()
+        """
         self._talk().hand_in(request, reads, writes)
 
     def check(self) -> None:
-        """Raise what the ranks have failed with, if they have."""
+        """Raise what the ranks have failed with, if they have.
+
+        Examples
+        --------
+        >>> mx.distributed.world().check()
+        """
         if self._communication is not None:
             self._talk().check()
 
     @property
     def has_failed(self) -> bool:
-        """Whether a rank has failed, so that nothing works between them any more."""
+        """Whether a rank has failed, so that nothing works between them any more.
+
+        Examples
+        --------
+        >>> mx.distributed.world().has_failed
+        False
+        """
         return self._communication is not None and self._communication.failure is not None
 
     def count_step(self) -> None:
-        """A step of training begins: messages name its number."""
+        """A step of training begins: messages name its number.
+
+        Examples
+        --------
+        >>> mx.distributed.world().count_step()  # as each step of fit and of a Trainer does
+        """
         if self._communication is not None:
             self._communication.step += 1
 
@@ -108,7 +145,12 @@ class World:
         return (0, 0.0, 0.0) if talk is None else (talk.step, talk.moving, talk.waiting)
 
     def barrier(self) -> None:
-        """Wait until all ranks have come here."""
+        """Wait until all ranks have come here.
+
+        Examples
+        --------
+        >>> mx.distributed.world().barrier()  # at once in a process that is alone
+        """
         if self.size > 1:
             self._talk().hand_in(Request("barrier").awaited()).wait()
 
@@ -126,6 +168,18 @@ class World:
         in_order : bool
             False for functions of the engine, which run in any order: ranks find one another by
             `what`, which no other call says as long as this one waits.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape and dtype of `values`.
+
+        Raises
+        ------
+        ArgumentError
+            There are no sums of the dtype of `values`.
+        PeerError
+            A rank has failed, or made another call.
 
         Examples
         --------
@@ -147,7 +201,24 @@ class World:
         return out
 
     def vote(self, yes: bool) -> Callable[[], bool]:
-        """Ask whether all ranks say yes; a function that waits for the answer."""
+        """Ask whether all ranks say yes; a function that waits for the answer.
+
+        Parameters
+        ----------
+        yes : bool
+            What this rank says.
+
+        Returns
+        -------
+        callable
+            ``answer()`` is True if all said yes.
+
+        Examples
+        --------
+        >>> answer = mx.distributed.world().vote(True)
+        >>> answer()
+        True
+        """
         if self.size == 1:
             return lambda: yes
         mine, found = np.array([not yes], np.int64), np.empty(1, np.int64)
@@ -163,7 +234,24 @@ class World:
         return answer
 
     def gather(self, content: bytes, what: str = "messages") -> list[bytes]:
-        """The bytes of each rank, in the order of ranks; waits."""
+        """The bytes of each rank, in the order of ranks; waits.
+
+        Parameters
+        ----------
+        content : bytes
+            Of this rank; ranks may give different lengths.
+        what : str
+            What messages call it.
+
+        Returns
+        -------
+        list of bytes
+
+        Examples
+        --------
+        >>> mx.distributed.world().gather(b"mine")
+        [b'mine']
+        """
         if self.size == 1:
             return [bytes(content)]
         sizes = np.zeros(self.size, np.int64)
@@ -183,7 +271,17 @@ class World:
         return [out[starts[i] : starts[i + 1]].tobytes() for i in range(self.size)]
 
     def fail(self, text: str) -> None:
-        """Tell the other ranks that this one has failed; everything that is asked for fails."""
+        """Tell the other ranks that this one has failed; everything that is asked for fails.
+
+        Parameters
+        ----------
+        text : str
+            What the errors of the other ranks say.
+
+        Examples
+        --------
+        >>> mx.distributed.world().fail("rank 0: the disk is full")  # alone: nobody to tell
+        """
         if self._communication is not None and self.pid == os.getpid():
             self._communication.fail_here(text)
 

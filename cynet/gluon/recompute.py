@@ -39,7 +39,7 @@ def checkpoint(block: Block) -> Block:
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `block` is not a Block.
 
     Examples
     --------

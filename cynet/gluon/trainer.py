@@ -64,9 +64,10 @@ class Trainer(TrainerStates):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `params` does not hold Parameters, `clip_global_norm` is not above 0, or there is no
+        optimizer or kvstore of that name.
     ArgumentTypeError
-        A value has another type; the message names it.
+        `kvstore` is not a KVStore, a name or None.
 
     Examples
     --------

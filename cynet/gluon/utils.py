@@ -59,7 +59,7 @@ def split_data(
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `num_slice` is below 1, or with `even_split` does not divide the number of samples.
 
     Examples
     --------

@@ -122,7 +122,7 @@ class DetBorrowAug(DetAugmenter):
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `augmenter` is not an Augmenter.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class DetRandomSelectAug(DetAugmenter):
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        An entry of `aug_list` is not a DetAugmenter.
 
     Examples
     --------

@@ -286,7 +286,7 @@ class ImageDetIter(ImageIter):
         Raises
         ------
         ArgumentError
-            A value is not one of those allowed; the message names it.
+            The labels of the two iterators have boxes of different widths.
         """
         if self.label_shape[1] != it.label_shape[1]:
             raise ArgumentError(f"boxes of widths {self.label_shape[1]} and {it.label_shape[1]}")

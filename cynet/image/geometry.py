@@ -270,7 +270,7 @@ def copyMakeBorder(
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `type` is not 0 to 4, or a border is below 0.
 
     Examples
     --------

@@ -98,7 +98,7 @@ class ImageIter(DataIter):
     Raises
     ------
     FormatError
-        When an image or a record is damaged; the message names it.
+        An image or a record is damaged, and `skip_damaged` is not set.
 
     Examples
     --------

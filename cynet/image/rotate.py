@@ -63,9 +63,9 @@ def imrotate(
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        Both `zoom_in` and `zoom_out` are set.
     ArgumentTypeError
-        A value has another type; the message names it.
+        `src` is not float32, or one image is given several angles.
     ShapeError
         Shapes do not fit; the message has them.
 

@@ -60,9 +60,10 @@ class NDArrayIter(DataIter):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `batch_size` is below 1 or, with 'discard', above the number of rows, or
+        `last_batch_handle` is not one of its names.
     ArgumentTypeError
-        A value has another type; the message names it.
+        `batch_size` is not an int, or `data` or `label` cannot be made arrays.
     ShapeError
         Shapes do not fit; the message has them.
 

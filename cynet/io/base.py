@@ -126,7 +126,7 @@ class DataBatch:
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `data` or `label` is not a list.
 
     Examples
     --------

@@ -128,7 +128,8 @@ class MNISTIter(RowsIter):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `batch_size` is below 1, a flag is neither True nor False, `dtype` is not float32, or
+        `part_index` is not below `num_parts`.
     ShapeError
         Shapes do not fit; the message has them.
 

@@ -26,7 +26,7 @@ class MXDataIter(DataIter):
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `batch_size` is not an int.
 
     Examples
     --------

@@ -251,7 +251,7 @@ class PrefetchingIter(_Wrapper):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `iters` is empty.
 
     Examples
     --------

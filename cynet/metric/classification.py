@@ -96,7 +96,7 @@ class TopKAccuracy(EvalMetric):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `top_k` is 1 or less.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class CustomMetric(EvalMetric):
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `feval` is not callable.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class Monitor:
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `interval` is below 1.
 
     Examples
     --------

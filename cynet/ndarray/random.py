@@ -92,7 +92,8 @@ def uniform(
     Raises
     ------
     MXNetError
-        When a parameter does not fit; the message names it.
+        A bound is not a finite number or an NDArray, `high` is below `low`, or the shape or dtype
+        is not allowed.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def normal(
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If a parameter does not fit; the message names it.
+        A parameter is not a number or an NDArray, or lies outside the distribution's range.
 
     Examples
     --------
@@ -186,7 +187,7 @@ def randn(
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If a parameter does not fit; the message names it.
+        A parameter is not a number or an NDArray, or lies outside the distribution's range.
 
     Examples
     --------
@@ -227,7 +228,7 @@ def exponential(
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If a parameter does not fit; the message names it.
+        A parameter is not a number or an NDArray, or lies outside the distribution's range.
 
     Examples
     --------
@@ -277,7 +278,7 @@ def gamma(
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If a parameter does not fit; the message names it.
+        A parameter is not a number or an NDArray, or lies outside the distribution's range.
 
     Examples
     --------
@@ -320,7 +321,7 @@ def poisson(
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If a parameter does not fit; the message names it.
+        A parameter is not a number or an NDArray, or lies outside the distribution's range.
 
     Examples
     --------
@@ -367,7 +368,7 @@ def negative_binomial(
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If a parameter does not fit; the message names it.
+        A parameter is not a number or an NDArray, or lies outside the distribution's range.
 
     Examples
     --------
@@ -414,7 +415,7 @@ def generalized_negative_binomial(
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If a parameter does not fit; the message names it.
+        A parameter is not a number or an NDArray, or lies outside the distribution's range.
 
     Examples
     --------

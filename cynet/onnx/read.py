@@ -71,7 +71,7 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     Raises
     ------
     UndefinedError
-        A node of a kind that is not read; the message names it.
+        The model has an operator that is not read, which the message names.
     FormatError
         The file is damaged.
 

@@ -28,7 +28,7 @@ def in_float32(prop, ctx, in_shapes, in_types):
     ArgumentTypeError
         Where an input that has to be float16 like the others is of another dtype.
     ArgumentError
-        Where `prop` cannot be computed in float32 instead of bfloat16; the message names it.
+        `prop` cannot be computed in float32 instead of bfloat16.
     """
     names = prop.list_arguments()
     single = prop.graph.traits.float32_beside_half

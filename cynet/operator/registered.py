@@ -256,7 +256,7 @@ class Registered:
         Raises
         ------
         ArgumentError
-            If the operator has no form for GPUs, or no loop for a dtype; the message names it.
+            The operator has no form for GPUs, or no loop for a dtype.
         ShapeError
             If an input has no elements and the operator makes nothing of nothing.
 

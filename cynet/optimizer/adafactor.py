@@ -55,7 +55,7 @@ class Adafactor(Optimizer):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `decay_rate` is not below 0, or `clip_threshold` not above 0.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def clip_global_norm(
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `arrays` is not a list with at least one array, or `max_norm` is below 0.
 
     Examples
     --------

@@ -272,7 +272,7 @@ class LBSGD(FusedOptimizer):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `warmup_strategy` is not one of its names.
 
     Examples
     --------

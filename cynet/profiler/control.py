@@ -70,9 +70,9 @@ def set_config(**kwargs: Any) -> None:
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `dump_period` is not above 0, `max_events` is too small, or `profile_process` unknown.
     ArgumentTypeError
-        A value has another type; the message names it.
+        There is no setting of that name.
 
     Examples
     --------
@@ -351,7 +351,7 @@ def dumps(
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `format` is neither 'table' nor 'json', or `sort_by` is unknown.
 
     Examples
     --------

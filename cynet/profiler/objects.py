@@ -377,7 +377,7 @@ class Marker:
         Raises
         ------
         ArgumentError
-            A value is not one of those allowed; the message names it.
+            `scope` is not one of its names.
         """
         scopes = {"task": "thread", "marker": "thread"}
         scope = scopes.get(scope, scope)

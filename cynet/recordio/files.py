@@ -249,7 +249,7 @@ class MXRecordIO:
         Raises
         ------
         ArgumentTypeError
-            A value has another type; the message names it.
+            `buf` is not bytes.
         """
         self._check_flag("w")
         self._check_pid()
@@ -480,7 +480,7 @@ class MXIndexedRecordIO(MXRecordIO):
         Raises
         ------
         ArgumentError
-            A value is not one of those allowed; the message names it.
+            The key has a tab or an end of line.
         """
         self._check_flag("w")
         self._check_pid()

@@ -59,9 +59,9 @@ def pack(header: IRHeader | Sequence[Any], s: bytes) -> bytes:
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        An id is not an int from 0 to 2**64 - 1, or the label does not fit a float32.
     ArgumentTypeError
-        A value has another type; the message names it.
+        `s` is not bytes.
 
     Examples
     --------

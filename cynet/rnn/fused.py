@@ -44,7 +44,7 @@ class FusedRNNCell(BaseRNNCell):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `mode` is not 'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def encode_sentences(
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        A word is not in `vocab`, and there is no `unknown_token`.
 
     Examples
     --------

@@ -40,9 +40,9 @@ def histogram(
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `range` is given beside edges, or is missing beside a number of bins.
     ArgumentTypeError
-        A value has another type; the message names it.
+        `bins` is neither an int nor a Symbol.
 
     Examples
     --------

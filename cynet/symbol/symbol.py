@@ -333,7 +333,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         Raises
         ------
         ArgumentError
-            A value is not one of those allowed; the message names it.
+            `recursive` is set; `attr_dict` gives what it once gave.
         """
         if recursive:
             raise ArgumentError("list_attr has no recursive=True any more; call attr_dict()")
@@ -395,7 +395,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         Raises
         ------
         ArgumentError
-            A value is not one of those allowed; the message names it.
+            A name or an attribute has characters that UTF-8 cannot write.
 
         Examples
         --------

@@ -126,7 +126,8 @@ def Group(symbols: Iterable[Symbol], create_fn: type[Symbol] = Symbol) -> Symbol
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `symbols` is empty or has an entry that is not a Symbol, or `create_fn` is not a kind of
+        Symbol.
 
     Examples
     --------

@@ -139,6 +139,15 @@ class LayerHistogramCollector(CalibrationCollector):
         See `CalibrationCollector`.
     quantized_dtype : str
         ``'int8'``, ``'uint8'`` or ``'auto'``.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> collector = mx.contrib.quantization.LayerHistogramCollector(quantized_dtype="int8")
+    >>> collector.collect("fc_output", mx.nd.array([-1, -0.5, 0, 0.5, 1]))
+    >>> low, high = collector.post_collect()["fc_output"]
+    >>> 0 < high <= 1, low == -high
+    (True, True)
     """
 
     def __init__(

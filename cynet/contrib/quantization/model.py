@@ -91,6 +91,13 @@ def quantize_graph(
     (Symbol, dict, dict, CalibrationCollector or None)
         None without calibration.
 
+    Raises
+    ------
+    ArgumentTypeError
+        `sym` is not a Symbol, or an exclusion is not a list.
+    ArgumentError
+        An unknown option or node, or ``'custom'`` without a collector.
+
     Examples
     --------
     >>> import cynet as mx
@@ -155,6 +162,12 @@ def calib_graph(
     Returns
     -------
     (Symbol, dict, dict)
+        The symbol with limits, and the parameters and states that were given.
+
+    Raises
+    ------
+    ArgumentError
+        There is no collector, it has not seen one of the outputs, or what it saw is not finite.
 
     Examples
     --------
@@ -338,6 +351,27 @@ def quantize_model_mkldnn(
         See `quantize_model`.
     quantized_dtype, quantize_mode, quantize_granularity, logger
         See `quantize_model`.
+
+    Returns
+    -------
+    (Symbol, dict, dict)
+        The quantized symbol, its parameters and states.
+
+    Raises
+    ------
+    ArgumentError
+        As `quantize_model`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")
+    >>> weight = {"fc_weight": mx.nd.ones((2, 3))}
+    >>> qsym, args, aux = mx.contrib.quantization.quantize_model_mkldnn(
+    ...     net, weight, {}, calib_mode="none"
+    ... )
+    >>> args["fc_weight_quantize"].dtype
+    <class 'numpy.int8'>
     """
     return quantize_model(
         sym, arg_params, aux_params, data_names, label_names, ctx, excluded_sym_names,

@@ -280,6 +280,16 @@ def quantize_net(
     ctx, logger, tolerance
         See `quantize_net_v2`.
 
+    Returns
+    -------
+    SymbolBlock
+        The quantized network.
+
+    Raises
+    ------
+    ArgumentError
+        An unknown option or node; calibration or tolerance without data.
+
     Examples
     --------
     >>> import cynet as mx

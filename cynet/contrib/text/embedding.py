@@ -46,11 +46,27 @@ _REGISTRY: dict[str, type[TokenEmbedding]] = {}
 class TokenEmbedding(Vocabulary):
     """A vocabulary with a vector for each token; what the embeddings here have in common.
 
+    Parameters
+    ----------
+    counter, most_freq_count, min_freq, unknown_token, reserved_tokens
+        See `mx.contrib.text.vocab.Vocabulary`.
+
     Attributes
     ----------
     vec_len : int
     idx_to_vec : NDArray of shape (tokens, vec_len)
         Row 0 is the vector of unknown tokens.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> with open("vectors.txt", "w") as file:
+    ...     _ = file.write("sun 1 2\\nmoon 3 4\\n")
+    >>> vectors = mx.contrib.text.embedding.CustomEmbedding("vectors.txt")
+    >>> vectors.idx_to_token, vectors.vec_len
+    (['<unk>', 'sun', 'moon'], 2)
+    >>> vectors.idx_to_vec[1].asnumpy().tolist()
+    [1.0, 2.0]
     """
 
     pretrained_file_name_sha1: dict[str, str] = {}
@@ -74,7 +90,20 @@ class TokenEmbedding(Vocabulary):
         ----------
         tokens : str or list of str
         lower_case_backup : bool
-            Look a token up in lower case where it is unknown as it is.
+            Look a token up in lower case if it is unknown as it is.
+
+        Returns
+        -------
+        NDArray
+            (vec_len,) for a str, (tokens, vec_len) for a list.
+
+        Examples
+        --------
+        >>> with open("vectors.txt", "w") as file:
+        ...     _ = file.write("sun 1 2\\nmoon 3 4\\n")
+        >>> vectors = mx.contrib.text.embedding.CustomEmbedding("vectors.txt")
+        >>> vectors.get_vecs_by_tokens("MOON", lower_case_backup=True).asnumpy().tolist()
+        [3.0, 4.0]
         """
         single = isinstance(tokens, str)
         numbers = []
@@ -99,6 +128,17 @@ class TokenEmbedding(Vocabulary):
         ------
         ArgumentError
             An unknown token; name the unknown token itself to change its vector.
+        MismatchError
+            `new_vectors` has another shape.
+
+        Examples
+        --------
+        >>> with open("vectors.txt", "w") as file:
+        ...     _ = file.write("sun 1 2\\nmoon 3 4\\n")
+        >>> vectors = mx.contrib.text.embedding.CustomEmbedding("vectors.txt")
+        >>> vectors.update_token_vectors("sun", mx.nd.array([5, 6]))
+        >>> vectors.get_vecs_by_tokens("sun").asnumpy().tolist()
+        [5.0, 6.0]
         """
         names = [tokens] if isinstance(tokens, str) else list(tokens)
         wanted = {(len(names), self.vec_len)} | ({(self.vec_len,)} if len(names) == 1 else set())
@@ -187,19 +227,63 @@ class TokenEmbedding(Vocabulary):
 
 
 def register(embedding_cls: type[TokenEmbedding]) -> type[TokenEmbedding]:
-    """Decorator: `create` finds the class by its name in lower case."""
+    """Decorator: `create` finds the class by its name in lower case.
+
+    Parameters
+    ----------
+    embedding_cls : type
+        A subclass of `TokenEmbedding`.
+
+    Returns
+    -------
+    type
+        The class that was given.
+
+    Examples
+    --------
+    >>> from cynet.contrib.text import embedding
+    >>> @embedding.register
+    ... class Mine(embedding.CustomEmbedding):
+    ...     pass
+    >>> embedding.get_pretrained_file_names("mine")
+    []
+    >>> _ = embedding._REGISTRY.pop("mine")  # as if it had never been
+    """
     _REGISTRY[embedding_cls.__name__.lower()] = embedding_cls
     return embedding_cls
 
 
 @guarded
 def create(embedding_name: str, **kwargs: Any) -> TokenEmbedding:
-    """An embedding by its name (``"glove"``, ``"fasttext"``).
+    """An embedding by its name.
+
+    Parameters
+    ----------
+    embedding_name : str
+        ``"glove"``, ``"fasttext"`` or the name of a class that was registered.
+    **kwargs
+        Parameters of its class.
+
+    Returns
+    -------
+    TokenEmbedding
 
     Raises
     ------
     MismatchError
         No class is registered under that name.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.mkdir("glove")
+    >>> with open("glove/glove.6B.50d.txt", "w") as file:  # a downloaded one, of two tokens
+    ...     _ = file.write("sun 1 2\\nmoon 3 4\\n")
+    >>> vectors = mx.contrib.text.embedding.create(
+    ...     "glove", pretrained_file_name="glove.6B.50d.txt", embedding_root="."
+    ... )
+    >>> vectors.get_vecs_by_tokens("moon").asnumpy().tolist()
+    [3.0, 4.0]
     """
     made = _REGISTRY.get(str(embedding_name).lower())
     if made is None:
@@ -211,12 +295,27 @@ def create(embedding_name: str, **kwargs: Any) -> TokenEmbedding:
 
 @guarded
 def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
-    """Names of the files of an embedding, or of all: {name: list}.
+    """Names of the files of an embedding, or of all.
+
+    Parameters
+    ----------
+    embedding_name : str, optional
+        ``"glove"``, ``"fasttext"``; by default all of them.
+
+    Returns
+    -------
+    list of str, or dict of str to list of str
+        Files of one embedding, or ``{name: files}``.
 
     Raises
     ------
     NotFoundError
         No class is registered under that name.
+
+    Examples
+    --------
+    >>> mx.contrib.text.embedding.get_pretrained_file_names("glove")[:2]
+    ['glove.42B.300d.txt', 'glove.6B.50d.txt']
     """
     if embedding_name is not None:
         made = _REGISTRY.get(str(embedding_name).lower())
@@ -263,6 +362,25 @@ class GloVe(_FromRoot):
         ``f(shape=n)`` gives the vector of unknown tokens, where the file has none.
     vocabulary : Vocabulary, optional
         Keep its tokens alone.
+    **kwargs
+        Parameters of `mx.contrib.text.vocab.Vocabulary`.
+
+    Raises
+    ------
+    NotFoundError
+        There is no file of that name.
+    MissingFileError
+        The file is not in the folder; the message says where it is published.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.mkdir("glove")
+    >>> with open("glove/glove.6B.50d.txt", "w") as file:  # a downloaded one, of two tokens
+    ...     _ = file.write("sun 1 2\\nmoon 3 4\\n")
+    >>> vectors = mx.contrib.text.embedding.GloVe("glove.6B.50d.txt", embedding_root=".")
+    >>> vectors.idx_to_token
+    ['<unk>', 'sun', 'moon']
     """
 
     _home = "https://nlp.stanford.edu/projects/glove"
@@ -298,7 +416,31 @@ class GloVe(_FromRoot):
 
 @register
 class FastText(_FromRoot):
-    """fastText's vectors, from any ``.vec`` file of its page; parameters as for `GloVe`."""
+    """fastText's vectors, from a ``.vec`` file that was downloaded from its page.
+
+    Parameters
+    ----------
+    pretrained_file_name : str
+        Any file there; fastText publishes hundreds.
+    embedding_root : path
+        The file is looked for in its folder ``fasttext``.
+    init_unknown_vec, vocabulary, **kwargs
+        See `GloVe`.
+
+    Raises
+    ------
+    MissingFileError
+        The file is not in the folder; the message says where it is published.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.mkdir("fasttext")
+    >>> with open("fasttext/wiki.simple.vec", "w") as file:  # a downloaded one, of two tokens
+    ...     _ = file.write("2 2\\nsun 1 2\\nmoon 3 4\\n")
+    >>> mx.contrib.text.embedding.FastText(embedding_root=".").idx_to_token
+    ['<unk>', 'sun', 'moon']
+    """
 
     _home = "https://fasttext.cc/docs/en/english-vectors.html"
 
@@ -315,7 +457,7 @@ class FastText(_FromRoot):
 
 @guarded
 class CustomEmbedding(TokenEmbedding):
-    """Vectors of a file of one's own: a token and its numbers on each line.
+    """Vectors of your own file: a token and its numbers on each line.
 
     Parameters
     ----------
@@ -361,6 +503,23 @@ class CompositeEmbedding(TokenEmbedding):
     ----------
     vocabulary : Vocabulary
     token_embeddings : TokenEmbedding or list of TokenEmbedding
+
+    Raises
+    ------
+    MismatchError
+        `vocabulary` is not a Vocabulary, or a part is not an embedding.
+
+    Examples
+    --------
+    >>> import collections
+    >>> import cynet as mx
+    >>> with open("vectors.txt", "w") as file:
+    ...     _ = file.write("sun 1 2\\nmoon 3 4\\n")
+    >>> vectors = mx.contrib.text.embedding.CustomEmbedding("vectors.txt")
+    >>> words = mx.contrib.text.vocab.Vocabulary(collections.Counter(["moon"]))
+    >>> both = mx.contrib.text.embedding.CompositeEmbedding(words, [vectors, vectors])
+    >>> both.get_vecs_by_tokens("moon").asnumpy().tolist()
+    [3.0, 4.0, 3.0, 4.0]
     """
 
     def __init__(self, vocabulary: Vocabulary, token_embeddings: Any) -> None:

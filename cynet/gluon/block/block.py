@@ -50,7 +50,7 @@ class Block(Files):
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `prefix` is not a str.
 
     Examples
     --------
@@ -168,7 +168,7 @@ class Block(Files):
         Raises
         ------
         ArgumentTypeError
-            A value has another type; the message names it.
+            `block` is not a Block.
         """
         if not isinstance(block, Block):
             raise ArgumentTypeError(f"a child must be a Block, got {shown(block)}")

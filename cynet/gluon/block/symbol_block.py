@@ -45,7 +45,7 @@ class SymbolBlock(HybridBlock):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        One of `inputs` is not a variable but what an operator gives.
 
     Examples
     --------

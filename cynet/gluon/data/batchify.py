@@ -29,7 +29,7 @@ def host_array(values):
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        No NDArray has the dtype of `values`.
     """
     if values.dtype.kind not in "biuf":
         raise ArgumentTypeError(f"no NDArray has dtype {values.dtype}")
@@ -251,7 +251,7 @@ class Group:
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        One of the entries is not callable.
 
     Examples
     --------

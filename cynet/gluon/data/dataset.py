@@ -138,7 +138,7 @@ class Dataset:
         Raises
         ------
         ArgumentTypeError
-            A value has another type; the message names it.
+            `sampler` is not a Sampler.
 
         Examples
         --------

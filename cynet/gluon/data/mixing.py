@@ -165,7 +165,7 @@ class MixUp(_Mixing):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `classes` is not an int of 1 or more, `alpha` not above 0, or `prob` not from 0 to 1.
 
     Examples
     --------
@@ -218,7 +218,8 @@ class CutMix(_Mixing):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `classes` is not an int of 1 or more, `alpha` not above 0, `prob` not from 0 to 1, or
+        `layout` neither 'NCHW' nor 'NHWC'.
 
     Examples
     --------

@@ -172,7 +172,7 @@ class PartSampler(Sampler):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `part_index` is not below `num_parts`, or there are fewer samples than parts.
 
     Examples
     --------
@@ -251,7 +251,7 @@ class BatchSampler(Sampler):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `batch_size` is not an int of 1 or more, or `last_batch` not one of the three names.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class LogisticLoss(Loss):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `label_format` is neither 'signed' nor 'binary'.
 
     Examples
     --------

@@ -79,7 +79,7 @@ class HuberLoss(Loss):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `rho` is not above 0.
 
     Examples
     --------

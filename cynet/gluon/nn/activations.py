@@ -27,7 +27,7 @@ class Activation(HybridBlock):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `activation` is not a str. An unknown name is refused at the first call.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class LeakyReLU(HybridBlock):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `alpha` is below 0.
 
     Examples
     --------

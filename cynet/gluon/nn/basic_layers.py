@@ -132,7 +132,7 @@ class Dropout(HybridBlock):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `rate` is not from 0 to 1.
 
     Examples
     --------
@@ -258,7 +258,7 @@ class Lambda(Block):
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `function` is neither callable nor a str.
 
     Examples
     --------
@@ -301,7 +301,7 @@ class HybridLambda(HybridBlock):
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `function` is neither callable nor a str.
 
     Examples
     --------

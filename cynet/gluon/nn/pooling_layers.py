@@ -480,7 +480,7 @@ class ReflectionPad2D(HybridBlock):
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `padding` is neither an int nor a sequence of 8 of them.
 
     Examples
     --------

@@ -54,7 +54,7 @@ class SinusoidalPosition(HybridBlock):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `units` is odd or below 1, `max_length` is below 1, or `base` is not above 0.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class RotaryPosition(HybridBlock):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `units` is odd or below 1, `max_length` is below 1, or `base` is not above 0.
 
     Examples
     --------

@@ -94,7 +94,8 @@ class TransformerEncoderLayer(_Layer):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `units` is not a multiple of `num_heads`, `hidden_size` is below 1, or `activation` is
+        neither 'relu' nor 'gelu'.
 
     Examples
     --------
@@ -165,7 +166,8 @@ class TransformerDecoderLayer(_Layer):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `units` is not a multiple of `num_heads`, `hidden_size` is below 1, or `activation` is
+        neither 'relu' nor 'gelu'.
 
     Examples
     --------
@@ -240,7 +242,8 @@ class TransformerEncoder(_Stack):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `num_layers` or `hidden_size` is below 1, `units` is not a multiple of `num_heads`, or
+        `activation` is neither 'relu' nor 'gelu'.
 
     Examples
     --------
@@ -305,7 +308,8 @@ class TransformerDecoder(_Stack):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `num_layers` or `hidden_size` is below 1, `units` is not a multiple of `num_heads`, or
+        `activation` is neither 'relu' nor 'gelu'.
 
     Examples
     --------

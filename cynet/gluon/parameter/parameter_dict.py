@@ -38,7 +38,7 @@ class ParameterDict:
     Raises
     ------
     ArgumentTypeError
-        A value has another type; the message names it.
+        `prefix` is not a str.
 
     Examples
     --------

@@ -305,7 +305,7 @@ class RNN(_RNNLayer):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `activation` is neither 'relu' nor 'tanh'.
 
     Examples
     --------
@@ -389,7 +389,7 @@ class LSTM(_RNNLayer):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `projection_size` is below 1.
 
     Examples
     --------

@@ -81,7 +81,7 @@ def build(prop, in_shapes, in_types, on):
     Raises
     ------
     ArgumentError
-        When the operator has no form for GPUs; the message names it.
+        The operator has no form for GPUs.
     """
     if not has_form(prop.op_name):
         raise ArgumentError(f"operator {prop.op_name} has no form for GPUs; run it on mx.cpu()")

@@ -147,7 +147,7 @@ class SyncBatchNorm(BatchNorm):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `num_devices` is more than 1: statistics are shared by processes, not by devices.
 
     Examples
     --------

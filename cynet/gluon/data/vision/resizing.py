@@ -274,7 +274,8 @@ class RandomRotation(Block):
     Raises
     ------
     ArgumentError
-        A value is not one of those allowed; the message names it.
+        `angle_limits` is not (low, high) with low below high, both `zoom_in` and `zoom_out` are
+        set, or `rotate_with_proba` is not from 0 to 1.
 
     Examples
     --------
