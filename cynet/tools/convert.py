@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
 _ENDINGS = (".params", ".npz", ".safetensors")
 _IGNORED = (".num_batches_tracked",)
+_OLDER = (  # names in files that torchvision published, and what it calls them since
+    (re.compile(r"(denselayer\d+\.(?:norm|conv))\.([12])\."), r"\1\2."),
+    (re.compile(r"\.mlp\.linear_1\."), ".mlp.0."),
+    (re.compile(r"\.mlp\.linear_2\."), ".mlp.3."),
+)
 
 
 def from_torch(network: str, state: Mapping[str, NDArray]) -> dict[str, NDArray]:
@@ -47,6 +53,7 @@ def from_torch(network: str, state: Mapping[str, NDArray]) -> dict[str, NDArray]
         Names that are missing, or that no parameter has.
     """
     names = torch_names(network)
+    state = {_renamed(name): value for name, value in state.items()}
     wanted = set(names.values())
     missing = sorted(wanted - state.keys())
     if missing:
@@ -60,7 +67,36 @@ def from_torch(network: str, state: Mapping[str, NDArray]) -> dict[str, NDArray]
     )
     if extra:
         raise FormatError(f"{network}: no layer takes {shown(extra[0])} ({len(extra)} in all)")
-    return {ours: state[theirs] for ours, theirs in names.items()}
+    found = {}
+    for theirs, ours in _by_theirs(names).items():
+        found.update(zip(ours, _parts(network, theirs, state[theirs], len(ours))))
+    return {ours: found[ours] for ours in names}
+
+
+def _renamed(name):
+    for pattern, since in _OLDER:
+        name = pattern.sub(since, name)
+    return name
+
+
+def _by_theirs(names):
+    """torchvision's names to lists of those of the zoo that are kept under them."""
+    found: dict[str, list[str]] = {}
+    for ours, theirs in names.items():
+        found.setdefault(theirs, []).append(ours)
+    return found
+
+
+def _parts(network, name, value, count):
+    """An array as `count` arrays of equal parts of its first axis."""
+    if count == 1:
+        return [value]
+    if not value.ndim or value.shape[0] % count:
+        raise FormatError(
+            f"{network}: {name} of shape {value.shape} is not {count} arrays of one length"
+        )
+    size = value.shape[0] // count
+    return [value[i * size : (i + 1) * size] for i in range(count)]
 
 
 def to_torch(network: str, params: Mapping[str, NDArray]) -> dict[str, NDArray]:
@@ -77,7 +113,10 @@ def to_torch(network: str, params: Mapping[str, NDArray]) -> dict[str, NDArray]:
     missing = [name for name in names if name not in params]
     if missing:
         raise FormatError(f"{network}: there is no parameter {shown(missing[0])}")
-    return {theirs: params[ours] for ours, theirs in names.items()}
+    return {
+        theirs: params[ours[0]] if len(ours) == 1 else nd.concat(*(params[k] for k in ours), dim=0)
+        for theirs, ours in _by_theirs(names).items()
+    }
 
 
 def check_ending(name: str) -> None:

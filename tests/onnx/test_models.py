@@ -20,8 +20,12 @@ ZOO = {
     "densenet121": 224,
     "squeezenet1.1": 224,
     "vgg11_bn": 32,
+    "convnext_tiny": 64,
+    "efficientnet_b0": 64,
+    "resnet50_v1b": 64,
+    "vit_b_16": 224,
 }
-LARGE = ["resnet50_v1", "vgg11_bn"]
+LARGE = ["convnext_tiny", "resnet50_v1", "resnet50_v1b", "vgg11_bn", "vit_b_16"]
 SMALL = [name for name in ZOO if name not in LARGE]
 
 
@@ -36,10 +40,31 @@ def near(found, wanted, tolerance):
 
 @pytest.mark.parametrize("name", [*SMALL, *(pytest.param(n, marks=only_in_stress) for n in LARGE)])
 def test_model_zoo(name, tmp_path):
+    check_network(vision.get_model(name), ZOO[name], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("network", "settings"),
+    [
+        ("ConvNeXt", {"layers": (1, 2), "channels": (8, 16)}),
+        (
+            "VisionTransformer",
+            {"patch_size": 8, "num_layers": 2, "units": 16, "num_heads": 4, "hidden_size": 24,
+             "image_size": 32},
+        ),
+    ],
+)  # fmt: skip
+def test_small_forms_of_the_model_zoo(network, settings, tmp_path):
+    check_network(getattr(vision, network)(**settings), 32, tmp_path)
+
+
+def check_network(net, size, tmp_path):
+    """onnxruntime, and the file read again, give what the network gives."""
     mx.random.seed(1)
-    net = vision.get_model(name)
     net.initialize(mx.init.Xavier(magnitude=2))
-    x = mx.nd.random.uniform(shape=(1, 3, ZOO[name], ZOO[name]))
+    for param in net.collect_params(".*_scale").values():  # ConvNeXt begins near 0
+        param.set_data(mx.nd.full(param.shape, 0.7))
+    x = mx.nd.random.uniform(shape=(1, 3, size, size))
     for _ in range(2):  # statistics of BatchNorm
         with mx.autograd.record():
             net(mx.nd.concat(x, x * 0.5, dim=0))

@@ -1,5 +1,6 @@
 """Parameters between files, and between the zoo and torchvision (torch_zoo.py)."""
 
+import collections
 import json
 import pickle
 import re
@@ -18,13 +19,21 @@ from tests.fixtures.torch_zoo import image, values
 from tests.long_runs import only_in_stress
 
 WANTED = json.loads((Path(__file__).parents[1] / "fixtures" / "torch_zoo.json").read_text())
-LARGE = ["alexnet", "inceptionv3"]
-SMALL = ["densenet121", "resnet18_v1", "resnet34_v1", "squeezenet1.1"]
+LARGE = [
+    "alexnet", "efficientnet_b1", "efficientnet_b5", "inceptionv3", "resnet34_v1", "resnet152_v1b",
+    "vit_b_16",
+]  # fmt: skip
+SMALL = [
+    "convnext_tiny", "densenet121", "efficientnet_b0", "resnet18_v1", "resnet50_v1b",
+    "squeezenet1.1", "vit_s_16",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("network", WANTED)
 def test_names(network):
-    names = list(torch_names(network).values())
+    names = list(dict.fromkeys(torch_names(network).values()))
+    if network.startswith("vit"):  # whose layers stand in another order here
+        names.sort()
     assert zlib.crc32(" ".join(names).encode()) == WANTED[network]["names"]
 
 
@@ -32,22 +41,28 @@ def test_names(network):
     "network", [*SMALL, *(pytest.param(n, marks=only_in_stress) for n in LARGE)]
 )
 def test_what_they_compute(network, tmp_path):
-    net, size = vision.get_model(network), WANTED[network]["size"]
+    size = WANTED[network]["size"]
+    more = {"image_size": size} if network.startswith("vit") else {}
+    net = vision.get_model(network, **more)
     net.initialize()
     x = mx.nd.array(image(size))
     net(x)
     shapes = {k: p.shape for k, p in net._collect_params_with_prefix().items()}
-    state = {
-        theirs: mx.nd.array(values(theirs, shapes[ours]))
-        for ours, theirs in torch_names(network).items()
-    }
+    names = torch_names(network)
+    together = collections.Counter(names.values())
+    state = {}
+    for ours, theirs in names.items():
+        first, *rest = shapes[ours]
+        state[theirs] = mx.nd.array(values(theirs, (first * together[theirs], *rest)))
     state["bn.num_batches_tracked"] = mx.nd.ones(1)
     path = str(tmp_path / "net.params")
     mx.nd.save(path, convert.from_torch(network, state))
     net.load_parameters(path)
     wanted = np.array(WANTED[network]["out"])
-    found = net(x).asnumpy()[0, ::50]
-    assert np.abs(found - wanted).max() <= 1e-4 * np.abs(wanted).max()
+    for _ in range(2):
+        found = net(x).asnumpy()[0, ::50]
+        assert np.abs(found - wanted).max() <= 1e-4 * np.abs(wanted).max()
+        net.hybridize()
     del state["bn.num_batches_tracked"]
     back = convert.to_torch(network, mx.nd.load(path))
     assert back.keys() == state.keys()
@@ -68,6 +83,29 @@ def test_refusals():
     whole = {name: mx.nd.ones(1) for name in torch_names("alexnet").values()}
     with pytest.raises(ValueError, match="no layer takes 'more.weight'"):
         convert.from_torch("alexnet", {**whole, "more.weight": mx.nd.ones(1)})
+    whole = {name: mx.nd.ones(4) for name in torch_names("vit_b_32").values()}
+    with pytest.raises(
+        ValueError, match=r"vit_b_32: .*in_proj_\w+ of shape \(4,\) is not 3 arrays"
+    ):
+        convert.from_torch("vit_b_32", whole)
+
+
+@pytest.mark.parametrize(
+    ("network", "since", "older"),
+    [
+        ("densenet121", r"(denselayer\d+\.(?:norm|conv))([12])\.", r"\1.\2."),
+        ("vit_b_16", r"\.mlp\.([03])\.", lambda m: f".mlp.linear_{1 + int(m[1]) // 3}."),
+    ],
+)
+def test_names_of_older_files(network, since, older):
+    names = set(torch_names(network).values())
+    arrays = {name: mx.nd.full(3, i) for i, name in enumerate(sorted(names))}
+    files = {re.sub(since, older, name): value for name, value in arrays.items()}
+    assert len(files.keys() - names) > 40
+    found = convert.from_torch(network, files)
+    assert found.keys() == torch_names(network).keys()
+    for name, value in convert.to_torch(network, found).items():
+        np.testing.assert_array_equal(value.asnumpy(), arrays[name].asnumpy())
 
 
 def run(*args):

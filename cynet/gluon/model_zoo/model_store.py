@@ -7,7 +7,7 @@ import tempfile
 import zipfile
 from typing import TYPE_CHECKING
 
-from ...base.errors import ArgumentError, FileError, FormatError, shown, warn_user
+from ...base.errors import ArgumentError, FileError, FormatError, MissingFileError, shown, warn_user
 from ...base.files import file_name, write_atomically
 from ...base.guard import guarded
 from .. import utils
@@ -57,6 +57,13 @@ _model_sha1 = {
     "vgg19": "ad2f660d101905472b83590b59708b71ea22b2e5",
     "vgg19_bn": "f360b758e856f1074a85abd5fd873ed1d98297c3",
 }
+# networks of which nobody publishes files of this kind; torchvision's weights are converted
+_CONVERTED = (
+    *(f"efficientnet_b{i}" for i in range(8)),
+    *(f"convnext_{size}" for size in ("tiny", "small", "base")),
+    *(f"resnet{depth}_v1b" for depth in (50, 101, 152)),
+    *(f"vit_{size}" for size in ("s_16", "b_16", "b_32", "l_16")),
+)
 
 
 @guarded
@@ -77,12 +84,16 @@ def short_hash(name: str) -> str:
 def get_model_file(name: str, root: FileName = ROOT) -> str:
     """The path of a model's trained weights; they are downloaded if they are not there.
 
+    Networks that MXNet does not have, ``vit_b_16`` for example, have no address to download from:
+    their weights are what you put into the folder as ``NAME.params``, for example those of
+    torchvision by ``python -m cynet.tools.convert``.
+
     Parameters
     ----------
     name : str
         As for ``vision.get_model``.
     root : str
-        Folder of ``NAME-HASH.params``.
+        Folder of ``NAME-HASH.params``, or of ``NAME.params``.
 
     Returns
     -------
@@ -97,6 +108,8 @@ def get_model_file(name: str, root: FileName = ROOT) -> str:
     FormatError
         A ValueError: what was downloaded has another checksum.
     """
+    if name in _CONVERTED:
+        return _converted(name, root)
     stem = f"{name}-{short_hash(name)}"
     sha1 = _model_sha1[name]
     folder = os.path.expanduser(file_name(root, "root: a folder"))
@@ -119,6 +132,17 @@ def get_model_file(name: str, root: FileName = ROOT) -> str:
     if not utils.check_sha1(path, sha1):
         os.remove(path)
         raise FormatError(f"{url}: the weights have another checksum than {sha1}")
+    return path
+
+
+def _converted(name, root):
+    path = os.path.join(os.path.expanduser(file_name(root, "root: a folder")), f"{name}.params")
+    if not os.path.exists(path):
+        raise MissingFileError(
+            f"there are no trained weights of {name} to download: put yours into {path}, for"
+            " example torchvision's by python -m cynet.tools.convert FILE.safetensors"
+            f" {path} --network {name} --from torch"
+        )
     return path
 
 

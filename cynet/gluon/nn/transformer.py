@@ -23,7 +23,7 @@ class _Layer(HybridBlock):
 
     def __init__(
         self, attentions, units, num_heads, hidden_size, dropout, activation, pre_norm, causal,
-        rotary, prefix, params,
+        rotary, epsilon, prefix, params,
     ):  # fmt: skip
         super().__init__(prefix=prefix, params=params)
         to_count(f"{type(self).__name__}: hidden_size", hidden_size)
@@ -44,7 +44,7 @@ class _Layer(HybridBlock):
             self.activation = GELU() if activation == "gelu" else Activation("relu")
             self.linear2 = Dense(units, flatten=False, prefix="linear2_")
             for i in range(1, len(attentions) + 2):
-                setattr(self, f"norm{i}", LayerNorm(prefix=f"norm{i}_"))
+                setattr(self, f"norm{i}", LayerNorm(epsilon=epsilon, prefix=f"norm{i}_"))
             self.dropout = Dropout(dropout) if dropout else None
 
     def _dropped(self, x):
@@ -86,6 +86,8 @@ class TransformerEncoderLayer(_Layer):
         Whether a position looks at none behind it.
     rotary : bool
         Whether queries and keys are rotated by their positions, see `RotaryPosition`.
+    epsilon : float
+        Of the norms.
     prefix : str, optional
         Beginning of the names of parameters; by default one with a number.
     params : ParameterDict, optional
@@ -116,12 +118,13 @@ class TransformerEncoderLayer(_Layer):
         pre_norm: bool = False,
         causal: bool = False,
         rotary: bool = False,
+        epsilon: float = 1e-5,
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
             ("self_attn",), units, num_heads, hidden_size, dropout, activation, pre_norm, causal,
-            rotary, prefix, params,
+            rotary, epsilon, prefix, params,
         )  # fmt: skip
 
     def hybrid_forward(self, F: Any, x: Any, mask: Any = None) -> Any:
@@ -158,6 +161,8 @@ class TransformerDecoderLayer(_Layer):
         Whether a position looks at none behind it.
     rotary : bool
         Whether queries and keys of the self-attention are rotated by their positions.
+    epsilon : float
+        Of the norms.
     prefix : str, optional
         Beginning of the names of parameters; by default one with a number.
     params : ParameterDict, optional
@@ -188,12 +193,13 @@ class TransformerDecoderLayer(_Layer):
         pre_norm: bool = False,
         causal: bool = True,
         rotary: bool = False,
+        epsilon: float = 1e-5,
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
             ("self_attn", "cross_attn"), units, num_heads, hidden_size, dropout, activation,
-            pre_norm, causal, rotary, prefix, params,
+            pre_norm, causal, rotary, epsilon, prefix, params,
         )  # fmt: skip
 
     def hybrid_forward(
@@ -216,7 +222,7 @@ class _Stack(HybridBlock):
             self.layers = HybridSequential(prefix="")
             for i in range(num_layers):
                 self.layers.add(layer(prefix=f"layer{i}_", pre_norm=pre_norm, **settings))
-            self.norm = LayerNorm(prefix="norm_") if pre_norm else None
+            self.norm = LayerNorm(epsilon=settings["epsilon"], prefix="norm_") if pre_norm else None
 
 
 @guarded(but=("hybrid_forward",))
@@ -232,7 +238,7 @@ class TransformerEncoder(_Stack):
         Of each attention.
     hidden_size : int
         Width between the two layers of each network.
-    dropout, activation, pre_norm, causal, rotary
+    dropout, activation, pre_norm, causal, rotary, epsilon
         As of `TransformerEncoderLayer`.
     prefix : str, optional
         Beginning of the names of parameters; by default one with a number.
@@ -269,12 +275,14 @@ class TransformerEncoder(_Stack):
         pre_norm: bool = False,
         causal: bool = False,
         rotary: bool = False,
+        epsilon: float = 1e-5,
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ) -> None:
         settings = {
             "units": units, "num_heads": num_heads, "hidden_size": hidden_size,
             "dropout": dropout, "activation": activation, "causal": causal, "rotary": rotary,
+            "epsilon": epsilon,
         }  # fmt: skip
         super().__init__(TransformerEncoderLayer, num_layers, settings, pre_norm, prefix, params)
 
@@ -298,7 +306,7 @@ class TransformerDecoder(_Stack):
         Of each attention.
     hidden_size : int
         Width between the two layers of each network.
-    dropout, activation, pre_norm, causal, rotary
+    dropout, activation, pre_norm, causal, rotary, epsilon
         As of `TransformerDecoderLayer`.
     prefix : str, optional
         Beginning of the names of parameters; by default one with a number.
@@ -331,12 +339,14 @@ class TransformerDecoder(_Stack):
         pre_norm: bool = False,
         causal: bool = True,
         rotary: bool = False,
+        epsilon: float = 1e-5,
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ) -> None:
         settings = {
             "units": units, "num_heads": num_heads, "hidden_size": hidden_size,
             "dropout": dropout, "activation": activation, "causal": causal, "rotary": rotary,
+            "epsilon": epsilon,
         }  # fmt: skip
         super().__init__(TransformerDecoderLayer, num_layers, settings, pre_norm, prefix, params)
 

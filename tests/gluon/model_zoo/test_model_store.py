@@ -11,6 +11,7 @@ import pytest
 import cynet as mx
 from cynet.gluon import utils
 from cynet.gluon.model_zoo import model_store, vision
+from cynet.gluon.model_zoo.vision import catalog
 
 FOUND = json.loads(
     (Path(__file__).parent.parent.parent / "fixtures" / "model_zoo.json").read_text()
@@ -110,3 +111,21 @@ def test_no_repository(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=f"download of .*alexnet-44335d1f.zip.*{where}"):
         vision.alexnet(pretrained=True, root=str(tmp_path / "models"))
     assert not list((tmp_path / "models").iterdir())
+
+
+def test_networks_without_an_address(tmp_path):
+    """Where the file goes and what it is called is said; there it is found."""
+    path = tmp_path / "models" / "vit_b_16.params"
+    said = rf"put yours into {path}, .*convert FILE.safetensors {path} --network vit_b_16 --from"
+    with pytest.raises(FileNotFoundError, match=said):
+        vision.vit_b_16(pretrained=True, root=str(tmp_path / "models"))
+    assert not (tmp_path / "models").exists()
+    net = vision.efficientnet_b0(classes=3)
+    net.initialize(mx.init.Xavier())
+    x = mx.nd.ones((1, 3, 32, 32))
+    wanted = net(x).asnumpy()
+    net.save_parameters(str(tmp_path / "efficientnet_b0.params"))
+    again = vision.get_model("efficientnet_b0", classes=3, pretrained=True, root=str(tmp_path))
+    np.testing.assert_array_equal(again(x).asnumpy(), wanted)
+    names = set(catalog._MODELS)
+    assert names == {*model_store._model_sha1, *model_store._CONVERTED}

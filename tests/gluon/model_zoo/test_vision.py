@@ -143,7 +143,8 @@ def test_unknown_names_are_refused():
         vision.get_model("nope")
     assert isinstance(error.value, mx.base.MXNetError)
     options = str(error.value).partition("there are ")[2].split(", ")
-    assert options == sorted(FOUND["structure"]) and len(options) == 34
+    assert options == sorted(options) and len(options) == 34 + 18  # MXNet's, and since
+    assert set(FOUND["structure"]) < set(options)
     with pytest.raises(ValueError, match="no network 18"):
         vision.get_model(18)
     assert type(vision.get_model("ResNet18_v1")) is vision.ResNetV1
@@ -162,6 +163,16 @@ def test_what_there_is_none_of():
         vision.SqueezeNet("2.0")
     with pytest.raises(AssertionError, match="2 numbers of layers need 3 of channels, got 2"):
         vision.ResNetV1(vision.BasicBlockV1, [2, 2], [64, 64])
+    with pytest.raises(AssertionError, match="num_layers must be one of 50, 101, 152, got 18"):
+        vision.get_resnet_v1b(18)
+    with pytest.raises(AssertionError, match="size must be one of 's', 'b', 'l', got 'h'"):
+        vision.get_vit("h", 14)
+    with pytest.raises(AssertionError, match="size must be one of .*'base', got 'huge'"):
+        vision.get_convnext("huge")
+    with pytest.raises(AssertionError, match="number must be one of 0, 1, .* 7, got 8"):
+        vision.get_efficientnet(8)
+    with pytest.raises(AssertionError, match="2 numbers of layers and 3 of channels"):
+        vision.ConvNeXt([2, 2], [64, 64, 64])
     with pytest.raises(AssertionError, match="2 numbers of layers and 3 of filters"):
         vision.VGG([2, 2], [64, 64, 64])
     with pytest.raises(TypeError, match="foo"):

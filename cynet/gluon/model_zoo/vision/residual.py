@@ -145,6 +145,57 @@ class BottleneckV1(_BlockV1):
 
 
 @guarded(but=("hybrid_forward",))
+class BottleneckV1b(_BlockV1):
+    """BottleneckV1 with the stride in the 3x3 convolution, as torchvision's networks have it.
+
+    Parameters
+    ----------
+    channels : int
+        Of the output.
+    stride : int
+        Of the 3x3 convolution.
+    downsample : bool
+        Project the input by a 1x1 convolution, which it needs where stride or channels change.
+    in_channels : int
+        Channels of the input; 0 leaves them to the first forward pass.
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> block = mx.gluon.model_zoo.vision.BottleneckV1b(16, stride=2, downsample=True)
+    >>> block.initialize()
+    >>> block(mx.nd.zeros((1, 8, 32, 32))).shape
+    (1, 16, 16, 16)
+    """
+
+    _body_first = True
+
+    def __init__(
+        self,
+        channels: int,
+        stride: int,
+        downsample: bool = False,
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(channels, stride, downsample, in_channels, **kwargs)
+
+    def _fill(self, channels, stride, in_channels):
+        inner = channels // 4
+        self.body.add(
+            _projection(inner, 1, in_channels),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            _conv3x3(inner, stride, inner),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            _projection(channels, 1, inner),
+        )
+
+
+@guarded(but=("hybrid_forward",))
 class BasicBlockV2(HybridBlock):
     """Two 3x3 convolutions, each behind a normalization.
 
@@ -292,7 +343,7 @@ class ResNetV1(_ResNet):
     Parameters
     ----------
     block : class
-        BasicBlockV1 or BottleneckV1.
+        BasicBlockV1, BottleneckV1 or BottleneckV1b.
     layers : list of int
         Blocks in each stage.
     channels : list of int

@@ -11,6 +11,7 @@ from .residual import (
     BasicBlockV1,
     BasicBlockV2,
     BottleneckV1,
+    BottleneckV1b,
     BottleneckV2,
     ResNetV1,
     ResNetV2,
@@ -233,6 +234,144 @@ def resnet152_v1(**kwargs: Any) -> Network:
     Dense(2048 -> 10, linear)
     """
     return get_resnet(1, 152, **kwargs)
+
+
+@guarded
+def get_resnet_v1b(
+    num_layers: int,
+    pretrained: bool = False,
+    ctx: Contexts | None = None,
+    root: FileName = ROOT,
+    **kwargs: Any,
+) -> ResNetV1:
+    """A residual network of version 1 that has its strides in 3x3 convolutions.
+
+    It computes what torchvision's network of as many layers computes, for which
+    ``python -m cynet.tools.convert`` converts weights. For 18 and 34 layers that is version 1.
+
+    Parameters
+    ----------
+    num_layers : int
+        50, 101 or 152.
+    pretrained : bool
+        Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`.
+    ctx : Context or list of Context, optional
+        Where they go; the CPU by default.
+    root : str
+        Folder of the files of weights.
+    **kwargs
+        ``classes``, ``thumbnail`` (a stem for images of 32x32), ``prefix`` and ``params``.
+
+    Returns
+    -------
+    ResNetV1
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Raises
+    ------
+    MismatchError
+        There is no such `num_layers`.
+    FileError
+        `pretrained` is asked for, and the weights are not in `root`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.get_resnet_v1b(50, classes=10, thumbnail=True)
+    >>> net.output
+    Dense(2048 -> 10, linear)
+    """
+    deep = {depth: spec for depth, spec in resnet_spec.items() if spec[0] == "bottle_neck"}
+    _, layers, channels = chosen(deep, num_layers, "num_layers")
+    net = ResNetV1(BottleneckV1b, layers, channels, **kwargs)
+    return made(net, f"resnet{num_layers}_v1b", pretrained, ctx, root)
+
+
+@guarded
+def resnet50_v1b(**kwargs: Any) -> ResNetV1:
+    """ResNet of 50 layers as torchvision has it: 25.6 million weights with 1000 classes.
+
+    Four stages of 3, 4, 6 and 3 blocks; each block has 1x1, 3x3 and 1x1 convolutions.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_resnet_v1b` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
+        ``thumbnail``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    ResNetV1
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.resnet50_v1b(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [3, 4, 6, 3]
+    >>> net.output
+    Dense(2048 -> 10, linear)
+    """
+    return get_resnet_v1b(50, **kwargs)
+
+
+@guarded
+def resnet101_v1b(**kwargs: Any) -> ResNetV1:
+    """ResNet of 101 layers as torchvision has it: 44.5 million weights with 1000 classes.
+
+    Four stages of 3, 4, 23 and 3 blocks; each block has 1x1, 3x3 and 1x1 convolutions.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_resnet_v1b` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
+        ``thumbnail``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    ResNetV1
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.resnet101_v1b(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [3, 4, 23, 3]
+    >>> net.output
+    Dense(2048 -> 10, linear)
+    """
+    return get_resnet_v1b(101, **kwargs)
+
+
+@guarded
+def resnet152_v1b(**kwargs: Any) -> ResNetV1:
+    """ResNet of 152 layers as torchvision has it: 60.2 million weights with 1000 classes.
+
+    Four stages of 3, 8, 36 and 3 blocks; each block has 1x1, 3x3 and 1x1 convolutions.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_resnet_v1b` takes: ``pretrained``, ``ctx``, ``root``, ``classes``,
+        ``thumbnail``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    ResNetV1
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.resnet152_v1b(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [3, 8, 36, 3]
+    >>> net.output
+    Dense(2048 -> 10, linear)
+    """
+    return get_resnet_v1b(152, **kwargs)
 
 
 @guarded

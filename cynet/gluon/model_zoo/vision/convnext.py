@@ -1,0 +1,258 @@
+"""ConvNeXt: residual blocks of a 7x7 convolution of each channel apart and two dense layers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....base.guard import guarded
+from ....initializer import Constant
+from ... import nn
+from ...block import HybridBlock
+from ...errors import MismatchError
+from ..model_store import ROOT
+from .network import Network, chosen, made
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ....typing import FileName
+    from ...parameter.parameter import Contexts
+
+# name -> (blocks of each stage, channels, share of blocks that are left out), Liu et al. 2022
+_SIZES = {
+    "tiny": ((3, 3, 9, 3), (96, 192, 384, 768), 0.1),
+    "small": ((3, 3, 27, 3), (96, 192, 384, 768), 0.4),
+    "base": ((3, 3, 27, 3), (128, 256, 512, 1024), 0.5),
+}
+_EPSILON = 1e-6
+
+
+class _Block(HybridBlock):
+    """A residual block, whose dense layers go over the channels of each pixel."""
+
+    def __init__(self, channels, drop_path, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.scale = self.params.get("scale", shape=(channels, 1, 1), init=Constant(1e-6))
+            self.conv = nn.Conv2D(
+                channels, 7, padding=3, groups=channels, in_channels=channels, prefix="conv_"
+            )
+            self.norm = nn.LayerNorm(epsilon=_EPSILON, in_channels=channels, prefix="norm_")
+            self.linear1 = nn.Dense(
+                4 * channels, flatten=False, in_units=channels, prefix="linear1_"
+            )
+            self.activation = nn.GELU()
+            self.linear2 = nn.Dense(
+                channels, flatten=False, in_units=4 * channels, prefix="linear2_"
+            )
+            self.drop_path = nn.Dropout(drop_path, axes=(1, 2, 3)) if drop_path else None
+
+    def hybrid_forward(self, F: Any, x: Any, scale: Any) -> Any:
+        """The block's output."""
+        y = self.norm(F.transpose(self.conv(x), axes=(0, 2, 3, 1)))
+        y = self.linear2(self.activation(self.linear1(y)))
+        y = F.broadcast_mul(y, F.reshape(scale, shape=(1, 1, 1, -1)))
+        y = F.transpose(y, axes=(0, 3, 1, 2))
+        return x + (y if self.drop_path is None else self.drop_path(y))
+
+
+@guarded(but=("hybrid_forward",))
+class ConvNeXt(Network):
+    """ConvNeXt, for images of 32x32 or more.
+
+    Parameters
+    ----------
+    layers : sequence of int
+        Blocks of each stage.
+    channels : sequence of int
+        Of each stage.
+    drop_path : float
+        Share of the samples for which training leaves out the last block; that of the blocks before
+        it rises from 0 evenly.
+    classes : int
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Raises
+    ------
+    MismatchError
+        `layers` and `channels` are not of one length.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = ConvNeXt((1, 2), (8, 16), classes=10)
+    >>> net.initialize()
+    >>> net(mx.nd.zeros((2, 3, 32, 32))).shape
+    (2, 10)
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[int],
+        channels: Sequence[int],
+        drop_path: float = 0.0,
+        classes: int = 1000,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if len(layers) != len(channels):
+            raise MismatchError(
+                f"ConvNeXt: {len(layers)} numbers of layers and {len(channels)} of channels"
+            )
+        rates = iter(drop_path * i / max(sum(layers) - 1, 1) for i in range(sum(layers)))
+        with self.name_scope():
+            self.features = nn.HybridSequential(prefix="")
+            for i, (count, size) in enumerate(zip(layers, channels)):
+                if i == 0:
+                    self.features.add(nn.Conv2D(size, 4, strides=4), self._norm(size, axis=1))
+                else:
+                    self.features.add(
+                        self._norm(channels[i - 1], axis=1),
+                        nn.Conv2D(size, 2, strides=2, in_channels=channels[i - 1]),
+                    )
+                stage = nn.HybridSequential(prefix=f"stage{i + 1}_")
+                with stage.name_scope():
+                    for j in range(count):
+                        stage.add(_Block(size, next(rates), prefix=f"block{j}_"))
+                self.features.add(stage)
+            self.features.add(nn.GlobalAvgPool2D(), nn.Flatten(), self._norm(channels[-1], axis=1))
+            self.output = nn.Dense(classes, in_units=channels[-1])
+
+    @staticmethod
+    def _norm(channels, axis):
+        return nn.LayerNorm(axis=axis, epsilon=_EPSILON, in_channels=channels)
+
+
+@guarded
+def get_convnext(
+    size: str,
+    pretrained: bool = False,
+    ctx: Contexts | None = None,
+    root: FileName = ROOT,
+    **kwargs: Any,
+) -> ConvNeXt:
+    """ConvNeXt of a size that has a name.
+
+    Parameters
+    ----------
+    size : str
+        ``'tiny'``, ``'small'`` or ``'base'``.
+    pretrained : bool
+        Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`.
+    ctx : Context or list of Context, optional
+        Where they go; the CPU by default.
+    root : str
+        Folder of the files of weights.
+    **kwargs
+        ``drop_path``, ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    ConvNeXt
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Raises
+    ------
+    MismatchError
+        There is no such `size`.
+    FileError
+        `pretrained` is asked for, and the weights are not in `root`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.get_convnext("tiny", classes=10)
+    >>> net.output
+    Dense(768 -> 10, linear)
+    """
+    layers, channels, drop_path = chosen(_SIZES, size, "size")
+    net = ConvNeXt(layers, channels, **{"drop_path": drop_path, **kwargs})
+    return made(net, f"convnext_{size}", pretrained, ctx, root)
+
+
+@guarded
+def convnext_tiny(**kwargs: Any) -> ConvNeXt:
+    """The tiny ConvNeXt: 28.6 million weights with 1000 classes.
+
+    Four stages of 3, 3, 9 and 3 blocks with 96, 192, 384 and 768 channels.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_convnext` takes: ``pretrained``, ``ctx``, ``root``, ``drop_path``,
+        ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    ConvNeXt
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.convnext_tiny(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [3, 3, 9, 3]
+    >>> net.output
+    Dense(768 -> 10, linear)
+    """
+    return get_convnext("tiny", **kwargs)
+
+
+@guarded
+def convnext_small(**kwargs: Any) -> ConvNeXt:
+    """The small ConvNeXt: 50.2 million weights with 1000 classes.
+
+    Four stages of 3, 3, 27 and 3 blocks with 96, 192, 384 and 768 channels.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_convnext` takes: ``pretrained``, ``ctx``, ``root``, ``drop_path``,
+        ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    ConvNeXt
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.convnext_small(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [3, 3, 27, 3]
+    >>> net.output
+    Dense(768 -> 10, linear)
+    """
+    return get_convnext("small", **kwargs)
+
+
+@guarded
+def convnext_base(**kwargs: Any) -> ConvNeXt:
+    """The base ConvNeXt: 88.6 million weights with 1000 classes.
+
+    Four stages of 3, 3, 27 and 3 blocks with 128, 256, 512 and 1024 channels.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_convnext` takes: ``pretrained``, ``ctx``, ``root``, ``drop_path``,
+        ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    ConvNeXt
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.convnext_base(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [3, 3, 27, 3]
+    >>> net.output
+    Dense(1024 -> 10, linear)
+    """
+    return get_convnext("base", **kwargs)

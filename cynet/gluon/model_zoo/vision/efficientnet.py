@@ -1,0 +1,449 @@
+"""EfficientNet: mobile blocks with a weight for each channel, scaled in width and depth."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ....base.guard import guarded
+from ... import nn
+from ...block import HybridBlock
+from ..model_store import ROOT
+from .network import Network, chosen, made
+
+if TYPE_CHECKING:
+    from ....typing import FileName
+    from ...parameter.parameter import Contexts
+
+# stages of B0: (widening inside, kernel, stride, channels, blocks), Tan and Le 2019
+_STAGES = (
+    (1, 3, 1, 16, 1),
+    (6, 3, 2, 24, 2),
+    (6, 5, 2, 40, 2),
+    (6, 3, 2, 80, 3),
+    (6, 5, 1, 112, 3),
+    (6, 5, 2, 192, 4),
+    (6, 3, 1, 320, 1),
+)
+# number -> (times the width, times the depth, dropout before the output)
+_SCALES = {
+    0: (1.0, 1.0, 0.2),
+    1: (1.0, 1.1, 0.2),
+    2: (1.1, 1.2, 0.3),
+    3: (1.2, 1.4, 0.3),
+    4: (1.4, 1.8, 0.4),
+    5: (1.6, 2.2, 0.4),
+    6: (1.8, 2.6, 0.5),
+    7: (2.0, 3.1, 0.5),
+}
+_WIDE_NORM = {"epsilon": 1e-3, "momentum": 0.99}  # of the BatchNorms from B5 on
+
+
+def _rounded(channels):
+    """The nearest multiple of 8, but not less than nine tenths."""
+    near = max(8, int(channels + 4) // 8 * 8)
+    return near + 8 if near < 0.9 * channels else near
+
+
+class _SqueezeExcitation(HybridBlock):
+    """Weighs each channel by what two convolutions make of the means of all."""
+
+    def __init__(self, channels, inner, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.pool = nn.GlobalAvgPool2D()
+            self.down = nn.Conv2D(inner, 1, in_channels=channels, prefix="down_")
+            self.activation = nn.Swish()
+            self.up = nn.Conv2D(channels, 1, in_channels=inner, prefix="up_")
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The input, weighed."""
+        weights = self.up(self.activation(self.down(self.pool(x))))
+        return F.broadcast_mul(x, F.sigmoid(weights))
+
+
+class _Block(HybridBlock):
+    """Wide inside and narrow outside: 1x1, each channel apart, weights of channels, 1x1."""
+
+    def __init__(self, in_channels, channels, widening, kernel, stride, drop_path, norm, **kwargs):
+        super().__init__(**kwargs)
+        inner = _rounded(in_channels * widening)
+        self._shortcut = stride == 1 and in_channels == channels
+        with self.name_scope():
+            self.body = nn.HybridSequential(prefix="")
+            if inner != in_channels:
+                self.body.add(*_conv(inner, in_channels, norm), nn.Swish())
+            self.body.add(
+                *_conv(inner, inner, norm, kernel, stride, groups=inner),
+                nn.Swish(),
+                _SqueezeExcitation(inner, max(1, in_channels // 4), prefix="se_"),
+                *_conv(channels, inner, norm),
+            )
+            drop = drop_path if self._shortcut else 0.0
+            self.drop_path = nn.Dropout(drop, axes=(1, 2, 3)) if drop else None
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The block's output."""
+        y = self.body(x)
+        if not self._shortcut:
+            return y
+        return x + (y if self.drop_path is None else self.drop_path(y))
+
+
+def _conv(channels, in_channels, norm, kernel=1, stride=1, groups=1):
+    """A convolution and its normalization."""
+    layer = nn.Conv2D(
+        channels, kernel, strides=stride, padding=kernel // 2, groups=groups, use_bias=False,
+        in_channels=in_channels,
+    )  # fmt: skip
+    return layer, nn.BatchNorm(in_channels=channels, **norm)
+
+
+@guarded(but=("hybrid_forward",))
+class EfficientNet(Network):
+    """EfficientNet, for images of 32x32 or more.
+
+    Parameters
+    ----------
+    width, depth : float
+        Of the numbers of channels, and of blocks, of B0.
+    dropout : float
+        Share of the features that training sets to 0.
+    drop_path : float
+        Share of the samples for which training leaves out the block behind the last one; that of
+        the blocks rises from 0 evenly.
+    classes : int
+    epsilon, momentum : float
+        Of the BatchNorms.
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = EfficientNet(width=0.25, depth=0.5, classes=10)
+    >>> net.initialize()
+    >>> net(mx.nd.zeros((2, 3, 64, 64))).shape
+    (2, 10)
+    """
+
+    def __init__(
+        self,
+        width: float = 1.0,
+        depth: float = 1.0,
+        dropout: float = 0.2,
+        drop_path: float = 0.2,
+        classes: int = 1000,
+        epsilon: float = 1e-5,
+        momentum: float = 0.9,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        norm = {"epsilon": epsilon, "momentum": momentum}
+        counts = [math.ceil(stage[-1] * depth) for stage in _STAGES]
+        rates = iter(drop_path * i / sum(counts) for i in range(sum(counts)))
+        before = _rounded(32 * width)
+        with self.name_scope():
+            self.features = nn.HybridSequential(prefix="")
+            self.features.add(*_conv(before, 3, norm, 3, 2), nn.Swish())
+            for i, (widening, kernel, stride, channels, _) in enumerate(_STAGES):
+                stage, size = (
+                    nn.HybridSequential(prefix=f"stage{i + 1}_"),
+                    _rounded(channels * width),
+                )
+                with stage.name_scope():
+                    for j in range(counts[i]):
+                        stage.add(
+                            _Block(
+                                before, size, widening, kernel, 1 if j else stride, next(rates),
+                                norm, prefix=f"block{j}_",
+                            )
+                        )  # fmt: skip
+                        before = size
+                self.features.add(stage)
+            self.features.add(
+                *_conv(4 * before, before, norm), nn.Swish(), nn.GlobalAvgPool2D(), nn.Flatten()
+            )
+            if dropout:
+                self.features.add(nn.Dropout(dropout))
+            self.output = nn.Dense(classes, in_units=4 * before)
+
+
+@guarded
+def get_efficientnet(
+    number: int,
+    pretrained: bool = False,
+    ctx: Contexts | None = None,
+    root: FileName = ROOT,
+    **kwargs: Any,
+) -> EfficientNet:
+    """EfficientNet B0 to B7.
+
+    Parameters
+    ----------
+    number : int
+        0 to 7; each is wider and deeper than the one before.
+    pretrained : bool
+        Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`.
+    ctx : Context or list of Context, optional
+        Where they go; the CPU by default.
+    root : str
+        Folder of the files of weights.
+    **kwargs
+        ``dropout``, ``drop_path``, ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    EfficientNet
+        Takes images (N, 3, H, W) and gives scores (N, classes).
+
+    Raises
+    ------
+    MismatchError
+        There is no such `number`.
+    FileError
+        `pretrained` is asked for, and the weights are not in `root`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.get_efficientnet(0, classes=10)
+    >>> net.output
+    Dense(1280 -> 10, linear)
+    """
+    width, depth, dropout = chosen(_SCALES, number, "number")
+    settings = {"dropout": dropout, **(_WIDE_NORM if number >= 5 else {}), **kwargs}
+    net = EfficientNet(width, depth, **settings)
+    return made(net, f"efficientnet_b{number}", pretrained, ctx, root)
+
+
+@guarded
+def efficientnet_b0(**kwargs: Any) -> EfficientNet:
+    """EfficientNet B0, the smallest: 5.3 million weights.
+
+    It was designed for images of 224x224, and takes any from 32x32.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
+        ``drop_path``, ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    EfficientNet
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.efficientnet_b0(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [1, 2, 2, 3, 3, 4, 1]
+    >>> net.output
+    Dense(1280 -> 10, linear)
+    """
+    return get_efficientnet(0, **kwargs)
+
+
+@guarded
+def efficientnet_b1(**kwargs: Any) -> EfficientNet:
+    """EfficientNet B1, 1.0 times as wide and 1.1 times as deep as B0: 7.8 million weights.
+
+    It was designed for images of 240x240, and takes any from 32x32.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
+        ``drop_path``, ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    EfficientNet
+        Takes images (N, 3, 240, 240) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.efficientnet_b1(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [2, 3, 3, 4, 4, 5, 2]
+    >>> net.output
+    Dense(1280 -> 10, linear)
+    """
+    return get_efficientnet(1, **kwargs)
+
+
+@guarded
+def efficientnet_b2(**kwargs: Any) -> EfficientNet:
+    """EfficientNet B2, 1.1 times as wide and 1.2 times as deep as B0: 9.1 million weights.
+
+    It was designed for images of 260x260, and takes any from 32x32.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
+        ``drop_path``, ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    EfficientNet
+        Takes images (N, 3, 260, 260) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.efficientnet_b2(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [2, 3, 3, 4, 4, 5, 2]
+    >>> net.output
+    Dense(1408 -> 10, linear)
+    """
+    return get_efficientnet(2, **kwargs)
+
+
+@guarded
+def efficientnet_b3(**kwargs: Any) -> EfficientNet:
+    """EfficientNet B3, 1.2 times as wide and 1.4 times as deep as B0: 12.2 million weights.
+
+    It was designed for images of 300x300, and takes any from 32x32.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
+        ``drop_path``, ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    EfficientNet
+        Takes images (N, 3, 300, 300) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.efficientnet_b3(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [2, 3, 3, 5, 5, 6, 2]
+    >>> net.output
+    Dense(1536 -> 10, linear)
+    """
+    return get_efficientnet(3, **kwargs)
+
+
+@guarded
+def efficientnet_b4(**kwargs: Any) -> EfficientNet:
+    """EfficientNet B4, 1.4 times as wide and 1.8 times as deep as B0: 19.3 million weights.
+
+    It was designed for images of 380x380, and takes any from 32x32.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
+        ``drop_path``, ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    EfficientNet
+        Takes images (N, 3, 380, 380) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.efficientnet_b4(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [2, 4, 4, 6, 6, 8, 2]
+    >>> net.output
+    Dense(1792 -> 10, linear)
+    """
+    return get_efficientnet(4, **kwargs)
+
+
+@guarded
+def efficientnet_b5(**kwargs: Any) -> EfficientNet:
+    """EfficientNet B5, 1.6 times as wide and 2.2 times as deep as B0: 30.4 million weights.
+
+    It was designed for images of 456x456, and takes any from 32x32.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
+        ``drop_path``, ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    EfficientNet
+        Takes images (N, 3, 456, 456) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.efficientnet_b5(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [3, 5, 5, 7, 7, 9, 3]
+    >>> net.output
+    Dense(2048 -> 10, linear)
+    """
+    return get_efficientnet(5, **kwargs)
+
+
+@guarded
+def efficientnet_b6(**kwargs: Any) -> EfficientNet:
+    """EfficientNet B6, 1.8 times as wide and 2.6 times as deep as B0: 43.0 million weights.
+
+    It was designed for images of 528x528, and takes any from 32x32.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
+        ``drop_path``, ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    EfficientNet
+        Takes images (N, 3, 528, 528) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.efficientnet_b6(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [3, 6, 6, 8, 8, 11, 3]
+    >>> net.output
+    Dense(2304 -> 10, linear)
+    """
+    return get_efficientnet(6, **kwargs)
+
+
+@guarded
+def efficientnet_b7(**kwargs: Any) -> EfficientNet:
+    """EfficientNet B7, 2.0 times as wide and 3.1 times as deep as B0: 66.3 million weights.
+
+    It was designed for images of 600x600, and takes any from 32x32.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_efficientnet` takes: ``pretrained``, ``ctx``, ``root``, ``dropout``,
+        ``drop_path``, ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    EfficientNet
+        Takes images (N, 3, 600, 600) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.efficientnet_b7(classes=10)
+    >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
+    [4, 7, 7, 10, 10, 13, 4]
+    >>> net.output
+    Dense(2560 -> 10, linear)
+    """
+    return get_efficientnet(7, **kwargs)

@@ -1,0 +1,277 @@
+"""Vision transformers: patches of an image as a sequence, and an encoder over it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....base.errors import ArgumentError, shown
+from ....base.guard import guarded
+from ....base.kinds import to_count
+from ....initializer import Normal
+from ... import nn
+from ...block import HybridBlock
+from ..model_store import ROOT
+from .network import Network, chosen, made
+
+if TYPE_CHECKING:
+    from ....typing import FileName
+    from ...parameter.parameter import Contexts
+
+# name -> (layers, units, heads, hidden units), Dosovitskiy et al. 2021; S: Touvron et al. 2021
+_SIZES = {"s": (12, 384, 6, 1536), "b": (12, 768, 12, 3072), "l": (24, 1024, 16, 4096)}
+
+
+class _Patches(HybridBlock):
+    """Images (N, C, H, W) to (N, 1 + patches, units): a token for the class, then a projection of
+    each patch, to which what is learned for their positions is added."""
+
+    def __init__(self, patch_size, length, units, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.class_token = self.params.get("class_token", shape=(1, 1, units), init="zeros")
+            self.position = self.params.get("position", shape=(1, length, units), init=Normal(0.02))
+            self.conv = nn.Conv2D(units, patch_size, strides=patch_size, prefix="conv_")
+
+    def hybrid_forward(self, F: Any, x: Any, class_token: Any, position: Any) -> Any:
+        """The sequence."""
+        x = F.transpose(F.reshape(self.conv(x), shape=(0, 0, -1)), axes=(0, 2, 1))
+        first = F.broadcast_like(class_token, x, lhs_axes=(0,), rhs_axes=(0,))
+        return F.broadcast_add(F.concat(first, x, dim=1), position)
+
+
+class _ClassToken(HybridBlock):
+    """The first place of each sequence, (N, units)."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """That place."""
+        return F.reshape(F.slice_axis(x, axis=1, begin=0, end=1), shape=(0, -1))
+
+
+@guarded(but=("hybrid_forward",))
+class VisionTransformer(Network):
+    """A transformer over the patches of an image.
+
+    Parameters
+    ----------
+    patch_size : int
+        Pixels of each side of a patch.
+    num_layers : int
+        Of the encoder, see :class:`TransformerEncoder`.
+    units, num_heads, hidden_size : int
+        Of each layer.
+    image_size : int
+        Pixels of each side of an image; a multiple of `patch_size`. The network takes no other
+        size, since each position has weights of its own.
+    dropout : float
+        Share of the encoder's weights of attention, of outputs of its parts, and of its input, that
+        training sets to 0.
+    classes : int
+    **kwargs
+        prefix and params of :class:`Block`.
+
+    Raises
+    ------
+    ArgumentError
+        `image_size` is not a multiple of `patch_size`, or `units` of `num_heads`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = VisionTransformer(8, 2, units=16, num_heads=2, hidden_size=32, image_size=32)
+    >>> net.initialize()
+    >>> net(mx.nd.zeros((2, 3, 32, 32))).shape
+    (2, 1000)
+    """
+
+    def __init__(
+        self,
+        patch_size: int = 16,
+        num_layers: int = 12,
+        units: int = 768,
+        num_heads: int = 12,
+        hidden_size: int = 3072,
+        image_size: int = 224,
+        dropout: float = 0.0,
+        classes: int = 1000,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        to_count("VisionTransformer: patch_size", patch_size)
+        to_count("VisionTransformer: image_size", image_size)
+        if image_size % patch_size or not image_size:
+            raise ArgumentError(
+                f"VisionTransformer: image_size {shown(image_size)} is not a multiple of patch_size"
+                f" {shown(patch_size)}"
+            )
+        length = 1 + (image_size // patch_size) ** 2
+        with self.name_scope():
+            self.features = nn.HybridSequential(prefix="")
+            self.features.add(_Patches(patch_size, length, units, prefix="patches_"))
+            if dropout:
+                self.features.add(nn.Dropout(dropout))
+            self.features.add(
+                nn.TransformerEncoder(
+                    num_layers, units, num_heads, hidden_size, dropout=dropout, activation="gelu",
+                    pre_norm=True, epsilon=1e-6, prefix="encoder_",
+                ),
+                _ClassToken(),
+            )  # fmt: skip
+            self.output = nn.Dense(classes, in_units=units)
+
+
+@guarded
+def get_vit(
+    size: str,
+    patch_size: int,
+    pretrained: bool = False,
+    ctx: Contexts | None = None,
+    root: FileName = ROOT,
+    **kwargs: Any,
+) -> VisionTransformer:
+    """A vision transformer of a size that has a name.
+
+    Parameters
+    ----------
+    size : str
+        ``'s'``, ``'b'`` or ``'l'``: layers of 384, 768 or 1024 units.
+    patch_size : int
+        Pixels of each side of a patch.
+    pretrained : bool
+        Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`.
+    ctx : Context or list of Context, optional
+        Where they go; the CPU by default.
+    root : str
+        Folder of the files of weights.
+    **kwargs
+        ``image_size``, ``dropout``, ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    VisionTransformer
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Raises
+    ------
+    MismatchError
+        There is no such `size`.
+    FileError
+        `pretrained` is asked for, and the weights are not in `root`.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.get_vit("s", 16, classes=10, image_size=64)
+    >>> net.output
+    Dense(384 -> 10, linear)
+    """
+    layers, units, heads, hidden = chosen(_SIZES, size, "size")
+    net = VisionTransformer(patch_size, layers, units, heads, hidden, **kwargs)
+    return made(net, f"vit_{size}_{patch_size}", pretrained, ctx, root)
+
+
+@guarded
+def vit_s_16(**kwargs: Any) -> VisionTransformer:
+    """The small vision transformer, patches of 16x16: 22.1 million weights with 1000 classes.
+
+    12 layers of 384 units, 6 heads.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_vit` takes: ``pretrained``, ``ctx``, ``root``, ``image_size``, ``dropout``,
+        ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    VisionTransformer
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.vit_s_16(classes=10)
+    >>> len(net.features[1].layers), net.output
+    (12, Dense(384 -> 10, linear))
+    """
+    return get_vit("s", 16, **kwargs)
+
+
+@guarded
+def vit_b_16(**kwargs: Any) -> VisionTransformer:
+    """The base vision transformer, patches of 16x16: 86.6 million weights with 1000 classes.
+
+    12 layers of 768 units, 12 heads.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_vit` takes: ``pretrained``, ``ctx``, ``root``, ``image_size``, ``dropout``,
+        ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    VisionTransformer
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.vit_b_16(classes=10)
+    >>> len(net.features[1].layers), net.output
+    (12, Dense(768 -> 10, linear))
+    """
+    return get_vit("b", 16, **kwargs)
+
+
+@guarded
+def vit_b_32(**kwargs: Any) -> VisionTransformer:
+    """The base vision transformer, patches of 32x32: 88.2 million weights with 1000 classes.
+
+    12 layers of 768 units, 12 heads.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_vit` takes: ``pretrained``, ``ctx``, ``root``, ``image_size``, ``dropout``,
+        ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    VisionTransformer
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.vit_b_32(classes=10)
+    >>> len(net.features[1].layers), net.output
+    (12, Dense(768 -> 10, linear))
+    """
+    return get_vit("b", 32, **kwargs)
+
+
+@guarded
+def vit_l_16(**kwargs: Any) -> VisionTransformer:
+    """The large vision transformer, patches of 16x16: 304.3 million weights with 1000 classes.
+
+    24 layers of 1024 units, 16 heads.
+
+    Parameters
+    ----------
+    **kwargs
+        What :func:`get_vit` takes: ``pretrained``, ``ctx``, ``root``, ``image_size``, ``dropout``,
+        ``classes``, ``prefix`` and ``params``.
+
+    Returns
+    -------
+    VisionTransformer
+        Takes images (N, 3, 224, 224) and gives scores (N, classes).
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> net = mx.gluon.model_zoo.vision.vit_l_16(classes=10)
+    >>> len(net.features[1].layers), net.output
+    (24, Dense(1024 -> 10, linear))
+    """
+    return get_vit("l", 16, **kwargs)
