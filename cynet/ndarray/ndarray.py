@@ -379,7 +379,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         Raises
         ------
         ArgumentError
-            `grad_req` is not one of those.
+            `grad_req` is not one of those, or `stype` is not a storage type.
 
         Examples
         --------
@@ -394,6 +394,10 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         """
         if not isinstance(grad_req, str):
             raise ArgumentTypeError(f"attach_grad: grad_req must be a str, got {shown(grad_req)}")
+        if stype is not None:
+            from .sparse.arrays import check_stype
+
+            check_stype(stype)
         grad = None
         if grad_req != "null":
             grad = zeros_for(self, self.stype if stype is None else stype)

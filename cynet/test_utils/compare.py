@@ -229,7 +229,7 @@ def rand_ndarray(
     >>> mx.test_utils.rand_ndarray((4, 5), "csr", density=0.5).stype
     'csr'
     """
-    if stype != "default":
+    if not isinstance(stype, str) or stype != "default":
         from .sparse import rand_ndarray_of
 
         return rand_ndarray_of(

@@ -69,6 +69,10 @@ def rand_sparse_ndarray(
     >>> len(values) == len(rows) and array.stype
     'row_sparse'
     """
+    if not isinstance(stype, str) or stype not in ("csr", "row_sparse"):
+        raise ArgumentError(
+            f"rand_sparse_ndarray: stype is 'csr' or 'row_sparse', got {shown(stype)}"
+        )
     density = np.random.rand() if density is None else density
     if not 0 <= density <= 1:
         raise ArgumentError(f"rand_sparse_ndarray: density is from 0 to 1, got {shown(density)}")
@@ -83,10 +87,6 @@ def rand_sparse_ndarray(
         values = _values((len(rows), *shape[1:]), data_init, modifier_func, dtype)
         array = row_sparse_array((values, rows), shape=shape, dtype=dtype, ctx=ctx)
         return array, (values, rows)
-    if stype != "csr":
-        raise ArgumentError(
-            f"rand_sparse_ndarray: stype is 'csr' or 'row_sparse', got {shown(stype)}"
-        )
     if len(shape) != 2:
         raise ShapeError(f"rand_sparse_ndarray: a csr matrix has two axes, got shape {shape}")
     if distribution == "uniform":

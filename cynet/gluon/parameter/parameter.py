@@ -138,7 +138,7 @@ class Parameter(HeldArrays, RowSparseData):
         if not isinstance(name, str):
             raise ArgumentTypeError(f"a Parameter's name must be a str, got {shown(name)}")
         for what, kind in (("stype", stype), ("grad_stype", grad_stype)):
-            if kind not in ("default", "row_sparse"):
+            if not isinstance(kind, str) or kind not in ("default", "row_sparse"):
                 raise MismatchError(
                     f"Parameter '{name}': {what} must be 'default' or 'row_sparse', got"
                     f" {shown(kind)}"
