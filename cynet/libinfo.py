@@ -4,7 +4,6 @@ Importing this module, the last one of the package, gives the modules that MXNet
 ``__getattr__`` that knows these names, and those that are imported when they are first used.
 """
 
-import difflib
 import importlib
 import inspect
 import sys
@@ -14,6 +13,7 @@ from types import ModuleType
 from .base.errors import MissingModuleError, NotFoundError
 from .base.mxnet_globals import globals_of_mxnet, missing_names
 from .base.other_names import OTHER_NAMES
+from .operator.families import FAMILIES
 
 __version__ = "0.1.0"
 _PACKAGE = __name__.partition(".")[0]
@@ -40,6 +40,10 @@ _LATER["serving"] = "serving"
 _LATER["Predictor"] = "serving:Predictor"
 for _each in ("is_np_shape", "np_shape", "set_np_shape", "use_np_shape"):
     _LATER[_each] = f"util:{_each}"
+for _each in FAMILIES:
+    _LATER[f"operator.{_each}"] = f"operator.{_each}"
+for _each in ("compile_pyx", "extension"):
+    _LATER[f"operator.{_each}"] = f"operator.custom.build:{_each}"
 for _each in ("", "UInt8", "Int8"):
     _LATER[f"io.ImageRecord{_each}Iter"] = f"image.record_iter:ImageRecord{_each}Iter"
 _LATER["io.ImageDetRecordIter"] = "image.record_boxes:ImageDetRecordIter"
@@ -72,7 +76,9 @@ def hint(path, name, known=()):
     other = OTHER_NAMES.get(path, {}).get(name)
     if other is not None:
         return f"; what other packages call {name}: {other}"
-    near = difflib.get_close_matches(name, known, 3)
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 3)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 

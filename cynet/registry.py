@@ -1,7 +1,8 @@
 """The one registry: names to classes or entries, for operators, optimizers, metrics, ..."""
 
-import difflib
+import importlib
 import json
+import sys
 from types import MappingProxyType
 
 from .base.errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, shown
@@ -34,6 +35,7 @@ class Registry:
         self.kind = kind
         self.ignore_case = ignore_case
         self._table = {}
+        self._later = {}  # name -> module that registers it
 
     def _key(self, name):
         return name.lower() if self.ignore_case else name
@@ -41,6 +43,7 @@ class Registry:
     def register(self, name, value, aliases=(), override=False):
         """Add `value` under `name` and `aliases`; a taken name is refused unless `override`."""
         for each in (name, *aliases):
+            self._import_owner(self._key(each))
             taken = self._table.get(self._key(each))
             if taken is not None and taken is not value and not override:
                 raise ArgumentError(
@@ -48,11 +51,27 @@ class Registry:
                 )
         for each in (name, *aliases):
             self._table[self._key(each)] = value
+            self._later.pop(self._key(each), None)
         return value
+
+    def register_later(self, module, names):
+        """Names that `module` registers: it is imported when one of them is first asked for."""
+        self._later.update(dict.fromkeys(map(self._key, names), module))
+
+    def _import_owner(self, key):
+        # A module that is being imported is in sys.modules: it registers its names itself.
+        owner = self._later.get(key)
+        if owner is not None and owner not in sys.modules:
+            importlib.import_module(owner)
+
+    def _import_all(self):
+        for owner in {*self._later.values()}:
+            importlib.import_module(owner)
 
     @property
     def table(self):
         """Name to object, a dict of all that is registered; it follows what is registered later."""
+        self._import_all()
         return MappingProxyType(self._table)
 
     def remove(self, name):
@@ -66,8 +85,15 @@ class Registry:
         try:
             return self._table[self._key(name)]
         except KeyError:
+            owner = self._later.get(self._key(name))
+            if owner is not None:
+                importlib.import_module(owner)
+            if self._key(name) in self._table:  # or another thread was faster
+                return self._table[self._key(name)]
+            from difflib import get_close_matches
+
             # what is much longer than any name is near to none, and takes long to compare
-            near = difflib.get_close_matches(self._key(name)[:_LONGEST], self._table, 3)
+            near = get_close_matches(self._key(name)[:_LONGEST], [*self], 3)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise NotFoundError(f"no {self.kind} is named {shown(name)}{hint}") from None
 
@@ -76,13 +102,18 @@ class Registry:
         return self.get(spec)(*args, **kwargs) if isinstance(spec, str) else spec
 
     def __contains__(self, name):
-        return self._key(name) in self._table
+        return self._key(name) in self._table or self._key(name) in self._later
 
     def __iter__(self):
-        return iter(self._table)
+        return iter([*self._table, *self._later])
 
     def items(self):
         """Pairs (name, object), aliases included."""
+        self._import_all()
+        return self._table.items()
+
+    def loaded_items(self):
+        """As `items`, without those that nobody has asked for yet."""
         return self._table.items()
 
 

@@ -34,6 +34,11 @@ def test_at_most_a_third_of_a_second_beyond_numpy(tmp_path):
     assert min(float(run(code, **cache)) for _ in range(6)) <= 0.25
 
 
+def test_imports_few_modules():
+    code = "import sys, cynet; print(sum(n.partition('.')[0] == 'cynet' for n in sys.modules))"
+    assert int(run(code)) <= 340
+
+
 def test_starts_no_thread():
     code = (
         "import os, numpy; before = len(os.listdir('/proc/self/task')); import cynet; "

@@ -4,7 +4,6 @@ import importlib
 import sys
 import warnings
 from functools import wraps
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -156,7 +155,7 @@ def _module(name):
     return Face(name, found._sources)
 
 
-class _Finder(MetaPathFinder, Loader):
+class _Finder:
     """Answers ``import mxnet`` and ``import mxnet.x`` with cynet's modules."""
 
     def find_spec(self, name, path=None, target=None):

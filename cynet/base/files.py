@@ -6,7 +6,6 @@ process left that was killed, and the next save in the folder removes them.
 """
 
 import errno
-import hashlib
 import io
 import os
 import re
@@ -255,6 +254,12 @@ def _special(name, mode):
 
 
 # --- checksums ------------------------------------------------------------------------------------
+def _new_digest():
+    from hashlib import blake2b  # here: it loads OpenSSL
+
+    return blake2b(digest_size=_DIGEST)
+
+
 def sealed(chunks):
     """Chunks of bytes, and behind them their checksum.
 
@@ -264,7 +269,7 @@ def sealed(chunks):
     >>> content[:3], len(content) - SEAL
     (b'abc', 3)
     """
-    digest = hashlib.blake2b(digest_size=_DIGEST)
+    digest = _new_digest()
     for chunk in chunks:
         digest.update(chunk)
         yield chunk
@@ -286,7 +291,7 @@ def content_size(file, size, name):
     if seal[: len(_MARK)] != _MARK:
         return size
     file.seek(0)
-    digest, left = hashlib.blake2b(digest_size=_DIGEST), size - SEAL
+    digest, left = _new_digest(), size - SEAL
     while left:
         piece = file.read(min(left, _PIECE))
         if not piece:

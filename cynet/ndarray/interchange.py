@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +84,8 @@ def _renamed(data, old, new, names=None):
 
 
 def _read_npz(file, name):
+    import zipfile  # here, with all that it loads to unpack
+
     values = {}
     try:
         with zipfile.ZipFile(file) as archive:
@@ -157,6 +158,8 @@ def packed(form: str, arrays: Sequence[NDArray], names: Sequence[str], name: str
             {key: v.view(np.uint16) if key in narrow else v for key, v in values.items()}
         )
         return _renamed(made, "U16", "BF16", narrow)[0]
+    import zipfile
+
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for key, value in values.items():

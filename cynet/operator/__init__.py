@@ -1,16 +1,21 @@
 """What an operator is, and every operator's definition: imported here, they fill the registry."""
 
-from . import detection, image, loss, nn, random, rnn
+from typing import TYPE_CHECKING
+
+from . import families, loss, nn, random, rnn
 from .arguments import OperatorArguments, get_operator_arguments
 from .custom import simple
 from ._base import OPERATORS, Blob, Operator, get_operator, register_operator
-from .custom.build import compile_pyx, extension
 from .custom.custom import CustomOp, CustomOpProp, get_all_registered_operators, register
 from .graph_hooks import GraphHooks
 from .parameters import Bool, DType, Enum, Field, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, OpReq, ResourceRequest
 from .custom.legacy import NDArrayOp, NumpyOp, PythonOp
-from . import contrib, control_flow, linalg, quantization, tensor, update, vision
+from . import control_flow, linalg, tensor, update
+
+if TYPE_CHECKING:  # imported when they are first asked for: see families.py and libinfo.py
+    from . import contrib, detection, image, quantization, vision
+    from .custom.build import compile_pyx, extension
 
 __all__ = [
     "OPERATORS",

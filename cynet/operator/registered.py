@@ -78,13 +78,16 @@ class Registered:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls._declared = {k: each for k, each in vars(cls).items() if isinstance(each, Field)}
         fields = {}
         for base in reversed(cls.__mro__):
-            for name, value in vars(base).items():
-                if isinstance(value, Field):
-                    fields[name] = value
-                else:  # a plain attribute fixes what a base takes as a parameter
-                    fields.pop(name, None)
+            own = vars(base)
+            declared = own.get("_declared")
+            if declared is None:
+                declared = {k: each for k, each in own.items() if isinstance(each, Field)}
+            for name in fields.keys() & own.keys() - declared.keys():
+                del fields[name]  # a plain attribute fixes what a base takes as a parameter
+            fields |= declared
         first = [name for name in cls.parameter_order if name in fields]
         fields = {name: fields[name] for name in (*first, *fields)}
         if fields != cls.fields or list(fields) != list(cls.fields):

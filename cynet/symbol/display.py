@@ -1,7 +1,5 @@
 """How a notebook shows a Symbol: a table of its nodes."""
 
-from html import escape
-
 from .node import topological_order
 
 _MOST_ROWS = 60
@@ -15,6 +13,8 @@ class Display:
 
     def _repr_html_(self):
         """The graph as an HTML table, one row a node; of a large one the first and last rows."""
+        from html import escape  # here, as few ask for it and it takes 2 ms
+
         order = topological_order(self.entries)
         outputs = {id(node) for node, _ in self.entries}
         rows = [_row(node, id(node) in outputs) for node in order]
@@ -46,4 +46,6 @@ def _row(node, is_output):
 
 
 def _cell(text):
+    from html import escape
+
     return escape(text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - 3] + "...")

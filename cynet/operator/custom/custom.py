@@ -479,7 +479,7 @@ def _let_users_go():
     for name in [*CUSTOM]:
         CUSTOM.remove(name)
     OPERATORS.get("Custom").cache.clear()
-    for name, entry in [*OPERATORS.items()]:
+    for name, entry in [*OPERATORS.loaded_items()]:
         if entry.prop.users:
             OPERATORS.remove(name)
 

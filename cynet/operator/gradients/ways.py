@@ -5,7 +5,6 @@ from .linalg import LINALG
 from .linear import AFFINE, FLAT, LINEAR
 from .recurrent import RECURRENT
 from .rewritten import REWRITTEN
-from .sampled import SAMPLED
 
 # The operator is linear in its inputs, so that what goes back is its transpose, and the transpose
 # of that the operator itself; or its gradient has a factor that is constant almost everywhere; or
@@ -34,7 +33,6 @@ def way_of(prop):
         (BY_FORMULA, FORMULAS),
         (BY_FORMULA, LINALG),
         (BY_REWRITING, REWRITTEN),
-        (BY_REWRITING, SAMPLED),
         (BY_REWRITING, RECURRENT),
     ):
         if name in table:

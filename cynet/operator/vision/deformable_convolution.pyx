@@ -27,6 +27,7 @@ from ..graph_hooks import GraphHooks
 from ..nn.spatial_window import check_window
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest
+from .deformable_decomposed import in_operators
 from .planes import merged, zero_length
 
 _DOCS = {
@@ -117,6 +118,9 @@ class OffsetWindows(OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [out_grad[0], *in_data[:4 if self.modulated else 3]]
+
+    def rewritten(self, F, inputs, aux, training):
+        return in_operators(self, F, inputs)
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)

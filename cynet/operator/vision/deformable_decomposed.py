@@ -1,14 +1,12 @@
-"""Deformable convolution in terms of other operators.
-
-A function gets (p, F, x, aux, training) as those of ``rewritten.py`` do.
-"""
+"""Deformable convolution in terms of other operators, which its second order differentiates."""
 
 import numpy as np
 
-from ..vision.between_pixels import read_between
+from .between_pixels import read_between
 
 
-def _deformable_convolution(p, F, x, aux, training):
+def in_operators(p, F, x):
+    """The outputs that the property `p` makes of inputs `x`, as `OperatorProperty.rewritten`."""
     data, offset, *others = x
     mask = others.pop(0) if p.modulated else None
     n, channels, size = data.shape[0], data.shape[1], offset.shape[2:]
@@ -45,9 +43,3 @@ def _deformable_convolution(p, F, x, aux, training):
         outs.append(F.transpose(product, axes=(1, 0, 2)))
     out = F.concat(*outs, dim=1).reshape((n, p.num_filter, *size))
     return [out if p.no_bias else F.broadcast_add(out, others[1].reshape((1, -1, 1, 1)))]
-
-
-SAMPLED = {
-    "_contrib_DeformableConvolution": _deformable_convolution,
-    "_contrib_ModulatedDeformableConvolution": _deformable_convolution,
-}
