@@ -18,7 +18,7 @@ ifneq ($(shell command -v ccache),)
   endif
 endif
 
-.PHONY: help train test test-gpu stress fuzz packages mutants build docs lint bench bench-peers check-cuda asan tsan wheels smoke clean
+.PHONY: help train test test-gpu stress fuzz packages mutants build docs site lint bench bench-peers check-cuda asan tsan wheels smoke clean
 
 help:  ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,10 @@ docs: $(VENV)/.dev  ## the site, into build/docs/html; a warning is an error
 	$(PY) -c 'import furo, myst_parser, numpydoc, sphinx_copybutton' 2>/dev/null || $(INSTALL) '.[docs]'
 	$(PY) -m sphinx -W --keep-going -q -b html docs build/docs/html
 	@echo "open build/docs/html/index.html"
+
+site: docs  ## read the site in headless Chromium, run its notebooks, drop an image on the served page
+	$(PY) -c 'import playwright, nbclient, ipykernel' 2>/dev/null || $(PY) -m pip install -q playwright nbclient ipykernel
+	CYNET_SITE=build/docs/html $(PY) -m pytest -q tests/site
 
 lint: export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 lint: $(VENV)/.dev  ## ruff and cython-lint

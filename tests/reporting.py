@@ -22,6 +22,7 @@ REMEDIES = [
     (r"nvidia-cublas", "pip install 'cynet-mx[cuda]'"),
     (r"oneDNN|BLAS is all", "pip install onednn-cpu-gomp"),
     (r"[Nn]ode\.js", "pip install 'pyright[nodejs]'"),
+    (r"CYNET_SITE|Chromium|'(playwright|nbclient|nbformat|ipykernel)", "make site, with Chromium"),
     (r"could not import '(\w+)", "pip install {}"),
     (r"^(\w+) is not installed", "pip install {}"),
     (r"C\+\+ compiler", "apt-get install g++"),

@@ -341,7 +341,7 @@ def test_tests_are_where_one_looks():
         str(path)
         for path in files("tests", suffixes=(".py",))
         if path.name.startswith("test_")
-        and path.parts[1] not in ("fuzz", "gpu", "mutants", "smoke", "tsan", "typing")
+        and path.parts[1] not in ("fuzz", "gpu", "mutants", "site", "smoke", "tsan", "typing")
         and not PACKAGE.joinpath(*path.parts[1:-1]).is_dir()
         and not ROOT.joinpath(*path.parts[1:-1]).is_dir()
     ]

@@ -15,6 +15,7 @@ from tests import reporting
     ("no MNIST under CYNET_DATA_DIR", "CYNET_DATA_DIR="),
     ("in full size only under make stress", "make stress"),
     ("could not import 'onnxruntime': No module named 'onnxruntime'", "install onnxruntime"),
+    ("could not import 'playwright.sync_api': No module named 'playwright'", "make site"),
     ("mypy is not installed", "pip install mypy"),
     ("CYNET_TEST_GPU is not set; tests/cuda/test_simulated.py runs these", "make test-gpu"),
 ])  # fmt: skip

@@ -36,8 +36,11 @@ try_corner() {  # install $3 with Python $1 and NumPy $2, then test outside the 
   done
   "$env/bin/python" -m pip install -q pytest pytest-timeout "cython>=3.1" "setuptools>=77" "mypy>=1.11" || return 1
   rm -rf "$work/tests" && cp -r "$root/tests/smoke" "$work/tests"
-  cp "$root"/tests/typing/{good,bad,test_typing}.py "$work/tests"
-  (cd "$work" && "$env/bin/python" -m pytest -q -c /dev/null --rootdir "$work" -W error tests)
+  cp "$root"/tests/typing/{good,bad,test_typing}.py "$root/tests/pages.py" "$work/tests"
+  cp -r "$root/docs/start" "$work/tests"
+  (cd "$work" && "$env/bin/python" -m pytest -q -c /dev/null --rootdir "$work" -W error tests) || return 1
+  "$env/bin/python" -m pip install -q "cynet-mx[serve,viz]" || return 1  # of the installed one
+  (cd "$work" && MPLBACKEND=agg "$env/bin/python" -m pytest -q -c /dev/null --rootdir "$work" -W error tests/test_pages.py)
 }
 
 passed=0 failed=0 missing=()
