@@ -14,6 +14,7 @@ from .base.errors import MissingModuleError, NotFoundError
 from .base.mxnet_globals import globals_of_mxnet, missing_names
 from .base.other_names import OTHER_NAMES
 from .operator.families import FAMILIES
+from .operator.namespaces import own_dict
 
 __version__ = "0.1.0"
 _PACKAGE = __name__.partition(".")[0]
@@ -130,8 +131,8 @@ def _finder(path, module):
         if later is not None:
             source, _, member = later.partition(":")
             found = importlib.import_module(f"{_PACKAGE}.{source}")
-            vars(module)[name] = getattr(found, member) if member else found
-            return vars(module)[name]
+            setattr(module, name, getattr(found, member) if member else found)
+            return getattr(module, name)
         if name.startswith("__"):
             raise NotFoundError(f"module '{module.__name__}' has no attribute '{name}'")
         if inner is not None:
@@ -149,10 +150,10 @@ def _answer(path, module):
     is imported later."""
     later = [name for owner, _, name in (each.rpartition(".") for each in _LATER)
              if owner == path[3:]]  # fmt: skip
-    inner = vars(module).get("__dir__")
+    inner = own_dict(module).get("__dir__")
 
     def listed():
-        names = inner() if inner is not None else vars(module)
+        names = inner() if inner is not None else own_dict(module)
         return sorted({*(name for name in names if _is_shown(module, name)), *later})
 
     module.__dir__ = listed
@@ -161,10 +162,10 @@ def _answer(path, module):
 
 def _is_shown(module, name):
     """Whether `dir` shows a name: a module's own, not what it imports for itself."""
-    public = vars(module).get("__all__")
-    if name.startswith("_") or name not in vars(module) or (public and name in public):
+    public = own_dict(module).get("__all__")
+    if name.startswith("_") or name not in own_dict(module) or (public and name in public):
         return True
-    value = vars(module)[name]
+    value = own_dict(module)[name]
     if isinstance(value, ModuleType):  # a module of a folder, where MXNet has one of that name
         path = module.__name__.partition(".")[2]
         return public is None and f"{path}.{name}".lstrip(".") in globals_of_mxnet()
@@ -234,7 +235,7 @@ def name_missing_in(package):
     inside = f"{_PACKAGE}.{package}"
     for name, module in list(sys.modules.items()):
         inner = name == inside or (name.startswith(f"{inside}.") and "._" not in name)
-        if inner and getattr(vars(module).get("__dir__"), "__module__", None) != __name__:
+        if inner and getattr(own_dict(module).get("__dir__"), "__module__", None) != __name__:
             _answer("mx" + name[len(_PACKAGE) :], module)
     for name, path in _own_names().items():
         if name.startswith(f"{inside}.") and name not in sys.modules:
@@ -250,7 +251,7 @@ def _install():
     later = tuple(f"{_PACKAGE}.{each}" for each in _LATER)
     named = {name for name in _own_names() if not name.startswith(later)}
     faces = (f"{_PACKAGE}.ndarray.", f"{_PACKAGE}.symbol.")  # mx.nd.random and its kin
-    named |= {n for n, m in sys.modules.items() if n.startswith(faces) and "__dir__" in vars(m)}
+    named |= {n for n, m in sys.modules.items() if n.startswith(faces) and "__dir__" in own_dict(m)}
     for name in sorted((public | named) & sys.modules.keys()):
         if name.partition(".")[0] == _PACKAGE:
             _answer("mx" + name[len(_PACKAGE) :], sys.modules[name])

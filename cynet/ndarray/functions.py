@@ -1,11 +1,9 @@
 """The functions of mx.nd: one closure for each operator of the registry, made when it is first
 asked for."""
 
-import sys
-
-from ..base.errors import ArgumentTypeError, NotFoundError
+from ..base.errors import ArgumentTypeError
 from ..base.tracing import state
-from ..operator import OPERATORS
+from ..operator import OPERATORS, namespaces
 from ..operator.graph_hooks import GraphHooks
 from ..operator.signature import bind_positional, docstring, python_signature
 from ._call import invoke, is_array
@@ -131,35 +129,14 @@ def _holding(entry, function):
     return holding
 
 
-def namespace(module_name, *prefixes):
-    """``__getattr__`` and ``__dir__`` of a module that shows the operators whose names start with a
-    prefix.
+def namespace(module_name, prefix, is_shown=None):
+    """``__getattr__`` and ``__dir__`` of a module of mx.nd that shows the operators whose names
+    start with `prefix`; `is_shown` as in ``operator/namespaces.py``."""
 
-    Parameters
-    ----------
-    module_name : str
-        The module; functions are kept there once found.
-    prefixes : str
-        ``"_linalg_"`` shows ``_linalg_gemm2`` as ``gemm2``; ``""`` shows every operator as it is.
-    """
+    def make(operator, _):
+        return function_of(operator)
 
-    def find(name):
-        if not name.startswith("__"):
-            for prefix in prefixes:
-                if prefix + name in OPERATORS:
-                    function = function_of(prefix + name)
-                    if not OPERATORS.get(prefix + name).prop.users:  # whose name may come again
-                        setattr(sys.modules[module_name], name, function)
-                    return function
-        raise NotFoundError(f"module '{module_name}' has no attribute '{name}'")
-
-    def names():
-        shown = set(vars(sys.modules[module_name]))
-        for prefix in prefixes:
-            shown.update(n[len(prefix) :] for n in OPERATORS if n.startswith(prefix))
-        return sorted(shown)
-
-    return find, names
+    return namespaces.namespace(module_name, prefix, make, is_shown)
 
 
 __getattr__, __dir__ = namespace("cynet.ndarray", "")

@@ -1,8 +1,7 @@
 """The functions of mx.sym, made from the registry when they are first asked for."""
 
-import sys
-
-from ..base.errors import ArgumentTypeError, NotFoundError, shown
+from ..base.errors import ArgumentTypeError, shown
+from ..operator import namespaces
 from ..operator._base import OPERATORS
 from ..operator.signature import (
     bind_positional,
@@ -107,33 +106,15 @@ def _make(public, entry, hint):
     return operator_function
 
 
-def namespace(module, prefix=None):
-    """``__getattr__`` and ``__dir__`` of a module whose functions are operators.
+def namespace(module_name, prefix, is_shown=None):
+    """``__getattr__`` and ``__dir__`` of a module of mx.sym that shows the operators whose names
+    start with `prefix`; `is_shown` as in ``operator/namespaces.py``."""
 
-    Parameters
-    ----------
-    module : str
-        Its name, for messages.
-    prefix : str, optional
-        What the operators' names start with (not part of the functions' names). Without it: all
-        that do not start with an underscore.
-    """
+    def make(operator, name):
+        return function_of(name, OPERATORS.get(operator), hint=name.lower())
 
-    def find(name):
-        if name.startswith("__") or (prefix is None and name.startswith("_")):
-            raise NotFoundError(f"module '{module}' has no attribute '{name}'")
-        full = (prefix or "") + name
-        if full not in OPERATORS:
-            raise NotFoundError(f"module '{module}' has no attribute '{name}'")  # libinfo says more
-        return function_of(name, OPERATORS.get(full), hint=name.lower())
-
-    def names():
-        start = prefix or ""
-        shown = {n[len(start) :] for n in OPERATORS if n.startswith(start)}
-        return sorted({n for n in shown if prefix or n[0] != "_"} | {*vars(sys.modules[module])})
-
-    return find, names
+    return namespaces.namespace(module_name, prefix, make, is_shown)
 
 
 # of mx.sym: a function for each public operator
-package_getattr, package_dir = namespace("cynet.symbol")
+package_getattr, package_dir = namespace("cynet.symbol", "", lambda name: name[0] != "_")

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..._core.put_rows import put_rows
 from ..._ndarray import NDArrayBase
-from ...base.errors import ArgumentError, ArgumentTypeError, NotFoundError, ShapeError, shown
+from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ...base.guard import guarded
 from ...operator.sparse_names import OPERATORS
 from ...operator.update.rows import update_rows
 from .._tape import wants_gradient
 from ..binary import add, divide, multiply, subtract
-from ..functions import function_of
+from ..functions import function_of, namespace
 from . import arrays, call, convert, structure
 from .gradients import RetainNode
 from .updates import rows_and_values, target
@@ -333,23 +333,7 @@ def _array(what, value):
     return value
 
 
-_OWN = {"adagrad_update": adagrad_update, "cast_storage": cast_storage, "retain": retain}
+__getattr__, __dir__ = namespace("cynet.ndarray.sparse", "", OPERATORS.__contains__)
 
-
-def __getattr__(name):
-    if name in _OWN:
-        return _OWN[name]
-    if name in OPERATORS:
-        return function_of(name)
-    raise NotFoundError(f"mx.nd.sparse has no '{name}'")
-
-
-def __dir__():
-    return sorted(
-        {*OPERATORS, *_OWN, "add", "divide", "multiply", "subtract", "array", "empty"}
-        | {"csr_matrix", "row_sparse_array", "zeros", "CSRNDArray", "RowSparseNDArray"}
-        | {"BaseSparseNDArray"}
-    )
-
-
-__all__ = ["__dir__", "__getattr__", "add", "call", "divide", "multiply", "subtract"]
+__all__ = ["__dir__", "__getattr__", "adagrad_update", "add", "call", "cast_storage", "divide"]
+__all__ += ["multiply", "retain", "subtract"]

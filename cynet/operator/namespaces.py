@@ -1,0 +1,69 @@
+"""Modules whose functions are operators: made when they are first asked for."""
+
+import sys
+from types import ModuleType
+
+from ..base.errors import NotFoundError
+from ._base import OPERATORS
+
+# What a module holds so far; its ``__dict__`` makes the rest.
+own_dict = vars(ModuleType)["__dict__"].__get__
+_filled = {}  # module's name -> how many operators there were
+
+
+class Namespace(ModuleType):
+    """A module of operators. Who looks into its ``__dict__`` finds them all; only then are they
+    made, which takes some 40 ms."""
+
+    @property
+    def __dict__(self):
+        own = own_dict(self)
+        count = sum(1 for _ in OPERATORS)
+        if _filled.get(self.__name__) != count:
+            _filled[self.__name__] = count
+            for name in own["__dir__"]():
+                if not name.startswith("__"):
+                    getattr(self, name)
+        return own
+
+    def __dir__(self):  # a module's asks for its __dict__
+        return own_dict(self)["__dir__"]()
+
+
+def namespace(module_name, prefix, make, is_shown=None):
+    """``__getattr__`` and ``__dir__`` of a module that shows operators, which becomes a Namespace.
+
+    Parameters
+    ----------
+    module_name : str
+        The module; functions are kept there once made, but for those of users, whose names may be
+        registered again.
+    prefix : str
+        What the operators' names start with: ``"_linalg_"`` shows ``_linalg_gemm2`` as ``gemm2``.
+    make : callable
+        ``make(operator, name)`` gives the function that the module shows as `name`.
+    is_shown : callable, optional
+        Which names, without prefix, are shown; all when not given.
+    """
+    module = sys.modules[module_name]
+    module.__class__ = Namespace
+
+    def find(name):
+        operator = prefix + name
+        if (
+            name.startswith("__")
+            or operator not in OPERATORS
+            or not (is_shown is None or is_shown(name))
+        ):
+            raise NotFoundError(f"module '{module_name}' has no attribute '{name}'")
+        function = make(operator, name)
+        if not OPERATORS.get(operator).prop.users:
+            own_dict(module)[name] = function
+        return function
+
+    def names():
+        shown = {name[len(prefix) :] for name in OPERATORS if name.startswith(prefix)}
+        return sorted({*filter(is_shown, shown), *own_dict(module)} if is_shown else
+                      {*shown, *own_dict(module)})  # fmt: skip
+
+    return find, names
