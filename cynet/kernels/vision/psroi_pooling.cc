@@ -86,13 +86,14 @@ void psroi_pool(const Args& args) {
   parallel_for(args.threads, s.rois * s.dim, [&](int64_t begin, int64_t end) {
     by_image(begin, end, s.dim, [&](int64_t r, int64_t d0, int64_t d1) {
       const int64_t image = image_of(rois + r * 5), plane = s.height * s.width;
+      const int64_t each = s.group * s.group * plane;
       psroi_bins(s, rois + r * 5, [&](int64_t i, int64_t j, int64_t h0, int64_t h1, int64_t w0,
                                       int64_t w1) {
         const int64_t area = (h1 - h0) * (w1 - w0);
-        for (int64_t d = d0; d < d1; ++d) {
+        const T* x = data + (image * s.channels + psroi_channel(s, d0, i, j)) * plane;
+        for (int64_t d = d0; d < d1; ++d, x += each) {
           T total = T(0);
-          if (image >= 0 && h1 > h0 && w1 > w0) {
-            const T* x = data + (image * s.channels + psroi_channel(s, d, i, j)) * plane;
+          if (image >= 0 && area > 0) {
             for (int64_t h = h0; h < h1; ++h) {
               T line = T(0);
               for (int64_t w = w0; w < w1; ++w) line += x[h * s.width + w];
@@ -114,18 +115,18 @@ void psroi_pool_grad(const Args& args) {
   const T *dy = args.input<T>(0), *rois = args.input<T>(1);
   T* dx = args.output<T>(0);
   if (!check_rois<T>(args, args.in[1], s.scale, s.batch)) return;
-  const int64_t plane = s.height * s.width;
+  const int64_t plane = s.height * s.width, each = s.group * s.group * plane;
   parallel_for(args.threads, s.batch * s.dim, [&](int64_t begin, int64_t end) {
-    by_gradient_planes(begin, end, s.dim, s.group * s.group * plane, dx, args.add[0],
+    by_gradient_planes(begin, end, s.dim, each, dx, args.add[0],
                        [&](int64_t image, int64_t d0, int64_t d1) {
       for (int64_t r = 0; r < s.rois; ++r) {
         if (image_of(rois + r * 5) != image) continue;
         psroi_bins(s, rois + r * 5, [&](int64_t i, int64_t j, int64_t h0, int64_t h1, int64_t w0,
                                         int64_t w1) {
-          for (int64_t d = d0; d < d1; ++d) {
-            const T g = dy[((r * s.dim + d) * s.pooled + i) * s.pooled + j] /
-                        static_cast<T>((h1 - h0) * (w1 - w0));
-            T* to = dx + (image * s.channels + psroi_channel(s, d, i, j)) * plane;
+          const T area = static_cast<T>((h1 - h0) * (w1 - w0));
+          T* to = dx + (image * s.channels + psroi_channel(s, d0, i, j)) * plane;
+          for (int64_t d = d0; d < d1; ++d, to += each) {
+            const T g = dy[((r * s.dim + d) * s.pooled + i) * s.pooled + j] / area;
             for (int64_t h = h0; h < h1; ++h)
               for (int64_t w = w0; w < w1; ++w) to[h * s.width + w] += g;
           }
