@@ -13,6 +13,10 @@ SPOKEN = {
     "mx.module.BaseModule": "a Module",
     "mx.gluon.nn": "`nn`",
     "mx.gluon.loss": "losses",
+    "mx.gluon.data": "`gluon.data`",
+    "mx.optimizer": "optimizers and averages of weights",
+    "mx.lr_scheduler": "schedules",
+    "mx.callback": "callbacks of `fit`",
     "mx.autograd": "gradients",
 }
 

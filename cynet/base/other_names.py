@@ -104,6 +104,7 @@ _LAYERS = {
     "MaxPool2d": "nn.MaxPool2D",
     "MaxPooling2D": "nn.MaxPool2D",
     "Module": "nn.HybridBlock, nn.Block",
+    "MultiheadAttention": "nn.MultiHeadAttention",
     "ModuleList": "nn.HybridSequential, nn.Sequential",
     "NLLLoss": "gluon.loss.SoftmaxCrossEntropyLoss(from_logits=True)",
     "Parameter": "gluon.Parameter",
@@ -172,6 +173,30 @@ OTHER_NAMES = {
         "Module": "gluon.HybridBlock, gluon.Block",
         "optim": "gluon.Trainer",
     },
+    "mx.callback": {
+        "CSVLogger": "mx.callback.HistoryFile",
+        "ModelCheckpoint": "mx.callback.BestCheckpoint, mx.callback.do_checkpoint",
+        "ReduceLROnPlateau": "mx.callback.ReduceOnPlateau",
+        "StochasticWeightAveraging": "mx.callback.SWA",
+        "TerminateOnNaN": "mx.callback.StopOnNaN",
+        "WandbLogger": "mx.callback.WeightsAndBiases",
+    },
+    "mx.gluon.data": {
+        "Subset": "dataset.sample(sampler), dataset.take(count), gluon.data.random_split",
+        "TensorDataset": "gluon.data.ArrayDataset",
+        "WeightedRandomSampler": "gluon.data.WeightedSampler",
+    },
+    "mx.gluon.utils": {"clip_grad_norm_": "gluon.utils.clip_global_norm"},
+    "mx.lr_scheduler": {
+        "CosineAnnealingLR": "mx.lr_scheduler.CosineScheduler",
+        "CyclicLR": "mx.lr_scheduler.CyclicScheduler",
+        "LinearLR": "warmup_steps=... of every schedule",
+        "MultiStepLR": "mx.lr_scheduler.MultiFactorScheduler",
+        "OneCycleLR": "mx.lr_scheduler.OneCycleScheduler",
+        "PolynomialLR": "mx.lr_scheduler.PolyScheduler",
+        "ReduceLROnPlateau": "mx.callback.ReduceOnPlateau",
+        "StepLR": "mx.lr_scheduler.FactorScheduler",
+    },
     "mx.gluon.block.Block": _BLOCK,
     "mx.gluon.nn": _LAYERS,
     "mx.gluon.loss": {
@@ -193,7 +218,12 @@ OTHER_NAMES = {
     },
     "mx.ndarray": {name: there for name, there in _ARRAYS.items() if name != "matmul"},
     "mx.ndarray.NDArray": _NDARRAY,
-    "mx.optimizer": {"lr_scheduler": "mx.lr_scheduler"},
+    "mx.optimizer": {
+        "AveragedModel": "gluon.EMA, gluon.SWA; in fit mx.callback.EMA, mx.callback.SWA",
+        "ExponentialMovingAverage": "gluon.EMA; in fit mx.callback.EMA",
+        "lr_scheduler": "mx.lr_scheduler",
+        "swa_utils": "gluon.SWA; in fit mx.callback.SWA",
+    },
     "mx.symbol": {
         "Input": "mx.sym.var",
         **{

@@ -1,6 +1,7 @@
 """mx.gluon.contrib.estimator: training loops with handlers of their events."""
 
 from . import batch_processor, event_handler
+from .averaging import AveragingHandler
 from .batch_processor import BatchProcessor
 from .estimator import Estimator
 from .event_handler import (
@@ -20,6 +21,7 @@ from .event_handler import (
 )
 
 __all__ = [
+    "AveragingHandler",
     "BatchBegin",
     "BatchEnd",
     "BatchProcessor",
