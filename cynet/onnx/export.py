@@ -24,6 +24,7 @@ from . import (  # noqa: F401  they fill EXPORTERS
     layers,
     movement,
     pooling,
+    quantized,
     recurrent,
 )
 from .graph import EXPORTERS, OPSET, Call, Graph

@@ -16,8 +16,9 @@ DTYPES = frozenset(NAMES.values())
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 IMPORTERS = {}  # kind of a node: function(reader, node) that gives its outputs as symbols
 _MOST = 1 << 20  # elements of a value that is computed when the file is read
-_DRAWN = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli",
-          "Multinomial", "Dropout")  # fmt: skip
+# random numbers, and weights of 8 bits, which stay such
+_NOT_FOLDED = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
+               "Bernoulli", "Multinomial", "Dropout", "DequantizeLinear")  # fmt: skip
 
 
 def opset_of(model, default=1):
@@ -339,7 +340,7 @@ class Reader:
 
     def fold(self, node):
         """Compute a node of constants, or a shape that the file tells; whether it was one."""
-        if node.domain not in ("", "ai.onnx") or node.kind in _DRAWN:
+        if node.domain not in ("", "ai.onnx") or node.kind in _NOT_FOLDED:
             return False
         if node.kind == "Constant":
             self._constants[node.outputs[0]] = self._written(node)

@@ -1,4 +1,5 @@
-"""Trains a network on the digits that ship, brings it into integers of 8 bits, compares both."""
+"""Trains a network on the digits that ship, or on sentences that it makes, brings it into integers
+of 8 bits, compares both."""
 
 import argparse
 import logging
@@ -23,6 +24,41 @@ def digits():
     images /= images.max()
     validation = np.arange(len(labels)) % 5 == 4
     return (images[~validation], labels[~validation]), (images[validation], labels[validation])
+
+
+WORDS = 60  # of which the first 20 say something good, the next 20 something bad, 3 turn it round
+NOT = range(40, 43)
+
+
+def sentences(n=2400, length=24):
+    """Words (N, length) and labels: whether more is praised than blamed, where "not" turns the word
+    behind it round; every fifth is for validation."""
+    words = np.random.randint(0, WORDS, (n, length))
+    value = np.where(words < 20, 1, np.where(words < 40, -1, 0))
+    value[:, 1:] *= np.where(np.isin(words[:, :-1], NOT), -1, 1)
+    total = value.sum(1)
+    words, labels = words[total != 0].astype(np.float32), (total[total != 0] > 0).astype(np.float32)
+    validation = np.arange(len(labels)) % 5 == 4
+    return (words[~validation], labels[~validation]), (words[validation], labels[validation])
+
+
+class TextCNN(nn.HybridBlock):
+    """Windows of two and three words, their means and maxima over the sentence, a linear map."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(WORDS, 32)
+        self.windows = nn.HybridSequential()
+        for size in (2, 3):
+            self.windows.add(nn.Conv1D(48, size, activation="relu"))
+        self.dense = nn.HybridSequential()
+        self.dense.add(nn.Dense(64, activation="relu"), nn.Dense(2))
+
+    def hybrid_forward(self, F, x):
+        x = F.transpose(self.embed(x), axes=(0, 2, 1))
+        found = [window(x) for window in self.windows]
+        parts = [F.mean(each, axis=2) for each in found] + [F.max(each, axis=2) for each in found]
+        return self.dense(F.concat(*parts, dim=1))
 
 
 def lenet():
@@ -107,7 +143,8 @@ class Formatter(argparse.ArgumentDefaultsHelpFormatter):
 def options(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=Formatter)
     parser.add_argument(
-        "--network", choices=("lenet", "resnet20"), default="lenet", help="the network to train"
+        "--network", choices=("lenet", "resnet20", "text"), default="lenet",
+        help="the network to train",
     )
     parser.add_argument("--epochs", type=int, default=10, help="epochs to train")
     parser.add_argument("--batch-size", type=int, default=64, help="samples of a batch")
@@ -132,8 +169,8 @@ def main(arguments=None):
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
     np.random.seed(args.seed)
     mx.random.seed(args.seed)
-    (images, labels), (others, answers) = digits()
-    net = {"lenet": lenet, "resnet20": resnet20}[args.network]()
+    (images, labels), (others, answers) = sentences() if args.network == "text" else digits()
+    net = {"lenet": lenet, "resnet20": resnet20, "text": TextCNN}[args.network]()
     net.initialize(mx.init.Xavier())
     net.hybridize()
     train(net, images, labels, args.epochs, args.batch_size)

@@ -305,3 +305,33 @@ def test_wrong_kinds(trained):
         tools.quantize_net(symbol)
     with pytest.raises(ArgumentTypeError, match="takes a Symbol"):
         tools.quantize_graph(args, args, {})
+
+
+def test_what_stays_in_8_bits():
+    """Concat and means of small windows between int8 layers; not the mean of a whole image, nor a
+    Concat with something else."""
+    data = mx.sym.var("data")
+    one = mx.sym.Convolution(data, kernel=(1, 1), num_filter=4, name="one")
+    two = mx.sym.Convolution(one, kernel=(1, 1), num_filter=4, name="two")
+    both = mx.sym.Concat(one, two, dim=1, name="both")
+    mean = mx.sym.Pooling(
+        both, kernel=(2, 2), stride=(1, 1), pad=(1, 1), pool_type="avg", count_include_pad=False
+    )
+    three = mx.sym.Convolution(mean, kernel=(1, 1), num_filter=4, name="three")
+    mixed = mx.sym.Concat(three, mx.sym.tanh(three), dim=1)
+    whole = mx.sym.Pooling(mixed, global_pool=True, pool_type="avg", kernel=(1, 1))
+    net = mx.sym.FullyConnected(whole, num_hidden=3, name="fc")
+    net = mx.sym.SoftmaxOutput(net, name="softmax")
+    shapes = dict(zip(net.list_arguments(), net.infer_shape(data=(3, 2, 6, 6))[0]))
+    shape, rng = shapes.pop("data"), np.random.default_rng(0)
+    del shapes["softmax_label"]
+    args = {name: mx.nd.array(rng.normal(0, 0.4, each)) for name, each in shapes.items()}
+    x = mx.nd.array(rng.normal(size=shape))
+    quantized, params, _ = tools.quantize_model(net, args, {}, calib_mode="naive", calib_data=[x])
+    assert operators(quantized) == [
+        "_contrib_quantize_v2", "_int8_convolution", "_int8_convolution",
+        "_contrib_quantized_concat", "_contrib_quantized_pooling", "_int8_convolution",
+        "tanh", "Concat", "Pooling", "_contrib_quantize_v2",
+        "_int8_fully_connected", "SoftmaxOutput",
+    ]  # fmt: skip
+    assert lost(predict(quantized, params, x), predict(net, args, x)) < 0.05

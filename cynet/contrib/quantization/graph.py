@@ -15,7 +15,10 @@ KEPT = {
     "Convolution": ("kernel", "stride", "dilate", "pad", "num_filter", "num_group"),
     "FullyConnected": ("num_hidden", "flatten"),
 }
-_POOLING = ("kernel", "pool_type", "global_pool", "pooling_convention", "stride", "pad", "layout")
+_POOLING = (
+    "kernel", "pool_type", "global_pool", "pooling_convention", "stride", "pad", "layout",
+    "count_include_pad",
+)  # fmt: skip
 
 
 def make(op, name, inputs, attrs=None, **params):
@@ -112,13 +115,16 @@ class Quantizer:
     def _passed(self, node):
         """Any other node; one whose input is of 8 bits, and which can, stays so."""
         if self._stays_quantized(node):
-            op = "_contrib_quantized_flatten"
-            params = {}
+            op, params = "_contrib_quantized_flatten", {}
+            triples = [self._quantized(each) for each in node.inputs]
             if node.op.name == "Pooling":
                 op = "_contrib_quantized_pooling"
                 params = {k: getattr(node.prop, k) for k in _POOLING if k in node.params}
-            triple = self._quantized(node.inputs[0])
-            made = make(op, f"quantized_{node.name}", list(triple), **params)
+            elif node.op.name == "Concat":
+                op = "_contrib_quantized_concat"
+                params = {"num_args": len(triples), "dim": node.prop.dim}
+            given = [each[0] for each in triples] + [end for each in triples for end in each[1:]]
+            made = make(op, f"quantized_{node.name}", given, **params)
             self.triples[id(node), 0] = tuple((made, i) for i in range(3))
             dequantized = [(made, i) for i in range(3)]
             return make("_contrib_dequantize", f"{node.name}_dequantize", dequantized)
@@ -126,13 +132,19 @@ class Quantizer:
         return Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
     def _stays_quantized(self, node):
-        """Maxima and other shapes of what an int8 layer gives lose nothing."""
-        name = node.op.name
-        can = name == "Flatten" or (name == "Pooling" and node.prop.pool_type == "max")
+        """Maxima and other shapes of what an int8 layer gives lose nothing, means of small windows
+        half a step. The mean of a whole image, whose range is far less than that of its pixels,
+        would lose more, and costs little in float."""
+        name, can = node.op.name, node.op.name in ("Flatten", "Concat")
+        if name == "Pooling":
+            kind = node.prop.pool_type
+            can = kind == "max" or (kind == "avg" and not node.prop.global_pool)
         if not can or self.excluded(node):
             return False
-        source = node.inputs[0]
-        return id(source[0]) in self.found or (id(source[0]), source[1]) in self.triples
+        return all(
+            id(source[0]) in self.found or (id(source[0]), source[1]) in self.triples
+            for source in node.inputs
+        )
 
 
 def calibrated(heads, limits, dtype="auto"):

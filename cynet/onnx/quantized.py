@@ -1,0 +1,106 @@
+"""Quantized networks as ONNX writes them: float layers between DequantizeLinear and QuantizeLinear,
+which a runtime joins to layers of integers (QDQ)."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from .graph import EXPORTERS, exports
+from .layers import convolution, fully_connected
+
+_FINER = {"int8": 127.5, "uint8": 255.5}  # steps that a range has, as in quantize_v2
+
+
+def _step(g, c, dtype, low, high):
+    """What a step counts for by the values `low` and `high`, which are constants of the graph."""
+    if low not in g.constants or high not in g.constants:
+        c.refuse("its range is found in each run; calibrate the network (calib_mode 'naive')")
+    reach = max(float(np.abs(g.constants[each]).max()) for each in (low, high))
+    if reach == 0:
+        c.refuse("the range of its data is 0")
+    return np.float32(reach / _FINER[dtype])
+
+
+def _dequantized(g, c, first, ends):
+    """Input `first` as floats, by the range that inputs `ends` are; floats as they are."""
+    dtype = c.dtypes[first]
+    if dtype == "float32":
+        return c.inputs[first]
+    step = _step(g, c, dtype, *(c.inputs[i] for i in ends))
+    # without the zero point onnxruntime takes integers that it moves elsewhere for uint8
+    zero = g.constant(np.zeros((), dtype))
+    return g.emit("DequantizeLinear", [c.inputs[first], g.constant(step), zero])
+
+
+def _quantized(g, value, dtype, low, high):
+    """(integers, low, high) of floats, the range with an end for each sign of an int8."""
+    reach = max(abs(low), abs(high))
+    step, zero = np.float32(reach / _FINER[dtype]), np.zeros((), dtype)
+    made = g.emit("QuantizeLinear", [value, g.constant(step), g.constant(zero)])
+    ends = (low, high) if dtype == "uint8" else (-reach, reach)
+    return [made, *(g.constant(np.array([end], "float32")) for end in ends)]
+
+
+def _calibrated(g, c, value):
+    p = c.prop
+    if p.min_calib_range is None:
+        c.refuse("its range is found in each run; calibrate the network (calib_mode 'naive')")
+    if p.min_calib_range == p.max_calib_range == 0:
+        c.refuse("the range of its output is 0")
+    return _quantized(g, value, c.out_dtypes[0], p.min_calib_range, p.max_calib_range)
+
+
+@exports("_contrib_quantize_v2")
+def quantize(g, c):
+    if c.dtypes[0] != "float32":
+        c.refuse(f"its data are {c.dtypes[0]} already")
+    return _calibrated(g, c, c.inputs[0])
+
+
+@exports("_contrib_dequantize")
+def dequantize(g, c):
+    return _dequantized(g, c, 0, (1, 2))
+
+
+@exports("_int8_convolution", "_int8_fully_connected")
+def layer(g, c):
+    p = c.prop
+    given, data = copy.copy(c), _dequantized(g, c, 0, (4, 5))
+    given.inputs = [data, g.emit("DequantizeLinear", c.inputs[1:3], axis=0), c.inputs[3]]
+    made = (convolution if c.op == "_int8_convolution" else fully_connected)(g, given)
+    if p.with_residual:
+        made = g.emit("Add", [made, _dequantized(g, c, 6, (7, 8))])
+    if p.a_min == 0 and p.a_max is None:
+        made = g.emit("Relu", [made])
+    elif p.a_min is not None or p.a_max is not None:
+        ends = ("" if each is None else g.constant(np.float32(each)) for each in (p.a_min, p.a_max))
+        made = g.emit("Clip", [made, *ends])
+    return made if p.out_type == "float32" else _calibrated(g, c, made)
+
+
+@exports("_contrib_quantized_pooling")
+def pooling(g, c):
+    given, dtype = copy.copy(c), c.dtypes[0]
+    given.inputs = [_dequantized(g, c, 0, (1, 2))]
+    given.dtypes = ["float32"]
+    step, zero = _step(g, c, dtype, *c.inputs[1:3]), np.zeros((), dtype)
+    made = EXPORTERS["Pooling"](g, given)
+    made = g.emit("QuantizeLinear", [made, g.constant(step), g.constant(zero)])
+    return [made, *c.inputs[1:3]]
+
+
+@exports("_contrib_quantized_flatten")
+def flatten(g, c):
+    return [g.emit("Flatten", [c.inputs[0]], axis=1), *c.inputs[1:3]]
+
+
+@exports("_contrib_quantized_concat")
+def concat(g, c):
+    n, dtype = c.prop.num_args, c.out_dtypes[0]
+    at = [(n + 2 * i, n + 2 * i + 1) for i in range(n)]
+    parts = [_dequantized(g, c, i, at[i]) for i in range(n)]
+    ends = [[float(g.constants[c.inputs[pair[k]]].item()) for pair in at] for k in (0, 1)]
+    made = g.emit("Concat", parts, axis=c.prop.dim)
+    return _quantized(g, made, dtype, min(ends[0]), max(ends[1]))
