@@ -104,6 +104,10 @@ class CynetError(RuntimeError):
 MXNetError = CynetError
 
 
+class NotSupportedForSparseNDArray(CynetError):
+    """A method of dense arrays was called on a sparse one."""
+
+
 class ArgumentError(CynetError, ValueError):
     """An argument has a value that does not fit; the message names it and what was expected."""
 

@@ -5,6 +5,7 @@ import ctypes
 import numpy as np
 
 from .config import cache_folder
+from .errors import CynetError, shown
 from .guard import guarded
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "c_array_buf",
     "c_str",
     "c_str_array",
+    "check_call",
     "classproperty",
     "data_dir",
     "data_dir_default",
@@ -137,6 +139,32 @@ def c_array_buf(ctype, buf):
     array('i', [10, 2, 3])
     """
     return (ctype * len(buf)).from_buffer(buf)
+
+
+@guarded
+def check_call(ret):
+    """Raise if a function of C, called through ctypes, says that it failed.
+
+    Parameters
+    ----------
+    ret : int
+        What the function returned; 0 is success.
+
+    Raises
+    ------
+    CynetError
+        For any other number.
+
+    Examples
+    --------
+    >>> mx.base.check_call(0)
+    >>> mx.base.check_call(-1)
+    Traceback (most recent call last):
+        ...
+    cynet.errors.CynetError: a function of C has failed: it returned -1, expected 0
+    """
+    if ret != 0:
+        raise CynetError(f"a function of C has failed: it returned {shown(ret)}, expected 0")
 
 
 @guarded

@@ -13,6 +13,7 @@ from ..ndarray import NDArray, zeros
 from ..ndarray.sparse.arrays import among_sparse
 from ..operator.checks.shapes import known, plain
 from ..operator.property import is_known
+from ..operator.storage_types import makes_sparse
 from ..symbol.node import variables_in
 from ..symbol.variable import STORAGE_TYPES
 from . import Executor
@@ -91,7 +92,7 @@ def bind(
     grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
     aux_arrays = _by_name("aux_states", {} if aux_states is None else aux_states, aux_names, False)
     shapes = _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
-    if among_sparse([*arg_arrays, *grad_arrays, *aux_arrays]):
+    if among_sparse([*arg_arrays, *grad_arrays, *aux_arrays]) or _makes_sparse(structure):
         given = arg_arrays, grad_arrays, requests, aux_arrays
         return _by_node(symbol, ctx, *given, group2ctx, (None, None), structure)
     return Executor(
@@ -112,6 +113,11 @@ def _by_node(symbol, ctx, args, grads, requests, auxs, group2ctx, inferred, stru
     if group2ctx:
         raise ArgumentError("bind: group2ctx and sparse arrays do not go together")
     return NodeExecutor(symbol, ctx, args, grads, requests, auxs, inferred, structure)
+
+
+def _makes_sparse(structure):
+    """Whether an operator of the graph makes a dense array a sparse one."""
+    return any(node.op is not None and makes_sparse(node.prop) for node in structure.order)
 
 
 def _storage_types(arguments, asked):
@@ -251,7 +257,7 @@ def simple_bind(
         what = f"state '{name}' of shape {shape}"
         auxs.append(shared if fits else made(what, zeros, shape, at, dtype))
     inferred = (found_shapes, found_types)
-    if stypes:
+    if stypes or _makes_sparse(structure):
         return _by_node(
             symbol, ctx, args, grads, requests, auxs, group2ctx, inferred, structure
         )

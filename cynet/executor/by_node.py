@@ -8,13 +8,15 @@ from .. import autograd
 from ..base.dtype import name_of
 from ..base.errors import ArgumentError, CynetError, ShapeError, shown
 from ..base.guard import guarded
-from ..graph.infer import infer_shapes, infer_types
+from ..graph.infer import infer_shapes, infer_storage_types, infer_types
 from ..ndarray import NDArray, _tape, zeros
 from ..ndarray._call import invoke
 from ..ndarray.sparse.arrays import make
+from ..ndarray.sparse.call import sparse_call
 from ..ndarray.sparse.convert import empty_values
 from ..operator.checks.shapes import plain
 from ..operator.property import is_known
+from ..operator.storage_types import makes_sparse
 from .executor import Executor
 
 
@@ -42,7 +44,7 @@ class NodeExecutor(Executor):
         self._pins, self.kept, self.nbytes, self.joins_steps = None, [], 0, False
         self._wants = any(grad is not None for grad in grad_arrays)
         self._made = self._leaves = None  # what the last forward gave, and its variables
-        self._stypes = {}  # node -> storage types of its inputs and outputs
+        self._stypes = {}  # node -> storage types of its inputs and outputs in the last forward
         arrays = {**self.arg_dict, **self.aux_dict}
         shapes, types = inferred
         if shapes is None:
@@ -93,7 +95,10 @@ class NodeExecutor(Executor):
                 values[node, 0] = variables[node.name]
                 continue
             inputs = tuple(values[entry] for entry in node.inputs)
-            found = invoke(node.op, inputs, dict(node.params))
+            if makes_sparse(node.prop):
+                found = sparse_call(node.op, list(inputs), (), dict(node.params), None)
+            else:
+                found = invoke(node.op, inputs, dict(node.params))
             found = found if isinstance(found, list) else [found]
             for i, each in enumerate(found):
                 values[node, i] = each
@@ -208,11 +213,16 @@ class NodeExecutor(Executor):
         self._monitor, self._monitor_all = callback, monitor_all
 
     def debug_str(self):
-        """Every operator, with the storage types of its inputs and outputs in the last forward."""
+        """Every operator, with the storage types of its inputs and outputs: those of the last
+        forward, before the first one what `infer_storage_type` of its property says."""
+        given = {name: array.stype for name, array in {**self.arg_dict, **self.aux_dict}.items()}
+        found = infer_storage_types(self._structure, given)
         lines = ["runs node by node: arrays are sparse"]
         for node in self._structure.order:
             if node.op is not None:
-                read, written = (", ".join(each) for each in self._stypes.get(node, ((), ())))
+                made = [found[node, k] for k in range(node.num_visible_outputs)]
+                said = [found[entry] for entry in node.inputs], made
+                read, written = (", ".join(e) for e in self._stypes.get(node, said))
                 lines.append(f"{node.op.name} {node.name}: ({read}) -> ({written})")
         return "\n".join(lines)
 

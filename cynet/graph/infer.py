@@ -81,6 +81,28 @@ def infer_shapes(heads, known=None, outputs=(), structure=None):
     return pass_.run()
 
 
+def infer_storage_types(structure, given):
+    """The storage types of all entries of a graph.
+
+    Parameters
+    ----------
+    structure : Structure
+    given : dict of str to str
+        Variable to storage type, of those that are not dense.
+
+    Returns
+    -------
+    dict of entry to str
+    """
+    found = {}
+    for node, prop, _, inputs, made in structure.rows:
+        if node.op is None:
+            found[node, 0] = given.get(node.name, "default")
+        else:
+            found.update(zip(made, prop.infer_storage_type([found[e] for e in inputs])[1]))
+    return found
+
+
 def infer_types(heads, known=None, default=None, outputs=(), structure=None):
     """Complete the dtypes of all entries of a graph.
 

@@ -11,7 +11,7 @@ from .graph_hooks import GraphHooks
 from .parameters import Bool, DType, Enum, Field, Float, FloatTuple, Int, Shape, Str
 from .property import OperatorProperty, OpReq, ResourceRequest
 from .custom.legacy import NDArrayOp, NumpyOp, PythonOp
-from . import control_flow, linalg, tensor, update
+from . import control_flow, linalg, sparse, tensor, update
 
 if TYPE_CHECKING:  # imported when they are first asked for: see families.py and libinfo.py
     from . import contrib, detection, image, quantization, vision
@@ -57,6 +57,7 @@ __all__ = [
     "register_operator",
     "rnn",
     "simple",
+    "sparse",
     "tensor",
     "update",
     "vision",

@@ -14,6 +14,7 @@ from ..base.errors import ArgumentError, GradientError, ShapeError
 from .checks.shapes import known, plain
 from .graph_hooks import GraphHooks
 from .registered import Registered
+from .storage_types import output_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -291,6 +292,30 @@ class OperatorProperty(Registered):
         outs = [*(t or known for t in out_types[:n]), *(t or beside for t in hidden)]
         n_aux = len(self.list_auxiliary_states())
         return [t or known for t in in_types], outs, [known] * n_aux
+
+    def infer_storage_type(self, in_stypes: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Say how arrays are stored: dense, as csr matrices, as rows.
+
+        Parameters
+        ----------
+        in_stypes : sequence of str
+            ``'default'``, ``'csr'`` or ``'row_sparse'``, one an input.
+
+        Returns
+        -------
+        (in_stypes, out_stypes) : lists of str
+            What the outputs are. Where an operator has no form for such inputs, it computes with
+            dense copies, and the outputs are ``'default'``.
+
+        Examples
+        --------
+        >>> from cynet.operator import get_operator
+        >>> get_operator("dot").prop().infer_storage_type(["csr", "default"])
+        (['csr', 'default'], ['default'])
+        >>> get_operator("square").prop().infer_storage_type(["row_sparse"])
+        (['row_sparse'], ['row_sparse'])
+        """
+        return [*in_stypes], [output_type(self, in_stypes)] * len(self.list_outputs())
 
     # --- what execution needs ---------------------------------------------------------------------
     def forward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:

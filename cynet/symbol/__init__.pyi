@@ -211,6 +211,8 @@ def broadcast_to(data: Symbol | None = None, shape: ShapeLike = (), name: str | 
     """The input with axes of length 1 repeated up to `shape`."""
 def cast(data: Symbol | None = None, dtype: DTypeLike = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The input in another dtype."""
+def cast_storage(data: Symbol | None = None, stype: Literal['default', 'row_sparse', 'csr'] = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """The input in another storage type; where all arrays are dense, as it is."""
 def cbrt(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Cube root of each element."""
 def ceil(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

@@ -86,6 +86,21 @@ __global__ void gather(const T* src, const Index* index, T* dst, Index outer, In
   }
 }
 
+// marks[index[j]] = 1
+extern "C" __global__ void mark_rows(const Index* index, unsigned char* marks, Index count) {
+  CYNET_EACH(i, count) { marks[index[i]] = 1; }
+}
+
+// dst (+)= src (n, inner) where a row is marked, 0 elsewhere
+template <typename T>
+__global__ void retain(const T* src, const unsigned char* marks, T* dst, Index n, Index inner,
+                       int add) {
+  CYNET_EACH(i, n * inner) {
+    if (marks[i / inner]) put(dst, i, load(src, i), add);
+    else if (!add) dst[i] = T(0);
+  }
+}
+
 // dst[o, index[j], :] += src[o, j, :]; several j may name one row
 template <typename T>
 __global__ void scatter_add(const T* src, const Index* index, T* dst, Index outer, Index n,

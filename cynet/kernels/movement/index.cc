@@ -235,6 +235,18 @@ void index_copy_grad(const Args& args) {
   for (int64_t i = 0; i < args.in[1]->size; ++i)
     std::memset(grad + index[i] * width, 0, width * sizeof(T));
 }
+
+// The rows in[1] of in[0] (n, ...), the others zeros.
+template <typename T>
+void retain_rows(const Args& args) {
+  const int64_t n = args.in[0]->shape[0], width = n == 0 ? 0 : args.in[0]->size / n;
+  const int64_t* index = bounded(args, *args.in[1], n, RAISE);
+  if (!index) return;
+  T* out = args.output<T>(0);
+  std::memset(out, 0, n * width * sizeof(T));
+  for (int64_t i = 0; i < args.in[1]->size; ++i)
+    std::memcpy(out + index[i] * width, args.input<T>(0) + index[i] * width, width * sizeof(T));
+}
 }  // namespace
 }  // namespace cynet
 
@@ -249,5 +261,6 @@ CYNET_BY_INDEX(gather_nd_grad, IndexTuples)
 CYNET_BY_INDEX(scatter_nd, IndexTuples)
 CYNET_BY_INDEX(index_copy, NoParams)
 CYNET_BY_INDEX(index_copy_grad, NoParams)
+CYNET_BY_INDEX(retain_rows, NoParams)
 CYNET_BY_INDEX(fill_element, NoParams)
 CYNET_PLAIN_SPACE_KERNEL(one_hot, OneHot, 1, one_hot_space, CYNET_NUMBERS, bool)

@@ -13,7 +13,13 @@ import numpy as np
 from ..._core.sparse_kind import sparse_shell
 from ...base.compat import optional
 from ...base.dtype import dtype_flag
-from ...base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, shown
+from ...base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    NotSupportedForSparseNDArray,
+    ShapeError,
+    shown,
+)
 from ...base.guard import guarded
 from ...context import Context, read_context
 from ...operator import get_operator
@@ -22,10 +28,6 @@ from .._call import invoke
 from ..exchange import from_numpy
 from ..ndarray import NDArray
 from . import convert, structure
-
-
-class NotSupportedForSparseNDArray(CynetError):
-    """A method of dense arrays was called on a sparse one."""
 
 
 def _refused(name):
@@ -451,9 +453,7 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     def retain(self, *args, **kwargs):
         """``mx.nd.sparse.retain`` of this array."""
-        from .functions import retain
-
-        return retain(self, *args, **kwargs)
+        return invoke(get_operator("_sparse_retain"), (self, *args), kwargs)
 
     @guarded
     def check_format(self, full_check: bool = True) -> None:

@@ -42,7 +42,7 @@ def sparse_call(entry, given, names, params, out):
     updated = lazy_update(entry, given, names, params, out)
     if updated is not None:
         return updated
-    if any(_is_sparse(array) for array in given):
+    if any(_is_sparse(array) for array in given) or entry.name == "cast_storage":
         result = _form(entry, given, names, params)
         if result is None:
             result = _fallback(entry, given, names, params)

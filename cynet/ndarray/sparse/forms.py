@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from ...base.dtype import name_of
+from ...operator.storage_types import SCALARS, ZERO_STAYS
 from .._call import invoke
 from . import arrays, convert, product, structure
 
@@ -15,24 +16,6 @@ DENSE_RESULTS = {
     *("elemwise_add", "elemwise_sub", "broadcast_add", "broadcast_sub", "add_n"),
     *("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput", "where"),
     "ones_like",
-}
-ZERO_STAYS = (  # f(0) = 0
-    *("abs", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "degrees", "expm1", "fix"),
-    *("floor", "log1p", "negative", "radians", "relu", "rint", "round", "sign", "sin", "sinh"),
-    *("sqrt", "square", "tan", "tanh", "trunc", "BlockGrad", "make_loss", "Cast"),
-    *("_contrib_round_ste", "_contrib_sign_ste", "zeros_like", "_copy"),
-)
-SCALARS = {  # what f(0, number) is
-    "_plus_scalar": lambda s: s,
-    "_minus_scalar": lambda s: -s,
-    "_mul_scalar": lambda s: 0 * s,
-    "_div_scalar": lambda s: 0 / s if s else math.nan,
-    "_equal_scalar": lambda s: s == 0,
-    "_not_equal_scalar": lambda s: s != 0,
-    "_greater_scalar": lambda s: s < 0,
-    "_greater_equal_scalar": lambda s: s <= 0,
-    "_lesser_scalar": lambda s: s > 0,
-    "_lesser_equal_scalar": lambda s: s >= 0,
 }
 
 
@@ -307,6 +290,24 @@ def _take(entry, prop, inputs, params):
     rows, n = wanted.asnumpy().astype(np.int64), array.shape[0]
     rows = np.clip(rows, 0, n - 1) if prop.mode == "clip" else rows % n
     return convert.picked_rows(array, rows)
+
+
+@form("cast_storage")
+def _cast_storage(entry, prop, inputs, params):
+    return arrays.cast(inputs[0], prop.stype)
+
+
+@form("_sparse_retain")
+def _retain(entry, prop, inputs, params):
+    data, indices = inputs
+    if data.stype != "row_sparse" or indices.stype != "default":
+        return None
+    wanted = np.unique(indices.asnumpy().astype(np.int64))
+    structure.check_bounds("retain: indices", wanted, data.shape[0])
+    at, there = structure.find(data._indices, wanted)
+    at = at[there]
+    values = convert.taken(data._held, at)
+    return arrays.make("row_sparse", data.shape, values, data._indices[at])
 
 
 @form("Embedding")

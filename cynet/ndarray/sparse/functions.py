@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+from array import array as native_array
 from typing import Any
 
 import numpy as np
@@ -10,14 +12,13 @@ from ..._core.put_rows import put_rows
 from ..._ndarray import NDArrayBase
 from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ...base.guard import guarded
-from ...operator.sparse_names import OPERATORS
-from ...operator.update.rows import update_rows
-from .._tape import wants_gradient
+from ...operator import get_operator
+from ...operator.sparse.names import OPERATORS, RENAMED
 from ..binary import add, divide, multiply, subtract
 from ..functions import function_of, namespace
 from . import arrays, call, convert, structure
-from .gradients import RetainNode
-from .updates import rows_and_values, target
+
+CAST = get_operator("cast_storage")
 
 
 @guarded
@@ -54,55 +55,9 @@ def cast_storage(data: Any = None, stype: Any = None, out: Any = None, name: Any
     (array([0, 2]), array([[0., 1., 0.],
            [2., 0., 3.]], dtype=float32))
     """
-    array = _array("cast_storage", data).tostype(stype)
+    given = {} if stype is None else {"stype": stype}
+    array = _array("operator cast_storage", data).tostype(CAST.prop(**given).stype)
     return array if out is None else array.copyto(out)
-
-
-@guarded
-def retain(data: Any = None, indices: Any = None, out: Any = None, name: Any = None) -> Any:
-    """Keep some rows of a row_sparse array.
-
-    Parameters
-    ----------
-    data : RowSparseNDArray
-    indices : NDArray
-        Numbers of rows, of any dtype; this waits for them. Those that `data` does not keep are
-        passed over.
-    out : NDArray, optional
-        Where to put it.
-    name : str, optional
-        Not used; symbols have names.
-
-    Returns
-    -------
-    RowSparseNDArray
-        Of the shape of `data`.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If `data` is no row_sparse array, `indices` no NDArray, or a number is beyond the rows.
-
-    Examples
-    --------
-    >>> import cynet as mx
-    >>> a = mx.nd.sparse.row_sparse_array(([[1], [2]], [0, 2]), shape=(4, 1))
-    >>> mx.nd.sparse.retain(a, mx.nd.array([2, 3])).asnumpy().ravel().tolist()
-    [0.0, 0.0, 2.0, 0.0]
-    """
-    if not isinstance(data, arrays.RowSparseNDArray):
-        raise ArgumentError(f"retain takes a row_sparse array, got {shown(type(data).__name__)}")
-    data.canonical()
-    wanted = np.unique(_array("retain", indices).asnumpy().astype(np.int64))
-    structure.check_bounds("retain: indices", wanted, data.shape[0])
-    at, there = structure.find(data._indices, wanted)
-    at = at[there]
-    recorded = wants_gradient([data])
-    values = convert.taken(data._held, at)
-    result = arrays.make("row_sparse", data.shape, values, data._indices[at])
-    if recorded:
-        RetainNode(result._indices).attach([data], [result])
-    return result if out is None else result.copyto(out)
 
 
 @guarded
@@ -148,69 +103,6 @@ def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None
         counts = np.diff(data._indptr)
     result = convert.numbers(counts)
     return result if out is None else result.copyto(out)
-
-
-@guarded
-def adagrad_update(
-    weight: Any = None,
-    grad: Any = None,
-    history: Any = None,
-    lr: Any = None,
-    epsilon: float = 1e-7,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    out: Any = None,
-    name: Any = None,
-) -> Any:
-    """Update weights by AdaGrad, on the rows that the gradient has.
-
-    ``history += g ** 2``, ``out = weight - lr * (g / sqrt(history + epsilon) + wd * weight)`` with
-    ``g = clip(rescale_grad * grad)``.
-
-    Parameters
-    ----------
-    weight, history : NDArray or RowSparseNDArray
-        A row_sparse one has all rows; the history moves.
-    grad : RowSparseNDArray or NDArray
-    lr, epsilon, wd, rescale_grad, clip_gradient : float
-        A negative `clip_gradient` clips nothing.
-    out : NDArray, optional
-        Where to put it, the weight itself for example.
-    name : str, optional
-        Not used; symbols have names.
-
-    Returns
-    -------
-    NDArray or RowSparseNDArray
-        `out`, or a new one.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If one of the arrays is none, or `lr` is missing.
-
-    Examples
-    --------
-    >>> weight, history = mx.nd.ones((3, 1)), mx.nd.zeros((3, 1))
-    >>> grad = mx.nd.sparse.row_sparse_array(([[2]], [1]), shape=(3, 1))
-    >>> mx.nd.sparse.adagrad_update(weight, grad, history, lr=0.1, out=weight).asnumpy().ravel()
-    array([1. , 0.9, 1. ], dtype=float32)
-    >>> history.asnumpy().ravel()
-    array([0., 4., 0.], dtype=float32)
-    """
-    for each in (weight, grad, history):
-        _array("adagrad_update", each)
-    if lr is None:
-        raise ArgumentTypeError("adagrad_update: lr is missing")
-    out = target(weight, out)
-    rows, values = rows_and_values(grad)
-    states = (convert.all_rows(history),)
-    numbers = map(float, (lr, wd, rescale_grad, clip_gradient))
-    update_rows(
-        "adagrad", convert.all_rows(out), values, rows, states, None, *numbers, (float(epsilon),)
-    )
-    return out
 
 
 @guarded
@@ -333,7 +225,12 @@ def _array(what, value):
     return value
 
 
+adagrad_update = function_of(RENAMED["adagrad_update"])
+retain = gs_retain = function_of(RENAMED["retain"])
+# What MXNet's module shows of others, beside what the package imports.
+NDArrayHandle = ctypes.c_void_p
+py_slice, py_sum = slice, sum
+
 __getattr__, __dir__ = namespace("cynet.ndarray.sparse", "", OPERATORS.__contains__)
 
-__all__ = ["__dir__", "__getattr__", "adagrad_update", "add", "call", "cast_storage", "divide"]
-__all__ += ["multiply", "retain", "subtract"]
+__all__ = ["__dir__", "__getattr__", "add", "call", "divide", "multiply", "native_array", "subtract"]

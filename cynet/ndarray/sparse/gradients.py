@@ -129,6 +129,10 @@ class SparseNode(StepNode):
     def name(self):
         return self.what
 
+    def record(self, inputs, outputs):
+        """Belong to the graph."""
+        self.attach(inputs, outputs)
+
     def backward(self, grads, recorded):
         if recorded:
             raise GradientError(
@@ -250,20 +254,19 @@ class EmbeddingNode(FormNode):
         return [None, _embedding(self.prop, self.given, _dense(grads[0]), 1)]
 
 
-class RetainNode(SparseNode):
-    """retain: the gradient of the rows that stayed."""
+class RetainNode(FormNode):
+    """retain: the gradient of the rows that were asked for."""
 
-    what = "retain"
-
-    def __init__(self, rows):
-        self.rows = rows
+    def needed(self):
+        return (1,)
 
     def pull_back(self, grads):
         grad = _dense(grads[0])
-        if not len(self.rows):
-            return [convert.nothing("row_sparse", grad.shape, grad)]
-        values = convert.taken(grad, self.rows)
-        return [arrays.make("row_sparse", grad.shape, values, self.rows)]
+        rows = np.unique(self.given[1].asnumpy().astype(np.int64))
+        if not len(rows):
+            return [convert.nothing("row_sparse", grad.shape, grad), None]
+        values = convert.taken(grad, rows)
+        return [arrays.make("row_sparse", grad.shape, values, rows), None]
 
 
 def node_of(entry, prop, params, inputs):
@@ -278,4 +281,8 @@ def node_of(entry, prop, params, inputs):
         return FullyConnectedNode(entry, params, inputs)
     if entry.name == "Embedding":
         return EmbeddingNode(entry, params, inputs, prop)
+    if entry.name == "_sparse_retain":
+        return RetainNode(entry, params, inputs)
+    if entry.name == "cast_storage":
+        return CastNode(inputs[0])
     return FormNode(entry, params, inputs)

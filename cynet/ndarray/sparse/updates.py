@@ -7,7 +7,7 @@ from ...operator.update.rows import update_rows
 from ...operator.update.update import UpdateProperty
 from . import arrays, convert
 
-_LAZY = ("ftrl_update",)  # beside those with lazy_update
+_LAZY = ("ftrl_update", "_sparse_adagrad_update")  # beside those with lazy_update
 
 
 def rows_and_values(grad):

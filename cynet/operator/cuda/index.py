@@ -71,6 +71,26 @@ def take(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
+@form("_sparse_retain")
+def retain(prop, shapes, types, device):
+    n, inner, count = shapes[0][0], prod(shapes[0][1:]), prod(shapes[1])
+    asked = IN[1], types[1], count, n, "raise", _refusal(prop, n)
+    forward, backward = Steps(), Steps()
+
+    def keep(steps, x, y):
+        marks = steps.space(n)
+        where = indices(steps, *asked)
+        steps += each(n, "fill", "zero_bytes", marks, n)
+        steps += each(count, "index", "mark_rows", where, marks, count)
+        steps += each(n * inner, "index", f"retain<{C_TYPES[types[0]]}>", x, marks, y, n, inner,
+                      ADD)  # fmt: skip
+
+    keep(forward, IN[0], OUT[0])
+    keep(backward, OUT_GRAD[0], IN_GRAD[0])
+    backward += zeros(shapes[1], types[1], IN_GRAD[1])
+    return operator(device, forward, backward)
+
+
 @form("pick", "batch_take")
 def pick(prop, shapes, types, device):
     axis = prop.axis if prop.op_name == "pick" else -1

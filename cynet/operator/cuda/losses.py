@@ -156,12 +156,15 @@ def regression_output(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("BlockGrad", "make_loss", "MakeLoss")
+@form("BlockGrad", "make_loss", "MakeLoss", "cast_storage")
 def constant_gradient(prop, shapes, types, device):
     n, dtype = prod(shapes[0]), types[0]
     kind = C_TYPES[dtype]
     forward, backward = Steps(), Steps()
     forward += identity(n, dtype, IN[0], OUT[0])
+    if prop.op_name == "cast_storage":
+        backward += identity(n, dtype, OUT_GRAD[0], IN_GRAD[0])
+        return operator(device, forward, backward)
     if prop.op_name == "BlockGrad":
         backward += zeros(shapes[0], dtype, IN_GRAD[0])
         return operator(device, forward, backward)

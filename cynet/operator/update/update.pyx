@@ -215,6 +215,19 @@ class AdamProperty(UpdateProperty):
         return self.beta1, self.beta2, self.epsilon
 
 
+class AdaGradProperty(UpdateProperty):
+    """AdaGrad: ``history += g ** 2``, ``output = weight - lr * (g / sqrt(history + epsilon) + wd *
+    weight)`` with ``g = rescale_grad * grad``, clipped."""
+
+    parameter_order = ("lr", "epsilon")
+    epsilon = Float(1e-7, doc="Added under the root.")
+    rule = "adagrad"
+    states = ("history",)
+
+    def numbers(self):
+        return (self.epsilon,)
+
+
 class RMSPropProperty(UpdateProperty):
     """RMSProp: ``n = gamma1 * n + (1 - gamma1) * g ** 2``, ``output = weight - lr * g / sqrt(n +
     epsilon)`` with ``g = grad + wd * weight``, clipped."""
@@ -298,6 +311,7 @@ ROWS = {
     "signsgd_update": SignSGDProperty,
     "signum_update": SignumProperty,
     "adam_update": AdamProperty,
+    "_sparse_adagrad_update": AdaGradProperty,
     "rmsprop_update": RMSPropProperty,
     "rmspropalex_update": RMSPropAlexProperty,
     "ftrl_update": FTRLProperty,

@@ -95,7 +95,7 @@ def test_what_is_refused(given):
         nd.sparse.sgd_update(few, grad, lr=0.5, out=few)
     with pytest.raises(ArgumentTypeError, match="sgd_mom_update takes the inputs"):
         nd.sparse.sgd_mom_update(nd.array(w), grad, lr=0.5)
-    with pytest.raises(ArgumentTypeError, match="lr is missing"):
+    with pytest.raises(ArgumentError, match="parameter 'lr'"):
         nd.sparse.adagrad_update(nd.array(w), grad, nd.array(w))
     with pytest.raises(ArgumentError, match="share memory"):
         weight = nd.array(w)

@@ -5,8 +5,9 @@ import pytest
 from cynet.ndarray._call import invoke
 
 from cynet import autograd, nd
-from cynet.ndarray.sparse.forms import FORMS, SCALARS, ZERO_STAYS
+from cynet.ndarray.sparse.forms import FORMS
 from cynet.operator import get_operator
+from cynet.operator.storage_types import RULES, SCALARS, ZERO_STAYS
 
 SHAPE = (5, 4)
 BOTH = ("csr", "row_sparse")
@@ -57,6 +58,10 @@ def cases():
     yield "Concat", ("csr", "csr", "csr"), {"dim": 0}
     yield "take", ("csr", [3, 0, 3, 9]), {}
     yield "take", ("csr", [3, -1, 7]), {"mode": "wrap"}
+    yield "_sparse_retain", ("row_sparse", [3, 1, 3]), {}
+    for stype in BOTH:
+        yield "cast_storage", (stype,), {"stype": stype}
+        yield "cast_storage", (stype,), {"stype": "default"}
     yield "Embedding", ([[4, 0], [4, 9]], "row_sparse"), {"input_dim": 5, "output_dim": 4}
 
 
@@ -66,6 +71,7 @@ SETTINGS = [("float32", "some"), ("float64", "empty rows"), ("float32", "nothing
 
 def test_every_form_is_here():
     assert {name for name, _, _ in CASES} == FORMS.keys()
+    assert RULES.keys() <= FORMS.keys()
 
 
 def arrays_of(kinds, fill, dtype, rng):
@@ -125,6 +131,10 @@ def test_a_form_is_its_dense_operator(rng, number, dtype, fill):
     np.testing.assert_allclose(result.asnumpy(), want.asnumpy(), **close)
     if result.stype != "default":
         result.check_format()
+    prop = get_operator(name).prop
+    more = {prop.key_var_num_args: len(kinds)} if prop.key_var_num_args else {}
+    stypes = [array.stype for array, _, _ in given]
+    assert prop(**params, **more).infer_storage_type(stypes) == (stypes, [result.stype])
     for grad, want_grad in zip(grads, want_grads):
         if grad is not None and not (name == "norm" and fill == "nothing"):  # NaN at 0
             np.testing.assert_allclose(grad, want_grad, **close)

@@ -64,6 +64,12 @@ def adam(
     return w - lr * mean / (np.sqrt(var) + epsilon), mean, var
 
 
+def adagrad(w, g, history, lr, epsilon=1e-7, wd=0.0, rescale_grad=1.0, clip_gradient=-1.0):
+    g = clipped(rescale_grad * g, clip_gradient)
+    history = history + g * g
+    return w - lr * (g / np.sqrt(history + epsilon) + wd * w), history
+
+
 def rmsprop(
     w,
     g,
@@ -141,6 +147,7 @@ ROWS = [
     ("nag_mom_update", nag_mom, [S], {"momentum": 0.9}),
     ("signsgd_update", signsgd, [], {}),
     ("signum_update", signum, [S], {"momentum": 0.9, "wd_lh": 0.02}),
+    ("_sparse_adagrad_update", adagrad, [POSITIVE], {"epsilon": 1e-5}),
     ("adam_update", adam, [S, POSITIVE], {"beta1": 0.8, "beta2": 0.95, "epsilon": 1e-6}),
     ("rmsprop_update", rmsprop, [POSITIVE], {"gamma1": 0.9, "clip_weights": 0.8}),
     (

@@ -5,7 +5,7 @@ OPERATORS = (
     *("LogisticRegressionOutput", "MAERegressionOutput", "_contrib_round_ste"),
     *("_contrib_sign_ste", "abs", "adam_update", "add_n", "arccos", "arccosh"),
     *("arcsin", "arcsinh", "arctan", "arctanh", "broadcast_add", "broadcast_div"),
-    *("broadcast_minus", "broadcast_mul", "broadcast_plus", "broadcast_sub", "cbrt", "ceil"),
+    *("broadcast_minus", "broadcast_mul", "broadcast_plus", "broadcast_sub", "cast_storage", "cbrt", "ceil"),
     *("clip", "concat", "cos", "cosh", "degrees", "dot", "elemwise_add", "elemwise_div"),
     *("elemwise_mul", "elemwise_sub", "exp", "expm1", "fix", "floor", "ftrl_update", "gamma"),
     *("gammaln", "log", "log10", "log1p", "log2", "make_loss", "mean", "negative", "norm"),
@@ -13,3 +13,7 @@ OPERATORS = (
     *("sign", "sin", "sinh", "slice", "sqrt", "square", "stop_gradient", "sum", "tan", "tanh"),
     *("trunc", "where", "zeros_like"),
 )
+RENAMED = {  # what their operators are called in the registry
+    "adagrad_update": "_sparse_adagrad_update",
+    "retain": "_sparse_retain",
+}

@@ -1,0 +1,21 @@
+"""cast_storage: the same values in another storage type."""
+
+from .._base import register_operator
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Enum
+
+
+class CastStorageProperty(KernelProperty):
+    """The input in another storage type; where all arrays are dense, as it is."""
+
+    inputs_doc = {"data": "Input of any shape, of two axes for 'csr'."}
+    forward = Kernel("identity", in_place=(("data", "output"),))
+    backward = Kernel("identity", ("d_output",), ("d_data",), (("d_output", "d_data"),))
+    floats = ()
+    stype = Enum(("default", "row_sparse", "csr"), doc="Storage type of the output.")
+
+    def rewritten(self, F, inputs, aux, training):
+        return [F.identity(inputs[0])]
+
+
+register_operator("cast_storage", CastStorageProperty)

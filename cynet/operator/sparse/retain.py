@@ -1,0 +1,43 @@
+"""_sparse_retain: some rows of an array, the others 0."""
+
+from ...base.errors import BoundsError, ShapeError
+from .._base import register_operator
+from ..kernel_property import Kernel, KernelProperty
+from ..property import merge_shapes
+
+
+class RetainProperty(KernelProperty):
+    """The rows of `data` whose numbers are among `indices`; the others are 0.
+
+    A number may come several times; one that is no row is an error.
+    """
+
+    inputs_doc = {
+        "data": "Rows (n, ...), row_sparse usually.",
+        "indices": "Numbers of the rows that stay, any shape.",
+    }
+    forward = Kernel("retain_rows", ("data", "indices"), whole=True)
+    backward = Kernel("retain_rows", ("d_output", "indices"), ("d_data",), whole=True)
+    zeros = ("d_indices",)
+    floats = ()
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data, indices = in_shapes
+        data = merge_shapes(data, out_shapes[0])
+        if data is not None and not data:
+            raise ShapeError(f"operator {self.op_name}: 'data' has no axis")
+        return [data, indices], [data], []
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0] or out_types[0]
+        return [kind, in_types[1] or "int64"], [kind], []
+
+    def failure(self, place, values):
+        index, n = (min(int(value), 2**63 - 1) for value in values)
+        return BoundsError(
+            f"operator {self.op_name}: index {index} of 'indices' is no row of 'data', which has "
+            f"{n}"
+        )
+
+
+register_operator("_sparse_retain", RetainProperty)
