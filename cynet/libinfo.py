@@ -14,7 +14,7 @@ from .base.errors import MissingModuleError, NotFoundError
 from .base.mxnet_globals import globals_of_mxnet, missing_names
 from .base.other_names import OTHER_NAMES
 from .operator.families import FAMILIES
-from .operator.namespaces import own_dict
+from .operator.namespaces import made_in, own_dict
 
 __version__ = "0.1.0"
 _PACKAGE = __name__.partition(".")[0]
@@ -164,6 +164,8 @@ def _is_shown(module, name):
     """Whether `dir` shows a name: a module's own, not what it imports for itself."""
     public = own_dict(module).get("__all__")
     if name.startswith("_") or name not in own_dict(module) or (public and name in public):
+        return True
+    if name in made_in.get(module.__name__, ()):
         return True
     value = own_dict(module)[name]
     if isinstance(value, ModuleType):  # a module of a folder, where MXNet has one of that name

@@ -9,6 +9,7 @@ from ._base import OPERATORS
 # What a module holds so far; its ``__dict__`` makes the rest.
 own_dict = vars(ModuleType)["__dict__"].__get__
 _filled = {}  # module's name -> how many operators there were
+made_in = {}  # module's name -> names of the functions that it has made and keeps
 
 
 class Namespace(ModuleType):
@@ -45,7 +46,7 @@ def namespace(module_name, prefix, make, is_shown=None):
     is_shown : callable, optional
         Which names, without prefix, are shown; all when not given.
     """
-    module = sys.modules[module_name]
+    module, made = sys.modules[module_name], made_in.setdefault(module_name, set())
     module.__class__ = Namespace
 
     def find(name):
@@ -59,6 +60,7 @@ def namespace(module_name, prefix, make, is_shown=None):
         function = make(operator, name)
         if not OPERATORS.get(operator).prop.users:
             own_dict(module)[name] = function
+            made.add(name)
         return function
 
     def names():

@@ -34,7 +34,9 @@ def is_users(name):
 def test_all_that_dir_shows_is_in_the_dict(path):
     module = module_of(path)
     assert isinstance(module, ModuleType)
+    before = dir(module)
     own, names = module.__dict__, [name for name in dir(module) if not is_users(name)]
+    assert {*before} <= {*dir(module)}
     assert set(names) <= own.keys() and own is vars(module)
     assert len(names) > 3
     for name in names:
