@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .. import autograd
 from ..base.dtype import name_of
 from ..base.errors import ArgumentError, CynetError, ShapeError, shown
@@ -11,9 +9,8 @@ from ..base.guard import guarded
 from ..graph.infer import infer_shapes, infer_storage_types, infer_types
 from ..ndarray import NDArray, _tape, zeros
 from ..ndarray._call import invoke
-from ..ndarray.sparse.arrays import make
 from ..ndarray.sparse.call import sparse_call
-from ..ndarray.sparse.convert import empty_values
+from ..ndarray.sparse.convert import empty_values, with_all_rows
 from ..operator.checks.shapes import plain
 from ..operator.property import is_known
 from ..operator.storage_types import makes_sparse
@@ -243,5 +240,4 @@ def _takes_head(node, i):
 
 def all_rows(shape, ctx, dtype):
     """A row_sparse array of zeros that has all rows: a weight, which is changed in place."""
-    values = empty_values(zeros((0,), ctx=ctx, dtype=dtype), shape)
-    return make("row_sparse", shape, values, np.arange(shape[0], dtype=np.int64))
+    return with_all_rows(empty_values(zeros((0,), ctx=ctx, dtype=dtype), shape))

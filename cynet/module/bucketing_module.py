@@ -271,7 +271,9 @@ class BucketingModule(BucketInUse):
             # bound before the default bucket had values
             self._need_parameters_of(module, bucket_key)
             module.params_initialized = True
-            module._arg_params, module._aux_params = self._default.get_params()
+            self._default.get_params()  # brings what devices hold
+            module._arg_params = self._default._arg_params
+            module._aux_params = self._default._aux_params
         self._curr_module = module
         self._curr_bucket_key = bucket_key
 

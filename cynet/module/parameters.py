@@ -9,6 +9,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, listed, 
 from ..base.guard import guarded
 from ..context import cpu
 from ..initializer import InitDesc, create
+from ..ndarray.sparse.convert import with_all_rows
 from .base_module import DEFAULT_INITIALIZER
 
 if TYPE_CHECKING:
@@ -24,7 +25,15 @@ class Parameters:
         self._need("get_params", "params_initialized")
         if self.binded and self._params_dirty:
             self._sync_params_from_devices()
-        return self._arg_params, self._aux_params
+        return self._stored(), self._aux_params
+
+    def _stored(self):
+        """The arguments' values as users and files get them: a row_sparse weight is one."""
+        blocks = zip(self._param_names, self._exec_group.param_arrays) if self.binded else ()
+        rows = [name for name, block in blocks if block[0].stype == "row_sparse"]
+        if not rows:
+            return self._arg_params
+        return {**self._arg_params, **{n: with_all_rows(self._arg_params[n]) for n in rows}}
 
     def _sync_params_from_devices(self):
         self._exec_group.get_params(self._arg_params, self._aux_params)

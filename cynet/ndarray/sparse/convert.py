@@ -120,6 +120,11 @@ def rows_of_dense(what, data, rows):
     return stand_for(data, arrays.make("row_sparse", data.shape, values, rows))
 
 
+def with_all_rows(values):
+    """The row_sparse array whose values are these of a dense one, in its memory."""
+    return arrays.make("row_sparse", values.shape, values, np.arange(values.shape[0]))
+
+
 def all_rows(array):
     """The dense array that a row_sparse one with all rows consists of, to be changed in place;
     dense ones, tuples of arrays and None as they are.

@@ -233,4 +233,5 @@ py_slice, py_sum = slice, sum
 
 __getattr__, __dir__ = namespace("cynet.ndarray.sparse", "", OPERATORS.__contains__)
 
-__all__ = ["__dir__", "__getattr__", "add", "call", "divide", "multiply", "native_array", "subtract"]
+__all__ = ["__dir__", "__getattr__", "add", "call", "divide", "multiply", "native_array"]
+__all__ += ["subtract"]
