@@ -1,8 +1,11 @@
 """Says what a script for MXNet uses that is not here, without running it.
 
 python -m cynet --check train.py folder/ ...    each use of a missing name with its line
+
+The exit status is 0 if cynet has all of them, 1 if not, 2 if a file cannot be read.
 """
 
+import argparse
 import ast
 import importlib
 import inspect
@@ -186,9 +189,16 @@ def files_of(paths):
             yield path
 
 
-def main(paths):
+def main(arguments):
     """Check files and folders; prints what is found and returns the exit status: 0 when all is
     here, 1 when something is not, 2 when a file cannot be read."""
+    parser = argparse.ArgumentParser(
+        prog="python -m cynet --check",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="script, or folder of scripts")
+    paths = parser.parse_args(arguments).paths
     count, lacking, status = 0, 0, 0
     for path in files_of(paths):
         try:
@@ -201,9 +211,6 @@ def main(paths):
         lacking += bool(findings)
         for line, text in findings:
             print(f"{os.fspath(path)}:{line}: {text}")
-    if not paths:
-        print("python -m cynet --check needs files or folders to check", file=sys.stderr)
-        return 2
     print(f"{count} files checked: {count - lacking} use only what cynet has, {lacking} do not")
     return status or int(lacking > 0)
 

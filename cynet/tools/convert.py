@@ -136,8 +136,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("source", metavar="IN")
-    parser.add_argument("target", metavar="OUT")
+    parser.add_argument("source", metavar="IN", help="file to read")
+    parser.add_argument("target", metavar="OUT", help="file to write; its ending says the format")
     parser.add_argument("--network", help="network of the model zoo, e.g. resnet18_v1")
     parser.add_argument(
         "--from", dest="origin", choices=["torch"], help="the names in IN are those of torchvision"

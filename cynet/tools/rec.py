@@ -159,12 +159,14 @@ def main(arguments=None, out=None):
         "python -m cynet.tools.rec", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.add_argument("file")
+    parser.add_argument("file", metavar="FILE.rec", help="file of records")
     what = parser.add_mutually_exclusive_group()
-    parser.add_argument("--list", metavar="N", help="with --check: the list to compare with")
-    what.add_argument("--check", action="store_true")
-    what.add_argument("--index", action="store_true")
-    what.add_argument("--extract", metavar="DIR")
+    parser.add_argument(
+        "--list", metavar="N", help="show N records, 0: all; with --check: the list to compare with"
+    )
+    what.add_argument("--check", action="store_true", help="decode every image; status 1 at damage")
+    what.add_argument("--index", action="store_true", help="write FILE.idx again")
+    what.add_argument("--extract", metavar="DIR", help="write the images as files into DIR")
     options = parser.parse_args(arguments)
     if options.list is not None and not options.check:
         if options.index or options.extract:

@@ -44,6 +44,13 @@ def _floats(text):
     return found[0] if len(found) == 1 else found
 
 
+class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Keeps the lines of the description; tells a default where there is one."""
+
+    def _get_help_string(self, action):
+        return action.help if action.default is None else super()._get_help_string(action)
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line.
 
@@ -53,8 +60,8 @@ def parser() -> argparse.ArgumentParser:
     """
     found = argparse.ArgumentParser(
         prog="python -m cynet.tools.serve",
-        description=__doc__.splitlines()[0],
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        description=__doc__,
+        formatter_class=_Help,
     )
     add = found.add_argument
     add("model", help="prefix of a checkpoint, or an .onnx file")
