@@ -157,14 +157,16 @@ def test_silent_connections_are_closed(served):
         assert time.monotonic() - start < 20
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_and_it_starts_again(served, model, number):
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -9)]
+)
+def test_a_signal_ends_it_and_it_starts_again(served, model, number, status):
     process, port = served
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     assert request(connection, b"[[1, 2, 3]]")[0] == 200
     process.send_signal(number)
     _, errors = process.communicate(timeout=30)
-    assert (process.returncode, errors) == (0, "")
+    assert (process.returncode, errors) == (status, "")
     connection.close()
     with pytest.raises(ConnectionError):
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
