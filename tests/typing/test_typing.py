@@ -1,6 +1,7 @@
 """What type checkers say of code that uses cynet: nothing of good.py, every marked line of bad.py.
 
-They read cynet where Python has it: the wheel that is installed, or this checkout.
+They find cynet as they find any package: a wheel that is installed, or this checkout, of which an
+editable install has a path file.
 """
 
 import json
@@ -13,23 +14,18 @@ from pathlib import Path
 
 import pytest
 
-import cynet
-from tests.test_docs import PAGES, blocks
-
 HERE = Path(__file__).parent
 FILES = ["good.py", "bad.py"]
-HOME = Path(cynet.__file__).parent.parent  # of the package that is checked
 
 
 def run(tmp_path, *command):
     """(Exit status, text) of a checker, started where FILES are and no other cynet is near."""
     for name in FILES:
         shutil.copy(HERE / name, tmp_path)
-    paths = {} if HOME.name.endswith("-packages") else {"MYPYPATH": str(HOME)}
     done = subprocess.run(
         [sys.executable, "-m", *command],
         cwd=tmp_path,
-        env={**os.environ, **paths},
+        env={k: v for k, v in os.environ.items() if k not in ("MYPYPATH", "PYTHONPATH")},
         capture_output=True,
         text=True,
         timeout=240,
@@ -65,6 +61,8 @@ def test_mypy(tmp_path, pytestconfig):
 
 def write_pages(folder):
     """A file of each page for users, of its Python; their names."""
+    from tests.test_docs import PAGES, blocks  # of the checkout, not beside an installed package
+
     written = []
     for page in PAGES:
         code = "\n".join(blocks(page, "python"))
@@ -92,11 +90,7 @@ def test_pyright(tmp_path):
     if status:
         pytest.skip(f"pyright has no Node.js here, or cannot fetch itself: {text[-200:]}")
     pages = write_pages(tmp_path)
-    settings = {
-        "include": [*FILES, *pages],
-        "typeCheckingMode": "standard",
-        "extraPaths": [str(HOME)],
-    }
+    settings = {"include": [*FILES, *pages], "typeCheckingMode": "standard"}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
     _, text = run(tmp_path, "pyright", "--outputjson", "--pythonpath", sys.executable)
     rows = json.loads(text[text.index("{") :])["generalDiagnostics"]
