@@ -16,6 +16,7 @@ from ..base.dtype import dtype_flag
 
 cdef extern from *:
     """
+    #include <string.h>
     #if defined(_WIN32)
     static void cynet_give_tail(char* p, size_t n, size_t capacity) {}
     #else
@@ -29,8 +30,27 @@ cdef extern from *:
         if (capacity > end) madvise(p + end, (capacity - end) / page * page, MADV_DONTNEED);
     }
     #endif
+    // Zeros in a block of which n bytes are used. On Linux its whole pages go back to the system,
+    // which gives pages of zeros for them when they are touched.
+    static void cynet_zeros(char* p, size_t n, size_t capacity) {
+    #if defined(__linux__)
+        const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+        const size_t begin = (page - (size_t)p % page) % page;
+        const size_t end = capacity - ((size_t)p + capacity) % page;
+        if (begin < end && begin < n && !madvise(p + begin, end - begin, MADV_DONTNEED)) {
+            memset(p, 0, begin);
+            if (n > end) memset(p + end, 0, n - end);
+            return;
+        }
+    #endif
+        memset(p, 0, n);
+    }
     """
     void cynet_give_tail(char* p, size_t n, size_t capacity) noexcept nogil
+    void cynet_zeros(char* p, size_t n, size_t capacity) noexcept nogil
+
+cdef enum:
+    _LARGE = 65536  # bytes of an array for which calls of the system are worth their time
 
 cdef object _last_context = None  # and its numbers, which cost a lookup each
 cdef int _last_type = 0
@@ -73,6 +93,19 @@ def filled_like(NDArrayBase data not None, double value):
     cdef Region region = whole(out)
     out.chunk.written = out.blob.size == 0
     push_fill(out, &region, &value, kFloat64)
+    return out
+
+
+def untouched_zeros(NDArrayBase data not None):
+    """``filled_like(data, 0)`` that takes no memory before it is written, if it is large and of the
+    host: a gradient that nobody computes costs nothing."""
+    cdef size_t nbytes = data.blob.size * dtype_size(data.blob.dtype)
+    if nbytes < _LARGE or not on_host(&data.blob) or is_sparse(&data.blob):
+        return filled_like(data, 0.0)
+    cdef NDArrayBase out = new_array(data.blob.shape, data.blob.ndim, data.blob.dtype,
+                                     data.blob.dev_type, data.blob.dev_id)
+    cynet_zeros(<char*>out.chunk.handle.ptr, nbytes, out.chunk.handle.capacity)
+    out.chunk.written = True
     return out
 
 

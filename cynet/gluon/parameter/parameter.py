@@ -17,6 +17,7 @@ from ...base.guard import guarded
 from ...base.np_shape import is_np_shape
 from ...base.overrides import overridden
 from ...context import cpu
+from ...ndarray._fill import untouched_zeros
 from ..errors import MismatchError
 from ..tracing import changed
 from .contexts import context_list, places
@@ -308,11 +309,15 @@ class Parameter(HeldArrays, RowSparseData):
             self._grad = None
             self._data = [each.detach() for each in self._data]
             return
-        self._grad = [
-            nd.zeros(each.shape, dtype=each.dtype, ctx=each.context, stype=self._stype_on(each))
-            for each in self._data
-        ]
+        self._grad = [self._zeros_for(each) for each in self._data]
         autograd.mark_variables(self._data, self._grad, self._grad_req)
+
+    def _zeros_for(self, array):
+        """The gradient of an array before there is one."""
+        stype = self._stype_on(array)
+        if stype == "default":
+            return untouched_zeros(array)
+        return nd.zeros(array.shape, dtype=array.dtype, ctx=array.context, stype=stype)
 
     def _stype_on(self, array):
         """The storage type of the gradient of an array."""
