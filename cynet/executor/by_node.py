@@ -146,8 +146,8 @@ class NodeExecutor(Executor):
                 given[i] = None
             elif given[i] is None:
                 raise ArgumentError(
-                    f"backward: output '{name}' is no loss, so out_grads must have its gradient, "
-                    f"an NDArray of shape {self.outputs[i].shape}"
+                    f"backward: output '{name}' is not a loss function: out_grads must hold its "
+                    f"gradient, an NDArray of shape {self.outputs[i].shape}"
                 )
         return given
 

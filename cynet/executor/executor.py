@@ -353,7 +353,8 @@ class Executor(Watched):
         Raises
         ------
         ArgumentError
-            If the gradient of an output that is no loss is missing, or there are too many.
+            If the gradient of an output that is not a loss function is missing, or there are too
+            many.
         ArgumentTypeError
             If one is no NDArray.
         ShapeError

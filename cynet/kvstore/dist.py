@@ -13,6 +13,7 @@ from ..distributed import world
 from .buckets import broadcasts, bucketed, sums, sums_in_place, sums_of_codes
 from .compression import compression
 from .kvstore import KVStore
+from .rows_of_ranks import are_rows, sum_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +101,7 @@ class DistKVStore(KVStore):
         """
         grouped = {}
         for each, arrays in self._pairs("push", key, value):
-            grouped.setdefault(each, []).extend(_dense(arrays))
+            grouped.setdefault(each, []).extend(arrays)
         for each, arrays in grouped.items():
             self._check("push", each, arrays)
         with self._lock:
@@ -110,7 +111,7 @@ class DistKVStore(KVStore):
                 self._world.count_step()
             found = self._summed(grouped, priority)
             if self._updater is None:
-                self._values.update(found)
+                self._values.update(zip(found, _dense(found.values())))
                 return
             for each, total in found.items():
                 stored = self._values[each]
@@ -135,10 +136,17 @@ class DistKVStore(KVStore):
         [1.0, 1.0]
         """
         handed = dict(self._pairs("sum_up", key, value))
-        given = {each: _dense(arrays) for each, arrays in handed.items()}
+        by_rows = {}
+        if self._compress is None:
+            by_rows = {each: arrays for each, arrays in handed.items() if are_rows(arrays)}
+        given = {each: _dense(arrays) for each, arrays in handed.items() if each not in by_rows}
         with self._lock:
             self._world.check()
             self._world.count_step()
+            for each, arrays in by_rows.items():
+                total = self._sum_of_rows(each, arrays, priority)
+                for array in arrays:
+                    total.copyto(array)
             alone = self._compress is None and self._world.size == 1
             if alone and all(len(arrays) == 1 for arrays in given.values()):
                 return
@@ -153,8 +161,8 @@ class DistKVStore(KVStore):
                 for entry in bucket.entries:
                     for array in given[entry.key]:
                         entry.view.copyto(array)
-            for each, arrays in handed.items():
-                for array, total in zip(arrays, given[each]):
+            for each, totals in given.items():
+                for array, total in zip(handed[each], totals):
                     if array is not total:
                         total.copyto(array)
 
@@ -227,8 +235,14 @@ class DistKVStore(KVStore):
         )
 
     def _summed(self, given, priority):
-        """{key: sum over all devices and ranks}, in memory of buckets."""
+        """{key: sum over all devices and ranks}, in memory of buckets; of row_sparse arrays a
+        row_sparse one."""
         found = {}
+        if self._compress is None:
+            for each, arrays in given.items():
+                if are_rows(arrays):
+                    found[each] = self._sum_of_rows(each, arrays, priority)
+        whole, given = given, {k: _dense(a) for k, a in given.items() if k not in found}
         # the last gradients are ready first
         for bucket in reversed(self._buckets("sum", self._rows(given), priority)):
             arrays = given[bucket.entries[0].key]
@@ -237,7 +251,17 @@ class DistKVStore(KVStore):
             else:
                 self._send(bucket, given)
             found.update((entry.key, entry.view) for entry in bucket.entries)
-        return {key: found[key] for key in given}
+        return {key: found[key] for key in whole}
+
+    def _sum_of_rows(self, key, arrays, priority):
+        def add(what, array):
+            (bucket,) = self._buckets("sum", self._rows({what: [array]}), priority, keep=False)
+            array.copyto(bucket.entries[0].view)
+            self._world.hand_in(sums(bucket), (), [bucket.flat])
+            return bucket.entries[0].view
+
+        arrays = [each.as_in_context(cpu()) for each in arrays]
+        return sum_of_rows(key, arrays, self._world.rank, self._world.size, add)
 
     def _send(self, bucket, given):
         """Copy arrays into a bucket and have ranks sum it."""
@@ -270,5 +294,5 @@ class DistKVStore(KVStore):
 
 
 def _dense(arrays):
-    """The arrays, dense: ranks sum all rows."""
+    """The arrays, dense."""
     return [each.tostype("default") for each in arrays]

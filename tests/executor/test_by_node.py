@@ -69,7 +69,7 @@ def test_a_loss_needs_no_head_and_others_do(rng):
     np.testing.assert_allclose(exe.grad_dict["w"].asnumpy(), m.T @ -label, 1e-5)
     exe = score.simple_bind(mx.cpu(), x=(4, 5), w=(5, 1), grad_req={"w": "write"})
     exe.forward(True, x=matrix)
-    with pytest.raises(ArgumentError, match="is no loss"):
+    with pytest.raises(ArgumentError, match="is not a loss function"):
         exe.backward()
     exe.backward(nd.ones((4, 1)))
     with pytest.raises(CynetError, match="call forward first"):

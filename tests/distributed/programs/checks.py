@@ -1,6 +1,7 @@
 """What n ranks do together, check by check; results go to rank-N.json in the folder argv[1]."""
 
 import hashlib
+import itertools
 import json
 import logging
 import os
@@ -51,6 +52,36 @@ def check_init_takes_the_values_of_rank_0():
     out = [mx.nd.zeros(2), mx.nd.zeros(2)]
     kv.broadcast("b", mx.nd.full(2, RANK + 5), out)
     equal(out[1], [5, 5])
+
+
+def check_only_rows_travel():
+    """Sums of row_sparse arrays: of a table of 16 MB some kilobytes."""
+    kv, shape, sent = store(), (1_000_000, 4), []
+    kv.init("table", mx.nd.zeros(shape))
+    hand_in = WORLD.hand_in
+    WORLD.hand_in = lambda request, *rest: (sent.append(request.nbytes), hand_in(request, *rest))
+    cases = (lambda rank: [rank, 70, 500_000 + rank], lambda rank: [70] * (rank == 0), lambda _: [])
+    try:
+        for dtype, rows_of in itertools.product(("float32", "float64", "float16"), cases):
+            values = mx.nd.full((len(rows_of(RANK)), 4), RANK + 1, dtype=dtype)
+            grad = mx.nd.sparse.row_sparse_array((values, rows_of(RANK)), shape=shape, dtype=dtype)
+            kv.sum_up(f"grad {dtype}", [grad, grad.copy()])
+            wanted = {}
+            for rank in range(SIZE):
+                for row in rows_of(rank):
+                    wanted[row] = wanted.get(row, 0) + 2 * (rank + 1)
+            assert grad.stype == "row_sparse" and np.dtype(grad.dtype) == dtype
+            equal(grad.indices, sorted(wanted))
+            equal(grad.data, np.repeat([wanted[n] for n in sorted(wanted)], 4).reshape(-1, 4))
+        kv.set_optimizer(mx.optimizer.SGD(learning_rate=1.0))
+        grad = mx.nd.sparse.row_sparse_array((mx.nd.ones((1, 4)), [RANK]), shape=shape)
+        kv.push("table", grad)
+    finally:
+        WORLD.hand_in = hand_in
+    out = mx.nd.sparse.zeros("row_sparse", shape)
+    kv.row_sparse_pull("table", out=out, row_ids=mx.nd.arange(SIZE + 1))
+    equal(out.data, [[-1] * 4] * SIZE + [[0] * 4])
+    assert sum(sent) < 4_000, sent
 
 
 def check_push_and_pull():

@@ -1,0 +1,50 @@
+"""Sums of row_sparse arrays over ranks: only rows that some rank has travel."""
+
+import functools
+
+import numpy as np
+
+from ..base.dtype import name_of
+from ..ndarray import zeros
+from ..ndarray.sparse.arrays import make
+from ..ndarray.sparse.convert import nothing, numbers, scattered
+
+
+def are_rows(arrays):
+    """Whether all arrays of a key are row_sparse."""
+    return all(each.stype == "row_sparse" for each in arrays)
+
+
+def sum_of_rows(key, arrays, rank, size, add):
+    """The sum of row_sparse arrays over the devices of this rank and over all ranks, row_sparse.
+
+    Ranks first tell each other how many rows they have, then which, and then sum the values of all
+    rows that one of them has.
+
+    Parameters
+    ----------
+    key : str or int
+    arrays : list of RowSparseNDArray
+    rank, size : int
+    add : callable
+        ``add(what, array)`` sums a dense array over the ranks; `what` is the same on all.
+    """
+    own = functools.reduce(lambda a, b: a + b, arrays)
+    values, (rows,) = own.parts()
+    if size == 1:
+        return own
+    counts = np.zeros(size, np.int64)
+    counts[rank] = len(rows)
+    counts = add(f"{key}: how many rows", numbers(counts)).asnumpy()
+    if not counts.any():
+        return nothing("row_sparse", own.shape, values)
+    begin = int(counts[:rank].sum())
+    told = np.zeros(counts.sum(), np.int64)
+    told[begin : begin + len(rows)] = rows
+    union = np.unique(add(f"{key}: which rows", numbers(told)).asnumpy())
+    if values.size:
+        part = scattered(values, np.searchsorted(union, rows), len(union))
+    else:
+        part = zeros((len(union), *own.shape[1:]), dtype=name_of(own.dtype))
+    total = add(f"{key}: values of rows", part)
+    return make("row_sparse", own.shape, total.astype(own.dtype, copy=False), union)
