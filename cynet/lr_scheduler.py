@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _FACTOR = Kind(lambda value: number(-1).fits(value) and value <= 1, "a number from -1 to 1")
-_MOST_FACTORS = 1000  # that are multiplied one by one; more at once are a power
+_MAX_FACTORS = 1000  # that are multiplied one by one; more at once are a power
 
 
 @guarded
@@ -173,10 +173,10 @@ class FactorScheduler(LRScheduler):
 
     def _fall(self, num_update, due):
         """Multiply the rate by the factor `due` times, but not below its least value."""
-        if due > _MOST_FACTORS:
+        if due > _MAX_FACTORS:
             if self.factor > 0:
-                self.base_lr *= self.factor ** (due - _MOST_FACTORS)
-            due = _MOST_FACTORS
+                self.base_lr *= self.factor ** (due - _MAX_FACTORS)
+            due = _MAX_FACTORS
         for _ in range(due):
             self.base_lr *= self.factor
             if self.base_lr < self.stop_factor_lr:

@@ -19,7 +19,7 @@ class Setting(NamedTuple):
     doc: str
 
 
-_MOST_COUNT = (1 << 43) - 1  # so many MiB are a number of bytes in 64 bits
+_MAX_COUNT = (1 << 43) - 1  # so many MiB are a number of bytes in 64 bits
 
 
 def _up_to(most):
@@ -32,7 +32,7 @@ def _up_to(most):
     return parse
 
 
-_count, _threads = _up_to(_MOST_COUNT), _up_to(4096)
+_count, _threads = _up_to(_MAX_COUNT), _up_to(4096)
 
 
 def _one_of(*words):

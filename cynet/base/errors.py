@@ -11,7 +11,7 @@ import warnings
 import weakref
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-MOST_SHOWN = 200  # characters of a value in a message
+MAX_SHOWN = 200  # characters of a value in a message
 _LONGEST = 4000  # characters of a dressed error's text
 _DEEPEST = 4  # times that an error is dressed with its traceback kept
 
@@ -38,7 +38,7 @@ class _Short(reprlib.Repr):
         self.maxlevel = 5
         self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdict = 60
         self.maxdeque = self.maxarray = 60
-        self.maxstring = self.maxlong = self.maxother = MOST_SHOWN
+        self.maxstring = self.maxlong = self.maxother = MAX_SHOWN
 
     def repr_NDArray(self, x, level):  # its values may have to be waited for
         return f"<NDArray {'x'.join(map(str, x.shape))} @{x.context}>"
@@ -47,7 +47,7 @@ class _Short(reprlib.Repr):
         return " ".join(repr(x).split()) if x.size <= 8 else f"<ndarray {x.shape} {x.dtype}>"
 
     def repr_int(self, x, level):
-        if x.bit_length() > 4 * MOST_SHOWN:  # Python refuses to write the longest ones
+        if x.bit_length() > 4 * MAX_SHOWN:  # Python refuses to write the longest ones
             return f"<an int of {x.bit_length()} bits>"
         return super().repr_int(x, level)
 
@@ -65,7 +65,7 @@ def shown(value):
         text = _short.repr(value)
     except Exception:  # the value's own repr
         text = f"<{type(value).__name__}>"
-    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
 
 
 def counted(number, noun):
@@ -84,7 +84,7 @@ def listed(names):
     "'a', 'b'"
     """
     text = ", ".join(map(shown, names))
-    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 10]} ..."
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 10]} ..."
 
 
 def warn_user(message, category=UserWarning):

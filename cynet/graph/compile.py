@@ -18,7 +18,7 @@ from .placement import place
 from .subgraphs import settle
 from .verify import verify, verify_memory
 
-MOST_SIMPLE = 1 << 40  # elements of a shape that needs no further look
+MAX_SIMPLE = 1 << 40  # elements of a shape that needs no further look
 
 
 def lower(
@@ -96,7 +96,7 @@ def _complete(shapes):
             shape
             and len(shape) <= MAX_NDIM
             and EMPTY not in shape
-            and 0 < prod(shape) <= MOST_SIMPLE
+            and 0 < prod(shape) <= MAX_SIMPLE
         ):
             out[entry] = shape
             continue

@@ -5,8 +5,8 @@ import struct
 from ..base.errors import FormatError
 
 # What may be unpacked of a compressed image: so many pixels, or so many times its bytes.
-_MOST_FREE = 1 << 23
-_MOST_TIMES = 1100  # what deflate can do at most
+_MAX_FREE = 1 << 23
+_MAX_TIMES = 1100  # what deflate can do at most
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -51,10 +51,10 @@ def check_head(content):
     FormatError
     """
     size = _said_size(content)
-    if size is not None and size[0] * size[1] > max(_MOST_FREE, _MOST_TIMES * len(content)):
+    if size is not None and size[0] * size[1] > max(_MAX_FREE, _MAX_TIMES * len(content)):
         raise FormatError(
             f"an image of {len(content)} bytes says that it has {size[0]} x {size[1]} pixels: more"
-            f" than {_MOST_FREE} and more than {_MOST_TIMES} a byte"
+            f" than {_MAX_FREE} and more than {_MAX_TIMES} a byte"
         )
     at = len(_PNG)
     while content[:8] == _PNG and at + 8 <= len(content):  # OpenCV takes memory for what is said

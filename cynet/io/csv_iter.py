@@ -30,8 +30,8 @@ _LONGEST_LINE = 1 << 24  # characters, where some of its columns are read
 _MISSING = ("", "NA", "N/A", "na", "null", "NULL")
 _BLOCK = 1 << 20  # characters that are read at once
 # What may be unpacked of a compressed file: so many bytes, or so many times its size.
-_MOST_FREE = 64 << 20
-_MOST_TIMES = 200
+_MAX_FREE = 64 << 20
+_MAX_TIMES = 200
 
 
 @guarded(but=PER_BATCH)
@@ -167,12 +167,12 @@ def _blocks(text, name, shape, columns):
 
 def _check_unpacked(file, name):
     """Refuse what is much more than the compressed file, before time is spent on its numbers."""
-    most, total = max(_MOST_FREE, _MOST_TIMES * os.path.getsize(name)), 0
+    most, total = max(_MAX_FREE, _MAX_TIMES * os.path.getsize(name)), 0
     while block := file.read(_BLOCK):
         total += len(block)
         if total > most:
             raise FormatError(
-                f"CSVIter: '{name}' holds more than {most >> 20} MB, more than {_MOST_TIMES} times"
+                f"CSVIter: '{name}' holds more than {most >> 20} MB, more than {_MAX_TIMES} times"
                 " the size of the compressed file; if that is meant, unpack it first"
             )
     file.seek(0)

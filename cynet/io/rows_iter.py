@@ -20,7 +20,7 @@ from .positions import check_count, check_keys, place
 if TYPE_CHECKING:
     from ..typing import NumpyArray
 
-_MOST_COLUMNS = 1 << 31
+_MAX_COLUMNS = 1 << 31
 
 
 @guarded(but=PER_BATCH)
@@ -190,9 +190,9 @@ def checked_shape(what, shape, name):
         raise ArgumentTypeError(
             f"{name}: {what} must be a tuple of ints, got {shown(shape)}"
         ) from None
-    if not sizes or min(sizes) < 1 or math.prod(sizes) > _MOST_COLUMNS:
+    if not sizes or min(sizes) < 1 or math.prod(sizes) > _MAX_COLUMNS:
         raise ArgumentError(
-            f"{name}: {what} must have sizes of at least 1 and at most {_MOST_COLUMNS} numbers,"
+            f"{name}: {what} must have sizes of at least 1 and at most {_MAX_COLUMNS} numbers,"
             f" got {shown(shape)}"
         )
     return sizes

@@ -35,7 +35,7 @@ from .creation import (
     zeros,
     zeros_like,
 )
-from .exchange import from_dlpack, from_numpy, to_dlpack_for_read, to_dlpack_for_write
+from .dlpack import from_dlpack, from_numpy, to_dlpack_for_read, to_dlpack_for_write
 from .functions import __dir__, __getattr__
 from .ndarray import NDArray
 from .methods import einsum, matmul

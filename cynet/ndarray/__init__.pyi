@@ -44,10 +44,10 @@ from .creation import ones as ones
 from .creation import ones_like as ones_like
 from .creation import zeros as zeros
 from .creation import zeros_like as zeros_like
-from .exchange import from_dlpack as from_dlpack
-from .exchange import from_numpy as from_numpy
-from .exchange import to_dlpack_for_read as to_dlpack_for_read
-from .exchange import to_dlpack_for_write as to_dlpack_for_write
+from .dlpack import from_dlpack as from_dlpack
+from .dlpack import from_numpy as from_numpy
+from .dlpack import to_dlpack_for_read as to_dlpack_for_read
+from .dlpack import to_dlpack_for_write as to_dlpack_for_write
 from .ndarray import NDArray as NDArray
 from .methods import einsum as einsum
 from .methods import matmul as matmul

@@ -35,8 +35,8 @@ from ..base.guard import guarded
 from ..base.np_shape import is_np_shape
 from ..context import cpu
 from ._fill import read_in
+from .array_files import form_of, packed, read
 from .creation import array
-from .interchange import form_of, packed, read
 from .ndarray import NDArray
 from .sparse.arrays import make as make_sparse
 
@@ -52,7 +52,7 @@ _STYPES = {name: flag for flag, name in _SPARSE.items()}
 _INDEX_FLAGS = (4, 6)  # int32, int64
 _STORED = {flag: dtype.newbyteorder("<") for flag, dtype in NUMPY.items()}
 _DEVICES = (1, 2, 3, 5)
-_MOST_AXES = 8
+_MAX_AXES = 8
 _SMALL = 4096  # elements, of which a copy is quicker than a view
 _IN_PLACE = 64 << 10  # bytes: more are read into the array's memory
 _LEAST_BYTES = 20  # of one array: magic or ndim, an axis, context, type
@@ -160,9 +160,9 @@ class _Record(NamedTuple):
 
 def _read_shape(reader, ndim, letter, label, least=1):
     at = reader.at
-    if not least <= ndim <= _MOST_AXES:
+    if not least <= ndim <= _MAX_AXES:
         found = "an array without a shape" if ndim == 0 else f"{ndim}"
-        reader.fail(f"{least} to {_MOST_AXES} axes of {label}", found, at - 4)
+        reader.fail(f"{least} to {_MAX_AXES} axes of {label}", found, at - 4)
     if ndim == 0:
         return ()
     shape = reader.numbers(f"{ndim}{letter}", f"shape of {label}")
@@ -187,7 +187,7 @@ def _read_array(reader, label):
         shape = _read_shape(reader, reader.number("I", f"number of axes of {label}"), "q", label, 0)
     elif magic in (_V1, _V2):
         shape = _read_shape(reader, reader.number("I", f"number of axes of {label}"), "q", label)
-    elif 0 < magic <= _MOST_AXES:
+    elif 0 < magic <= _MAX_AXES:
         shape = _read_shape(reader, magic, "I", label)
     else:
         reader.fail(

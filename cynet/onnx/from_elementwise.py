@@ -29,7 +29,7 @@ _SCALAR = {
     "Mul": ("_mul_scalar", "_mul_scalar"), "Div": ("_div_scalar", "_rdiv_scalar"),
     "Pow": ("_power_scalar", "_rpower_scalar"),
 }  # fmt: skip
-_MOST_BFLOAT16 = (2 - 2**-7) * 2.0**127
+_MAX_BFLOAT16 = (2 - 2**-7) * 2.0**127
 
 
 def as_bool(value, name=None):
@@ -256,7 +256,7 @@ def clip(reader, node):
     known = [node.known(i) if node.has(i) else bounds[i - 1] for i in (1, 2)]
     numbers = [None if v is None else np.ravel(v)[0].item() for v in known]
     if dtype in FLOATS:
-        most = float(np.finfo(dtype).max) if dtype != "bfloat16" else _MOST_BFLOAT16
+        most = float(np.finfo(dtype).max) if dtype != "bfloat16" else _MAX_BFLOAT16
         numbers = [sign * most if n is None and not node.has(i) else n
                    for i, sign, n in zip((1, 2), (-1, 1), numbers)]  # fmt: skip
     exact = dtype in FLOATS or all(v is None or abs(v) < 1 << 24 for v in numbers)

@@ -9,7 +9,7 @@ from .. import symbol as sym
 from .importers import imports
 from .windows import lengths_of, padded, pads
 
-_MOST_OFFSETS = 128  # of a dilated window, each of which is a slice
+_MAX_OFFSETS = 128  # of a dilated window, each of which is a slice
 
 
 @imports("MaxPool", "AveragePool", "LpPool")
@@ -99,7 +99,7 @@ def _windows(node, data, kind, kernel, stride, dilation, n):
     """Maxima or sums of the windows of data whose length they fill."""
     if dilation == [1] * n:
         return sym.Pooling(data, kernel=tuple(kernel), stride=tuple(stride), pool_type=kind)
-    if math.prod(kernel) > _MOST_OFFSETS:
+    if math.prod(kernel) > _MAX_OFFSETS:
         node.refuse(f"a window of {kernel} with dilations")
     total = None
     for offsets in product(*map(range, kernel)):

@@ -16,7 +16,7 @@ from ..base.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MOST_CHOICES = 4096  # of one list that are remembered
+MAX_CHOICES = 4096  # of one list that are remembered
 NEVER = inf  # the cost of an algorithm that runs only where it is forced
 
 
@@ -85,7 +85,7 @@ class Algorithms:
     def __init__(self, setting: str, *algorithms: Algorithm, names: Any = ()) -> None:
         self.setting, self.algorithms = setting, algorithms
         self.names = (*(each.name for each in algorithms), *names)
-        self.remember(MOST_CHOICES)
+        self.remember(MAX_CHOICES)
 
     def __iter__(self):
         return iter(self.algorithms)

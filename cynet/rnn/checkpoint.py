@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..typing import FileName, NamedArrays, Symbol
 
-MOST_STEPS = 1_000_000  # for which a graph is made, many nodes a step
+MAX_STEPS = 1_000_000  # for which a graph is made, many nodes a step
 
 
 def _as_cells(cells):
@@ -76,8 +76,8 @@ def rnn_unroll(
     if not isinstance(cell, BaseRNNCell):
         raise ArgumentTypeError(f"rnn_unroll: cell must be a cell of mx.rnn, got {shown(cell)}")
     length = to_index("rnn_unroll: length", length)
-    if not 0 <= length <= MOST_STEPS:
-        raise ArgumentError(f"rnn_unroll: length must be from 0 to {MOST_STEPS}, got {length}")
+    if not 0 <= length <= MAX_STEPS:
+        raise ArgumentError(f"rnn_unroll: length must be from 0 to {MAX_STEPS}, got {length}")
     if inputs is None:
         inputs = [sym.Variable(f"{input_prefix}t{i}_data") for i in range(length)]
     return cell.unroll(length, inputs, begin_state, layout)

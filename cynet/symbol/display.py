@@ -2,8 +2,8 @@
 
 from .node import topological_order
 
-_MOST_ROWS = 60
-_MOST_TEXT = 80  # characters of one cell
+_MAX_ROWS = 60
+_MAX_TEXT = 80  # characters of one cell
 
 
 class Display:
@@ -18,14 +18,14 @@ class Display:
         order = topological_order(self.entries)
         outputs = {id(node) for node, _ in self.entries}
         rows = [_row(node, id(node) in outputs) for node in order]
-        left_out = len(rows) - _MOST_ROWS
+        left_out = len(rows) - _MAX_ROWS
         if left_out > 0:
-            half = _MOST_ROWS // 2
+            half = _MAX_ROWS // 2
             gap = f'<tr><td colspan="4">... {left_out} more nodes ...</td></tr>'
             rows = [*rows[:half], gap, *rows[-half:]]
         titles = ("name", "operator", "inputs", "parameters")
         head = "".join(f"<th>{title}</th>" for title in titles)
-        caption = f"{escape(repr(self)[:_MOST_TEXT])}: {len(order)} nodes"
+        caption = f"{escape(repr(self)[:_MAX_TEXT])}: {len(order)} nodes"
         return f"<table><caption>{caption}</caption><tr>{head}</tr>{''.join(rows)}</table>"
 
 
@@ -48,4 +48,4 @@ def _row(node, is_output):
 def _cell(text):
     from html import escape
 
-    return escape(text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - 3] + "...")
+    return escape(text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "...")

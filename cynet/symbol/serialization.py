@@ -9,7 +9,7 @@ from .node import Node, topological_order
 from .subgraph import Subgraph, mutable_inputs
 
 _VERSION = 10901  # of the MXNet whose form is written
-MOST_NESTED = 64  # subgraphs inside of one another that are read
+MAX_NESTED = 64  # subgraphs inside of one another that are read
 _AMP_CASTS = ("amp_cast", "amp_multicast")
 
 
@@ -150,8 +150,8 @@ def _read_graph(graph, source, version, depth):
         raise FormatError(
             f"{source}: expected an object with 'nodes' and 'heads', got a {_kind(graph)}"
         )
-    if depth > MOST_NESTED:
-        raise FormatError(f"{source}: subgraphs are nested more than {MOST_NESTED} deep")
+    if depth > MAX_NESTED:
+        raise FormatError(f"{source}: subgraphs are nested more than {MAX_NESTED} deep")
     nodes = []
     for number, record in enumerate(_list(graph, "nodes", source)):
         nodes.append(_read_node(record, nodes, f"{source}: node {number}", version, depth))

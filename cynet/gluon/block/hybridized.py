@@ -35,9 +35,9 @@ def convert_graphs(function):
     _conversions[:] = [function]
 
 
-_MOST_SIGNATURES = 10_000  # of which it is known which graph serves them
+_MAX_SIGNATURES = 10_000  # of which it is known which graph serves them
 _TRAINS = 2  # of the thread's flags
-_MOST_GRAPHS = 64  # of one format of arguments that serve several shapes
+_MAX_GRAPHS = 64  # of one format of arguments that serve several shapes
 _NODE_BYTES = 4096  # that a node of a graph takes
 _PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.2)  # s in front of a trace beside drawing threads
 
@@ -250,10 +250,10 @@ class Hybridized:
                 return self._alone.add(signature, plan, time.perf_counter() - since)
             if not graph.asked:
                 plans.append(plan)
-                del plans[:-_MOST_GRAPHS]
+                del plans[:-_MAX_GRAPHS]
         if plan.waits():
             return plan
-        if len(self._served) >= _MOST_SIGNATURES:
+        if len(self._served) >= _MAX_SIGNATURES:
             self._served.pop(next(iter(self._served)))
         self._served[signature] = plan
         return plan

@@ -25,7 +25,7 @@ from ...context import Context, read_context
 from ...operator import get_operator
 from .. import _tape
 from .._call import invoke
-from ..exchange import from_numpy
+from ..dlpack import from_numpy
 from ..ndarray import NDArray
 from . import convert, structure
 

@@ -8,7 +8,7 @@ from ...operator import get_operator
 from .._call import invoke
 from .._tape import stand_for
 from ..creation import zeros as dense_zeros
-from ..exchange import from_numpy
+from ..dlpack import from_numpy
 from . import arrays, structure
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...base.errors import ArgumentTypeError, ShapeError
 from .._call import invoke
-from ..exchange import from_numpy
+from ..dlpack import from_numpy
 from . import arrays, convert, structure
 from .grouping import different
 from .operators import CSR_DOT, CSR_DOT_TRANSPOSED, CSR_TRANSPOSE

@@ -7,7 +7,7 @@ import numpy as np
 from ...base.errors import ArgumentError, SizeError
 
 product = math.prod
-MOST_CELLS = 1 << 62  # an int64 numbers them
+MAX_CELLS = 1 << 62  # an int64 numbers them
 
 
 def rows_of(indptr):
@@ -17,7 +17,7 @@ def rows_of(indptr):
 
 def numbers_of(indices, indptr, columns):
     """The place of each element in the matrix, row by row; they rise."""
-    if (len(indptr) - 1) * columns > MOST_CELLS:
+    if (len(indptr) - 1) * columns > MAX_CELLS:
         raise ArgumentError(
             f"a csr matrix of {len(indptr) - 1} x {columns} has too many cells for this operator"
         )
@@ -59,7 +59,7 @@ def _check_ends(indices, indptr, shape, nnz):
 
 def check_size(what, shape):
     """Raise where an array of this shape has more elements than can be counted."""
-    if product(shape) > MOST_CELLS:
+    if product(shape) > MAX_CELLS:
         raise SizeError(f"{what}: an array of shape {shape} has too many elements")
 
 

@@ -149,11 +149,11 @@ def broadcast(prop, shapes, types, device):
                 each(n, "broadcast", name, g, a, b, TARGET, walk, ADD),
             )
             continue
-        terms = backward.room(n, kind)
+        terms = backward.workspace(n, kind)
         backward += each(n, "broadcast", name, g, a, b, terms, walk, False, to=to)
         own = C_TYPES[dtype]
         if own != kind:  # the terms are rounded to the array's dtype before they are summed
-            wide, terms = terms, backward.room(n, own)
+            wide, terms = terms, backward.workspace(n, own)
             backward += each(n, "cast", f"cast<{kind}, {own}>", wide, terms, n, False, to=to)
         fold(backward, "sum", own, terms, IN_GRAD[side], axes(out, summed))
     return operator(device, forward, backward)

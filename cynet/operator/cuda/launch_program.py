@@ -55,7 +55,7 @@ class Steps:
         self.spaces.append(nbytes)
         return SPACE[len(self.spaces) - 1]
 
-    def room(self, n, kind):
+    def workspace(self, n, kind):
         """Temporary memory for n elements of a C type."""
         return self.space(n * BYTES[kind])
 

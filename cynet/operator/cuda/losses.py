@@ -199,12 +199,12 @@ def cross_entropy(prop, shapes, types, device):
     (rows, classes), kind = shapes[0], C_TYPES[types[0]]
     size, sizes = rows * classes, (rows, classes, 1)
     forward, backward = Steps(), Steps()
-    logs = forward.room(size, kind)
+    logs = forward.workspace(size, kind)
     forward += softmax_lines(IN[0], logs, kind, sizes, 1.0, True, add=False, to=(0, 1))
     forward += lines(1, rows, "loss", f"cross_entropy<{kind}>", logs, IN[1], OUT[0], rows, classes,
                      ADD)  # fmt: skip
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
-    soft = backward.room(size, kind)
+    soft = backward.workspace(size, kind)
     backward += softmax_lines(IN[0], soft, kind, sizes, add=False, to=(0, 1))
     backward += each(size, "loss", f"cross_entropy_grad<{kind}>", OUT_GRAD[0], soft, IN[1],
                      IN_GRAD[0], rows, classes, ADD)  # fmt: skip

@@ -28,7 +28,7 @@ class Line(ctypes.Structure):
 def _moments(steps, dtype, walk, eps, **options):
     """Mean and standard deviation of each line, in temporary memory, of `COMPUTED` type."""
     count, kind = walk.outer * walk.inner, C_TYPES[dtype]
-    mean, std = steps.room(count, COMPUTED[kind]), steps.room(count, COMPUTED[kind])
+    mean, std = steps.workspace(count, COMPUTED[kind]), steps.workspace(count, COMPUTED[kind])
     steps += lines(count, walk.n, NORM, f"moments<{kind}>", IN[0], mean, std, walk, float(eps),
                    **options)  # fmt: skip
     return mean, std
@@ -70,7 +70,7 @@ def _scales_of_rows(steps, kind, rows, n, mean, std):
     """Gradients of gamma and beta along rows: both in one reading, by threads that take neighbours,
     in as many parts as keep a device busy."""
     parts = max(1, min(_ENOUGH_ROWS // max(n, 1), rows // 16, 256))
-    sums = steps.room(n * parts, "double"), steps.room(n * parts, "double")
+    sums = steps.workspace(n * parts, "double"), steps.workspace(n * parts, "double")
     launch = each(n, NORM, f"scale_grad_parts<{kind}>", OUT_GRAD[0], IN[0], mean, std, *sums,
                   rows, n, to=(1, 2))  # fmt: skip
     launch.grid = (launch.grid[0], parts, 1)
@@ -152,7 +152,7 @@ def local_response(prop, shapes, types, device):
                         prop.knorm)  # fmt: skip
     forward, backward = Steps(), Steps()
     forward += each(n, NORM, f"local_response<{kind}>", IN[0], OUT[0], around, ADD)
-    parts = backward.room(n, kind), backward.room(n, kind)
+    parts = backward.workspace(n, kind), backward.workspace(n, kind)
     backward += each(n, NORM, f"local_response_parts<{kind}>", OUT_GRAD[0], IN[0], *parts,
                      around, to=(0, 1))  # fmt: skip
     backward += each(n, NORM, f"local_response_grad<{kind}>", OUT_GRAD[0], IN[0], *parts,

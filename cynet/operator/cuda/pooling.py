@@ -74,7 +74,7 @@ def pooling(prop, in_shapes, in_types, device):
                 f"operator {prop.op_name}: images of {data[2:]}; on a GPU they have at most "
                 f"{_MOST} elements"
             )
-        places = backward.room(n, "int")
+        places = backward.workspace(n, "int")
         backward += each(n, "pooling", f"pool_places<{kind}>", IN[0], places, window, to=(0, 1))
     backward += each(prod(data), "pooling", f"pool_grad<{kind}>", OUT_GRAD[0], IN[0], OUT[0],
                      places, IN_GRAD[0], window, ADD)  # fmt: skip

@@ -72,7 +72,7 @@ def sampled(prop, shapes, types, device):
 def shuffle(prop, shapes, types, device):
     rows, width = shapes[0][0], prod(shapes[0][1:])
     forward = Steps()
-    choice, order = forward.room(rows, "long long"), forward.room(rows, "long long")
+    choice, order = forward.workspace(rows, "long long"), forward.workspace(rows, "long long")
     forward += each(rows, "random", "exchanges", choice, rows, RANDOM)
     forward += each(1, "random", "permutation", choice, order, rows)
     forward += each(rows * width, "index", f"gather<{C_TYPES[types[0]]}>", IN[0], order, OUT[0], 1,
@@ -87,7 +87,7 @@ def multinomial(prop, shapes, types, device):
     per_row = prod(prop.shape)
     n, outputs = rows * per_row, 2 if prop.get_prob else 1
     forward, backward = Steps(), Steps()
-    sums, choices = forward.room(rows * k, "double"), forward.room(n, "long long")
+    sums, choices = forward.workspace(rows * k, "double"), forward.workspace(n, "long long")
     wrong, always = forward.space(16), {"to": (0, 0)}
     forward += each(16, "fill", "zero_bytes", wrong, 16, **always)
     forward += each(rows, "random", f"weight_sums<{kind}>", IN[0], sums, rows, k, wrong, **always)

@@ -5,7 +5,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Float, Int
-from .planes import MOST_PIXELS, merged, zero_length
+from .planes import MAX_PIXELS, merged, zero_length
 
 # What a mode makes of a length
 _ROUNDED = {
@@ -25,8 +25,8 @@ class BilinearResize2DProperty(KernelProperty):
     ``'to_odd_down'``, ``'to_odd_up'``: to the next even or odd lengths.
     """
 
-    height = Int(1, doc="Height of the output, for 'size'.", low=1, high=MOST_PIXELS)
-    width = Int(1, doc="Width of the output, for 'size'.", low=1, high=MOST_PIXELS)
+    height = Int(1, doc="Height of the output, for 'size'.", low=1, high=MAX_PIXELS)
+    width = Int(1, doc="Width of the output, for 'size'.", low=1, high=MAX_PIXELS)
     scale_height = Float(None, doc="Factor of the height, in place of height.", low=0)
     scale_width = Float(None, doc="Factor of the width, in place of width.", low=0)
     mode = Enum(
@@ -96,10 +96,10 @@ class BilinearResize2DProperty(KernelProperty):
             size = (n - 1) * scale + 1
         else:
             size = n * scale
-        if not 1 <= size <= MOST_PIXELS:
+        if not 1 <= size <= MAX_PIXELS:
             raise ShapeError(
                 f"an axis of length {n} becomes one of {size:g} by mode '{self.mode}', expected 1 "
-                f"to {MOST_PIXELS}"
+                f"to {MAX_PIXELS}"
             )
         return int(size)
 

@@ -3,7 +3,7 @@
 from ...base.errors import ShapeError, SizeError
 from ..checks.shapes import EMPTY, agree
 
-MOST_PIXELS = (1 << 31) - 1  # of a plane, so that places in it fit 32 bits
+MAX_PIXELS = (1 << 31) - 1  # of a plane, so that places in it fit 32 bits
 
 
 def four_axes(name, shape):
@@ -13,9 +13,9 @@ def four_axes(name, shape):
         return (0, 0, 0, 0)
     if len(shape) != 4:
         raise ShapeError(f"{name} has shape {tuple(shape)}, expected four axes (N, C, H, W)")
-    if shape[2] * shape[3] > MOST_PIXELS:
+    if shape[2] * shape[3] > MAX_PIXELS:
         raise SizeError(
-            f"{name} has planes of {shape[2]} x {shape[3]} pixels, the most is {MOST_PIXELS}"
+            f"{name} has planes of {shape[2]} x {shape[3]} pixels, the most is {MAX_PIXELS}"
         )
     return shape
 

@@ -13,7 +13,7 @@ from ....kernels.conv.winograd import winograd_is_by_row
 from ...algorithms import NEVER
 
 MOST_TAPS = 49  # of the largest window that the loops over taps take
-MOST_WINOGRAD = 8  # rows of the largest window of Winograd's loops
+MAX_WINOGRAD = 8  # rows of the largest window of Winograd's loops
 FEW_PIXELS = 64  # of an image that may be summed by taps; of data with a packed weight to scatter
 
 
@@ -140,7 +140,7 @@ def winograd_supports(desc):
     if kernel[1] != size or stride[1] != step or desc.dilate != (1, 1):
         return False
     taps = _parts(size, step)
-    return (step == 1 or (step == 2 and size > 2)) and 1 < taps < 6 and size <= MOST_WINOGRAD
+    return (step == 1 or (step == 2 and size > 2)) and 1 < taps < 6 and size <= MAX_WINOGRAD
 
 
 class _Winograd:
