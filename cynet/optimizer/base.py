@@ -175,17 +175,21 @@ class Optimizer:
 
     _decayed = ("_weight", "_gamma")  # ends of the names of weights that decay
     aggregate_num = 0
+    _rate_was_given = False
     _takes_lists = True  # whether `update` is given what an Updater hands over in one call
     # those of STEPS that a user has defined, for the class and for this object
     _of_user: frozenset[str] = frozenset()
     _on_object: frozenset[str] = frozenset()
 
     def __new__(cls, *args, **kwargs):
-        check_settings(cls, args, kwargs)
+        given = check_settings(cls, args, kwargs)
         found = overridden(cls, STEPS)
         if cls._of_user != found:
             cls._of_user = found
-        return super().__new__(cls)
+        made = super().__new__(cls)
+        if given.get("learning_rate") is not None:
+            made._rate_was_given = True
+        return made
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -216,7 +220,9 @@ class Optimizer:
             self.lr = 0.01 if learning_rate is None else learning_rate
         else:
             if learning_rate is not None:
-                warn_of_two_rates(type(self).__name__, learning_rate, lr_scheduler)
+                warn_of_two_rates(
+                    type(self).__name__, learning_rate, lr_scheduler, self._rate_was_given
+                )
                 lr_scheduler.base_lr = learning_rate
             self.lr = lr_scheduler.base_lr
         self.wd = wd

@@ -40,6 +40,11 @@ def check_settings(klass, args, kwargs):
     args, kwargs : tuple, dict
         What it is made with.
 
+    Returns
+    -------
+    dict
+        The same by name.
+
     Raises
     ------
     ArgumentTypeError
@@ -66,9 +71,10 @@ def check_settings(klass, args, kwargs):
             f"optimizer {klass.__name__}: lr_scheduler must be a function of the number of updates,"
             f" as those of mx.lr_scheduler, got {shown(given['lr_scheduler'])}"
         )
+    return given
 
 
-def warn_of_two_rates(name, rate, scheduler, schedule_counts=False):
+def warn_of_two_rates(name, rate, scheduler, given, schedule_counts=False):
     """Say which counts of an optimizer's learning rate and that of its schedule, where they differ.
 
     Parameters
@@ -78,6 +84,8 @@ def warn_of_two_rates(name, rate, scheduler, schedule_counts=False):
     rate : float
         Its learning_rate, that of the schedule from now on.
     scheduler : callable
+    given : bool
+        Somebody chose `rate`; else it is the class's default.
     schedule_counts : bool
         The optimizer leaves the schedule its rate.
     """
@@ -85,7 +93,7 @@ def warn_of_two_rates(name, rate, scheduler, schedule_counts=False):
     fixed = getattr(scheduler, "base_lr_orig", own if schedule_counts else None)
     kind = type(scheduler).__name__
     if fixed is not None:  # a curve begins where it was made to begin
-        if fixed != rate:
+        if fixed != rate and given:
             warn_user(
                 f"optimizer {name}: learning_rate={rate} does not count, {kind} begins at its own"
                 f" base_lr={fixed}; give the rate to the schedule alone"
@@ -97,8 +105,8 @@ def warn_of_two_rates(name, rate, scheduler, schedule_counts=False):
             f", up to which its warm-up of {scheduler.warmup_steps} updates goes" if warms else ""
         )
         warn_user(
-            f"optimizer {name}: learning_rate={rate} counts, not the base_lr={own} of {kind}{rise};"
-            " give both the same value"
+            f"optimizer {name}: learning_rate={rate}{'' if given else ', its default,'} counts, not"
+            f" the base_lr={own} of {kind}{rise}; give both the same value"
         )
 
 

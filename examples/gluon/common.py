@@ -1,4 +1,4 @@
-"""What the Gluon examples share: options, data, progress, a plot, the saved model."""
+"""What the examples share: options, data, progress, a plot, the saved model."""
 
 import argparse
 import logging
@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from tqdm import tqdm
 
 import cynet as mx
 
@@ -29,24 +30,24 @@ class Formatter(argparse.ArgumentDefaultsHelpFormatter):
         return action.help if action.default is None else super()._get_help_string(action)
 
 
-def parser(description, **defaults):
-    """The options of all examples; `defaults` are this one's."""
+def parser(description, without=(), **defaults):
+    """The options of all examples but those in `without`; `defaults` are this one's."""
     out = argparse.ArgumentParser(description=description, formatter_class=Formatter)
-    out.add_argument(
-        "--epochs", type=positive, default=defaults.get("epochs", 5), help="epochs to train"
-    )
-    out.add_argument(
-        "--batch-size",
-        type=positive,
-        default=defaults.get("batch_size", 64),
-        help="samples of a batch",
-    )
-    out.add_argument("--lr", type=float, default=defaults.get("lr", 0.001), help="learning rate")
-    out.add_argument("--seed", type=int, default=0, help="seed of all random numbers")
-    out.add_argument("--workers", type=int, default=0, help="processes that make batches")
-    out.add_argument("--eager", action="store_true", help="do not hybridize")
-    out.add_argument("--gpu", type=int, metavar="N", help="train on this GPU")
-    out.add_argument("--out", metavar="DIR", default="out", help="folder of the model and the plot")
+    common = {
+        "epochs": {"type": positive, "default": 5, "help": "epochs to train"},
+        "batch_size": {"type": positive, "default": 64, "help": "samples of a batch"},
+        "lr": {"type": float, "default": 0.001, "help": "learning rate"},
+        "seed": {"type": int, "default": 0, "help": "seed of all random numbers"},
+        "workers": {"type": int, "default": 0, "help": "processes that make batches"},
+        "eager": {"action": "store_true", "help": "do not hybridize"},
+        "gpu": {"type": int, "metavar": "N", "help": "train on this GPU"},
+        "out": {"metavar": "DIR", "default": "out", "help": "folder of what is written"},
+    }
+    for name, settings in common.items():
+        if name in defaults:
+            settings["default"] = defaults[name]
+        if name not in without:
+            out.add_argument(f"--{name.replace('_', '-')}", **settings)
     return out
 
 
@@ -56,7 +57,12 @@ def start(args):
     np.random.seed(args.seed)
     mx.random.seed(args.seed)
     Path(args.out).mkdir(parents=True, exist_ok=True)
-    return mx.cpu() if args.gpu is None else mx.gpu(args.gpu)
+    return mx.cpu() if getattr(args, "gpu", None) is None else mx.gpu(args.gpu)
+
+
+def progress(items, what, total=None):
+    """Go through `items`; on a terminal a bar shows how far it is."""
+    return tqdm(items, desc=what, total=total, leave=False, disable=None)
 
 
 def digits():
@@ -68,6 +74,27 @@ def digits():
     return (images[~validation], labels[~validation]), (images[validation], labels[validation])
 
 
+def add_dataset(parser):
+    """The option whose value `arrays` takes."""
+    parser.add_argument(
+        "--dataset",
+        choices=("digits", "mnist"),
+        default="digits",
+        help="digits: 1,797 that ship; mnist: from CYNET_DATA_DIR, a cache folder or the net",
+    )
+
+
+def arrays(which):
+    """(images, labels) to train on and those to validate on; images (N, 1, h, w) from 0 to 1."""
+    if which == "digits":
+        return [(x.transpose(0, 3, 1, 2) / np.float32(255), y) for x, y in digits()]
+    try:
+        data = mx.test_utils.get_mnist()
+    except OSError as error:
+        raise SystemExit(f"--dataset mnist: {error}") from None
+    return [(data[f"{part}_data"], data[f"{part}_label"]) for part in ("train", "test")]
+
+
 class History:
     """Figures of each epoch: printed as they come, and drawn.
 
@@ -75,12 +102,18 @@ class History:
     ----------
     *names : str
         What the figures are; the first `left` of them are drawn on the left, others on the right.
+    unit : str
+        What training is counted in.
+    every : int
+        How many of these lie between two rows.
     """
 
-    def __init__(self, *names, left=1):
+    def __init__(self, *names, left=1, unit="epoch", every=1):
         self.names = names
         self.rows = []
         self._left = left
+        self._unit = unit
+        self._every = every
         self._since = time.time()
 
     def add(self, *values):
@@ -88,11 +121,12 @@ class History:
         self.rows.append(values)
         now = time.time()
         text = "  ".join(f"{name} {value:.4f}" for name, value in zip(self.names, values))
-        logging.info("epoch %d  %s  (%.1f s)", len(self.rows), text, now - self._since)
+        done = len(self.rows) * self._every
+        logging.info("%s %d  %s  (%.1f s)", self._unit, done, text, now - self._since)
         self._since = now
 
     def plot(self, path):
-        """Draw the figures over the epochs to the PNG file `path`, and say where it is."""
+        """Draw the figures over the rows to the PNG file `path`, and say where it is."""
         pyplot = matplotlib_or_word("plot")
         if pyplot is None:
             return
@@ -103,8 +137,9 @@ class History:
         )
         for axis, part in zip(axes[0], parts):
             for name, values in part:
-                axis.plot(range(1, len(values) + 1), values, marker="o", label=name)
-            axis.set(xlabel="epoch", title=", ".join(name for name, _ in part))
+                at = range(self._every, len(values) * self._every + 1, self._every)
+                axis.plot(at, values, marker="o" if len(values) < 30 else "", label=name)
+            axis.set(xlabel=self._unit, title=", ".join(name for name, _ in part))
             axis.xaxis.get_major_locator().set_params(integer=True)
             axis.grid(alpha=0.3)
             axis.legend()
@@ -124,6 +159,17 @@ def matplotlib_or_word(what):
     from matplotlib import pyplot
 
     return pyplot
+
+
+def tiles(images, least=48):
+    """Images (rows, columns, h, w) from 0 to 1 as one, each `least` pixels high or more."""
+    images = np.asarray(images)
+    zoom = -(-least // images.shape[2])
+    large = images.repeat(zoom, 2).repeat(zoom, 3)
+    framed = np.pad(large, ((0, 0), (0, 0), (2, 0), (2, 0)), constant_values=1)
+    rows, columns, height, width = framed.shape
+    whole = framed.transpose(0, 2, 1, 3).reshape(rows * height, columns * width)
+    return np.pad(whole, ((0, 2), (0, 2)), constant_values=1)
 
 
 def picture(pixels, path, what):

@@ -54,9 +54,16 @@ def test_a_schedule_that_is_told_no_rate():
     assert "learning_rate=0.5 does not count" in told and optimizer.learning_rate == 0.01
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["PolyScheduler", "CosineScheduler"])
+def test_nothing_is_said_of_a_rate_that_nobody_gave(name, kind):
+    optimizer, told = made(name, SCHEDULES[kind](base_lr=0.25))
+    assert told is None and optimizer.learning_rate == 0.25
+
+
 def test_a_default_that_counts():
     optimizer, told = made("adam", SCHEDULES["FactorScheduler"](base_lr=0.25))
-    assert "Adam: learning_rate=0.001 counts, not the base_lr=0.25" in told
+    assert "Adam: learning_rate=0.001, its default, counts, not the base_lr=0.25" in told
     assert optimizer.learning_rate == 0.001
     optimizer, told = made("ftrl", SCHEDULES["FactorScheduler"](base_lr=0.25))
     assert told is None and optimizer.learning_rate == 0.25
