@@ -74,6 +74,11 @@ def digits():
     return (images[~validation], labels[~validation]), (images[validation], labels[validation])
 
 
+def bar(batches):
+    """What `fit` calls after each of so many batches: a bar on a terminal, else None."""
+    return mx.callback.ProgressBar(batches) if sys.stderr.isatty() else None
+
+
 def add_dataset(parser):
     """The option whose value `arrays` takes."""
     parser.add_argument(
@@ -159,6 +164,13 @@ def matplotlib_or_word(what):
     from matplotlib import pyplot
 
     return pyplot
+
+
+def plot_fit(history, path, metrics=None):
+    """Draw what `fit` returned to the PNG file `path`, and say where it is."""
+    if matplotlib_or_word("plot") is not None:
+        history.plot(path, metrics)
+        logging.info("plot: %s", path)
 
 
 def tiles(images, least=48):
