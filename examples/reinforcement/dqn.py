@@ -1,4 +1,4 @@
-"""Balances a pole by a deep Q-network: learns what each push is worth from remembered steps."""
+"""Balances a pole by a deep Q-network, which learns from remembered steps what a push is worth."""
 
 import logging
 import sys
@@ -54,10 +54,14 @@ def main(argv=None):
     parser.add_argument("--steps", type=common.positive, default=6000, help="steps of each cart")
     parser.add_argument("--carts", type=common.positive, default=8, help="carts at once")
     parser.add_argument("--memory", type=common.positive, default=50_000, help="steps remembered")
-    parser.add_argument("--renew", type=common.positive, default=100, help="age of the targets")
+    parser.add_argument(
+        "--follow", type=float, default=0.005, help="how fast the old network follows the new one"
+    )
     parser.add_argument("--width", type=common.positive, default=64, help="of the hidden layers")
     parser.add_argument("--gamma", type=float, default=0.99, help="what the next step counts")
-    parser.add_argument("--random", type=float, default=0.05, help="share of random pushes, in the end")
+    parser.add_argument(
+        "--random", type=float, default=0.05, help="share of random pushes, in the end"
+    )
     args = parser.parse_args(argv)
     ctx = common.start(args)
     logging.info("%d carts, %d steps of each", args.carts, args.steps)
@@ -75,16 +79,21 @@ def main(argv=None):
     def look(network, states):
         return network(mx.nd.array(states * SCALE, ctx=ctx))
 
-    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": args.lr})
+    rates = mx.lr_scheduler.PolyScheduler(args.steps, base_lr=args.lr, pwr=1)  # falls to 0
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"lr_scheduler": rates})
     loss = gluon.loss.HuberLoss(rho=0.1)
-    every = max(1, args.steps // 10)
-    history = common.History("steps of an episode", "loss", unit="step", every=every)
-    seen, total = 0, mx.metric.Loss()
+    every = max(1, args.steps // 20)
+    history = common.History("training", "evaluation", "loss", left=2, unit="step", every=every)
+    seen, total, best_length, best_weights = 0, mx.metric.Loss(), 0, None
+
+    def act(states):
+        return look(net, states).asnumpy().argmax(axis=1)
+
     for step in common.progress(range(1, args.steps + 1), "step"):
         share = max(args.random, 1 - 5 * step / args.steps)
         states = carts.states
-        best = look(net, states).asnumpy().argmax(axis=1)
-        pushes = np.where(rng.random(args.carts) < share, rng.integers(2, size=args.carts), best)
+        tried = rng.integers(2, size=args.carts)
+        pushes = np.where(rng.random(args.carts) < share, tried, act(states))
         reached, failed, _ = carts.step(pushes)
         memory.add(states, pushes, reached, failed)
         states, pushes, reached, failed = memory.draw(args.batch_size)
@@ -98,17 +107,21 @@ def main(argv=None):
         each.backward()
         trainer.step(args.batch_size)
         total.update(None, each)
-        if step % args.renew == 0:
-            for new, kept in zip(*weights):
-                new.copyto(kept)
+        for new, kept in zip(*weights):
+            kept += args.follow * (new - kept)
         if step % every == 0:
-            lengths = carts.finished[seen:]
+            lengths = carts.finished[seen:] or [cart_pole.LONGEST]
             seen = len(carts.finished)
-            history.add(np.mean(lengths) if lengths else cart_pole.LONGEST, total.get()[1])
+            now = cart_pole.evaluate(act, rng)[0].mean()
+            history.add(np.mean(lengths), now, total.get()[1])
             total.reset()
-    lengths, path = cart_pole.evaluate(
-        lambda states: look(net, states).asnumpy().argmax(axis=1), rng
-    )
+            if now > best_length:  # Q-learning gets worse now and then
+                best_length, best_weights = now, [each.copy() for each in weights[0]]
+            if now == cart_pole.LONGEST:
+                break
+    for kept, each in zip(best_weights, weights[0]):
+        kept.copyto(each)
+    lengths, path = cart_pole.evaluate(act, rng)
     folder = Path(args.out)
     pyplot = common.matplotlib_or_word("picture")
     if pyplot is not None:
