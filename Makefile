@@ -58,7 +58,7 @@ stress: $(VENV)/.dev  ## the long tests of the engine, custom operators, random 
 		tests/engine/test_stress.py tests/engine/test_fork.py tests/test_random_shapes.py \
 		tests/module/test_kills.py tests/gluon/data/test_kills.py tests/module/test_steady_memory.py tests/examples/test_symbols.py \
 		tests/graph/passes/test_fuse_elementwise.py tests/graph/passes/test_batch_split_random.py tests/graph/test_random_networks.py tests/onnx/test_backend_suite.py \
-		tests/onnx/test_models.py tests/tools/test_convert.py tests/examples/test_train_mnist.py tests/distributed tests/launch
+		tests/onnx/test_models.py tests/tools/test_convert.py tests/examples/test_train_mnist.py tests/examples/test_topics.py tests/distributed tests/launch
 
 fuzz: $(VENV)/.dev  ## random calls of every operator, wrong ones of all else, damaged files and graphs (CYNET_FUZZ_CASES=100000 each)
 	$(PY) -m tests.fuzz.files --cases $(or $(CYNET_FUZZ_CASES),100000)

@@ -118,7 +118,7 @@ class History:
         self.rows = []
         self._left = left
         self._unit = unit
-        self._every = every
+        self.every = every
         self._since = time.time()
 
     def add(self, *values):
@@ -126,7 +126,7 @@ class History:
         self.rows.append(values)
         now = time.time()
         text = "  ".join(f"{name} {value:.4f}" for name, value in zip(self.names, values))
-        done = len(self.rows) * self._every
+        done = len(self.rows) * self.every
         logging.info("%s %d  %s  (%.1f s)", self._unit, done, text, now - self._since)
         self._since = now
 
@@ -142,7 +142,7 @@ class History:
         )
         for axis, part in zip(axes[0], parts):
             for name, values in part:
-                at = range(self._every, len(values) * self._every + 1, self._every)
+                at = range(self.every, len(values) * self.every + 1, self.every)
                 axis.plot(at, values, marker="o" if len(values) < 30 else "", label=name)
             axis.set(xlabel=self._unit, title=", ".join(name for name, _ in part))
             axis.xaxis.get_major_locator().set_params(integer=True)

@@ -58,8 +58,16 @@ def table(rows, steps):
         yield f"{node:24} {direction:9} {1000 * time / steps:9.1f} {time / whole:6.1%}"
 
 
-def draw(path, rows, events):
-    """Where the time goes, by node; and what ran on each thread in the first milliseconds."""
+def fastest(events, steps):
+    """The operators of the step that took the shortest time."""
+    spans = sorted((x for x in events if x.get("args", {}).get("node")), key=lambda x: x["ts"])
+    count = len(spans) // steps
+    parts = [spans[i * count : (i + 1) * count] for i in range(steps)]
+    return min(parts, key=lambda part: max(x["ts"] + x["dur"] for x in part) - part[0]["ts"])
+
+
+def draw(path, rows, step):
+    """Where the time goes, by node; and what ran on each thread in a step."""
     pyplot = common.matplotlib_or_word("plot")
     if pyplot is None:
         return
@@ -70,18 +78,16 @@ def draw(path, rows, events):
     left.barh(names, [100 * time / whole for _, time in largest])
     left.set(title="share of the operators' time, %")
     left.grid(axis="x", alpha=0.3)
-    spans = [each for each in events if each.get("args", {}).get("node")]
-    first = min(each["ts"] for each in spans)
-    spans = [each for each in spans if each["ts"] < first + 4000]
-    threads = sorted({each["tid"] for each in spans})
+    first = min(each["ts"] for each in step)
+    threads = sorted({each["tid"] for each in step})
     for kind, colour in (("forward", "steelblue"), ("backward", "darkorange")):
-        some = [each for each in spans if each["args"].get("direction") == kind]
+        some = [each for each in step if each["args"].get("direction") == kind]
         right.barh(
-            [threads.index(each["tid"]) for each in some], [each["dur"] / 1000 for each in some],
-            left=[(each["ts"] - first) / 1000 for each in some], height=0.6, color=colour,
+            [threads.index(each["tid"]) for each in some], [each["dur"] for each in some],
+            left=[each["ts"] - first for each in some], height=0.6, color=colour,
             edgecolor="white", linewidth=0.3, label=kind,
         )  # fmt: skip
-    right.set(title="what ran when", xlabel="milliseconds", ylabel="thread", xlim=(0, 4))
+    right.set(title="the fastest step", xlabel="microseconds", ylabel="thread")
     right.set(yticks=range(len(threads)), ylim=(-0.6, len(threads) - 0.1))
     right.legend(loc="upper right", ncols=2)
     figure.savefig(path, dpi=100, format="png")
@@ -119,7 +125,7 @@ def main(argv=None):
         "an epoch: %.0f ms without the profiler, %.0f ms with it",
         1000 * np.mean(plain), 1000 * np.mean(history.times),
     )  # fmt: skip
-    draw(folder / "profile.png", rows, events)
+    draw(folder / "profile.png", rows, fastest(events, steps))
     logging.info("table of all operators: %s", folder / "table.txt")
     logging.info("trace, for https://ui.perfetto.dev: %s", folder / "trace.json")
     return rows, steps

@@ -115,6 +115,8 @@ def main(argv=None):
             now = cart_pole.evaluate(act, rng)[0].mean()
             history.add(np.mean(lengths), now, total.get()[1])
             total.reset()
+            if share > args.random:  # what it can do before is luck
+                continue
             if now > best_length:  # Q-learning gets worse now and then
                 best_length, best_weights = now, [each.copy() for each in weights[0]]
             if now == cart_pole.LONGEST:

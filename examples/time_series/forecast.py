@@ -62,11 +62,16 @@ def features(series):
 
 
 def windows(series, context, ahead, begins):
-    """(past, future) from each of `begins` on: (N, context, 5) and (N, ahead)."""
+    """(past, future, level) from each of `begins` on: (N, context, 5), (N, ahead) and (N, 1).
+
+    Past and future are given as differences from the level, which is the mean of the past.
+    """
     table = features(series)
     past = np.stack([table[i : i + context] for i in begins])
     future = np.stack([series[i + context : i + context + ahead] for i in begins])
-    return past, future
+    level = past[:, :, 0].mean(axis=1, keepdims=True)
+    past[:, :, 0] -= level
+    return past, future - level, level
 
 
 def draw(path, series, begins, context, forecasts, unit):
@@ -117,13 +122,13 @@ def main(argv=None):
     mean, spread = series[:split].mean(), series[:split].std()
     scaled = (series - mean) / spread
     logging.info("%d hours to train on, %d to forecast", split, len(begins) * args.ahead)
-    past, future = windows(
+    past, future, _ = windows(
         scaled, args.context, args.ahead, range(split - args.context - args.ahead + 1)
     )
     loader = gluon.data.DataLoader(
         gluon.data.ArrayDataset(past, future), args.batch_size, shuffle=True
     )
-    unseen, truth = windows(scaled, args.context, args.ahead, begins)
+    unseen, truth, level = windows(scaled, args.context, args.ahead, begins)
     unseen = mx.nd.array(unseen, ctx=ctx)
     net = Forecaster(args.size, args.ahead, past.shape[2])
     net.initialize(mx.init.Xavier(), ctx=ctx)
@@ -143,6 +148,7 @@ def main(argv=None):
             total.update(None, each)
         forecasts = net(unseen).asnumpy()
         history.add(total.get()[1], spread * abs(forecasts - truth).mean())
+    forecasts, truth = forecasts + level, truth + level
     errors = [float(history.rows[-1][1])]
     for period in (DAY, WEEK):
         ends = [i + args.context for i in begins]
