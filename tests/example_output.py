@@ -13,9 +13,8 @@ from pathlib import Path
 from tests import scripts
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLE = re.compile(
-    r"^    python (examples/\S+\.py)([^\n]*)\n\n```text\n(.*?)^```\n", re.M | re.S
-)
+EXAMPLE = re.compile(r"^    python (examples/\S+\.py)([^\n]*)\n\n```text\n(.*?)^```\n", re.M | re.S)
+TIMES = r" \([\d.]+ s\)|(?<=Time cost=)[\d.]+|[\d.]+ ms\b"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -39,12 +38,12 @@ def run(program, *options, cwd):
 def difference(wanted, got, figures=True, free=None):
     """The first lines (of the README, printed) that differ, or None.
 
-    Numbers may differ by a quarter, as between processors; seconds of an epoch, and where
+    Numbers may differ by a quarter, as between processors; seconds and milliseconds, and where
     `figures` is False all numbers, are free. Lines that `free`, a pattern, matches are left out.
     """
     texts = []
     for text in (wanted, got):
-        lines = re.sub(r" \([\d.]+ s\)|(?<=Time cost=)[\d.]+", "", text).splitlines()
+        lines = re.sub(TIMES, "", text).splitlines()
         texts.append([line for line in lines if not (free and re.match(free, line))])
     for one, other in zip(*texts):
         if re.sub(r"\s+", " ", NUMBER.sub("#", one)) != re.sub(r"\s+", " ", NUMBER.sub("#", other)):

@@ -9,7 +9,7 @@ import numpy as np
 import cynet as mx
 
 sys.path.append(str(Path(__file__).parents[1] / "gluon"))
-import common  # noqa: E402
+import common
 
 
 def network():

@@ -11,7 +11,7 @@ from cynet import autograd, gluon
 from cynet.gluon import nn
 
 sys.path.append(str(Path(__file__).parents[1] / "gluon"))
-import common  # noqa: E402
+import common
 
 
 class Autoencoder(gluon.HybridBlock):
@@ -55,9 +55,7 @@ def main(argv=None):
     args = parser.parse_args(argv)
     ctx = common.start(args)
     (images, _), (others, _) = common.arrays(args.dataset)
-    logging.info(
-        "%d images of %d x %d, %d numbers each", len(images), *images.shape[2:], args.code
-    )
+    logging.info("%d images of %d x %d, %d numbers each", len(images), *images.shape[2:], args.code)
     net = Autoencoder(images.shape[1:], args.code, args.width)
     net.initialize(mx.init.Xavier(), ctx=ctx)
     if not args.eager:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of NumPy: tasks run in parallel, not parts of one
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-import cynet as mx  # noqa: E402
+import cynet as mx
 
 sys.path.append(str(Path(__file__).parents[1] / "gluon"))
-import common  # noqa: E402
+import common
 
 COLOURS = {"factor": "crimson", "solve": "darkorange", "update": "steelblue"}
 

@@ -30,7 +30,7 @@ def main(argv=None):
     """Train, and report the validation accuracy of the last epoch."""
     args = parser().parse_args(argv)
     if not args.benchmark and not args.data_train:
-        script.begin(args)
+        script.begin()
         args.data_train, val = cifar10.records(args.data_dir)
         args.data_val = args.data_val or val
     script.train(args)

@@ -2,9 +2,8 @@
 
 import argparse
 import logging
-import sys
 
-from common import data, fit
+from common import data, fit, script
 from common.network import get_network
 
 # Networks for images of MNIST's size; the others of symbols/ need larger ones.
@@ -23,8 +22,7 @@ def parse_args(argv=None):
 def main(argv=None):
     """Train, and report the validation accuracy of the last epoch."""
     args = parse_args(argv)
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-    logging.info("%s", " ".join(f"{k}={v}" for k, v in vars(args).items() if v is not None))
+    script.begin()
     fit.seed_all(args.seed)
     network = get_network(args, data.IMAGE_SHAPE, NETWORKS)
     kv = fit.check(args)  # before the data is loaded, and perhaps fetched

@@ -12,7 +12,7 @@ from cynet import autograd, gluon
 from cynet.gluon import nn
 
 sys.path.append(str(Path(__file__).parents[1] / "gluon"))
-import common  # noqa: E402
+import common
 
 
 class Features(gluon.HybridBlock):

@@ -10,7 +10,7 @@ import numpy as np
 import cynet as mx
 
 sys.path.append(str(Path(__file__).parents[1] / "gluon"))
-import common  # noqa: E402
+import common
 
 
 def network():
@@ -21,7 +21,9 @@ def network():
             net, kernel=(3, 3), pad=(1, 1), num_filter=filters, name=f"conv{number}"
         )
         net = mx.sym.relu(mx.sym.BatchNorm(net, name=f"norm{number}"))
-        net = mx.sym.Pooling(net, kernel=(2, 2), stride=(2, 2), pool_type="max", name=f"pool{number}")
+        net = mx.sym.Pooling(
+            net, kernel=(2, 2), stride=(2, 2), pool_type="max", name=f"pool{number}"
+        )
     net = mx.sym.relu(mx.sym.FullyConnected(net, num_hidden=128, name="fc1"))
     net = mx.sym.FullyConnected(net, num_hidden=10, name="fc2")
     return mx.sym.SoftmaxOutput(net, name="softmax")

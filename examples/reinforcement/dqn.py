@@ -12,7 +12,7 @@ from cynet import autograd, gluon
 from cynet.gluon import nn
 
 sys.path.append(str(Path(__file__).parents[1] / "gluon"))
-import common  # noqa: E402
+import common
 
 SCALE = np.array([1 / 2.4, 0.5, 5, 0.5], np.float32)  # of a state, for the network
 WORTH = 50  # what pushes are worth: at most 1 / (1 - gamma)

@@ -1,7 +1,7 @@
 """A factorization machine on csr data: weights of features and of all their pairs, by Module."""
 
 import numpy as np
-from common import Clock, csr_examples, labels_of, options, report
+from made_up import Training, csr_examples, labels_of, options, save_module, train_module
 
 import cynet as mx
 
@@ -31,20 +31,11 @@ def main(argv=None):
     )
     module = mx.mod.Module(network(args.features, args.factors), label_names=["out_label"])
     module.bind(batches.provide_data, batches.provide_label)
-    module.init_params()
-    module.init_optimizer(optimizer="adam", optimizer_params={"learning_rate": args.lr})
-    clock, touched, steps = Clock(), 0, 0
-    for _ in range(args.epochs):
-        batches.reset()
-        for batch in batches:
-            with clock:
-                module.forward_backward(batch)
-                module.update()
-            touched += len(np.unique(batch.data[0].indices.asnumpy()))
-            steps += 1
     right = mx.metric.np(lambda label, found: ((found.ravel() > 0.5) == label).mean())
-    (_, accuracy), *_ = module.score(batches, right)
-    return report(accuracy, touched / steps, args.features, clock, steps)
+    training = Training(args.features)
+    train_module(args, module, batches, "adam", right, training)
+    save_module(args, module, "factorization_machine")
+    return training.finish(args, "factorization_machine")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import Clock, csr_examples, labels_of, options, report
+from made_up import Training, csr_examples, labels_of, options, save_module, train_module
 
 import cynet as mx
 
@@ -44,19 +44,10 @@ def main(argv=None):
         )
     module = mx.mod.Module(network(args.features))
     module.bind(batches.provide_data, batches.provide_label)
-    module.init_params()
-    module.init_optimizer(optimizer="adagrad", optimizer_params={"learning_rate": args.lr})
-    clock, touched, steps = Clock(), 0, 0
-    for _ in range(args.epochs):
-        batches.reset()
-        for batch in batches:
-            with clock:
-                module.forward_backward(batch)
-                module.update()
-            touched += len(np.unique(batch.data[0].indices.asnumpy()))
-            steps += 1
-    (_, accuracy), *_ = module.score(batches, "acc")
-    return report(accuracy, touched / steps, args.features, clock, steps)
+    training = Training(args.features)
+    train_module(args, module, batches, "adagrad", "acc", training)
+    save_module(args, module, "linear_classification")
+    return training.finish(args, "linear_classification")
 
 
 if __name__ == "__main__":

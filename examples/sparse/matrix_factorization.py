@@ -1,7 +1,7 @@
 """Who likes what: vectors of users and of items with row_sparse gradients, by Gluon."""
 
 import numpy as np
-from common import Clock, labels_of, options, report
+from made_up import Training, common, labels_of, options, save_block
 
 import cynet as mx
 from cynet import autograd, gluon, nd
@@ -22,8 +22,8 @@ class Factors(gluon.Block):
 
 
 def main(argv=None):
-    """Train and score; returns the accuracy and the share of rows that a step touches."""
-    args = options(__doc__, argv, users=20_000, items=5_000, ratings=100_000, factors=16)
+    """Train; returns the accuracy of ratings held back and the share of rows that a step touches."""
+    args = options(__doc__, argv, users=5_000, items=2_000, ratings=200_000, factors=8)
     rng = np.random.default_rng(args.seed)
     users = (args.users * rng.random(args.ratings) ** 3).astype(int)
     items = (args.items * rng.random(args.ratings) ** 3).astype(int)
@@ -33,22 +33,30 @@ def main(argv=None):
     net.initialize()
     loss = gluon.loss.SigmoidBinaryCrossEntropyLoss()
     trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": args.lr})
-    clock, touched, steps = Clock(), 0, 0
+    training = Training(args.users + args.items, "held back")
+    *train, val = np.array_split(rng.permutation(args.ratings), 10)
+    train = np.concatenate(train)
+
+    def rated(part):
+        return [nd.array(each[part]) for each in (users, items, likes)]
+
     for _ in range(args.epochs):
-        order = rng.permutation(args.ratings)
-        for i in range(0, args.ratings - args.batch_size + 1, args.batch_size):
-            part = order[i : i + args.batch_size]
-            user, item, like = (nd.array(each[part]) for each in (users, items, likes))
-            with clock:
+        metric, order = mx.metric.Accuracy(), rng.permutation(train)
+        begins = range(0, len(order) - args.batch_size + 1, args.batch_size)
+        for part in common.progress([order[i : i + args.batch_size] for i in begins], "epoch"):
+            user, item, like = rated(part)
+            with training.step():
                 with autograd.record():
-                    each = loss(net(user, item), like)
+                    score = net(user, item)
+                    each = loss(score, like)
                 each.backward()
                 trainer.step(len(part))
-            touched += len(np.unique(users[part])) + len(np.unique(items[part]))
-            steps += 1
-    found = net(nd.array(users), nd.array(items)).asnumpy() > 0
-    rows = args.users + args.items
-    return report((found == likes).mean(), touched / steps, rows, clock, steps)
+            training.touch(len(np.unique(users[part])) + len(np.unique(items[part])))
+            metric.update(like, score > 0)
+        user, item, like = rated(val)
+        training.add(metric.get()[1], ((net(user, item) > 0) == like).mean().asscalar())
+    save_block(args, net, "matrix_factorization")
+    return training.finish(args, "matrix_factorization")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Wide and deep: a linear model on csr features beside a network on embeddings, by Gluon."""
 
 import numpy as np
-from common import Clock, csr_examples, labels_of, options, report
+from made_up import Training, common, csr_examples, labels_of, options, save_block
 
 import cynet as mx
 from cynet import autograd, gluon, nd
@@ -44,23 +44,22 @@ def main(argv=None):
     net.deep.hybridize()
     loss = gluon.loss.SoftmaxCrossEntropyLoss()
     trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": args.lr})
-    clock, touched, steps = Clock(), 0, 0
+    training = Training(args.features + args.categories)
     for _ in range(args.epochs):
         batches.reset()
-        for batch in batches:
-            with clock:
+        metric = mx.metric.Accuracy()
+        for batch in common.progress(batches, "epoch"):
+            with training.step():
                 with autograd.record():
-                    each = loss(net(*batch.data), batch.label[0])
+                    scores = net(*batch.data)
+                    each = loss(scores, batch.label[0])
                 each.backward()
                 trainer.step(args.batch_size)
-            touched += net.wide.grad().indices.size + net.embedding.weight.grad().indices.size
-            steps += 1
-    metric = mx.metric.Accuracy()
-    batches.reset()
-    for batch in batches:
-        metric.update(batch.label, [net(*batch.data)])
-    rows = args.features + args.categories
-    return report(metric.get()[1], touched / steps, rows, clock, steps)
+            training.touch(net.wide.grad().indices.size + net.embedding.weight.grad().indices.size)
+            metric.update(batch.label, [scores])
+        training.add(metric.get()[1])
+    save_block(args, net, "wide_deep")
+    return training.finish(args, "wide_deep")
 
 
 if __name__ == "__main__":

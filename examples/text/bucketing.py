@@ -12,7 +12,7 @@ import numpy as np
 import cynet as mx
 
 sys.path.append(str(Path(__file__).parents[1] / "gluon"))
-import common  # noqa: E402
+import common
 
 TEXT = common.FOLDER / "data" / "text.txt"
 END = "<eos>"
@@ -70,9 +70,7 @@ def complete(module, numbers, begin, most=20):
 
 def main(argv=None):
     """Train; returns the perplexity of the sentences held back, and that of frequencies alone."""
-    parser = common.parser(
-        __doc__, without=["workers", "eager"], epochs=6, batch_size=32, lr=0.01
-    )
+    parser = common.parser(__doc__, without=["workers", "eager"], epochs=6, batch_size=32, lr=0.01)
     parser.add_argument("--text", default=str(TEXT), help="a file of sentences, one a line")
     parser.add_argument("--size", type=common.positive, default=64, help="of vectors and states")
     parser.add_argument("--layers", type=common.positive, default=1, help="layers of the LSTM")

@@ -12,7 +12,7 @@ import reviews
 import cynet as mx
 
 sys.path.append(str(Path(__file__).parents[1] / "gluon"))
-import common  # noqa: E402
+import common
 
 
 def convolutional(words, length, size, filters):

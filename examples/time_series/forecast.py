@@ -12,7 +12,7 @@ from cynet import autograd, gluon
 from cynet.gluon import nn, rnn
 
 sys.path.append(str(Path(__file__).parents[1] / "gluon"))
-import common  # noqa: E402
+import common
 
 DAY, WEEK = 24, 7 * 24
 
@@ -82,7 +82,9 @@ def draw(path, series, begins, context, forecasts, unit):
     figure, axis = pyplot.subplots(figsize=(11, 4), layout="constrained")
     shown = list(zip(begins, forecasts))[-14:]
     first, last = shown[0][0] + context, shown[-1][0] + context + len(forecasts[0])
-    axis.plot(range(first, last), series[first:last] * unit[1] + unit[0], color="gray", label="seen")
+    axis.plot(
+        range(first, last), series[first:last] * unit[1] + unit[0], color="gray", label="seen"
+    )
     for number, (begin, values) in enumerate(shown):
         hours = range(begin + context, begin + context + len(values))
         label = None if number else "forecast at the day's begin"
@@ -116,7 +118,9 @@ def main(argv=None):
     ctx = common.start(args)
     split = len(series) * 4 // 5
     # forecasts of the last fifth, a day apart; a week before each is needed for comparison
-    begins = range(max(split, WEEK) - args.context, len(series) - args.context - args.ahead + 1, DAY)
+    begins = range(
+        max(split, WEEK) - args.context, len(series) - args.context - args.ahead + 1, DAY
+    )
     if split < args.context + args.ahead + WEEK or not len(begins) or begins[0] < 0:
         parser.error(f"--context {args.context}: {len(series)} hours are too few")
     mean, spread = series[:split].mean(), series[:split].std()

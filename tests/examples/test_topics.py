@@ -1,4 +1,4 @@
-"""Examples by topic: each prints what its README says, learns, draws, and saves what can be used."""
+"""Examples by topic: each prints what its README says, learns, draws, saves what can be used."""
 
 import os
 import re
@@ -47,9 +47,21 @@ LEARN = {
         r"an epoch: (\d+) ms without the profiler, (\d+) ms with it",
         lambda plain, profiled: plain > 0 and profiled > 0,
     ),
+    **dict.fromkeys(
+        (
+            "sparse/factorization_machine.py",
+            "sparse/linear_classification.py",
+            "sparse/matrix_factorization.py",
+            "sparse/wide_deep.py",
+        ),
+        (
+            r"accuracy ([\d.]+); a step touches \d+ of \d+ rows \(([\d.]+)%\)",
+            lambda accuracy, percent: accuracy > 0.75 and 0 < percent < 35,
+        ),
+    ),
 }
 FOLDERS = sorted({program.partition("/")[0] for program in LEARN})
-HELPERS = {"reviews", "pictures", "cart_pole"}
+HELPERS = {"reviews", "pictures", "cart_pole", "made_up"}
 # Whose figures depend on the machine: chaotic ones, and times; lines whose order does.
 FREE = {
     "reinforcement": {"figures": False},
@@ -101,6 +113,16 @@ def test_the_readme_is_true(outputs, folder):
         assert len(got.partition("\n")[0]) < 70
         if not {"--defend", "--predict"} & set(options):
             learns(program, got)
+
+
+def test_every_folder_is_listed():
+    folders = {path.parent.name for path in (ROOT / "examples").glob("*/README.md")}
+    assert folders == {
+        path.name for path in (ROOT / "examples").iterdir() if any(path.glob("*.py"))
+    }
+    listed = (ROOT / "examples" / "README.md").read_text()
+    assert folders == set(re.findall(r"^\| \[(\w+)\]\(\1/README.md\)", listed, re.M))
+    assert len(folders) <= 25
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

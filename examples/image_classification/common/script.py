@@ -1,7 +1,9 @@
 """What the scripts that train on records do, from the command line to the last line."""
 
 import logging
+import shlex
 import sys
+from pathlib import Path
 
 import cynet as mx
 
@@ -9,11 +11,11 @@ from . import fit, records
 from .network import get_network
 
 
-def begin(args):
+def begin():
     """Log to the terminal, and say what was asked for."""
     if not logging.getLogger().handlers:
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-        logging.info("%s", " ".join(f"{k}={v}" for k, v in vars(args).items() if v is not None))
+        logging.info("%s", shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]))
 
 
 def train(args, network=None, params=(None, None)):
@@ -27,7 +29,7 @@ def train(args, network=None, params=(None, None)):
     params : (dict, dict)
         Weights and auxiliary states to begin with.
     """
-    begin(args)
+    begin()
     fit.seed_all(args.seed)
     if network is None:
         network = get_network(args, args.image_shape)
