@@ -101,7 +101,7 @@ def main(argv=None):
     dataset = gluon.data.ArrayDataset(mx.nd.array(images))
     loader = gluon.data.DataLoader(dataset, args.batch_size, shuffle=True)
     unseen = mx.nd.array(others, ctx=ctx)
-    history = common.History("bound", "validation", "of it codes", left=2)
+    history = common.History("bound", "validation", "divergence", left=2)
     for _ in range(args.epochs):
         total = mx.metric.Loss()
         for x in common.progress(loader, "epoch"):

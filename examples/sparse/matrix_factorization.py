@@ -22,7 +22,7 @@ class Factors(gluon.Block):
 
 
 def main(argv=None):
-    """Train; returns the accuracy of ratings held back and the share of rows that a step touches."""
+    """Train; returns the accuracy of ratings held back, and the share of rows of a step."""
     args = options(__doc__, argv, users=5_000, items=2_000, ratings=200_000, factors=8)
     rng = np.random.default_rng(args.seed)
     users = (args.users * rng.random(args.ratings) ** 3).astype(int)
