@@ -15,7 +15,7 @@ def network(features, factors):
     linear = mx.sym.sparse.dot(x, w)
     both = mx.sym.sum(mx.sym.square(mx.sym.sparse.dot(x, v)), axis=1, keepdims=True)
     own = mx.sym.sum(mx.sym.sparse.dot(x.square(), mx.sym.square(v)), axis=1, keepdims=True)
-    return mx.sym.LogisticRegressionOutput(linear + 0.5 * (both - own), name="out")
+    return mx.sym.LogisticRegressionOutput(linear + 0.5 * (both - own), name="softmax")
 
 
 def main(argv=None):
@@ -26,10 +26,8 @@ def main(argv=None):
     x, v = data.asscipy(), rng.normal(size=(args.features, 2))
     scores = ((x @ v) ** 2 - x.power(2) @ v**2).sum(1)
     labels = labels_of(scores)
-    batches = mx.io.NDArrayIter(
-        data, labels, args.batch_size, last_batch_handle="discard", label_name="out_label"
-    )
-    module = mx.mod.Module(network(args.features, args.factors), label_names=["out_label"])
+    batches = mx.io.NDArrayIter(data, labels, args.batch_size, last_batch_handle="discard")
+    module = mx.mod.Module(network(args.features, args.factors))
     module.bind(batches.provide_data, batches.provide_label)
     right = mx.metric.np(lambda label, found: ((found.ravel() > 0.5) == label).mean())
     training = Training(args.features)
