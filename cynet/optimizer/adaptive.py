@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # A decay of 1 would divide by zero, one above have no root.
 _DECAY = number(0, 1)
+_FTRL_RATE = 0.1
 
 
 @register
@@ -459,14 +460,13 @@ class Ftrl(FusedOptimizer):
     def __init__(
         self,
         lamda1: float = 0.01,
-        learning_rate: float = 0.1,
+        learning_rate: float = _FTRL_RATE,
         beta: float = 1,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if self.lr_scheduler is not None:
-            given = self._rate_was_given
-            warn_of_two_rates("Ftrl", learning_rate, self.lr_scheduler, given, schedule_counts=True)
+        if self.lr_scheduler is not None and learning_rate != _FTRL_RATE:
+            warn_of_two_rates("Ftrl", learning_rate, self.lr_scheduler, schedule_counts=True)
         self.lr = learning_rate  # a scheduler keeps its own base_lr, as in MXNet
         self.lamda1 = lamda1
         self.beta = beta

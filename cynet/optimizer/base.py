@@ -175,7 +175,6 @@ class Optimizer:
 
     _decayed = ("_weight", "_gamma")  # ends of the names of weights that decay
     aggregate_num = 0
-    _rate_was_given = False
     _takes_lists = True  # whether `update` is given what an Updater hands over in one call
     # those of STEPS that a user has defined, for the class and for this object
     _of_user: frozenset[str] = frozenset()
@@ -188,7 +187,7 @@ class Optimizer:
             cls._of_user = found
         made = super().__new__(cls)
         if given.get("learning_rate") is not None:
-            made._rate_was_given = True
+            made._rate_is_given = True  # until __init__ asks
         return made
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -214,19 +213,16 @@ class Optimizer:
         multi_precision: bool = False,
         param_dict: dict[Any, Any] | None = None,
     ) -> None:
-        self.rescale_grad = rescale_grad
-        self.lr_scheduler = lr_scheduler
+        self.rescale_grad, self.lr_scheduler = rescale_grad, lr_scheduler
+        given = vars(self).pop("_rate_is_given", False)
         if lr_scheduler is None:
             self.lr = 0.01 if learning_rate is None else learning_rate
         else:
             if learning_rate is not None:
-                warn_of_two_rates(
-                    type(self).__name__, learning_rate, lr_scheduler, self._rate_was_given
-                )
+                warn_of_two_rates(type(self).__name__, learning_rate, lr_scheduler, given)
                 lr_scheduler.base_lr = learning_rate
             self.lr = lr_scheduler.base_lr
-        self.wd = wd
-        self.clip_gradient = clip_gradient
+        self.wd, self.clip_gradient = wd, clip_gradient
         self.multi_precision = multi_precision
         self.begin_num_update = begin_num_update
         self.num_update = begin_num_update

@@ -74,7 +74,7 @@ def check_settings(klass, args, kwargs):
     return given
 
 
-def warn_of_two_rates(name, rate, scheduler, given, schedule_counts=False):
+def warn_of_two_rates(name, rate, scheduler, given=True, schedule_counts=False):
     """Say which counts of an optimizer's learning rate and that of its schedule, where they differ.
 
     Parameters

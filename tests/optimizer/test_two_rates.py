@@ -1,5 +1,6 @@
 """A learning rate beside a schedule with one of its own: a warning says which of the two counts."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -59,6 +60,15 @@ def test_a_schedule_that_is_told_no_rate():
 def test_nothing_is_said_of_a_rate_that_nobody_gave(name, kind):
     optimizer, told = made(name, SCHEDULES[kind](base_lr=0.25))
     assert told is None and optimizer.learning_rate == 0.25
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_given_is_forgotten(name):
+    """No attribute of an optimizer, also of one that was copied, says who chose the rate."""
+    for settings in ({}, {"learning_rate": 0.5}):
+        optimizer = mx.optimizer.create(name, **settings)
+        plain = set(vars(mx.optimizer.create(name)))
+        assert set(vars(optimizer)) == plain == set(vars(copy.deepcopy(optimizer)))
 
 
 def test_a_default_that_counts():
