@@ -28,7 +28,7 @@ def run(tmp_path, *command):
         env={k: v for k, v in os.environ.items() if k not in ("MYPYPATH", "PYTHONPATH")},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
     )
     return done.returncode, done.stdout + done.stderr
 
