@@ -77,7 +77,7 @@ build: $(VENV)/.dev  ## compile in place what has changed
 
 docs: $(VENV)/.dev  ## the site, into build/docs/html; a warning is an error
 	$(PY) -c 'import furo, myst_parser, numpydoc, sphinx_copybutton' 2>/dev/null || $(INSTALL) '.[docs]'
-	$(PY) -m sphinx -W --keep-going -q -b html docs build/docs/html
+	$(PY) -W error::UserWarning:numpydoc.docscrape -m sphinx -W --keep-going -q -b html docs build/docs/html
 	@echo "open build/docs/html/index.html"
 
 site: docs  ## read the site in headless Chromium, run its notebooks, drop an image on the served page

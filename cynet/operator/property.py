@@ -75,8 +75,8 @@ class OperatorProperty(Registered):
     an unknown shape, 0 an unknown dimension and `EMPTY` a length that is known to be 0. Types are
     dtype names (``'float32'``) or ``None``.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     key_var_num_args : str or None
         Name of the parameter that holds the number of inputs, for operators with a variable number
         of them (``num_args`` of Concat); the faces fill it in.
