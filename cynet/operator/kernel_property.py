@@ -57,8 +57,8 @@ class Elements(NamedTuple):
 class KernelProperty(OperatorProperty):
     """Base of declarations.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     forward, backward : Kernel or tuple of Kernel
         What runs, one after the other; `backward` is empty where there is no gradient.
     zeros : tuple of str

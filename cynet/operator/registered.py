@@ -21,8 +21,8 @@ class Registered:
     parameters, which are class attributes of a `Field` type; ``__init__`` parses keyword arguments
     into them.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     op_name : str
         Set at registration.
     fields : dict

@@ -15,8 +15,8 @@ from .update import UpdateOperator
 class ManyWeights(OperatorProperty):
     """Base of operators that update several weights.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     rule : str
         Of kernels/update/update.h.
     states : tuple of str
