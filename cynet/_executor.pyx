@@ -1,5 +1,6 @@
 """The loop that runs a plan (contract in _executor.pxd)."""
 
+from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -94,7 +95,8 @@ cdef inline void _note_step(Tables* tables, size_t index, int64_t begin, bint pr
         tables.spent[index] += now_ns() - begin
         tables.calls[index] += 1
     if begun(SYMBOLIC):
-        note_operator(step.name, step.node, step.backward, begin, run_ctx)
+        note_operator(
+            kept_text(step.name), kept_text(step.node), step.backward, begin, run_ctx)
 
 
 cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:
@@ -241,8 +243,8 @@ cdef class Plan:
                  bint guard_arena=True, list kept=None):
         self.labels = []
         self.kept = [] if kept is None else kept
-        self._origins, self._origin_index = [], {}
-        keep = [self.labels, self._origins, operators, arrays, arena]
+        self._origins, self._origin_index, self._texts = [], {}, []
+        keep = [self.labels, self._origins, operators, arrays, arena, self._texts]
         Py_INCREF(keep)
         self.tables.keep = <void*>keep
         self._add_steps(graph, operators, arrays, arena)
@@ -269,7 +271,8 @@ cdef class Plan:
             operator.memory_owner = (arena, arrays)
             native.op = <void*>operator
             native.backward = step.direction != FORWARD
-            native.name, native.node = _kept(step.prop.op_name), _kept(step.name)
+            native.name = self._text(step.prop.op_name)
+            native.node = self._text(step.name)
             native.in_data = self._add_blobs(step.in_data, arrays, arena)
             native.out_data = self._add_blobs(step.out_data, arrays, arena)
             native.aux = self._add_blobs(step.aux, arrays, arena)
@@ -289,6 +292,12 @@ cdef class Plan:
                 native.kept.last = self.tables.steps.size()
             self.tables.steps.push_back(native)
         return 0
+
+    cdef const char* _text(self, str text) except NULL:
+        """`text` for C, as long as the tables."""
+        cdef bytes encoded = text.encode()
+        self._texts.append(encoded)
+        return PyBytes_AS_STRING(encoded)
 
     cdef CachedGroup* _kept_of(self, group, dict known) except? NULL:
         """The record of a group of steps; `known` has those made before."""
@@ -554,14 +563,6 @@ cdef bint _copy_all(list sources, list targets) except -1:
         if source is not target:
             copy_into(source, target)
     return True
-
-
-cdef const char* _kept(str text) except NULL:
-    cdef bytes encoded = text.encode()
-    cdef const char* kept = kept_text(encoded)
-    if kept == NULL:
-        raise OutOfMemoryError("no memory for the names of a plan")
-    return kept
 
 
 cdef set _shared_chunks(dict arrays):

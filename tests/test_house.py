@@ -360,3 +360,11 @@ def test_the_thread_sanitizer_has_what_its_tests_import():
     assert names
     listed = re.search(r"cp tests/\{([\w,]+)\}\.py", script).group(1).split(",")
     assert names | {"conftest"} <= set(listed)
+
+
+def test_paths_of_the_makefile_exist():
+    """pytest runs none of its arguments where one of them is missing."""
+    text = (ROOT / "Makefile").read_text()
+    named = set(re.findall(r"(?<![\w./])(?:tests|benchmarks|examples|scripts)/[\w/.]+", text))
+    assert len(named) > 20
+    assert [each for each in sorted(named) if not (ROOT / each).exists()] == []

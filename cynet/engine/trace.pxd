@@ -4,7 +4,7 @@ Promises:
 - Where nothing is traced, `begun` is one look at a number.
 - A record takes neither the GIL nor memory, but for the first one of a thread. Each thread has
   room for a number of them; older ones stay in the sums.
-- Texts (`kept_text`) live for ever.
+- Texts (`kept_text`) live for ever: of what is traced alone.
 """
 
 from libc.stdint cimport int64_t

@@ -18,7 +18,7 @@ cdef struct NativeStep:
     OpContext context  # the lengths; is_train, run_ctx and random streams are set by each run
     # where each list begins in the tables
     size_t out_grad, in_data, out_data, in_grad, aux, req, requested
-    const char* name   # of the operator, and of its node: kept texts (engine/trace.pxd)
+    const char* name   # of the operator, and of its node; the tables keep both
     const char* node
     uint64_t random    # random streams drawn by the steps before this one
     Chunk* watched     # of a gradient of which backward keeps the rows, or NULL

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.long_runs import STRESS, only_in_stress
-from tests.steady import ROUNDS, assert_flat
+from tests.steady import ROUNDS, assert_flat, heap_growth
 
 NETWORK = """
 def network(hidden=32):
@@ -153,3 +153,20 @@ def test_memory_stays_flat_while_training(script):
 )
 def test_memory_stays_flat_while_binding(script):
     assert_flat(NETWORK + script, rounds=ROUNDS if STRESS else 1200)
+
+
+NEW_NAMES = """
+def bound():
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4)
+    net = mx.sym.FullyConnected(mx.sym.Activation(net, act_type="tanh"), num_hidden=4)
+    executor = net.simple_bind(mx.cpu(), data=(2, 3))
+    executor.forward()
+    return executor.outputs[0]
+
+measure(bound)
+"""
+
+
+def test_names_of_a_plan_go_with_it():
+    """Each network has names that no earlier one had."""
+    assert heap_growth(NEW_NAMES)["bound"] < 8
