@@ -1,10 +1,13 @@
 """Every form of an operator for sparse arrays: the values and gradients of the dense operator."""
 
+import itertools
+
 import numpy as np
 import pytest
 from cynet.ndarray._call import invoke
 
 from cynet import autograd, nd
+from cynet.base.errors import ArgumentError
 from cynet.ndarray.sparse.forms import FORMS
 from cynet.operator import get_operator
 from cynet.operator.storage_types import RULES, SCALARS, ZERO_STAYS
@@ -67,6 +70,7 @@ def cases():
 
 CASES = list(cases())
 SETTINGS = [("float32", "some"), ("float64", "empty rows"), ("float32", "nothing")]
+STYPES = ("default", "csr", "row_sparse")
 
 
 def test_every_form_is_here():
@@ -120,21 +124,59 @@ def test_a_form_is_its_dense_operator(rng, number, dtype, fill):
     given = list(arrays_of(kinds, fill, dtype, rng))
     wants = [wanted for _, _, wanted in given]
     seed = int(rng.integers(1 << 30))
-    found = []
-    for side in (0, 1):
-        heads = [np.random.default_rng(seed).random] * 2
-        req = ("write", "add")[number % 2]
-        found.append(run(name, params, [each[side] for each in given], wants, req, heads))
+    for req in ("write", "add"):
+        found = []
+        for side in (0, 1):
+            heads = [np.random.default_rng(seed).random] * 2
+            found.append(run(name, params, [each[side] for each in given], wants, req, heads))
+        check(name, params, kinds, [array for array, _, _ in given], fill, dtype, found)
+
+
+def check(name, params, kinds, inputs, fill, dtype, found):
+    """What `run` gives for sparse arrays and for dense ones is the same."""
     (result, grads), (want, want_grads) = found
     close = {"rtol": 1e-5 if dtype == "float32" else 1e-9, "atol": 1e-6}
     assert result.shape == want.shape and result.dtype == want.dtype
     np.testing.assert_allclose(result.asnumpy(), want.asnumpy(), **close)
     if result.stype != "default":
         result.check_format()
-    prop = get_operator(name).prop
-    more = {prop.key_var_num_args: len(kinds)} if prop.key_var_num_args else {}
-    stypes = [array.stype for array, _, _ in given]
-    assert prop(**params, **more).infer_storage_type(stypes) == (stypes, [result.stype])
+    assert inferred(name, params, [array.stype for array in inputs]) == [result.stype]
     for grad, want_grad in zip(grads, want_grads):
         if grad is not None and not (name == "norm" and fill == "nothing"):  # NaN at 0
             np.testing.assert_allclose(grad, want_grad, **close)
+
+
+def inferred(name, params, stypes):
+    prop = get_operator(name).prop
+    more = {prop.key_var_num_args: len(stypes)} if prop.key_var_num_args else {}
+    inputs, outputs = prop(**params, **more).infer_storage_type(stypes)
+    assert inputs == [*stypes]
+    return outputs
+
+
+@pytest.mark.filterwarnings("ignore:operator")
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda i: f"{CASES[i][0]}-{i}")
+def test_every_combination_of_storage_types(rng, number):
+    """Where there is a form, and where dense copies are taken: values and storage types."""
+    name, kinds, params = CASES[number]
+    dense = [each for _, each, _ in arrays_of(kinds, "some", "float32", rng)]
+    want = invoke(get_operator(name), tuple(dense), params)
+    free = [STYPES if x.ndim == 2 and not isinstance(k, list) else STYPES[:1]
+            for x, k in zip(dense, kinds)]  # fmt: skip
+    for stypes in itertools.product(*free):
+        given = tuple(x.tostype(stype) for x, stype in zip(dense, stypes))
+        if {*stypes} == {"default"}:
+            continue
+        if name == "cast_storage" and len({*stypes, params["stype"], "default"}) == 3:
+            with pytest.raises(ArgumentError, match="go through 'default'"):
+                invoke(get_operator(name), given, params)
+            continue
+        result = invoke(get_operator(name), given, params)
+        np.testing.assert_allclose(result.asnumpy(), want.asnumpy(), 1e-5, 1e-6, err_msg=stypes)
+        spread = any(
+            stype != "default" and x.shape != want.shape for x, stype in zip(dense, stypes)
+        )
+        if "broadcast" in name and spread:  # inference does not know shapes
+            assert result.stype == "default"
+        else:
+            assert [result.stype] == inferred(name, params, stypes), stypes
