@@ -9,7 +9,8 @@ from ..base.errors import UndefinedError
 from ..base.guard import guarded
 from ..ndarray import zeros_like
 from ..ndarray.sparse.convert import all_rows
-from ..operator.update.rows import among_sparse, update_rows
+from ..ndarray.sparse.through_host import update_by_rows
+from ..operator.update.rows import among_sparse
 from ._joined import JoinedUpdate
 from .base import Optimizer
 
@@ -141,7 +142,7 @@ class FusedOptimizer(Optimizer):
         values, (rows,) = grad.parts()
         rule = self._rule(state)
         step = rates[0], decays[0], rescale, clip, tuple(numbers[0])
-        update_rows(rule, weight, values, rows, tuple(states), master, *step)
+        update_by_rows(rule, weight, values, rows, tuple(states), master, *step)
 
     def _prepare(self, indices, weights, grads, states, multi_precision, own=False):
         """Count a step; the JoinedUpdate of these arrays and the arguments of its call. With

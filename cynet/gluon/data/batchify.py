@@ -44,7 +44,7 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
 
     Tuples become a list, named tuples and dicts stay what they are, str stay a list. A list of
     numbers is an array, a list of anything else is as a tuple. NumPy's dtype is kept; Python's ints
-    become int64, floats float64.
+    become int64, floats float64. The rows of csr matrices are those of one csr matrix.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _batch(data, field, nd_of):
     first = data[0]
     if isinstance(first, NDArray):
         _check_shapes(data, field)
-        return nd.stack(*data)
+        return _rows_of_csr(data, field) if first.stype == "csr" else nd.stack(*data)
     if isinstance(first, dict):
         for i, each in enumerate(data):
             if not isinstance(each, dict) or each.keys() != first.keys():
@@ -137,6 +137,17 @@ def _numbers(lists):
 
 def _of(field):
     return f", field {field}," if field else ""
+
+
+def _rows_of_csr(data, field):
+    """The csr matrix of the rows of csr matrices."""
+    for i, each in enumerate(data):
+        if each.stype != "csr":
+            raise ArgumentError(
+                f"batch: sample {i}{_of(field)} is {each.stype}, the first is csr; a batch is of"
+                " one storage type"
+            )
+    return nd.concat(*data, dim=0)
 
 
 def _check_shapes(data, field):

@@ -16,6 +16,7 @@ from ... import ndarray as nd
 from ...base.dtype import BFLOAT16
 from ...base.interrupts import interrupts_later
 from ...ndarray import NDArray
+from ...ndarray.sparse.arrays import BaseSparseNDArray, make
 from .batchify import host_array
 
 _INLINE = 64 << 10  # bytes that go through the pipe rather than through shared memory
@@ -50,6 +51,9 @@ def packed(batch):
 
     def replace(value):
         nonlocal size
+        if isinstance(value, BaseSparseNDArray):
+            values, structure = value.parts()
+            return _Sparse(value.stype, value.shape, [replace(e) for e in (values, *structure)])
         if isinstance(value, NDArray):
             value = value.host_copy()
         if isinstance(value, np.ndarray) and (
@@ -78,6 +82,18 @@ def packed(batch):
         os.close(number)
         raise
     return structure, size, number
+
+
+class _Sparse:
+    """Stands for a csr matrix or a row_sparse array: values, then the structure, `_Array`s."""
+
+    __slots__ = ("parts", "shape", "stype")
+
+    def __init__(self, stype, shape, parts):
+        self.stype, self.shape, self.parts = stype, shape, parts
+
+    def __reduce__(self):
+        return _Sparse, (self.stype, self.shape, self.parts)
 
 
 def send(connection, header, content):
@@ -118,6 +134,10 @@ def unpacked(content):
             if isinstance(block, mmap.mmap) and count:
                 return nd.from_numpy(found)
             return host_array(found)
+        if isinstance(value, _Sparse):
+            values, *structure = map(restore, value.parts)
+            *indptr, indices = [each.asnumpy() for each in structure]
+            return make(value.stype, value.shape, values, indices, *indptr)
         return _rebuilt(value, restore)
 
     return restore(loaded(structure))

@@ -186,7 +186,6 @@ class BaseSparseNDArray(NDArray):
             `other`, or the new array.
         """
         if isinstance(other, Context):
-            refuse_device(other)
             return self._recorded(lambda: self._like(self._held.copyto(other)))
         if isinstance(other, BaseSparseNDArray):
             return other._assign(self)
@@ -494,12 +493,6 @@ def make(stype, shape, values, indices, indptr=None, ready=True):
     return out._set(tuple(shape), values, indices, indptr, ready)
 
 
-def refuse_device(context):
-    """Raise where sparse arrays cannot be."""
-    if context.device_type == "gpu":
-        raise ArgumentError(f"sparse arrays are in the memory of the host, not on {context}")
-
-
 def among_sparse(arrays):
     """Whether one of the arrays is sparse; None counts as none."""
     return any(isinstance(each, BaseSparseNDArray) for each in arrays)
@@ -541,7 +534,6 @@ def _cast(array, stype):
         if stype != "default":
             raise ArgumentError(f"{array.stype} does not become {stype}: go through 'default'")
         return convert.dense(array.canonical())
-    refuse_device(array.context)
     if stype == "csr" and array.ndim != 2:
         raise ArgumentError(f"a csr matrix has 2 axes, this array has shape {array.shape}")
     if array.ndim < 1:

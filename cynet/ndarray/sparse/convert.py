@@ -13,7 +13,10 @@ from . import arrays, structure
 
 
 def call(name, *inputs, **params):
-    """An operator of the registry on dense arrays."""
+    """An operator of the registry on dense arrays, where the first one is."""
+    context = inputs[0].context
+    if context.device_type == "gpu":  # numbers of the structure come from the host
+        inputs = tuple(each.as_in_context(context) for each in inputs)
     return invoke(get_operator(name), inputs, params)
 
 

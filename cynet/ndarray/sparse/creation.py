@@ -28,7 +28,6 @@ def _numbers(what, values):
 
 def _values(what, values, ctx, dtype, default):
     context = read_context(ctx)
-    arrays.refuse_device(context)
     if dtype is None:
         dtype = getattr(values, "dtype", None) if default is None else default
         if dtype is not None and np.dtype(dtype).kind not in "fiu":
@@ -270,7 +269,6 @@ def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: 
         shape = (shape,)
     sizes = _shape("zeros", shape, 2 if stype == "csr" else None)
     context = read_context(ctx)
-    arrays.refuse_device(context)
     like = dense_zeros((0,), ctx=context, dtype=dtype)
     return convert.nothing(stype, sizes, like)
 

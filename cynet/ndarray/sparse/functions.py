@@ -12,11 +12,13 @@ from ..._core.put_rows import put_rows
 from ..._ndarray import NDArrayBase
 from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ...base.guard import guarded
+from ...context import cpu
 from ...operator import get_operator
 from ...operator.sparse.names import OPERATORS, RENAMED
 from ..binary import add, divide, multiply, subtract
 from ..functions import function_of, namespace
 from . import arrays, call, convert, structure
+from .through_host import is_away
 
 CAST = get_operator("cast_storage")
 
@@ -152,7 +154,13 @@ def edge_id(
     at, there = structure.find(cells, rows * data.shape[1] + columns)
     result = convert.empty_values(data._held, rows.shape) - 1
     if there.any():
-        put_rows(result, convert.taken(data._held, at[there]), np.flatnonzero(there))
+        found = convert.taken(data._held, at[there])
+        if is_away(result):
+            on_host = result.as_in_context(cpu())
+            put_rows(on_host, found.as_in_context(cpu()), np.flatnonzero(there))
+            on_host.copyto(result)
+        else:
+            put_rows(result, found, np.flatnonzero(there))
     return result if out is None else result.copyto(out)
 
 

@@ -12,6 +12,7 @@ from ..creation import ones
 from . import arrays, convert, product
 from .forms import joined
 from .grouping import grouped
+from .through_host import is_away
 
 
 # --- sums -----------------------------------------------------------------------------------------
@@ -74,6 +75,9 @@ def total(a, b, out):
 def _with_rows(dense, rows):
     """`dense`, with row_sparse rows added in place."""
     if len(rows._indices) and rows._held.size:
+        if is_away(dense):  # no kernel writes rows there
+            dense += convert.dense(rows)
+            return dense
         sums = convert.taken(dense, rows._indices) + rows._held
         put_rows(dense, sums, rows._indices)
     return dense

@@ -8,6 +8,7 @@ from ..dlpack import from_numpy
 from . import arrays, convert, structure
 from .grouping import different
 from .operators import CSR_DOT, CSR_DOT_TRANSPOSED, CSR_TRANSPOSE
+from .through_host import is_away, to_host
 
 # Rows of a matrix whose columns are summed in the dtype of the values: float32 keeps 3 digits of a
 # sum of so many in the worst case, 5 in the usual one.
@@ -58,6 +59,9 @@ def multiplied(values, sides, rhs, transpose):
     n = sides.columns if transpose else sides.rows
     if not values.size or not n or not rhs.size:
         return convert.empty_values(rhs, (n, rhs.shape[1]))
+    if is_away(values):
+        on_host = to_host("dot of a csr matrix", [values, rhs])
+        return multiplied(on_host[0], sides, on_host[1], transpose).as_in_context(values.context)
     if not transpose:
         return invoke(CSR_DOT, (values, sides.indices, sides.indptr, rhs), {"rows": sides.rows})
     if sides.rows <= FEW_ROWS and rhs.shape[1] <= FEW_COLUMNS:

@@ -3,9 +3,9 @@
 import numpy as np
 
 from ...base.errors import ArgumentTypeError
-from ...operator.update.rows import update_rows
 from ...operator.update.update import UpdateProperty
 from . import arrays, convert
+from .through_host import update_by_rows
 
 _LAZY = ("ftrl_update", "_sparse_adagrad_update")  # beside those with lazy_update
 
@@ -50,7 +50,7 @@ def lazy_update(entry, given, names, params, out):
     master = states.pop() if prop.master else None
     (numbers,) = prop.all_numbers()
     rows, values = rows_and_values(grad)
-    update_rows(
+    update_by_rows(
         prop.rule,
         convert.all_rows(out),
         values,

@@ -1,0 +1,44 @@
+"""What has no form for sparse arrays on GPUs is computed on the host, after a warning."""
+
+import numpy as np
+
+from ...base import config
+from ...base.errors import ArgumentError, warn_user
+from ...context import cpu
+from ...operator.update.rows import update_rows
+
+_warned = set()
+
+
+def is_away(array):
+    """Whether an array is on a GPU."""
+    return array.context.device_type == "gpu"
+
+
+def to_host(what, arrays):
+    """Dense arrays on the host; warns once with `what` is computed there and how much travels."""
+    nbytes = sum(array.size * np.dtype(array.dtype).itemsize for array in arrays)
+    text = (
+        f"{what} has no form for sparse arrays on {arrays[0].context}: it computes on the host, "
+        f"{nbytes / 2**20:.1f} MiB are copied there"
+    )
+    if config.get("CYNET_STORAGE_FALLBACK") == "error":
+        raise ArgumentError(f"{text}; CYNET_STORAGE_FALLBACK=error refuses that")
+    if what not in _warned:
+        _warned.add(what)
+        warn_user(f"{text}. CYNET_STORAGE_FALLBACK=error refuses such calls")
+    return [array.as_in_context(cpu()) for array in arrays]
+
+
+def update_by_rows(rule, weight, values, rows, states, master, *numbers):
+    """`update_rows`, of arrays on a GPU as well."""
+    given = [weight, *states, *([] if master is None else [master])]
+    if not is_away(weight):
+        update_rows(rule, weight, values, rows, states, master, *numbers)
+        return
+    values, *held = to_host(f"update {rule} of rows", [values, *given])
+    states = tuple(held[1 : len(states) + 1])
+    update_rows(rule, held[0], values, rows, states, held[-1] if master is not None else None,
+                *numbers)  # fmt: skip
+    for source, target in zip(held, given):
+        source.copyto(target)
