@@ -1,17 +1,23 @@
-"""Prediction in int8 beside float32 and bfloat16: ResNet-50 and MobileNet v2, batch 1 and 8.
+"""Prediction in int8 beside float32: ResNet-50 and MobileNet v2, batch 1 and 8; with --peers also
+ONNX Runtime and OpenVINO, which predict with the same integers (the network exported as QDQ).
 
-    python benchmarks/int8.py [--threads N] [--networks mobilenet_v2 ...]
+    python benchmarks/int8.py [--networks mobilenet_v2 ...] [--peers PYTHON]
 
 Weights are random; limits are found on the batch itself. Rounds of all forms are interleaved, the
 best of each counts. Which instructions there are, says the first line: with VNNI or AMX int8 has
 two to eight times the products of float32, with AVX2 alone, whose exact products are those of
-integers of 16 bits, 1.7 times.
+integers of 16 bits, 1.7 times. PYTHON is one that has onnxruntime and openvino.
 """
 
 import argparse
+import json
+import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
+from cynet.kernels.conv.onednn_int8 import int8_by_onednn
 from cynet.kernels.isa.dispatch import cpu_capability
 
 import cynet as mx
@@ -21,43 +27,98 @@ NETWORKS = {
     "resnet50": mx.gluon.model_zoo.vision.resnet50_v1,
     "mobilenet_v2": mx.gluon.model_zoo.vision.mobilenet_v2_1_0,
 }
+PEERS = "onnxruntime", "openvino"
+WORKER = Path(__file__).parent / "peers" / "worker_int8.py"
 
 
-def executors(make, batch):
-    """Name of a form to a function that predicts, and how far int8 is from float32."""
+class Peer:
+    """A process in which a library predicts with a file."""
+
+    def __init__(self, python, library, path, threads):
+        self.process = subprocess.Popen(
+            [python, "-W", "ignore", WORKER, library, path, str(threads)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.read()
+
+    def read(self):
+        """Its next answer."""
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.process.args[3]} has ended, status {self.process.wait()}")
+        return json.loads(line)
+
+    def seconds(self):
+        """Of one prediction, as it measures them."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return self.read()
+
+    def end(self):
+        """Let the process go."""
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def timed(block, data):
+    """A function that predicts and gives the seconds."""
+    block.hybridize(static_alloc=True, static_shape=True)
+
+    def seconds():
+        start = time.perf_counter()
+        block(data).wait_to_read()
+        return time.perf_counter() - start
+
+    return seconds
+
+
+def forms(make, batch, python, folder):
+    """Name of a form to a function that predicts, how far int8 is from float32, peers to end."""
     data = mx.nd.random.uniform(shape=(batch, 3, 224, 224))
     net = make()
     net.initialize(mx.init.Xavier())
     net(data)
     small = quantization.quantize_net(net, calib_mode="naive", calib_data=[data])
-    found = {}
-    for name, block in (("float32", net), ("int8", small)):
-        block.hybridize(static_alloc=True, static_shape=True)
-        found[name] = lambda block=block: block(data).wait_to_read()
+    found, peers = {"float32": timed(net, data), "int8": timed(small, data)}, []
     wanted, made = net(data).asnumpy(), small(data).asnumpy()
     error = np.sqrt(np.square(made - wanted).mean() / np.square(wanted).mean())
-    return found, error
+    if python is not None:
+        small.export(str(folder / "net"))
+        for library in PEERS:
+            path = mx.onnx.export_model(
+                str(folder / "net-symbol.json"), str(folder / "net-0000.params"), [data.shape],
+                onnx_file_path=str(folder / "net.onnx"),
+            )  # fmt: skip
+            peers.append(Peer(python, library, path, mx.get_num_threads()))
+            found[library] = peers[-1].seconds
+    return found, error, peers
 
 
 def main():
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--networks", nargs="*", default=list(NETWORKS), choices=NETWORKS)
     parser.add_argument("--batches", nargs="*", type=int, default=[1, 8])
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--peers", metavar="PYTHON")
     args = parser.parse_args()
-    print("level:", cpu_capability())
+    print(f"level: {cpu_capability()}; int8 by {'oneDNN' if int8_by_onednn() else 'own loops'}")
     for name in args.networks:
         for batch in args.batches:
-            forms, error = executors(NETWORKS[name], batch)
-            best = dict.fromkeys(forms, float("inf"))
+            with tempfile.TemporaryDirectory() as folder:
+                made, error, peers = forms(NETWORKS[name], batch, args.peers, Path(folder))
+            best = dict.fromkeys(made, float("inf"))
             for _ in range(args.rounds):
-                for form, run in forms.items():
-                    start = time.perf_counter()
-                    run()
-                    best[form] = min(best[form], time.perf_counter() - start)
-            times = ", ".join(f"{form} {1e3 * seconds:.1f} ms" for form, seconds in best.items())
-            gain = best["float32"] / best["int8"]
-            print(f"{name}, batch {batch}: {times}, {gain:.2f} times; outputs differ {error:.3f}")
+                for form, seconds in made.items():
+                    best[form] = min(best[form], seconds())
+            for peer in peers:
+                peer.end()
+            times = ", ".join(f"{form} {1e3 * each:.1f} ms" for form, each in best.items())
+            gains = ", ".join(
+                f"{best[form] / best['int8']:.2f} x {form}" for form in best if form != "int8"
+            )
+            told = f"{name}, batch {batch}: {times}; {gains}; outputs differ {error:.3f}"
+            print(told, flush=True)
 
 
 if __name__ == "__main__":

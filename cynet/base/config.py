@@ -89,6 +89,14 @@ _SETTINGS = {
             "never.",
         ),
         Setting(
+            "CYNET_INT8",
+            _one_of("auto", "onednn", "portable"),
+            "auto",
+            "Layers of quantized networks on the CPU: auto: oneDNN's where the processor has VNNI "
+            "or AMX; onednn: wherever its wheel is there (without VNNI sums may saturate); "
+            "portable: never.",
+        ),
+        Setting(
             "CYNET_ONEDNN_THREADS",
             _one_of("team", "openmp"),
             "team",

@@ -1,5 +1,5 @@
-"""The one guarded door to oneDNN: primitives over fixed shapes of float32 or
-bfloat16, made once and run often.
+"""The one guarded door to oneDNN: primitives over fixed shapes of float32, bfloat16 or integers of
+8 bits, made once and run often.
 
 The library is the one in the `onednn-cpu-gomp` wheel, opened when the first primitive is asked for;
 nothing is linked and no header is needed. It runs on the threads of parallel.pxd. Where it is
@@ -9,6 +9,80 @@ missing, or ``CYNET_KERNELS=portable``, `available` says no and operators use th
 from libc.stdint cimport int64_t
 
 from ..elementwise.elementwise cimport Kernel
+
+
+ctypedef int (*engine_create_t)(void**, int, size_t) noexcept nogil
+ctypedef int (*stream_create_t)(void**, void*, unsigned) noexcept nogil
+ctypedef int (*desc_strides_t)(void**, int, const int64_t*, int, const int64_t*) noexcept nogil
+ctypedef int (*desc_tag_t)(void**, int, const int64_t*, int, int) noexcept nogil
+ctypedef size_t (*desc_size_t)(const void*) noexcept nogil
+ctypedef int (*desc_equal_t)(const void*, const void*) noexcept nogil
+ctypedef int (*desc_clone_t)(void**, const void*) noexcept nogil
+ctypedef int (*destroy_t)(void*) noexcept nogil
+ctypedef const void* (*query_md_t)(const void*, int, int) noexcept nogil
+ctypedef int (*query_t)(const void*, int, int, void*) noexcept nogil
+ctypedef int (*next_t)(void*) noexcept nogil
+ctypedef int (*create_t)(void**, const void*) noexcept nogil
+ctypedef int (*memory_create_t)(void**, const void*, void*, void*) noexcept nogil
+ctypedef int (*set_handle_t)(void*, void*) noexcept nogil
+ctypedef int (*execute_t)(const void*, void*, int, const Argument*) noexcept nogil
+ctypedef int (*attr_create_t)(void**) noexcept nogil
+ctypedef int (*attr_mode_t)(void*, int) noexcept nogil
+ctypedef int (*attr_post_t)(void*, const void*) noexcept nogil
+ctypedef int (*post_eltwise_t)(void*, int, float, float) noexcept nogil
+ctypedef int (*attr_scales_t)(void*, int, int) noexcept nogil
+ctypedef int (*post_binary_t)(void*, int, const void*) noexcept nogil
+ctypedef int (*post_sum_t)(void*, float, int, int) noexcept nogil
+ctypedef int (*reorder_t)(void**, const void*, void*, const void*, void*,
+                          const void*) noexcept nogil
+ctypedef int (*convolution_t)(void**, void*, int, int, const void*, const void*, const void*,
+                              const void*, const int64_t*, const int64_t*, const int64_t*,
+                              const int64_t*, const void*) noexcept nogil
+ctypedef int (*convolution_data_t)(void**, void*, int, const void*, const void*, const void*,
+                                   const int64_t*, const int64_t*, const int64_t*, const int64_t*,
+                                   const void*, const void*) noexcept nogil
+ctypedef int (*convolution_weights_t)(void**, void*, int, const void*, const void*, const void*,
+                                      const void*, const int64_t*, const int64_t*, const int64_t*,
+                                      const int64_t*, const void*, const void*) noexcept nogil
+ctypedef int (*matmul_t)(void**, void*, const void*, const void*, const void*, const void*,
+                         const void*) noexcept nogil
+
+cdef struct Library:
+    engine_create_t engine_create
+    stream_create_t stream_create
+    desc_strides_t desc_strides
+    desc_tag_t desc_tag
+    desc_size_t desc_size
+    desc_equal_t desc_equal
+    desc_clone_t desc_clone
+    destroy_t desc_destroy
+    destroy_t pd_destroy
+    query_md_t query_md
+    query_t query
+    create_t primitive_create
+    destroy_t primitive_destroy
+    execute_t execute
+    memory_create_t memory_create
+    set_handle_t set_handle
+    destroy_t memory_destroy
+    attr_create_t attr_create
+    attr_mode_t attr_scratchpad
+    attr_post_t attr_post_ops
+    destroy_t attr_destroy
+    attr_create_t post_create
+    post_eltwise_t post_eltwise
+    post_sum_t post_sum
+    destroy_t post_destroy
+    reorder_t reorder
+    convolution_t convolution
+    convolution_data_t convolution_data
+    convolution_weights_t convolution_weights
+    matmul_t matmul
+    next_t next_implementation
+    attr_scales_t attr_scales
+    post_binary_t post_binary
+    void* engine
+    void* stream
 
 
 cdef struct Argument:
@@ -54,3 +128,11 @@ cdef class ReorderedPrimitive:
     cdef size_t room(self, int64_t size, bint add) noexcept nogil
     cdef int run_to(self, void** data, int64_t size, bint add, void* space) except -1 nogil
     cdef int _reorder(self, int i, void** pair, char* base) except -1 nogil
+
+
+# What files of further primitives need: the functions, once a Layout was made; an exception for a
+# status; the primitive of a description; whether that is, now, of kernels that are freed with it.
+cdef const Library* opened() noexcept
+cdef int check(int status, str what) except -1
+cdef Primitive primitive_of(void* pd, list tensors)
+cdef bint leave_brgemm(void* pd) except -1

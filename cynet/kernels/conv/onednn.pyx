@@ -6,7 +6,7 @@ Numbers of enumerations are those of oneDNN 3's public headers (oneapi/dnnl/dnnl
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 
-from ..._typedefs cimport kBfloat16, kFloat32
+from ..._typedefs cimport kBfloat16, kFloat32, kInt8, kUint8
 from ..elementwise.elementwise cimport run_unary
 from ..parallel cimport gang_can_run, gang_size, lend_team_to, threads_for
 from ..table cimport find_unary
@@ -21,7 +21,7 @@ from ..isa.dispatch import cpu_capability
 
 ctypedef int64_t Dims[12]
 
-# dnnl_status_t: what `_check` knows by name; the rest is a fault
+# dnnl_status_t: what `check` knows by name; the rest is a fault
 cdef dict _STATUS = {1: "out of memory", 2: "invalid arguments", 3: "not implemented",
                      4: "no further implementation", 5: "runtime error", 6: "not required"}
 
@@ -29,7 +29,12 @@ cdef enum:
     PRIMITIVES = 8  # that oneDNN keeps, in use or not, in each of its cache's 16 parts
     F32 = 3
     BF16 = 2
-    ISA_BF16 = 0xe7  # dnnl_cpu_isa_avx512_core_bf16: what has it has these bits
+    S8 = 5
+    U8 = 6
+    # dnnl_cpu_isa_...: what has avx512_core_bf16, avx512_core_vnni or avx2_vnni has these bits
+    ISA_BF16 = 0xe7
+    ISA_VNNI = 0x67
+    ISA_VNNI_256 = 0xf
     ANY = 1
     CPU = 1
     USER_SCRATCHPAD = 1
@@ -47,75 +52,6 @@ cdef enum:
 # act_type of Activation -> dnnl_alg_kind_t
 cdef dict _ELTWISE = {"relu": 32, "tanh": 33, "sigmoid": 41, "softrelu": 39}
 
-ctypedef int (*engine_create_t)(void**, int, size_t) noexcept nogil
-ctypedef int (*stream_create_t)(void**, void*, unsigned) noexcept nogil
-ctypedef int (*desc_strides_t)(void**, int, const int64_t*, int, const int64_t*) noexcept nogil
-ctypedef int (*desc_tag_t)(void**, int, const int64_t*, int, int) noexcept nogil
-ctypedef size_t (*desc_size_t)(const void*) noexcept nogil
-ctypedef int (*desc_equal_t)(const void*, const void*) noexcept nogil
-ctypedef int (*desc_clone_t)(void**, const void*) noexcept nogil
-ctypedef int (*destroy_t)(void*) noexcept nogil
-ctypedef const void* (*query_md_t)(const void*, int, int) noexcept nogil
-ctypedef int (*query_t)(const void*, int, int, void*) noexcept nogil
-ctypedef int (*next_t)(void*) noexcept nogil
-ctypedef int (*create_t)(void**, const void*) noexcept nogil
-ctypedef int (*memory_create_t)(void**, const void*, void*, void*) noexcept nogil
-ctypedef int (*set_handle_t)(void*, void*) noexcept nogil
-ctypedef int (*execute_t)(const void*, void*, int, const Argument*) noexcept nogil
-ctypedef int (*attr_create_t)(void**) noexcept nogil
-ctypedef int (*attr_mode_t)(void*, int) noexcept nogil
-ctypedef int (*attr_post_t)(void*, const void*) noexcept nogil
-ctypedef int (*post_eltwise_t)(void*, int, float, float) noexcept nogil
-ctypedef int (*post_sum_t)(void*, float, int, int) noexcept nogil
-ctypedef int (*reorder_t)(void**, const void*, void*, const void*, void*,
-                          const void*) noexcept nogil
-ctypedef int (*convolution_t)(void**, void*, int, int, const void*, const void*, const void*,
-                              const void*, const int64_t*, const int64_t*, const int64_t*,
-                              const int64_t*, const void*) noexcept nogil
-ctypedef int (*convolution_data_t)(void**, void*, int, const void*, const void*, const void*,
-                                   const int64_t*, const int64_t*, const int64_t*, const int64_t*,
-                                   const void*, const void*) noexcept nogil
-ctypedef int (*convolution_weights_t)(void**, void*, int, const void*, const void*, const void*,
-                                      const void*, const int64_t*, const int64_t*, const int64_t*,
-                                      const int64_t*, const void*, const void*) noexcept nogil
-ctypedef int (*matmul_t)(void**, void*, const void*, const void*, const void*, const void*,
-                         const void*) noexcept nogil
-
-cdef struct Library:
-    engine_create_t engine_create
-    stream_create_t stream_create
-    desc_strides_t desc_strides
-    desc_tag_t desc_tag
-    desc_size_t desc_size
-    desc_equal_t desc_equal
-    desc_clone_t desc_clone
-    destroy_t desc_destroy
-    destroy_t pd_destroy
-    query_md_t query_md
-    query_t query
-    create_t primitive_create
-    destroy_t primitive_destroy
-    execute_t execute
-    memory_create_t memory_create
-    set_handle_t set_handle
-    destroy_t memory_destroy
-    attr_create_t attr_create
-    attr_mode_t attr_scratchpad
-    attr_post_t attr_post_ops
-    destroy_t attr_destroy
-    attr_create_t post_create
-    post_eltwise_t post_eltwise
-    post_sum_t post_sum
-    destroy_t post_destroy
-    reorder_t reorder
-    convolution_t convolution
-    convolution_data_t convolution_data
-    convolution_weights_t convolution_weights
-    matmul_t matmul
-    next_t next_implementation
-    void* engine
-    void* stream
-
 # in the order of Library
 cdef tuple _FUNCTIONS = (
     "engine_create", "stream_create", "memory_desc_create_with_strides",
@@ -129,14 +65,18 @@ cdef tuple _FUNCTIONS = (
     "convolution_forward_primitive_desc_create",
     "convolution_backward_data_primitive_desc_create",
     "convolution_backward_weights_primitive_desc_create", "matmul_primitive_desc_create",
-    "primitive_desc_next_impl")
+    "primitive_desc_next_impl", "primitive_attr_set_scales_mask", "post_ops_append_binary")
 
 cdef Library _dnnl
 _opened = None  # None: not tried yet; False: not here; else the ctypes library, kept open
 cdef int _on_team = 0  # 1: its regions run on cynet's threads
 
 
-cdef int _check(int status, str what) except -1:
+cdef const Library* opened() noexcept:
+    return &_dnnl
+
+
+cdef int check(int status, str what) except -1:
     if status != 0:
         raise CynetError(f"oneDNN: {what}: {_STATUS.get(status, f'status {status}')}")
     return 0
@@ -178,9 +118,9 @@ def _open():
                 warn_user(f"oneDNN is not used: {error}")
                 _opened = False
                 return False
-            _check(_opened.dnnl_set_primitive_cache_capacity(PRIMITIVES), "primitive cache")
-            _check(_dnnl.engine_create(&_dnnl.engine, CPU, 0), "engine")
-            _check(_dnnl.stream_create(&_dnnl.stream, _dnnl.engine, 1), "stream")
+            check(_opened.dnnl_set_primitive_cache_capacity(PRIMITIVES), "primitive cache")
+            check(_dnnl.engine_create(&_dnnl.engine, CPU, 0), "engine")
+            check(_dnnl.stream_create(&_dnnl.stream, _dnnl.engine, 1), "stream")
     return _opened is not False
 
 
@@ -190,15 +130,30 @@ def takes_bfloat16():
             and _opened.dnnl_get_effective_cpu_isa() & ISA_BF16 == ISA_BF16)
 
 
+def takes_int8():
+    """True when products of 8 bits are added by instructions of their own, VNNI or AMX. Without
+    these oneDNN adds pairs of products in 16 bits, which saturate."""
+    if not available():
+        return False
+    isa, level = _opened.dnnl_get_effective_cpu_isa(), cpu_capability()
+    if level in ("avx512", "amx") and isa & ISA_VNNI == ISA_VNNI:
+        return True
+    return level != "baseline" and isa & ISA_VNNI_256 == ISA_VNNI_256
+
+
+cdef dict _KINDS = {"float32": (F32, kFloat32), "bfloat16": (BF16, kBfloat16),
+                    "int8": (S8, kInt8), "uint8": (U8, kUint8)}
+
+
 cdef class Layout:
-    """Shape and strides of a tensor of float32 or bfloat16; ``strides`` None leaves the order to
-    oneDNN."""
+    """Shape and strides of a tensor of float32, bfloat16, int8 or uint8; ``strides`` None leaves
+    the order to oneDNN."""
 
     def __cinit__(self, shape=None, strides=None, dtype="float32"):
         cdef Dims dims, steps
-        cdef int kind = BF16 if dtype == "bfloat16" else F32
+        cdef int kind
         self.desc = NULL
-        self.dtype = kBfloat16 if dtype == "bfloat16" else kFloat32
+        kind, self.dtype = _KINDS[dtype]
         if not _open():  # all primitives are made of layouts
             raise CynetError("oneDNN is not installed: pip install onednn-cpu-gomp")
         if shape is None:
@@ -206,9 +161,9 @@ cdef class Layout:
         for i, n in enumerate(shape):
             dims[i], steps[i] = n, 0 if strides is None else strides[i]
         if strides is None:
-            _check(_dnnl.desc_tag(&self.desc, len(shape), dims, kind, ANY), "any layout")
+            check(_dnnl.desc_tag(&self.desc, len(shape), dims, kind, ANY), "any layout")
         else:
-            _check(_dnnl.desc_strides(&self.desc, len(shape), dims, kind, steps), "layout")
+            check(_dnnl.desc_strides(&self.desc, len(shape), dims, kind, steps), "layout")
 
     def __dealloc__(self):
         if self.desc != NULL:
@@ -267,7 +222,7 @@ cdef class Primitive:
         status = _dnnl.execute(self.handle, _dnnl.stream, self.count, self.arguments)
         if status != 0:
             with gil:
-                _check(status, "execution")
+                check(status, "execution")
         return 0
 
 
@@ -277,7 +232,7 @@ cdef bytes _implementation(const void* pd):
     return name if name != NULL else b""
 
 
-cdef bint _leave_brgemm(void* pd) except -1:
+cdef bint leave_brgemm(void* pd) except -1:
     """Make a description one of kernels that are freed with their primitives.
 
     oneDNN keeps the brgemm kernels of convolutions for ever, some 8 KB for each new shape; those of
@@ -297,33 +252,39 @@ cdef bint _leave_brgemm(void* pd) except -1:
 cdef int _leave(void* pd, bytes family) except -1:
     """Make a description one of the next implementation that is not of a family of them."""
     while _implementation(pd).startswith(family):
-        _check(_dnnl.next_implementation(pd), "other implementation")
+        check(_dnnl.next_implementation(pd), "other implementation")
     return 0
 
 
-cdef Primitive _primitive(void* pd, list tensors):
+cdef Primitive primitive_of(void* pd, list tensors):
     """Make the primitive of a description, which is freed.
 
-    `tensors` are (argument number, query and index that find its layout, ...) in the order of run.
+    `tensors` are (argument number, query and index that find its layout, ...) in the order of run,
+    or (argument number, Layout).
     """
     cdef Primitive self = Primitive.__new__(Primitive)
     cdef Layout layout
     cdef list layouts = []
     cdef int number, query, index
+    cdef const void* desc
     cdef object tensor
     try:
         for tensor in tensors + [(ARG_SCRATCHPAD, QUERY_SCRATCHPAD, 0)]:
-            number, query, index = tensor[0], tensor[1], tensor[2]
-            layout = Layout()
-            _check(_dnnl.desc_clone(&layout.desc, _dnnl.query_md(pd, query, index)), "layout")
+            number, layout = tensor[0], Layout()
+            if isinstance(tensor[1], Layout):
+                desc = (<Layout>tensor[1]).desc
+            else:
+                query, index = tensor[1], tensor[2]
+                desc = _dnnl.query_md(pd, query, index)
+            check(_dnnl.desc_clone(&layout.desc, desc), "layout")
             layouts.append(layout)
             self.arguments[self.count].number = number
-            _check(_dnnl.memory_create(&self.arguments[self.count].memory, layout.desc,
-                                       _dnnl.engine, NULL), "memory")
+            check(_dnnl.memory_create(&self.arguments[self.count].memory, layout.desc,
+                                      _dnnl.engine, NULL), "memory")
             self.count += 1
         self.implementation = _implementation(pd).decode()
         self.threads = gang_size() if _on_team else 1
-        _check(_dnnl.primitive_create(&self.handle, pd), f"primitive {self.implementation}")
+        check(_dnnl.primitive_create(&self.handle, pd), f"primitive {self.implementation}")
     finally:
         _dnnl.pd_destroy(pd)
     self.scratch_bytes = (<Layout>layouts.pop()).nbytes()
@@ -334,7 +295,7 @@ cdef Primitive _primitive(void* pd, list tensors):
 cdef ReorderedPrimitive _chain(void* pd, list tensors, str dtype):
     """A ReorderedPrimitive whose tensors are (number, query, index, layout as given or None); the
     last one is written."""
-    return ReorderedPrimitive(_primitive(pd, tensors), tuple([t[3] for t in tensors]),
+    return ReorderedPrimitive(primitive_of(pd, tensors), tuple([t[3] for t in tensors]),
                               len(tensors) - 1, dtype)
 
 
@@ -345,19 +306,19 @@ cdef class _Attributes:
 
     def __cinit__(self, activation=None, add=False):
         cdef void* post = NULL
-        _check(_dnnl.attr_create(&self.attr), "attributes")
-        _check(_dnnl.attr_scratchpad(self.attr, USER_SCRATCHPAD), "scratchpad")
+        check(_dnnl.attr_create(&self.attr), "attributes")
+        check(_dnnl.attr_scratchpad(self.attr, USER_SCRATCHPAD), "scratchpad")
         if activation is None and not add:
             return
-        _check(_dnnl.post_create(&post), "post-ops")
+        check(_dnnl.post_create(&post), "post-ops")
         try:
             if add:
-                _check(_dnnl.post_sum(post, 1, 0, 0), "sum")
+                check(_dnnl.post_sum(post, 1, 0, 0), "sum")
             if activation is not None:
                 # softrelu is log(1 + exp(alpha x)) / alpha; the others have no alpha
-                _check(_dnnl.post_eltwise(post, _ELTWISE[activation], activation == "softrelu", 0),
-                       "activation")
-            _check(_dnnl.attr_post_ops(self.attr, post), "post-ops")
+                check(_dnnl.post_eltwise(post, _ELTWISE[activation], activation == "softrelu", 0),
+                      "activation")
+            check(_dnnl.attr_post_ops(self.attr, post), "post-ops")
         finally:
             _dnnl.post_destroy(post)
 
@@ -443,9 +404,9 @@ def reorder(Layout source, Layout target):
     """A Primitive (source, target) that copies between layouts of one shape."""
     cdef void* pd = NULL
     cdef _Attributes attributes = _Attributes()
-    _check(_dnnl.reorder(&pd, source.desc, _dnnl.engine, target.desc, _dnnl.engine,
-                         attributes.attr), "reorder")
-    return _primitive(pd, [(ARG_SRC, QUERY_SRC, 0), (ARG_DST, QUERY_DST, 0)])
+    check(_dnnl.reorder(&pd, source.desc, _dnnl.engine, target.desc, _dnnl.engine,
+                        attributes.attr), "reorder")
+    return primitive_of(pd, [(ARG_SRC, QUERY_SRC, 0), (ARG_DST, QUERY_DST, 0)])
 
 
 cdef class Window:
@@ -501,11 +462,11 @@ cdef class Convolution:
         cdef void* pd = NULL
         cdef Window w = self.window
         for chosen in (False, True):
-            _check(_dnnl.convolution(
+            check(_dnnl.convolution(
                 &pd, _dnnl.engine, FORWARD_TRAINING, CONVOLUTION_DIRECT, self.data.desc,
                 self.weight.desc, self.bias.desc if self.bias is not None else NULL, self.out.desc,
                 w.stride, w.dilate, w.pad, w.pad, attributes.attr), "convolution forward")
-            if chosen or _leave_brgemm(pd):
+            if chosen or leave_brgemm(pd):
                 return pd
             _dnnl.pd_destroy(pd)
 
@@ -515,7 +476,7 @@ cdef class Convolution:
         cdef void* pd = self._forward(_Attributes(activation, add))
         cdef Layout wanted = Layout()
         try:
-            _check(_dnnl.desc_clone(&wanted.desc, _dnnl.query_md(pd, QUERY_WEIGHTS, 0)), "layout")
+            check(_dnnl.desc_clone(&wanted.desc, _dnnl.query_md(pd, QUERY_WEIGHTS, 0)), "layout")
         finally:
             _dnnl.pd_destroy(pd)
         if wanted == self.plain_weight:
@@ -548,11 +509,11 @@ cdef class Convolution:
         cdef _Attributes attributes = _Attributes()
         self._need_hint()
         for chosen in (False, True):
-            _check(_dnnl.convolution_data(
+            check(_dnnl.convolution_data(
                 &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
                 self.out.desc, w.stride, w.dilate, w.pad, w.pad, self.hint, attributes.attr),
                 "convolution backward")
-            if chosen or _leave_brgemm(pd):
+            if chosen or leave_brgemm(pd):
                 break
             _dnnl.pd_destroy(pd)
         return _chain(pd, [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
@@ -565,7 +526,7 @@ cdef class Convolution:
         cdef Window w = self.window
         cdef _Attributes attributes = _Attributes()
         self._need_hint()
-        _check(_dnnl.convolution_weights(
+        check(_dnnl.convolution_weights(
             &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
             self.bias.desc if self.bias is not None else NULL, self.out.desc, w.stride, w.dilate,
             w.pad, w.pad, self.hint, attributes.attr), "convolution weight gradient")
@@ -586,11 +547,11 @@ def matmul(Layout a, Layout b, Layout c, Layout bias=None, activation=None, add=
     """
     cdef void* pd = NULL
     cdef _Attributes attributes = _Attributes(activation, add)
-    _check(_dnnl.matmul(&pd, _dnnl.engine, a.desc, b.desc,
-                        bias.desc if bias is not None else NULL, c.desc, attributes.attr),
-           "matrix product")
+    check(_dnnl.matmul(&pd, _dnnl.engine, a.desc, b.desc,
+                       bias.desc if bias is not None else NULL, c.desc, attributes.attr),
+          "matrix product")
     cdef list tensors = [(ARG_SRC, QUERY_SRC, 0), (ARG_WEIGHTS, QUERY_WEIGHTS, 0)]
     if bias is not None:
         tensors.append((ARG_BIAS, QUERY_WEIGHTS, 1))
     tensors.append((ARG_DST, QUERY_DST, 0))
-    return _primitive(pd, tensors)
+    return primitive_of(pd, tensors)

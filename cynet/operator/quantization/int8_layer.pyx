@@ -5,7 +5,7 @@ What a step of each array counts for follows from ranges that are inputs, so it 
 run: one product and one quotient a filter.
 """
 
-from libc.math cimport fabs, nearbyint
+from libc.math cimport INFINITY, fabs, nearbyint
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from ..._resource cimport get_space
@@ -17,6 +17,7 @@ from ...kernels.quantization.int8_conv cimport (
     Int8Conv, Int8Epilogue, int8_conv, int8_pack, int8_packed_size, int8_space,
     transpose_integers
 )
+from ...kernels.conv.onednn cimport Primitive
 from .._base cimport Operator, OpContext
 
 from math import prod
@@ -96,28 +97,29 @@ cdef class Int8Layer(Operator):
         cdef int level = cpu_level(), threads = max(threads_for(self.work), 1)
         cdef int64_t filters = self.conv.filters, items = dtype_size(out_data[0].dtype)
         cdef int64_t data_size = in_data[0].size, out_size = out_data[0].size
-        cdef int64_t packed = 0 if self.packed else int8_packed_size(level, self.conv)
+        cdef int64_t packed = 0 if self.packed else self.packed_size(level)
         cdef bint apart = req[0] == kAddTo
         cdef Int8Epilogue e
         cdef const void* data = in_data[0].data
         cdef const void* weight = in_data[1].data
+        cdef float out_unit
         cdef void* out = out_data[0].data
         cdef void* made = out
         cdef char* space
         cdef int64_t need = (2 * _aligned(filters * 4) + _aligned(packed)
-                             + int8_space(level, self.conv, threads))
+                             + self.space_size(level, threads))
         if not self.last:
             need += _aligned(data_size) + 2 * _aligned(out_size * 4)
         if apart:
             need += _aligned(out_size * items)
         space = <char*>get_space(&ctx.requested[0], need)
-        self.make_epilogue(in_data, req, out_data, <float*>space,
-                           <float*>(space + _aligned(filters * 4)), &e)
+        out_unit = self.make_epilogue(in_data, req, out_data, <float*>space,
+                                      <float*>(space + _aligned(filters * 4)), &e)
         space += 2 * _aligned(filters * 4)
         if req[0] == kNullOp:
             return 0
         if packed:
-            int8_pack(level, self.conv, <const int8_t*>weight, space)
+            self.pack(level, weight, space, space + _aligned(packed))
             weight = space
             space += _aligned(packed)
         if apart:
@@ -135,8 +137,8 @@ cdef class Int8Layer(Operator):
                                    self.conv.batch, filters, self.out_pixels, False, threads)
                 e.residual = space
             space += _aligned(out_size * 4)
-        int8_conv(level, self.conv, data, in_data[0].dtype == kInt8, weight, e, made, threads,
-                  space)
+        self.compute(level, data, in_data[0].dtype == kInt8, weight, &e, out_unit, made, threads,
+                     space)
         if not self.last:
             transpose_integers(made, out, items, self.conv.batch, self.out_pixels, filters, False,
                                threads)
@@ -144,10 +146,27 @@ cdef class Int8Layer(Operator):
             add_elements(out_data[0].dtype, out, out_data[0].data, out_size)
         return 0
 
-    cdef void make_epilogue(self, const TBlob* in_data, const int* req, TBlob* out_data,
-                            float* scale, float* bias, Int8Epilogue* e) noexcept nogil:
+    cdef int64_t packed_size(self, int level) noexcept nogil:
+        return int8_packed_size(level, self.conv)
+
+    cdef int64_t space_size(self, int level, int threads) noexcept nogil:
+        return int8_space(level, self.conv, threads)
+
+    cdef int pack(self, int level, const void* weight, void* packed,
+                  void* space) except -1 nogil:
+        int8_pack(level, self.conv, <const int8_t*>weight, packed)
+        return 0
+
+    cdef int compute(self, int level, const void* data, bint is_signed, const void* weight,
+                     Int8Epilogue* e, float out_unit, void* out, int threads,
+                     char* space) except -1 nogil:
+        int8_conv(level, self.conv, data, is_signed, weight, e[0], out, threads, space)
+        return 0
+
+    cdef float make_epilogue(self, const TBlob* in_data, const int* req, TBlob* out_data,
+                             float* scale, float* bias, Int8Epilogue* e) noexcept nogil:
         """Fills `e`, whose numbers for each filter are put into `scale` and `bias`, and the range
-        of the output."""
+        of the output; gives what a step of the output counts for."""
         cdef int64_t f, filters = self.conv.filters
         cdef int dtype = out_data[0].dtype
         cdef float unit, out_unit = 1, least, most
@@ -167,7 +186,7 @@ cdef class Int8Layer(Operator):
                     (<int32_t*>bias)[f] = <int32_t>min(max(
                         nearbyint(<double>quantized[f] * out_unit), -2147483648.0), 2147483647.0)
                 e.whole = <const int32_t*>bias
-            return
+            return 1
         unit = _reach(in_data, self.data_range) / _finer(in_data[0].dtype)
         e.low, e.high = self.low, self.high
         if dtype != kFloat32:
@@ -194,6 +213,64 @@ cdef class Int8Layer(Operator):
             if e.residual_dtype != kFloat32:
                 e.residual_unit *= (_reach(in_data, self.residual_range)
                                     / _finer(e.residual_dtype))
+        return out_unit
+
+
+cdef class OnednnInt8Layer(Int8Layer):
+    """The same, whole layers alone, by oneDNN.
+
+    Parameters
+    ----------
+    primitives : tuple
+        Of `int8_convolution` in kernels/conv/onednn_int8.pyx.
+    **settings
+        Those of Int8Layer.
+    """
+
+    cdef Primitive main, reorder
+    cdef int64_t nbytes
+    cdef float out_factor
+
+    def __init__(self, primitives, **settings):
+        super().__init__(**settings)
+        self.stateful = True
+        self.main, self.reorder, self.nbytes = primitives
+
+    cdef int64_t packed_size(self, int level) noexcept nogil:
+        return self.nbytes
+
+    cdef int64_t space_size(self, int level, int threads) noexcept nogil:
+        return max(self.main.scratch_bytes, self.reorder.scratch_bytes)
+
+    cdef int pack(self, int level, const void* weight, void* packed,
+                  void* space) except -1 nogil:
+        cdef void* tensors[2]
+        tensors[0], tensors[1] = <void*>weight, packed
+        return self.reorder.run(tensors, space)
+
+    cdef int compute(self, int level, const void* data, bint is_signed, const void* weight,
+                     Int8Epilogue* e, float out_unit, void* out, int threads,
+                     char* space) except -1 nogil:
+        cdef float* scale = <float*>e.scale
+        cdef float* bias = <float*>e.bias
+        cdef void* tensors[7]
+        cdef int64_t f
+        cdef int n = 3
+        # The primitive adds the residual as it is, so that all else is in its steps.
+        self.out_factor = out_unit
+        if e.residual != NULL:  # one that counts for nothing still has a step, of no weight
+            self.out_factor = 1 / e.residual_unit if e.residual_unit != 0 else 1e12
+        for f in range(self.conv.filters):
+            scale[f] *= self.out_factor
+            bias[f] *= self.out_factor
+        tensors[0], tensors[1], tensors[2] = <void*>data, <void*>weight, bias
+        if e.residual != NULL:
+            tensors[n] = <void*>e.residual
+            n += 1
+        if e.low == 0 and e.high == 0:
+            self.out_factor = INFINITY
+        tensors[n], tensors[n + 1], tensors[n + 2] = scale, &self.out_factor, out
+        return self.main.run(tensors, space)
 
 
 cdef inline int64_t _aligned(int64_t nbytes) noexcept nogil:

@@ -8,16 +8,18 @@ layers: a step of the weight for each filter, bias, a term that is added, bounds
 from math import inf, prod
 
 from ...base.errors import ArgumentError
+from ...kernels.conv.onednn_int8 import int8_by_onednn, int8_convolution
 from .._base import register_operator
 from ..checks.shapes import agree
 from ..graph_hooks import LayerHooks, Traits
 from ..nn.convolution.convolution import ConvolutionProperty
+from ..nn.convolution.onednn import ReorderWeight
 from ..nn.convolution.select import PackWeight
 from ..nn.fully_connected.fully_connected import FullyConnectedProperty
 from ..nn.spatial_window import pad3
 from ..parameters import Bool, Enum, Float
 from ..property import ResourceRequest
-from .int8_layer import Int8Layer, Int8Pack, packed_bytes
+from .int8_layer import Int8Layer, Int8Pack, OnednnInt8Layer, packed_bytes
 from .ranges import ONE, check_calibrated, chosen_type, require_bytes
 from .shapes import OUTPUTS
 
@@ -34,10 +36,17 @@ class Int8LayerHooks(LayerHooks):
         if prop.packed_shape is not None:
             return None
         geometry = prop.geometry(in_shapes)
-        size = packed_bytes(geometry)
-        # what the packed bytes depend on
-        sizes = [geometry[name] for name in ("channels", "filters", "groups", "kernel")]
-        pack = PackWeight(size, lambda: Int8Pack(geometry), "int8", *sizes)
+        primitives = prop.primitives(geometry, in_types)
+        # what the packed bytes depend on comes last
+        if primitives is not None:
+            _, reorder, size = primitives
+            kinds = in_types[0], prop.output_bounds(), prop.infer_type(in_types, [None] * 3)
+            make, packs_as = (lambda: ReorderWeight(reorder)), ("int8", repr((geometry, kinds)))
+        else:
+            sizes = [geometry[name] for name in ("channels", "filters", "groups", "kernel")]
+            size = packed_bytes(geometry)
+            make, packs_as = (lambda: Int8Pack(geometry)), ("int8", *sizes)
+        pack = PackWeight(size, make, *packs_as)
         return pack, prop.changed(packed_shape=in_shapes[1]), size
 
     def channels_last(self, prop, in_shapes, in_types):
@@ -124,6 +133,10 @@ class _Int8Layer:
             "pad": pad3(pad, 0),
         }
 
+    def primitives(self, geometry, in_types):
+        """oneDNN's, or None where the loops of int8_conv.h are taken."""
+        return None
+
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
 
@@ -136,14 +149,18 @@ class _Int8Layer:
     def create_operator(self, ctx, in_shapes, in_types):
         if ctx.device_type == "gpu":
             raise ArgumentError(f"operator {self.op_name} has no implementation on {ctx}")
-        places = {name: i for i, name in enumerate(self.list_arguments())}
-        return Int8Layer(
-            self.geometry(in_shapes),
-            places,
-            last=self.last or not self.has_windows,
-            packed=self.packed_shape is not None,
+        geometry = self.geometry(in_shapes)
+        settings = {
+            "geometry": geometry,
+            "places": {name: i for i, name in enumerate(self.list_arguments())},
+            "last": self.last or not self.has_windows,
+            "packed": self.packed_shape is not None,
             **self.output_bounds(),
-        )
+        }
+        primitives = self.primitives(geometry, in_types)
+        if primitives is None:
+            return Int8Layer(**settings)
+        return OnednnInt8Layer(primitives, **settings)
 
 
 class _Raw(_Int8Layer):
@@ -269,6 +286,19 @@ class _Fused(_Int8Layer):
             ins += [in_types[6], "float32", "float32"]
         outs = [chosen_type(self), "float32", "float32"][: len(self.list_outputs())]
         return ins, outs, []
+
+    def primitives(self, geometry, in_types):
+        bounds = self.output_bounds()
+        low, high = bounds["low"], bounds["high"]
+        residual = in_types[6] if self.with_residual else ""
+        # it adds integers as they are, in steps that the bounds would have to follow
+        bounded = residual in ("int8", "uint8") and (low not in (0, -inf) or high != inf)
+        if bounded or 0 in (geometry["batch"], geometry["channels"], *geometry["out_size"]):
+            return None
+        if not int8_by_onednn():
+            return None
+        _, (out_type, *_), _ = self.infer_type(in_types, [None] * 3)
+        return int8_convolution(geometry, in_types[0], out_type, residual, low, high)
 
     def output_bounds(self):
         low, high = self.min_calib_range, self.max_calib_range

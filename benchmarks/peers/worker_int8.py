@@ -1,0 +1,52 @@
+"""Predicts with an ONNX file in ONNX Runtime or OpenVINO: ``worker_int8.py LIBRARY FILE THREADS``.
+
+Answers each line of its input with the seconds of one prediction.
+"""
+
+import json
+import sys
+import time
+
+import numpy as np
+
+
+def onnxruntime(path, threads):
+    """A function that predicts."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = threads, 3
+    options.add_session_config_entry("session.force_spinning_stop", "1")  # between runs
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    given = session.get_inputs()[0]
+    data = {given.name: np.random.default_rng(0).random(given.shape, "float32")}
+    return lambda: session.run(None, data)
+
+
+def openvino(path, threads):
+    """The same."""
+    import openvino
+
+    core = openvino.Core()
+    model = core.read_model(path)
+    hint = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
+    request = core.compile_model(model, "CPU", hint).create_infer_request()
+    data = np.random.default_rng(0).random(tuple(model.inputs[0].shape), "float32")
+    return lambda: request.infer([data])
+
+
+def main():
+    """Measure as long as lines come."""
+    run = {"onnxruntime": onnxruntime, "openvino": openvino}[sys.argv[1]](
+        sys.argv[2], int(sys.argv[3])
+    )
+    run()
+    print(json.dumps("ready"), flush=True)
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        run()
+        print(json.dumps(time.perf_counter() - start), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Layers of integers of 8 bits by oneDNN's convolutions: sums of 32 bits, a factor for each filter,
+bias, a term that is added, bounds, and 8 bits again, in one primitive.
+
+Numbers of enumerations are those of oneDNN 3's public headers (oneapi/dnnl/dnnl_types.h).
+"""
+
+from libc.stdint cimport int64_t
+
+from .onednn cimport Layout, Library, check, leave_brgemm, opened, primitive_of
+
+from math import inf
+
+from ...base import config
+from .onednn import Layout as make_layout
+from .onednn import available, channels_last, reorder, row_major, takes_int8
+
+cdef enum:
+    FORWARD_INFERENCE = 96
+    CONVOLUTION_DIRECT = 1
+    USER_SCRATCHPAD = 1
+    RELU = 32
+    CLIP = 46
+    BINARY_ADD = 131056
+    QUERY_SRC = 129, QUERY_WEIGHTS = 131, QUERY_DST = 133
+    ARG_SRC = 1, ARG_DST = 17, ARG_WEIGHTS = 33, ARG_BIAS = 41
+    ARG_SCALES = 4096         # with the number of what they scale
+    ARG_OTHER = 32768 | 2     # the second operand of the first post-op
+
+
+def int8_by_onednn():
+    """Whether layers of 8 bits are oneDNN's: where it adds products of 8 bits in 32 bits, or where
+    CYNET_INT8 asks for it."""
+    setting = config.get("CYNET_INT8")
+    if setting == "auto":
+        return takes_int8()
+    return setting == "onednn" and available()
+
+
+def int8_convolution(dict geometry, str data_type, str out_type, str residual_type, low, high):
+    """The primitives of a layer over channels-last arrays.
+
+    Parameters
+    ----------
+    geometry : dict
+        The fields of Int8Conv (int8_conv.pxd).
+    data_type, out_type, residual_type : str
+        ``'int8'``, ``'uint8'`` or, but for data, ``'float32'``; an empty `residual_type`: nothing
+        is added.
+    low, high : float
+        Bounds of the output, in units that follow from the run's factors.
+
+    Returns
+    -------
+    tuple or None
+        Primitives (data, weight, bias[, residual], factors, out's factor, out) and (row-major
+        weight, weight as the first reads it), and how many bytes the latter are. The result is
+        ``clip(sum * factors[f] + bias[f] + residual) / out's factor``. None: oneDNN has no such
+        layer.
+    """
+    cdef const Library* dnnl
+    cdef int64_t stride[3]
+    cdef int64_t dilate[3]
+    cdef int64_t pad[3]
+    cdef void* pd = NULL
+    cdef void* attr = NULL
+    cdef void* post = NULL
+    cdef Layout data, weight, out, bias, residual, wanted
+    axes = 2 if geometry["kernel"][0] == geometry["in_size"][0] == 1 else 3
+    sizes = {name: tuple(geometry[name][3 - axes:]) for name in (
+        "in_size", "out_size", "kernel", "stride", "dilate", "pad")}
+    for i in range(axes):
+        stride[i], dilate[i] = sizes["stride"][i], sizes["dilate"][i] - 1
+        pad[i] = sizes["pad"][i]
+    batch, groups, filters = geometry["batch"], geometry["groups"], geometry["filters"]
+    if {*sizes["in_size"], *sizes["kernel"], *sizes["out_size"]} == {1}:
+        # rows of a matrix: oneDNN's kernels work along the last axis, and the bytes are the same
+        sizes["in_size"] = sizes["out_size"] = (1,) * (axes - 1) + (batch,)
+        batch = 1
+    taps = (geometry["channels"] // groups, *sizes["kernel"])
+    shape = (filters, *taps) if groups == 1 else (groups, filters // groups, *taps)
+    data = channels_last((batch, geometry["channels"], *sizes["in_size"]), data_type)
+    out_shape = (batch, filters, *sizes["out_size"])
+    out, bias = channels_last(out_shape, out_type), row_major((filters,))
+    plain, weight = row_major(shape, "int8"), make_layout(shape, None, "int8")
+    residual = channels_last(out_shape, residual_type) if residual_type else None
+    dnnl = opened()
+    try:
+        check(dnnl.attr_create(&attr), "attributes")
+        check(dnnl.attr_scratchpad(attr, USER_SCRATCHPAD), "scratchpad")
+        check(dnnl.attr_scales(attr, ARG_WEIGHTS, 1 if groups == 1 else 3), "factors")
+        check(dnnl.attr_scales(attr, ARG_DST, 0), "factor")
+        check(dnnl.post_create(&post), "post-ops")
+        if residual is not None:
+            check(dnnl.post_binary(post, BINARY_ADD, residual.desc), "sum")
+        if low == 0 and high == inf:
+            check(dnnl.post_eltwise(post, RELU, 0, 0), "relu")
+        elif low != -inf or high != inf:
+            check(dnnl.post_eltwise(post, CLIP, low, high), "bounds")
+        check(dnnl.attr_post_ops(attr, post), "post-ops")
+        for chosen in (False, True):
+            status = dnnl.convolution(
+                &pd, dnnl.engine, FORWARD_INFERENCE, CONVOLUTION_DIRECT, data.desc, weight.desc,
+                bias.desc, out.desc, stride, dilate, pad, pad, attr)
+            if status == 3:  # not implemented
+                return None
+            check(status, "convolution of 8 bits")
+            if chosen or leave_brgemm(pd):
+                break
+            dnnl.pd_destroy(pd)
+    finally:
+        if post != NULL:
+            dnnl.post_destroy(post)
+        if attr != NULL:
+            dnnl.attr_destroy(attr)
+    wanted = Layout()
+    check(dnnl.desc_clone(&wanted.desc, dnnl.query_md(pd, QUERY_WEIGHTS, 0)), "layout")
+    tensors = [(ARG_SRC, QUERY_SRC, 0), (ARG_WEIGHTS, QUERY_WEIGHTS, 0),
+               (ARG_BIAS, QUERY_WEIGHTS, 1)]
+    if residual is not None:
+        tensors.append((ARG_OTHER, residual))
+    tensors += [(ARG_SCALES | ARG_WEIGHTS, row_major((filters,))),
+                (ARG_SCALES | ARG_DST, row_major((1,))), (ARG_DST, QUERY_DST, 0)]
+    return primitive_of(pd, tensors), reorder(plain, wanted), wanted.nbytes()
