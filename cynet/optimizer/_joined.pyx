@@ -39,6 +39,7 @@ cdef dict _TYPES = {kFloat32: "float", kFloat64: "double", kFloat16: "cynet::hal
 cdef enum:
     BLOCK = 256  # threads on a GPU
     MOST_BLOCKS = 1 << 16
+    NORM_GROUP = 1 << 16  # elements whose norms are taken before they are updated
 
 
 cdef extern from "update/norms.h" namespace "cynet" nogil:
@@ -55,6 +56,7 @@ cdef extern from "common/row_prefetch.h" namespace "cynet" nogil:
 
 cdef struct Shares:
     UpdateTask* task
+    size_t first, last  # items
     int64_t parts
 
 
@@ -80,10 +82,26 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
             _take_norms(task, i, i + 1)
             run_update(item.loop, &task.params[i], &item.arrays, item.size)
     else:
-        _take_norms(task, 0, joined.items.size())
-        shares.task, shares.parts = task, threads_for(_changed(task))
-        parallel_ranges(<int>shares.parts, shares.parts, _share, &shares)
+        shares.task, shares.last = task, 0
+        while shares.last < joined.items.size():
+            shares.first, shares.last = shares.last, _end_of_group(joined, shares.last)
+            _take_norms(task, shares.first, shares.last)
+            shares.parts = threads_for(_changed(task, shares.first, shares.last))
+            parallel_ranges(<int>shares.parts, shares.parts, _share, &shares)
     return 0
+
+
+cdef size_t _end_of_group(const Joined* joined, size_t first) noexcept nogil:
+    """Behind the last item that is updated together with the first: all, or, where norms are taken
+    before, as many as stay in a core's cache from there on."""
+    cdef size_t last = first + 1
+    cdef int64_t size = joined.items[first].size
+    if joined.rate == NULL:
+        return joined.items.size()
+    while last < joined.items.size() and size + joined.items[last].size <= NORM_GROUP:
+        size += joined.items[last].size
+        last += 1
+    return last
 
 
 cdef void _take_norms(UpdateTask* task, size_t first, size_t last) noexcept nogil:
@@ -137,14 +155,14 @@ cdef void _sum_blocks(void* arg, int64_t begin, int64_t end) noexcept nogil:
             item.exact, part.weight if item.master < 0 else part.state[item.master], n)
 
 
-cdef int64_t _changed(const UpdateTask* task) noexcept nogil:
+cdef int64_t _changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
     """How many weights the step changes, about: those of rows without gradients stay as they
     are."""
     cdef const Item* item
     cdef const RowSet* rows
     cdef int64_t changed = 0
     cdef size_t i
-    for i in range(task.joined.items.size()):
+    for i in range(first, last):
         item = &task.joined.items[i]
         rows = _rows_of(task, i)
         changed += item.size if rows == NULL else rows.most.load() * rows.length // item.width
@@ -174,15 +192,15 @@ cdef void _share(void* arg, int64_t begin, int64_t end) noexcept nogil:
     cdef UpdateTask* task = (<Shares*>arg).task
     cdef int64_t parts = (<Shares*>arg).parts
     cdef int64_t part, before, small = 0
-    cdef size_t i, n = task.joined.items.size()
+    cdef size_t i, first = (<Shares*>arg).first, last = (<Shares*>arg).last
     cdef Item* items = task.joined.items.data()
     cdef const RowSet* rows
-    for i in range(n):
+    for i in range(first, last):
         if not _is_large(&items[i], parts) and _rows_that_hold(task, i) == NULL:
             small += items[i].size
     for part in range(begin, end):
         before = 0
-        for i in range(n):
+        for i in range(first, last):
             rows = _rows_that_hold(task, i)
             if rows != NULL:
                 _update_rows(task, i, rows, part, parts)
@@ -432,7 +450,8 @@ cdef class JoinedUpdate(UpdateStep):
     cdef int _flags(self, const UpdateTask* task) noexcept nogil:
         if self.dev_type == kGPU:
             return kInline  # what a GPU runs is only put on its stream
-        return kInline if _changed(task) <= INLINE_UPDATE_ELEMENTS else kNormal
+        cdef int64_t changed = _changed(task, 0, task.joined.items.size())
+        return kInline if changed <= INLINE_UPDATE_ELEMENTS else kNormal
 
     def fits(self, list weights, list grads, list states):
         """Whether these are the arrays that the update was made for."""
@@ -480,7 +499,7 @@ cdef class JoinedUpdate(UpdateStep):
                            list numbers) except NULL:
         cdef size_t i, n = self.joined.items.size()
         cdef UpdateParams* params
-        cdef double own[7]
+        cdef double own[6]
         cdef UpdateTask* task
         if not <size_t>len(lrs) == <size_t>len(wds) == <size_t>len(numbers) == n:
             raise ArgumentError(f"update: {len(lrs)} rates for {n} weights")
@@ -494,11 +513,11 @@ cdef class JoinedUpdate(UpdateStep):
                 params = &task.params[i]
                 params.lr, params.wd, params.rescale, params.clip = lrs[i], wds[i], rescale, clip
                 if i == 0 or numbers[i] is not numbers[i - 1]:
-                    own[:] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+                    own[:] = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
                     for k, value in enumerate(<tuple>numbers[i]):
                         own[k] = value
                 params.a, params.b, params.c = own[0], own[1], own[2]
-                params.d, params.e, params.f, params.g = own[3], own[4], own[5], own[6]
+                params.d, params.e, params.f = own[3], own[4], own[5]
         except BaseException:
             free_task(task)
             raise

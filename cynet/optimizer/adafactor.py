@@ -109,14 +109,38 @@ class Adafactor(Optimizer):
         )
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
+        if weight.context.device_type == "gpu":
+            self._update_by_operators(index, weight, grad, state)
+            return
+        rate, decay, share = self._numbers_of(index)
+        clip = -1.0 if self.clip_gradient is None else self.clip_gradient
+        if grad.stype != "default":
+            grad = grad.tostype("default")
+        states = state if isinstance(state, tuple) else (state,)
+        step = nd._internal._adafactor_update
+        if len(states) == 1:
+            step = nd._internal._adafactor_vector_update
+        step(
+            weight, grad, *states, lr=rate, decay=decay, rescale_grad=self.rescale_grad,
+            clip_gradient=clip, epsilon=self.epsilon,
+            min_scale=max(self.min_scale, 0.0) if self.scale_parameter else -1.0,
+            clip_threshold=self.clip_threshold, share=share, out=weight,
+        )  # fmt: skip
+
+    def _numbers_of(self, index):
+        """Count a step; its learning rate, the share that the weight loses, and that of the new
+        squares."""
         lr, wd, step = self._step(index)
+        return min(lr, step**-0.5) if self.relative_step else lr, lr * wd, step**self.decay_rate
+
+    def _update_by_operators(self, index, weight, grad, state):
+        rate, decay, share = self._numbers_of(index)
         dtype, shape = _wide(weight.dtype), weight.shape
         if grad.stype != "default":
             grad = grad.tostype("default")
         exact, grad = weight.astype(dtype), self._gradient(grad.astype(dtype))
         if len(shape) > 1:
             grad = grad.reshape((shape[0], -1))
-        share = step**self.decay_rate  # that of the new squares
         squares = nd.square(grad) + self.epsilon
         if isinstance(state, tuple):
             rows, columns = state
@@ -129,13 +153,12 @@ class Adafactor(Optimizer):
             state[:] = state + share * (squares - state)
             move = grad / nd.sqrt(state)
         size = nd.maximum(_rms(move) / self.clip_threshold, 1.0)
-        rate = min(lr, step**-0.5) if self.relative_step else lr
         if self.scale_parameter:
             rate = nd.maximum(_rms(exact), self.min_scale) * rate / size
         else:
             rate = rate / size
         move = nd.broadcast_mul(move, rate.reshape((1,) * len(move.shape))).reshape(shape)
-        weight[:] = (exact * (1 - lr * wd) - move).astype(weight.dtype)
+        weight[:] = (exact * (1 - decay) - move).astype(weight.dtype)
 
 
 def _wide(dtype):

@@ -102,9 +102,11 @@ class LAMB(FusedOptimizer):
     def _numbers(self, count):
         first, second = 1.0, 1.0
         if self.bias_correction:
-            first, second = 1 - self.beta1**count, 1 - self.beta2**count
+            first, second = 1 - self.beta1**count, math.sqrt(1 - self.beta2**count)
         bounds = (-1.0 if each is None else each for each in (self.lower_bound, self.upper_bound))
-        return self.beta1, self.beta2, self.epsilon, first, second, *bounds
+        # both sides of the fraction times `second`, so that one pass has one root
+        factors = self.epsilon * second, second / first
+        return self.beta1, self.beta2, *factors, *bounds
 
     def _joins(self, weights):
         # states of 16 bits give another step, once rounded, than that whose norm was taken

@@ -172,7 +172,7 @@ def expected(norm, weight, grad, states):
 
 
 NORMS = {
-    "lamb": ("lamb_move", 2, (0.5, 0.25, 0.01, 0.75, 0.875, 3.0, 20.0)),
+    "lamb": ("lamb_move", 2, (0.5, 0.25, 0.01 * 0.875**0.5, 0.875**0.5 / 0.75, 3.0, 20.0)),
     "lars": ("sgd_mom", 1, (0.5, 0.1, 0.01, 1)),
     "lbsgd": ("sgd_mom", 1, (0.5,)),
 }

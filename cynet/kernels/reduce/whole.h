@@ -18,7 +18,8 @@ constexpr int64_t WHOLE_PARTS = 64;
 template <typename T>
 double squares_of(const T* x, int64_t begin, int64_t end) {
   typedef typename std::conditional<std::is_same<T, double>::value, double, float>::type C;
-  constexpr int64_t LANES = 16, BLOCK = 1024;  // a block is summed in C, blocks in double
+  // a block is summed in C, blocks in double; as many sums as hide the latency of an addition
+  constexpr int64_t LANES = 32, LAST = 8, BLOCK = 1024;
   double total = 0;
   for (int64_t first = begin; first < end; first += BLOCK) {
     const int64_t last = std::min(end, first + BLOCK);
@@ -33,7 +34,9 @@ double squares_of(const T* x, int64_t begin, int64_t end) {
       const C v = static_cast<C>(x[i]);
       lanes[0] += v * v;
     }
-    for (int64_t k = 0; k < LANES; ++k) total += static_cast<double>(lanes[k]);
+    for (int64_t half = LANES / 2; half >= LAST; half /= 2)
+      for (int64_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+    for (int64_t k = 0; k < LAST; ++k) total += static_cast<double>(lanes[k]);
   }
   return total;
 }

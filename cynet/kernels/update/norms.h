@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "clones.h"
 #include "reduce/whole.h"
 #include "update/update_arrays.h"
 
@@ -16,11 +17,11 @@ namespace cynet {
 typedef double (*NormRate)(const UpdateParams& params, double weight, double other);
 constexpr int64_t NORM_BLOCK = 8 * UPDATE_BLOCK;  // elements whose squares are one partial sum
 
-// f, g: least and largest norm of the weight, negative for none.
+// e, f: least and largest norm of the weight, negative for none.
 inline double lamb_rate(const UpdateParams& p, double weight, double step) {
   double length = std::sqrt(weight);
-  if (p.f >= 0 && length < p.f) length = p.f;
-  if (p.g >= 0 && length > p.g) length = p.g;
+  if (p.e >= 0 && length < p.e) length = p.e;
+  if (p.f >= 0 && length > p.f) length = p.f;
   return length * step > 0 ? length / std::sqrt(step) : 1;
 }
 
@@ -48,7 +49,7 @@ inline NormRate find_norm_rate(const char* name, const char** first) {
   return nullptr;
 }
 
-inline double norm_squares(int dtype, const void* x, int64_t n) {
+CYNET_CLONES inline double norm_squares(int dtype, const void* x, int64_t n) {
   switch (dtype) {
     case F64: return squares_of(static_cast<const double*>(x), 0, n);
     case F32: return squares_of(static_cast<const float*>(x), 0, n);

@@ -216,21 +216,21 @@ struct lion {  // a: part of the mean in the step, b: what the mean keeps
     return w - p.lr * (T((move > 0) - (move < 0)) + p.wd * w);
   }
 };
-struct lamb_step {  // a: beta1, b: beta2, c: epsilon, d: 1 - beta1^t, e: 1 - beta2^t
+struct lamb_step {  // a: beta1, b: beta2, c: epsilon, d: factor of the step
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mean, T& var, T&) {
     const T x = p.gradient(g);
     mean = p.a * mean + (T(1) - p.a) * x;
     var = p.b * var + (T(1) - p.b) * x * x;
-    return mean / p.d / (std::sqrt(var / p.e) + p.c) + p.wd * w;
+    return p.d * mean / (std::sqrt(var) + p.c) + p.wd * w;
   }
 };
 struct lamb_move {  // numbers of lamb_step, whose states it takes as they are
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T, T& mean, T& var, T&) {
-    return w - p.lr * (mean / p.d / (std::sqrt(var / p.e) + p.c) + p.wd * w);
+    return w - p.lr * (p.d * mean / (std::sqrt(var) + p.c) + p.wd * w);
   }
 };
 struct along {  // a step that another rule gave

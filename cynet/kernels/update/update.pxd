@@ -11,13 +11,12 @@ cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
         double wd
         double rescale
         double clip    # negative: none
-        double a       # a to e: of the rule, named in update.h
+        double a       # a to f: of the rule, named in update.h
         double b
         double c
         double d
         double e
         double f
-        double g
     struct UpdateArrays:
         const void* weight
         const void* grad

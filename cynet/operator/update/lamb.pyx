@@ -19,7 +19,7 @@ from ...kernels.update.update cimport UpdateArrays, UpdateLoop, UpdateParams, ru
 from ...kernels.table cimport find_update
 from .._base cimport Operator, OpContext
 
-from math import prod
+from math import inf, prod
 
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError, ShapeError
@@ -68,9 +68,9 @@ class Moments(OperatorProperty):
         """What the rule lamb_step takes, for the t-th update of a weight."""
         first, second = 1.0, 1.0
         if self.bias_correction:
-            first, second = 1 - self.beta1**t, 1 - self.beta2**t
+            first, second = 1 - self.beta1**t, sqrt(1 - self.beta2**t)
         return (0.0, wd, self.rescale_grad, self.clip_gradient, self.beta1, self.beta2,
-                self.epsilon, first, second)
+                self.epsilon * second, second / first if first else inf)
 
 
 class LambPhase1Property(Moments):
@@ -143,8 +143,8 @@ cdef class LambPhase1Operator(Operator):
 
 
 cdef int fill(UpdateParams* params, tuple numbers) except -1:
-    (params.lr, params.wd, params.rescale, params.clip, params.a, params.b, params.c, params.d,
-     params.e) = numbers
+    (params.lr, params.wd, params.rescale, params.clip, params.a, params.b, params.c,
+     params.d) = numbers
     return 0
 
 

@@ -222,6 +222,24 @@ def group_adagrad(w, g, history, lr, rescale_grad=1.0, clip_gradient=-1.0, epsil
     return w - lr * g / np.sqrt(history + epsilon), history
 
 
+def adafactor(w, g, *states, lr, share, decay=0.0, rescale_grad=1.0, clip_gradient=-1.0,
+              epsilon=1e-30, min_scale=-1.0, clip_threshold=1.0):  # fmt: skip
+    """Algorithms 4 and 5 of Shazeer and Stern, with one root mean square of weight and step."""
+    g = clipped(rescale_grad * g, clip_gradient)
+    squares = (g * g + epsilon).reshape(len(g), -1)
+    if len(states) == 2:
+        rows = states[0] + share * (squares.mean(axis=1, keepdims=True) - states[0])
+        columns = states[1] + share * (squares.mean(axis=0, keepdims=True) - states[1])
+        states, mean = (rows, columns), rows * columns / rows.mean()
+    else:
+        mean = states[0] + share * (squares.reshape(g.shape) - states[0])
+        states = (mean,)
+    step = g / np.sqrt(mean).reshape(g.shape)
+    step = step / max(1, np.sqrt(np.mean(step**2)) / clip_threshold)
+    scale = 1 if min_scale < 0 else max(min_scale, np.sqrt(np.mean(w**2)))
+    return w * (1 - decay) - lr * scale * step, *states
+
+
 def finite(*arrays, init_output=True, num_arrays=0):
     return np.array([all(np.isfinite(x).all() for x in arrays)], "float32")
 
@@ -269,5 +287,24 @@ def arrays():
         )  # fmt: skip
 
 
-CASES = [*multi_sgd(), *adamws(), *lambs(), *arrays()]
+def adafactors():
+    """Of one tile and less, of several along each axis, and of vectors; states of half weights are
+    float32."""
+    limits = {"rescale_grad": 0.5, "clip_gradient": 0.2, "epsilon": 1e-3, "clip_threshold": 0.5}
+    scaled = {"min_scale": 0.1, "decay": 0.1}
+    for shape, more in ((S, {}), ((3, 2, 2), limits), ((40, 3), scaled), ((2, 1100), scaled),
+                        ((2, 2, 1), {**limits, "min_scale": 2.0}), ((7,), {}),
+                        ((5000,), {**limits, **scaled})):  # fmt: skip
+        name, states = "_adafactor_vector_update", [shape]
+        if len(shape) > 1:
+            name, states = "_adafactor_update", [(shape[0], 1), (1, int(np.prod(shape[1:])))]
+        for kind, dtypes in ((None, ("float64",)), ("float32", ("float32", "float16"))):
+            yield Case(
+                name, [shape, shape], adafactor, {"lr": 0.1, "share": 0.3, **more},
+                [Input(s, (0.2, 1.0), kind) for s in states], grad=False, dtypes=dtypes,
+                note=kind or "", back=(0, 1), infers=(1,),
+            )  # fmt: skip
+
+
+CASES = [*adafactors(), *multi_sgd(), *adamws(), *lambs(), *arrays()]
 EXCEPTIONS = {"reset_arrays": "no output; tests/operator/test_update.py"}

@@ -20,7 +20,7 @@ _UPDATES = """
     mp_lamb_update_phase2 multi_sgd_update multi_sgd_mom_update multi_mp_sgd_update
     multi_mp_sgd_mom_update preloaded_multi_sgd_update preloaded_multi_sgd_mom_update
     preloaded_multi_mp_sgd_update preloaded_multi_mp_sgd_mom_update _contrib_group_adagrad_update
-    multi_sum_sq multi_lars reset_arrays
+    multi_sum_sq multi_lars reset_arrays _adafactor_update _adafactor_vector_update
 """
 _ATTENTION = """
     _contrib_interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_valatt
