@@ -84,7 +84,7 @@ def main(argv=None):
     history = common.History("loss", "lines")
     for _ in range(args.epochs):
         total = mx.metric.Loss()
-        for _ in range(args.samples // args.batch_size):
+        for _ in common.progress(range(args.samples // args.batch_size), "epoch"):
             pictures, texts = lines(*train, args.batch_size, args.digits, rng)
             x, y = mx.nd.array(pictures, ctx=ctx), mx.nd.array(texts, ctx=ctx)
             with autograd.record():

@@ -71,7 +71,7 @@ def main(argv=None):
     history = common.History("loss", "accuracy")
     for _ in range(args.epochs):
         total, right = mx.metric.Loss(), mx.metric.Accuracy()
-        for x, y in train:
+        for x, y in common.progress(train, "epoch"):
             x, y = x.as_in_context(ctx), y.as_in_context(ctx)
             with autograd.record():
                 each = loss(net(x), y)

@@ -69,7 +69,7 @@ def main(argv=None):
     history = common.History("generator", "discriminator")
     for _ in range(args.epochs):
         totals = mx.metric.Loss(), mx.metric.Loss()
-        for x in loader:
+        for x in common.progress(loader, "epoch"):
             x, z = x.as_in_context(ctx), noise()
             with autograd.record():
                 each = loss(scores(x), real) + loss(scores(make(z).detach()), fake)

@@ -84,7 +84,7 @@ def main(argv=None):
     history = common.History("loss", "digits", "sequences")
     for _ in range(args.epochs):
         total, wholly, digits = mx.metric.Loss(), [], []
-        for _ in range(args.samples // args.batch_size):
+        for _ in common.progress(range(args.samples // args.batch_size), "epoch"):
             given = np.random.randint(0, 10, (args.batch_size, args.length))
             wanted = np.sort(given, axis=1)
             x, y = mx.nd.array(given, ctx=ctx), mx.nd.array(wanted, ctx=ctx)

@@ -97,7 +97,7 @@ def main(argv=None):
     history = common.History("perplexity", "validation", left=2)
     for _ in range(args.epochs):
         states, total = net.lstm.begin_state(args.batch_size, ctx=ctx), mx.metric.Loss()
-        for x, y in batches(train, args.batch_size, args.steps):
+        for x, y in common.progress([*batches(train, args.batch_size, args.steps)], "epoch"):
             x, y, states = mx.nd.array(x, ctx=ctx), mx.nd.array(y, ctx=ctx), detached(states)
             with autograd.record():
                 scores, states = net(x, states)

@@ -106,6 +106,19 @@ def test_figures_of_the_plot(tmp_path, monkeypatch, left, axes):
     pyplot.close(drawn[0])
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress(monkeypatch, capsys, terminal):
+    """A bar on a terminal, nothing elsewhere; the items are those that were given."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.delitem(sys.modules, "common", raising=False)
+    common = importlib.import_module("common")
+    monkeypatch.delitem(sys.modules, "common")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    assert list(common.progress(iter("abc"), "letters", 3)) == ["a", "b", "c"]
+    assert ("letters" in capsys.readouterr().err) == terminal
+    assert (common.bar(3) is not None) == terminal
+
+
 def test_without_matplotlib(run, tmp_path, monkeypatch, caplog):
     """An example trains and saves its model; a line says why nothing is drawn."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
