@@ -1,9 +1,11 @@
-"""Sparse arrays: products of csr matrices (NumPy's column is SciPy) and training steps by rows."""
+"""Sparse arrays: products of csr matrices (NumPy's column is SciPy) and training steps by rows.
+
+``--torch PYTHON``: beside sparse_csr tensors, EmbeddingBag, Embedding(sparse=True), SparseAdam.
+"""
 
 from functools import partial
 
 import numpy as np
-import scipy.sparse
 from harness import Row, main, median_time
 
 MATRICES = {
@@ -13,13 +15,20 @@ MATRICES = {
 BATCH, TABLES = 4_096, (200_000, 2_000_000)
 
 
-def matrix_of(rows, columns, each):
-    """A csr matrix of SciPy with about `each` elements in a row."""
+def parts_of(rows, columns, each):
+    """values, indices and indptr of a csr matrix with about `each` elements in a row."""
     rng = np.random.default_rng(1)
     places = np.unique(rng.integers(0, rows * columns, rows * each))
     values = rng.random(len(places)).astype("float32")
-    coordinates = places // columns, places % columns
-    return scipy.sparse.csr_matrix((values, coordinates), shape=(rows, columns))
+    indptr = np.searchsorted(places // columns, np.arange(rows + 1))
+    return values, places % columns, indptr
+
+
+def matrix_of(rows, columns, each):
+    """The same as a matrix of SciPy, which a Python with PyTorch may lack."""
+    import scipy.sparse
+
+    return scipy.sparse.csr_matrix(parts_of(rows, columns, each), shape=(rows, columns))
 
 
 def product(mx, csr, dense, transpose):
@@ -91,14 +100,64 @@ def embedding_step(mx, rows, optimizer):
     return median_time(step, repeat=9, warm_up=8)
 
 
+def products_of_torch(torch):
+    """`products` by sparse_csr tensors."""
+    for name, sizes in MATRICES.items():
+        values, indices, indptr = map(torch.from_numpy, parts_of(*sizes))
+        csr = torch.sparse_csr_tensor(indptr, indices, values, size=sizes[:2])
+        for width in (1, 16, 128):
+            for what, own in (("dot", csr), ("transposed", csr.t())):
+                dense = np.random.default_rng(2).random((own.shape[1], width)).astype("float32")
+                seconds = median_time(partial(torch.matmul, own, torch.from_numpy(dense)), repeat=9)
+                yield Row(f"{name}: {what}, width {width}", seconds)
+
+
+def linear_step_of_torch(torch):
+    """`linear_step` by an EmbeddingBag, which sums weighted rows."""
+    values, indices, indptr = map(torch.from_numpy, parts_of(500, 1_000_000, 100))
+    bag = torch.nn.EmbeddingBag(1_000_000, 2, mode="sum", sparse=True)
+    optimizer = torch.optim.Adagrad(bag.parameters(), lr=0.1)
+    label = torch.zeros(500, dtype=torch.int64)
+
+    def step():
+        optimizer.zero_grad()
+        score = bag(indices, indptr[:-1], per_sample_weights=values)
+        torch.nn.functional.cross_entropy(score, label).backward()
+        optimizer.step()
+
+    return median_time(step, repeat=9)
+
+
+def embedding_step_of_torch(torch, rows, optimizer):
+    """`embedding_step` by an Embedding with sparse gradients."""
+    layer = torch.nn.Embedding(rows, 64, sparse=True)
+    kind = {"sgd": torch.optim.SGD, "adam": torch.optim.SparseAdam}[optimizer]
+    rule, rng = kind(layer.parameters(), lr=0.1), np.random.default_rng(1)
+    batches = [torch.from_numpy(rng.integers(0, rows, BATCH)) for _ in range(8)]
+    place = iter(range(1 << 30))
+
+    def step():
+        rule.zero_grad()
+        layer(batches[next(place) % len(batches)]).sum().backward()
+        rule.step()
+
+    return median_time(step, repeat=9, warm_up=8)
+
+
 def rows(mx):
     """All lines."""
-    yield from products(mx)
-    yield Row("step of a linear model by Module, 1,000,000 x 2", linear_step(mx))
+    if mx.__name__ == "torch":
+        mx.set_num_threads(2)
+        ways = products_of_torch, linear_step_of_torch, embedding_step_of_torch
+    else:
+        ways = products, linear_step, embedding_step
+    of_products, of_linear, of_embedding = ways
+    yield from of_products(mx)
+    yield Row("step of a linear model by Module, 1,000,000 x 2", of_linear(mx))
     for optimizer in ("sgd", "adam"):
         for size in TABLES:
             name = f"step of an embedding {size:,} x 64, {optimizer}"
-            yield Row(name, embedding_step(mx, size, optimizer))
+            yield Row(name, of_embedding(mx, size, optimizer))
 
 
 if __name__ == "__main__":
