@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 """Recording and replaying (contract in graphs.pxd)."""
 
 from libc.string cimport memcmp

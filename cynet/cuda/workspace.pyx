@@ -1,4 +1,4 @@
-# distutils: extra_compile_args = -O1
+# distutils: extra_compile_args = -Os
 """What operators ask of a GPU while they run: temporary memory, small results on the host."""
 
 from .._resource cimport get_device_space

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 """A piece of communication as a function of the engine: it says when its arrays are free, and holds
 them until the communication thread is done with them."""
 

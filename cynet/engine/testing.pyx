@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 """Native functions for the engine's tests and benchmark: empty ones, and arithmetic on cells."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 """Records of what ran when, and the spans that Python code makes (contract in trace.pxd)."""
 
 from cpython.bytes cimport PyBytes_AS_STRING

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 """GpuStep: forward and backward of an executor on a GPU, and the update behind them, together.
 
 Where nobody looks between them, what can be recorded is one function of the engine and one graph;

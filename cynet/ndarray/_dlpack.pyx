@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 """DLPack: arrays handed to and taken from other frameworks without a copy."""
 
 from cpython.pycapsule cimport (

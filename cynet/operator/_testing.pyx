@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 """Runs one operator on NumPy arrays, without engine or executor: for tests and debugging."""
 
 

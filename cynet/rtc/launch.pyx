@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 """Launches of kernels as functions of the engine, ordered by the arrays they read and write.
 
 A launch is one block of memory: the request that the emulator's `cynet_launch` takes, the values

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 """Native threads that allocate and free at once, for tests and benchmarks."""
 
 from libc.stdint cimport uint8_t, uint64_t

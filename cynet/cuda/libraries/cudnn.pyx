@@ -1,4 +1,4 @@
-# distutils: extra_compile_args = -O1
+# distutils: extra_compile_args = -Os
 """cuDNN's functions and descriptors (contract in cudnn.pxd).
 
 Numbers of enumerations are those of cuDNN 9's documentation; a DType is its cudnnDataType_t.

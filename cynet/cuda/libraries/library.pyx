@@ -1,4 +1,4 @@
-# distutils: extra_compile_args = -O1
+# distutils: extra_compile_args = -Os
 """Where NVIDIA's libraries are, and what to install where one is missing (contract in the .pxd)."""
 
 import ctypes

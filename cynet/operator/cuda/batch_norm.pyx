@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """GPU form of BatchNorm: cuDNN, and kernels for what it has no call for (given statistics)."""
 

@@ -1,4 +1,4 @@
-# distutils: extra_compile_args = -O1
+# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """GPU forms of Convolution and Deconvolution, by cuDNN."""
 

@@ -1,4 +1,4 @@
-# distutils: extra_compile_args = -O1
+# distutils: extra_compile_args = -Os
 """The form of an operator that a cuDNN layer of one input and one output computes."""
 
 from ..._typedefs cimport TBlob, kAddTo, kNullOp

@@ -1,4 +1,4 @@
-# distutils: extra_compile_args = -O1
+# distutils: extra_compile_args = -Os
 """GPU forms for layouts with channels last: that of channels first, between copies."""
 
 from libc.stddef cimport size_t

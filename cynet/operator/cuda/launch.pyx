@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 """DeviceOperator (contract in launch.pxd): an operator on a GPU, made of launches
 (launch_steps.py)."""
 

@@ -1,4 +1,4 @@
-# distutils: extra_compile_args = -O1
+# distutils: extra_compile_args = -Os
 """LaidOut (contract in laid_out.pxd): what an operator does not take as it is laid out is copied to
 temporary space, and what it computes there is copied back."""
 

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Int8Layer: a convolution of integers of 8 bits, and what is made of its sums of 32 bits.
 

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """What computes RNN on the CPU: the products over all steps, and the passes through them."""
 

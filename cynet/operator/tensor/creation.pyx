@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 """Operators that make arrays from parameters: _zeros, _ones, _full, _arange, _eye, _linspace and
 kin."""
 

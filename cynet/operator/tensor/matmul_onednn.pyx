@@ -1,4 +1,4 @@
-# distutils: extra_compile_args = -O1
+# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Matrix products of one shape, one or a stack of them, in bfloat16 by oneDNN: float32 sums,
 rounded once. What is computed is said in matmul.pyx."""

@@ -1,4 +1,4 @@
-# distutils: extra_compile_args = -O1
+# distutils: extra_compile_args = -Os
 """The layout pass's own operator: brings an array into channels-last order, or back.
 
 (N, C, *size) in row-major memory becomes the same array in memory order (N, *size, C); `to_last`

@@ -1,4 +1,4 @@
-# distutils: extra_compile_args = -O1
+# distutils: extra_compile_args = -Os
 """LAMB, of one weight in two phases or of several at once: Adam whose step has a length in
 proportion to the weight's. You et al., https://arxiv.org/abs/1904.00962.
 

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 """Update operators of the optimizers: one row a rule.
 
 ``output = rule(weight, grad, states)``, all of one shape; the states are auxiliary and move as

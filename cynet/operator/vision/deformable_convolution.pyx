@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """DeformableConvolution, ModulatedDeformableConvolution: windows whose points are moved.
 

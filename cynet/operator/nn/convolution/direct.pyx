@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Convolution of small channels-last float32 images by products of the taps that lie inside.
 

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Convolution of channels-last data by oneDNN, with an activation folded in.
 

@@ -1,4 +1,4 @@
-# distutils: extra_compile_args = -O1
+# distutils: extra_compile_args = -Os
 """What convolutions by kernels of our own have in common (contract in own.pxd)."""
 
 from ...._resource cimport get_space

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Deconvolution of channels-last float32 data: a convolution whose forward and whose gradient of
 data have changed places.

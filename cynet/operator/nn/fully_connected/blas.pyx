@@ -1,4 +1,4 @@
-# distutils: extra_compile_args = -O1
+# distutils: extra_compile_args = -Os
 """FullyConnected by BLAS, in float32 and float64.
 
 out = data weight^T + bias; data (N, K), weight (M, K), bias (M,), out (N, M).
