@@ -22,7 +22,7 @@ from .cuda.graphs cimport run as run_recorded
 from .operator._base cimport OpContext
 
 from .base.dtype import NAMES, dtype_flag
-from .base.errors import OperatorError, OutOfMemoryError, dress, told, user_frame
+from .base.errors import OperatorError, OutOfMemoryError, wrap_error, describe_error, user_frame
 from .graph.cost import seconds
 from .graph.cuts import gradient_cuts
 from .graph.ir import FORWARD, TEMP
@@ -154,8 +154,8 @@ cdef int _raise_dressed(PlanRun* run) except -1:
         _pending()
     except BaseException as error:
         filename, line = _where(run, keep[ORIGINS])
-        raised = dress(error, f"{failed_step(run.tables, run.current)}, "
-                              f"run from {filename}:{line}: {told(error)}")
+        raised = wrap_error(error, f"{failed_step(run.tables, run.current)}, "
+                            f"run from {filename}:{line}: {describe_error(error)}")
     raise raised
 
 

@@ -44,8 +44,8 @@ cdef class Adjoint(StepNode):
         given = {i: h for i, h in zip(self.wanted, grads) if h is not None}
         if self.partners is None:
             for i, h in given.items():
-                parts = take_back(self.call, self.info, self.is_train, self.inputs_of_call,
-                                  self.outputs_of_call, [h], [i], None, self.inputs[n_grads:])
+                parts = record_adjoint(self.call, self.info, self.is_train, self.inputs_of_call,
+                                       self.outputs_of_call, [h], [i], None, self.inputs[n_grads:])
                 back[0] = _sum_of(back[0], parts[i])
             return back
         if not any(self.partners.values()):
@@ -61,8 +61,9 @@ cdef class Adjoint(StepNode):
                 back[k] = _sum_of(back[k], outs[k])
             if keep:
                 entries = [None if x is None else (<NDArrayBase>x).grad_entry for x in arrays]
-                parts = take_back(self.call, self.info, self.is_train, arrays, [None] * n_grads,
-                                  self.grads_of_call, list(keep), self.partners, entries)
+                parts = record_adjoint(
+                    self.call, self.info, self.is_train, arrays, [None] * n_grads,
+                    self.grads_of_call, list(keep), self.partners, entries)
                 for k in keep:
                     back[n_grads + k] = _sum_of(back[n_grads + k], parts[k])
         return back
@@ -95,8 +96,8 @@ cdef object _sum_of(a, b):
     return b if a is None else a if b is None else a + b
 
 
-def take_back(Call call, Backward info, bint is_train, list inputs, list outputs, list grads,
-              list wanted, dict partners, list entries):
+def record_adjoint(Call call, Backward info, bint is_train, list inputs, list outputs, list grads,
+                   list wanted, dict partners, list entries):
     """What backward gives to the inputs `wanted` (numbers), recorded where the thread records.
 
     Parameters

@@ -14,7 +14,7 @@ from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward
 from ..ndarray._resolve cimport Call, State
 from ..ndarray._tape cimport (
-    Backward, CallNode, Leaf, Node, StepNode, entry_in_graph, index_of, node_of, nothing,
+    Backward, CallNode, Leaf, Node, StepNode, entry_in_graph, index_of, node_of, DETACHED,
     set_flags, trains)
 from ._arrays cimport (
     NOT_RECORDED, blank, copied, copy_values, entries_of, fill, filled, gradient_of_head, in_shape,
@@ -23,12 +23,12 @@ from ._arrays cimport (
 from .. import ndarray
 from ..base.errors import GradientError
 from ..base.observers import backward_steps
-from ..operator.gradients import BY_FORMULA, BY_REWRITING, FLATLY, LINEARLY, way_of
+from ..operator.gradients import BY_FORMULA, DECOMPOSED, PIECEWISE_LINEAR, LINEAR, second_order_rule
 from ..operator.property import OperatorProperty
-from ._adjoint import alias_of, as_backward, take_back
+from ._adjoint import alias_of, as_backward, record_adjoint
 
 cdef enum:
-    SLOTS = 64  # outputs of a node that its `lent` tells of
+    SLOTS = 64  # outputs of a node that its `shared_grads` tells of
 cdef uint64_t _walks = 0
 cdef set _live = set()  # walks that are on their way
 cdef list _watchers = backward_steps
@@ -66,7 +66,7 @@ cdef class Walk:
         for entry in entries:
             child = node_of(entry)
             while True:
-                if child is not None and child is not nothing and child.walk != self.id:
+                if child is not None and child is not DETACHED and child.walk != self.id:
                     if child.inputs is None:
                         raise GradientError(
                             f"{child.name}, recorded at {child.where()}, is gone: an earlier "
@@ -76,7 +76,7 @@ cdef class Walk:
                         raise GradientError(
                             f"{child.name}, recorded at {child.where()}: another backward is "
                             "going through the same graph")
-                    child.walk, child.at, child.lent = self.id, 0, 0
+                    child.walk, child.at, child.shared_grads = self.id, 0, 0
                     child.needed, child.grads = False, None
                     stack.append(child)
                 if not stack:
@@ -86,7 +86,7 @@ cdef class Walk:
                 if node.at < len(node.inputs) and not self.ends_at(node):
                     entry = node.inputs[node.at]
                     node.at += 1
-                    if entry is not None and entry is not nothing:
+                    if entry is not None and entry is not DETACHED:
                         child = node_of(entry)
                 else:
                     stack.pop()
@@ -185,7 +185,7 @@ cdef class Walk:
 
     cdef bint wants(self, object entry) except -1:
         cdef Node node
-        if entry is None or entry is nothing:
+        if entry is None or entry is DETACHED:
             return False
         node = node_of(entry)
         if self.ends_at(node):
@@ -220,15 +220,15 @@ cdef class Walk:
             node.grads[i] = out
             return out
         request[0] = kAddTo
-        if i >= SLOTS or node.lent >> i & 1:
+        if i >= SLOTS or node.shared_grads >> i & 1:
             out = copied(out)
             node.grads[i] = out
             if i < SLOTS:
-                node.lent &= ~(<uint64_t>1 << i)
+                node.shared_grads &= ~(<uint64_t>1 << i)
         return out
 
-    cdef int deliver(self, object entry, NDArrayBase grad, bint lent) except -1:
-        # A part of an entry's gradient; `lent`: somebody else has the array, too.
+    cdef int deliver(self, object entry, NDArrayBase grad, bint is_shared) except -1:
+        # A part of an entry's gradient; `is_shared`: somebody else has the array, too.
         cdef Node node = node_of(entry)
         cdef Leaf leaf
         cdef NDArrayBase old
@@ -239,7 +239,7 @@ cdef class Walk:
                 if old is not None:
                     self.wanted[node] = plus(old, grad, None if self.create else old)
                 else:
-                    self.wanted[node] = copied(grad) if lent and not self.create else grad
+                    self.wanted[node] = copied(grad) if is_shared and not self.create else grad
                 return 0
             leaf = <Leaf>node
             if leaf.req == kAddTo or leaf in self.begun:
@@ -252,12 +252,12 @@ cdef class Walk:
         old = node.grads[i]
         if old is None:
             node.grads[i] = grad
-            if lent and i < SLOTS:
-                node.lent |= <uint64_t>1 << i
-        elif self.create or i >= SLOTS or node.lent >> i & 1:
+            if is_shared and i < SLOTS:
+                node.shared_grads |= <uint64_t>1 << i
+        elif self.create or i >= SLOTS or node.shared_grads >> i & 1:
             node.grads[i] = plus(old, grad, None)
             if i < SLOTS:
-                node.lent &= ~(<uint64_t>1 << i)
+                node.shared_grads &= ~(<uint64_t>1 << i)
         else:
             node.grads[i] = plus(old, grad, old)
         return 0
@@ -301,7 +301,7 @@ cdef class Walk:
         cdef int n_in = call.n_in, n_out = call.n_out, n_aux = call.n_aux
         cdef int i, takers = 0, asked = 0
         cdef bint flows = not info.takes_grad
-        cdef bint lent
+        cdef bint is_shared
         cdef NDArrayBase array, grad
         cdef Gradients arrays
         cdef list held = [], late = None
@@ -335,8 +335,8 @@ cdef class Walk:
                 continue
             if takers and self._passes_to(entry):
                 grad = in_shape(node.grads[0], &call.arrays[i])
-                lent = takers > 1 or node.lent & 1 or grad is not node.grads[0]
-                self.deliver(entry, grad, lent)
+                is_shared = takers > 1 or node.shared_grads & 1 or grad is not node.grads[0]
+                self.deliver(entry, grad, is_shared)
                 continue
             if self.takes_rows(entry):
                 grad = of_sparse().rows_of(
@@ -455,18 +455,18 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
     if type(prop).differentiate is not OperatorProperty.differentiate:
         return as_backward(node, grads, wanted, prop.differentiate(
             ndarray, grads, inputs, outputs, list(call.in_shapes)))
-    way, how = way_of(prop) or (None, None)
-    if way == LINEARLY:
+    way, how = second_order_rule(prop) or (None, None)
+    if way == LINEAR:
         wanted = [i for i in wanted if not how or i in how]
-        return take_back(call, node.info, node.is_train, inputs, outputs, grads, wanted, how,
-                         node.inputs)
-    if way == FLATLY:
-        return take_back(call, node.info, node.is_train, inputs, outputs, grads, wanted, None,
-                         node.inputs)
+        return record_adjoint(call, node.info, node.is_train, inputs, outputs, grads, wanted, how,
+                              node.inputs)
+    if way == PIECEWISE_LINEAR:
+        return record_adjoint(call, node.info, node.is_train, inputs, outputs, grads, wanted, None,
+                              node.inputs)
     if way == BY_FORMULA:
         return as_backward(node, grads, wanted, how(prop, ndarray, grads, inputs, outputs))
     parts = None
-    if way == BY_REWRITING:
+    if way == DECOMPOSED:
         parts = _gradient_rewritten(node, how, grads, inputs, outputs, wanted)
     if parts is None:
         prop.differentiate(ndarray, grads, inputs, outputs, list(call.in_shapes))  # raises
@@ -577,7 +577,7 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
 def gradients_to(list heads, list grads, list nodes, bint retain, bint create):
     """The gradients of `heads` at nodes; None where no way leads there."""
     cdef Walk walk = Walk.__new__(Walk)
-    chosen = [i for i, head in enumerate(heads) if entry_in_graph(head) not in (None, nothing)]
+    chosen = [i for i, head in enumerate(heads) if entry_in_graph(head) not in (None, DETACHED)]
     heads = [heads[i] for i in chosen]
     if grads is not None:
         grads = [grads[i] for i in chosen]

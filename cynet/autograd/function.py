@@ -10,9 +10,9 @@ from ..base.errors import (
     GradientError,
     ShapeError,
     UndefinedError,
-    dress,
+    describe_error,
     shown,
-    told,
+    wrap_error,
 )
 from ..ndarray import NDArray, zeros
 from ..ndarray._tape import StepNode, get_state, set_state, wants_gradient
@@ -173,8 +173,9 @@ class _FunctionNode(StepNode):
         except CynetError:
             raise
         except Exception as error:
-            raise dress(
-                error, f"{name}.backward, recorded at {self.where()}, raised {told(error)}"
+            raise wrap_error(
+                error,
+                f"{name}.backward, recorded at {self.where()}, raised {describe_error(error)}",
             ) from error
         result = list(result) if isinstance(result, (list, tuple)) else [result]
         if len(result) != len(self.like):

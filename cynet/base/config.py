@@ -121,6 +121,13 @@ _SETTINGS = {
             "the lowest estimate.",
         ),
         Setting(
+            "CYNET_LOG_ALGORITHMS",
+            _flag,
+            False,
+            "Log (level INFO, logger cynet) the algorithm of each imperative call with new "
+            "shapes, of those operators that have several.",
+        ),
+        Setting(
             "CYNET_STORAGE_CACHE_MB",
             _count,
             0,

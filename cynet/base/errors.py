@@ -223,7 +223,7 @@ def file_error(error, verb, path):
 
 
 class _Dressed:
-    """What `dress` adds to a class: a text of its own, and how many such errors it holds."""
+    """What `wrap_error` adds to a class: a text of its own, and how many such errors it holds."""
 
     _text, _depth = "", 0
 
@@ -326,10 +326,10 @@ def shorten(text, most=_LONGEST):
     return f"{text[: most - tail - 7]} [...] {text[-tail:]}"
 
 
-def told(error):
+def describe_error(error):
     """The class and the text of an exception, for messages about it.
 
-    >>> told(KeyError("a"))
+    >>> describe_error(KeyError("a"))
     "KeyError: 'a'"
     """
     try:
@@ -349,7 +349,7 @@ def _from_user(trace):
     return None
 
 
-def dress(error, message):
+def wrap_error(error, message):
     """An exception that says `message`: an `OperatorError` of `error`'s own type, caused by it.
 
     So ``except mx.base.MXNetError`` and ``except ZeroDivisionError`` both catch a division by zero
@@ -358,7 +358,7 @@ def dress(error, message):
     The cause is the first error of all, with a traceback that begins in the user's function, if one
     raised it; what went through many functions keeps a text and a traceback of sensible size.
 
-    >>> e = dress(ZeroDivisionError("division by zero"), "in operator 'f'")
+    >>> e = wrap_error(ZeroDivisionError("division by zero"), "in operator 'f'")
     >>> isinstance(e, OperatorError), isinstance(e, ZeroDivisionError), str(e)
     (True, True, "in operator 'f'")
     """
@@ -382,33 +382,33 @@ def dress(error, message):
 
 
 def in_loop(error, message):
-    """`dress` for code of a user's that runs inside of a loop or an iterator, which a StopIteration
-    would end without a word: in its place stands an OperatorError.
+    """`wrap_error` for code of a user's that runs inside of a loop or an iterator, which a
+    StopIteration would end without a word: in its place stands an OperatorError.
 
     >>> type(in_loop(StopIteration(), "in sample 3")).__name__
     'OperatorError'
     """
     if not isinstance(error, StopIteration):
-        return dress(error, message)
+        return wrap_error(error, message)
     out = OperatorError(shorten(message))
     out.__cause__ = error
     return out
 
 
-def reworded(error, message):
+def with_message(error, message):
     """An error of the class of `error`, a CynetError, with `message` for its text.
 
-    >>> reworded(ShapeError("(2, 3)"), "node 'a': (2, 3)")
+    >>> with_message(ShapeError("(2, 3)"), "node 'a': (2, 3)")
     ShapeError("node 'a': (2, 3)")
     """
     if isinstance(error, _Dressed):
-        return dress(error, message)
+        return wrap_error(error, message)
     try:
         return type(error)(message)
     except Exception:  # a class that insists on its own arguments
-        return dress(error, message)
+        return wrap_error(error, message)
 
 
 def _undress(cause, text):
     """A pickled error again; its class is made anew where it is loaded."""
-    return OperatorError(text) if cause is None else dress(cause, text)
+    return OperatorError(text) if cause is None else wrap_error(cause, text)

@@ -23,10 +23,10 @@ from .errors import (
     FormatError,
     OutOfMemoryError,
     UndefinedError,
-    dress,
     file_error,
     shorten,
     shown,
+    wrap_error,
 )
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def refusal(error, function, args, kwargs):
     for raised, kind in _KINDS:
         if isinstance(error, raised):
             return kind(shorten(text, _LONGEST))
-    return dress(error, shorten(text, _LONGEST))
+    return wrap_error(error, shorten(text, _LONGEST))
 
 
 def refuse(error, function, *args):

@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 
-from ..base.errors import told
+from ..base.errors import describe_error
 from ..engine import get as engine
 
 _state = {"code": None, "hooked": False}
@@ -37,7 +37,7 @@ def fail(world, error):
     """An exception has ended the program of this rank: its traceback is shown, now the others are
     told."""
     if world is not None:
-        world.fail(told(error)[:2000])
+        world.fail(describe_error(error)[:2000])
 
 
 def set_code(code):
@@ -67,7 +67,7 @@ def _at_exit(find):
     except Exception as error:
         # after a failure of the ranks every sum that was asked for says so
         if not world.has_failed:
-            print(f"cynet: nobody waited for this error: {told(error)}", file=sys.stderr)
+            print(f"cynet: nobody waited for this error: {describe_error(error)}", file=sys.stderr)
     failure = world._end()
     if failure is None:
         return

@@ -10,7 +10,9 @@ from .trace cimport IMPERATIVE, begun, kept_text, note_function
 import sys
 
 from ..context import Context
-from ..base.errors import ArgumentTypeError, CynetError, dress, shorten, shown, told, user_frame
+from ..base.errors import (
+    ArgumentTypeError, CynetError, describe_error, shorten, shown, user_frame, wrap_error,
+)
 
 cdef extern from "Python.h":
     void PyErr_WriteUnraisable(object source) noexcept
@@ -63,7 +65,8 @@ cdef class PythonTask:
             return error
         name = self.label()
         file, line = self.pushed_at
-        return dress(error, f"function '{name}' pushed at {file}:{line} failed: {told(error)}")
+        pushed = f"function '{name}' pushed at {file}:{line}"
+        return wrap_error(error, f"{pushed} failed: {describe_error(error)}")
 
 
 cdef PythonTask task_of(fn, name):
@@ -183,7 +186,7 @@ def stop_at_exit():
         Py_DECREF(error)
         count += 1
         if count <= MOST_REPORTED:
-            line = shorten(" ".join(told(error).split()), LINE_CHARS)
+            line = shorten(" ".join(describe_error(error).split()), LINE_CHARS)
             _write(f"cynet: nobody waited for this error: {line}")
     if count > MOST_REPORTED:
         _write(f"cynet: nor for {count - MOST_REPORTED} more")

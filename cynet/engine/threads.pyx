@@ -24,7 +24,7 @@ from .queue cimport count_down, finish, take
 from .trace cimport begun_function, label_thread, note_function
 from .._typedefs cimport RunContext, kGPU
 
-from ..base.errors import OperatorError, dress, told
+from ..base.errors import OperatorError, wrap_error, describe_error
 
 cdef extern from "Python.h":
     bint PyErr_Occurred() noexcept
@@ -82,7 +82,7 @@ cdef object _caught(const char* name):
             error = raised
     if name != NULL and isinstance(error, Exception) and not isinstance(error, OperatorError):
         label = (<bytes>name).decode("utf-8", "replace")
-        return dress(error, f"{label} failed: {told(error)}")
+        return wrap_error(error, f"{label} failed: {describe_error(error)}")
     return error
 
 

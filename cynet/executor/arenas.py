@@ -2,7 +2,7 @@
 
 import threading
 
-from ..base.errors import OutOfMemoryError, reworded
+from ..base.errors import OutOfMemoryError, with_message
 from ..graph.ir import TEMP
 from ..graph.memory_plan import nbytes
 from ..ndarray import empty, zeros
@@ -25,7 +25,7 @@ def made(what, function, *args, **kwargs):
             what = "the values between arguments and outputs"
             if largest is not None:
                 what += f" ({largest.name!r} of shape {largest.shape} is the largest)"
-        raise reworded(error, f"no memory for {what}: {error}") from None
+        raise with_message(error, f"no memory for {what}: {error}") from None
 
 
 def blanks(values):

@@ -8,7 +8,7 @@ from ..operator._base cimport OpContext, Operator
 from .placeholders cimport number_of
 from .tables cimport Tables
 
-from ..base.errors import dress, told
+from ..base.errors import wrap_error, describe_error
 from ..context import cpu
 from ..graph.ir import SAVED, Value
 from .._executor import arena_view
@@ -132,7 +132,7 @@ cdef class BodyPlan:
             _pending()
         except BaseException as error:
             step = failed_step(self.tables, self.run.current)
-            raised = dress(error, f"run {t} of a body: {step}: {told(error)}")
+            raised = wrap_error(error, f"run {t} of a body: {step}: {describe_error(error)}")
         raise raised
 
     def _choose(self, int64_t t, owner):

@@ -11,8 +11,8 @@ from ..base.errors import (
     ArgumentTypeError,
     GradientError,
     OutOfMemoryError,
-    reworded,
     shown,
+    with_message,
 )
 from ..graph import pipeline
 from ..graph.collector import collector_paused
@@ -366,7 +366,7 @@ class _Instance:
             outputs = fresh_arrays(values, self.program.fakes)
         except OutOfMemoryError as error:
             names = ", ".join(f"{v.name!r} of shape {v.shape}" for v in values[:10])
-            raise reworded(error, f"no memory for outputs, {names}: {error}") from None
+            raise with_message(error, f"no memory for outputs, {names}: {error}") from None
         exchanged = self.slots.bind(
             0, [*arrays, *outputs, self.arena] if self.program.moves else arrays + outputs
         )

@@ -1,7 +1,7 @@
 """What a plan is made of beside its graph: operators, constants, and arrays that stay."""
 
 from .._executor import Plan
-from ..base.errors import ArgumentTypeError, dress, shown, told
+from ..base.errors import ArgumentTypeError, describe_error, shown, wrap_error
 from ..graph.ir import Graph
 from ..ndarray import empty
 from ..operator import Operator
@@ -36,10 +36,10 @@ def create_operator(step):
     try:
         operator = step.prop.operator_on(step.ctx, shapes, types)
     except Exception as error:
-        raise dress(
+        raise wrap_error(
             error,
             f"operator {step.prop.op_name} (node '{step.name}') with inputs {shapes}: "
-            f"{told(error)}",
+            f"{describe_error(error)}",
         ) from error
     if not isinstance(operator, Operator):
         raise ArgumentTypeError(

@@ -16,7 +16,7 @@ from .._executor cimport Plan, release_tables
 from .._core.sparse_kind cimport refuse_sparse
 from .._ndarray cimport Chunk, NDArrayBase, RowSet, new_array, on_host, wrap_foreign
 from .._typedefs cimport RunContext, kCPU, kGPU
-from ..ndarray._call_cache cimport pack
+from ..ndarray._resolve cimport pack
 from ..ndarray._tape cimport flagged, records, wanted_request
 from .kept cimport Kept, drop, hold
 from .placeholders cimport address_of, number_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import kvstore as kvs
 from .. import ndarray as nd
 from .. import optimizer as opt
-from ..base.errors import ArgumentError, ArgumentTypeError, dress, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, shown, wrap_error
 from ..base.guard import guarded
 from ..base.kinds import check_flag
 from ..callback.lines import say
@@ -455,7 +455,7 @@ class Trainer(TrainerStates):
         try:
             return self._scale / batch_size
         except ZeroDivisionError as error:
-            raise dress(error, "Trainer: the batch size must not be 0") from None
+            raise wrap_error(error, "Trainer: the batch size must not be 0") from None
         except (TypeError, OverflowError):
             raise ArgumentTypeError(
                 f"Trainer: the batch size must be a number, got {shown(batch_size)}"

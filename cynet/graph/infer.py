@@ -8,10 +8,10 @@ from ..base.errors import (
     ArgumentTypeError,
     CynetError,
     ShapeError,
-    dress,
-    reworded,
+    describe_error,
     shown,
-    told,
+    with_message,
+    wrap_error,
 )
 from ..operator.checks.shapes import EMPTY, understood
 from ..operator.checks.values import read_shape
@@ -193,16 +193,16 @@ class _Inference:
             found = self.infer(prop, ins, outs)
             lengths = tuple(map(len, found))
         except CynetError as error:
-            raise reworded(
+            raise with_message(
                 error, f"Error in operator {node.name}: {error}; {self.situation(node)}"
             ) from error
         except Exception as error:
             if isinstance(error, IndexError) and not prop.users:  # a length that is not there
                 error = ShapeError(f"the shapes have too few axes ({error})")
-            raise dress(
+            raise wrap_error(
                 error,
                 f"Error in operator {node.name}: {self.what} inference of {node.op.name} failed "
-                f"with {told(error)}; {self.situation(node)}",
+                f"with {describe_error(error)}; {self.situation(node)}",
             ) from error
         expected = (len(args), len(made), len(sources) - len(args))
         if lengths != expected:

@@ -17,10 +17,10 @@ from ..base.errors import (
     CynetError,
     FormatError,
     ShapeError,
+    describe_error,
     in_loop,
-    reworded,
     shown,
-    told,
+    with_message,
 )
 from ..base.files import read_file
 from ..base.guard import PER_BATCH, guarded
@@ -327,7 +327,9 @@ class ImageIter(DataIter):
                 label, content = self._source.sample(number)
             return self._label(label, number), content
         except StopIteration as error:  # of a subclass's: it is no end
-            raise in_loop(error, f"{told(error)} ({self._source.name(number)})") from error
+            raise in_loop(
+                error, f"{describe_error(error)} ({self._source.name(number)})"
+            ) from error
 
     def _label(self, label, number):
         label = np.asarray(label, np.float32).reshape(-1)
@@ -374,13 +376,15 @@ class ImageIter(DataIter):
                 self._put(data, labels, len(taken), label, content)
             except StopIteration as error:  # an augmenter's: it would end the epoch
                 name = self._source.name(self._last)
-                raise in_loop(error, f"{told(error)} ({type(self).__name__}: in {name})") from error
+                raise in_loop(
+                    error, f"{describe_error(error)} ({type(self).__name__}: in {name})"
+                ) from error
             except CynetError as error:
                 name = self._source.name(self._last)
                 if not isinstance(error, (FormatError, ShapeError)) or not self.skip_damaged:
                     if name in str(error):
                         raise
-                    raise reworded(error, f"{name}: {error}") from error
+                    raise with_message(error, f"{name}: {error}") from error
                 self._skip(error)
                 continue
             taken.append(self._last)

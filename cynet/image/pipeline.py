@@ -5,7 +5,7 @@ from collections import deque
 from concurrent.futures import wait
 from contextlib import suppress
 
-from ..base.errors import ArgumentError, in_loop, told
+from ..base.errors import ArgumentError, describe_error, in_loop
 from ..base.interrupts import ThreadPool
 
 
@@ -57,7 +57,9 @@ class Pipeline:
             try:
                 each.result()
             except StopIteration as error:  # it would end the epoch
-                raise in_loop(error, f"{told(error)} (in a thread that fills a batch)") from error
+                raise in_loop(
+                    error, f"{describe_error(error)} (in a thread that fills a batch)"
+                ) from error
         return task
 
     def close(self):

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 
 from .. import ndarray as nd
-from ..base.errors import ArgumentError, CynetError, FormatError, reworded, shown
+from ..base.errors import ArgumentError, CynetError, FormatError, shown, with_message
 from ..base.opencv import cv
 from ..engine.trace import Span
 from .codec import decoded_rgb
@@ -141,7 +141,7 @@ class RecordBatches:
             name = self._source.name(number)
             if name in str(error):
                 raise
-            raise reworded(error, f"{name}: {error}") from error
+            raise with_message(error, f"{name}: {error}") from error
         batch.index[place] = id_
 
     def _put(self, batch, place, image, label, rng):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..base.errors import ArgumentError, CynetError, FormatError, reworded
+from ..base.errors import ArgumentError, CynetError, FormatError, with_message
 from ..base.guard import PER_BATCH, guarded
 from .box_augment import BoxAugmenter
 from .boxes import split_label, with_area
@@ -51,7 +51,9 @@ class BoxBatches(RecordBatches):
             if self._o["skip_damaged"]:
                 return 0  # counted when its turn comes
             name = self._source.name(number)
-            raise error if name in str(error) else reworded(error, f"{name}: {error}") from error
+            raise (
+                error if name in str(error) else with_message(error, f"{name}: {error}")
+            ) from error
 
     def _put(self, batch, place, image, label, rng):
         room = batch.labels.shape[1] - _BEFORE

@@ -17,9 +17,9 @@ from ..base.errors import (
     NotFoundError,
     ShapeError,
     StateError,
+    describe_error,
     in_loop,
     shown,
-    told,
 )
 from ..base.guard import guarded
 from ..base.kinds import check_numbers
@@ -60,7 +60,7 @@ def begun_again(iterator, who):
     try:
         iterator.reset()
     except StopIteration as error:  # it would end the loop outside
-        raise in_loop(error, f"{told(error)} ({who}: in reset)") from error
+        raise in_loop(error, f"{describe_error(error)} ({who}: in reset)") from error
     try:
         return iterator.next()
     except StopIteration:
@@ -478,8 +478,8 @@ def _next_of(source, apart):
         apart.look()
         batch = apart.batch(batch)
     except Exception as error:
-        return in_loop(error, f"{told(error)} (PrefetchingIter: a batch)")
+        return in_loop(error, f"{describe_error(error)} (PrefetchingIter: a batch)")
     try:
         return batch, source.state_dict() if hasattr(source, "state_dict") else {}
     except BaseException as error:
-        return in_loop(error, f"{told(error)} (PrefetchingIter: in a state_dict)")
+        return in_loop(error, f"{describe_error(error)} (PrefetchingIter: in a state_dict)")

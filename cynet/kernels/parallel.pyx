@@ -5,7 +5,7 @@ from ..base import config
 from ..base.errors import ArgumentError, CynetError, shown
 from ..base.kinds import to_index
 
-cdef extern from "threading/gang.h" namespace "cynet" nogil:
+cdef extern from "threading/openmp_runtime.h" namespace "cynet" nogil:
     """
     extern "C" void cynet_run_parts(int parts, cynet::PartFunction function, void* arg) {
       cynet::run_parts(parts, function, arg);

@@ -8,7 +8,7 @@ import os
 import runpy
 import sys
 
-from ..base.errors import told
+from ..base.errors import describe_error
 from ..distributed import ending, is_joined
 from ..distributed.launched import report_early_end
 
@@ -38,7 +38,7 @@ def main(arguments):
         while trace.tb_next is not None and _is_ours(trace.tb_frame.f_code.co_filename):
             trace = trace.tb_next
         sys.excepthook(type(error), error.with_traceback(trace), trace)
-        _end(1, told(error))
+        _end(1, describe_error(error))
         sys.exit(1)
     else:
         _end(0, "its end")

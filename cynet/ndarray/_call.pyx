@@ -11,7 +11,7 @@ from ._dispatch cimport MOST_KNOWN, run, run_known
 from ._resolve cimport Call, any_sparse, fits, resolve, sparse_call
 
 from ..context import current_context, read_context
-from ..base.errors import ArgumentTypeError, CynetError, reworded, shown
+from ..base.errors import ArgumentTypeError, CynetError, with_message, shown
 from ..operator.signature import bind_positional, describe, wrong_input
 
 
@@ -236,7 +236,7 @@ cdef object _context_of(OpEntry entry, object ctx):
     try:
         return read_context(ctx)
     except CynetError as error:
-        raise reworded(error, f"operator {entry.name}: {error}") from None
+        raise with_message(error, f"operator {entry.name}: {error}") from None
 
 
 cdef list _out_list(OpEntry entry, object out):

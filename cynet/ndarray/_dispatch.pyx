@@ -27,9 +27,9 @@ from ..base.errors import (
     OperatorError,
     OutOfMemoryError,
     ShapeError,
-    dress,
-    reworded,
-    told,
+    wrap_error,
+    with_message,
+    describe_error,
     user_frame,
 )
 
@@ -124,8 +124,9 @@ cdef int _raise_dressed(CallTask* task, bint here) except -1:
     name = (<bytes>task.state.name).decode()
     way = "" if task.out_grad == NULL else " in backward"
     if isinstance(error, OperatorError) and error.__cause__ is not None:  # says who and where
-        raise dress(error, f"{error} [operator {name} on ({arrays}){way}]{origin}")
-    raise dress(error, f"operator {name} on ({arrays}) failed{way}: {told(error)}{origin}")
+        raise wrap_error(error, f"{error} [operator {name} on ({arrays}){way}]{origin}")
+    where = f"operator {name} on ({arrays}) failed{way}"
+    raise wrap_error(error, f"{where}: {describe_error(error)}{origin}")
 
 
 # --- running --------------------------------------------------------------------------------------
@@ -219,7 +220,7 @@ cdef int _submit(Call call, CallTask* task, VarHandle* vars, int n_mutable, int 
     return 0
 
 
-cdef VarHandle* _room(VarHandle* few, int n, CallTask* task) except NULL:
+cdef VarHandle* _alloc_vars(VarHandle* few, int n, CallTask* task) except NULL:
     # For `n` variables: `few` where it is enough.
     cdef VarHandle* vars = few
     if n > FEW:
@@ -250,7 +251,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
     else:
         state_hold(&state.references)
     task = _new_task(call, state, &call.resources, False, flagged and trains())
-    vars = _room(few, n_in + n_aux + n_out, task)
+    vars = _alloc_vars(few, n_in + n_aux + n_out, task)
     blob = task.in_data
     for i in range(n_in + n_aux):
         blob[i] = (<NDArrayBase>arrays[i]).blob
@@ -300,7 +301,7 @@ cdef int push_backward(Call call, State* state, const vector[int]* resources, bi
     task = _new_task(call, state, resources, True, is_train)
     if origin is not None:
         task.origin = <PyObject*>origin
-    vars = _room(few, 2 * (n_in + n_out) + n_aux, task)
+    vars = _alloc_vars(few, 2 * (n_in + n_out) + n_aux, task)
     for i in range(n_in):
         n_mutable = _take(arrays.in_grad[i], &task.in_grad[i], &call.arrays[i], vars, n_mutable)
         task.req[i] = arrays.req[i]
@@ -373,8 +374,8 @@ cdef NDArrayBase _blank(Call call, int i):
     try:
         out = new_array(like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
     except OutOfMemoryError as error:
-        raise reworded(error, f"operator {call.entry.name}, for an output of shape "
-                              f"{blob_shape(like)}, {NAMES[like.dtype]}: {error}") from None
+        raise with_message(error, f"operator {call.entry.name}, for an output of shape "
+                                  f"{blob_shape(like)}, {NAMES[like.dtype]}: {error}") from None
     out.chunk.written = False
     return out
 

@@ -50,6 +50,8 @@ cdef class Call:
     cdef object key            # in the operator's cache
     cdef bint used             # again since it was made, or was last spared
 
+# Device, dtypes and shapes of the arrays (NDArrayBase), as bytes.
+cdef bytes pack(list given, int dev_type, int dev_id)
 # The Call for `given` (NDArrayBase, positional first, then those of `names`).
 cdef Call resolve(OpEntry entry, list given, tuple names, dict params, object ctx)
 # The Call that differs only in its parameter `scalar`, or None where the operator is made anew.

@@ -1,10 +1,10 @@
 """Which operator an imperative call runs, resolved once per signature (contract in the .pxd)."""
 
-from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free as c_free
 from libc.stdlib cimport malloc as c_malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from ..engine.inline cimport INLINE_BYTES, INLINE_PASS_BYTES
 from .._core.sparse_kind cimport refuse_sparse
@@ -12,20 +12,22 @@ from .._ndarray cimport NDArrayBase, blob_shape, on_host
 from .._resource cimport kRandom
 from .._typedefs cimport TBlob, dtype_size, kCPU, kGPU
 from ..operator._base cimport OpEntry, Operator
-from ._call_cache cimport freeze, pack
 
 import atexit
 from collections import deque
 from copy import copy
+
+import numpy as np
 
 from .._ndarray import device_context
 from ..base import config
 from ..context import read_context
 from ..base.dtype import NAMES, dtype_flag
 from ..base.errors import (
-    ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, ShapeError, dress, reworded,
-    told,
+    ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, ShapeError, describe_error,
+    with_message, wrap_error,
 )
+from ..operator.algorithms import log_choices
 from ..operator.property import is_known
 from ..operator.signature import too_many
 from ..operator.checks.shapes import check_elements, known, plain
@@ -69,6 +71,48 @@ cdef void drop_state(State* state) noexcept nogil:
         with gil:
             Py_DECREF(<object>state.op)
         c_free(state)
+
+
+# --- keys: equal only where the same Call serves --------------------------------------------------
+cdef bytes pack(list given, int dev_type, int dev_id):
+    # Everything about the arrays that a Call depends on, as bytes.
+    cdef Py_ssize_t size = 8
+    cdef NDArrayBase array
+    cdef char* to
+    for array in given:
+        size += 2 + 8 * array.blob.ndim
+    out = PyBytes_FromStringAndSize(NULL, size)
+    to = PyBytes_AS_STRING(out)
+    memcpy(to, &dev_type, 4)
+    memcpy(to + 4, &dev_id, 4)
+    to += 8
+    for array in given:
+        to[0] = <char>array.blob.dtype
+        to[1] = <char>array.blob.ndim
+        memcpy(to + 2, array.blob.shape, 8 * array.blob.ndim)
+        to += 2 + 8 * array.blob.ndim
+    return out
+
+
+cdef object freeze(object value):
+    # Hashable, and unequal for values that parse differently (1, 1.0, True; 0.0, -0.0).
+    if type(value) is int or type(value) is str or value is None:
+        return value
+    if type(value) is float:
+        return repr(value), float
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value)), type(value)
+    if type(value) is bool:
+        return value, bool
+    if type(value) is tuple or type(value) is list:
+        for each in value:
+            if type(each) is tuple or type(each) is list:  # no parameter is; hashing would recurse
+                raise ArgumentTypeError("nested")
+        for each in value:
+            if type(each) is not int:
+                return type(value), tuple([freeze(v) for v in value])
+        return tuple(value)
+    return value, type(value)
 
 
 # --- calls ----------------------------------------------------------------------------------------
@@ -172,7 +216,7 @@ cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object c
     count = entry.prop.key_var_num_args
     if count is not None and count in entry.prop.fields and count not in params:
         params = {**params, count: len(given)}
-    prop = entry.prop(**entry.prop.taken(params))
+    prop = entry.prop(**entry.prop.accepted_params(params))
     call.entry, call.prop, call.context = entry, prop, context
     call.dev_type, call.dev_id = context.device_typeid, context.device_id
     arguments, states = prop.list_arguments(), prop.list_auxiliary_states()
@@ -196,6 +240,8 @@ cdef Call _prepare(OpEntry entry, list given, tuple names, dict params, object c
     call.python = op.runs_python
     if not op.stateful:
         call.state = new_state(op, entry.name)
+    if call.dev_type != kGPU and config.get("CYNET_LOG_ALGORITHMS"):
+        log_choices(prop, call.in_shapes, call.in_types)
     return call
 
 
@@ -205,10 +251,10 @@ cdef Operator create(Call call):
     except CynetError as error:
         if call.entry.name in str(error):
             raise
-        raise reworded(error, f"operator {call.entry.name}: {error}") from error
+        raise with_message(error, f"operator {call.entry.name}: {error}") from error
     except Exception as error:
-        raise dress(error, f"operator {call.entry.name} with inputs {call.in_shapes}: "
-                           f"{type(error).__name__}: {error}") from error
+        raise wrap_error(error, f"operator {call.entry.name} with inputs {call.in_shapes}: "
+                                f"{type(error).__name__}: {error}") from error
     if not isinstance(op, Operator):
         raise ArgumentTypeError(f"operator {call.entry.name}: create_operator gave "
                                 f"{type(op).__name__}, expected an Operator")
@@ -288,11 +334,11 @@ cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
             [known(shape) for shape in shapes[:n_in]], [None] * call.n_out)
         in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * call.n_out)
     except CynetError as error:
-        raise reworded(error, f"{where}: {error}") from error
+        raise with_message(error, f"{where}: {error}") from error
     except Exception as error:
         if isinstance(error, IndexError) and not prop.users:  # a length that is not there
             raise ShapeError(f"{where}: the shapes have too few axes ({error})") from error
-        raise dress(error, f"{where}: {told(error)}") from error
+        raise wrap_error(error, f"{where}: {describe_error(error)}") from error
     for name, want, got in zip(wanted, [*in_shapes, *aux_shapes], shapes):
         if want is not None and plain(want) != got:
             raise ShapeError(f"{where}: '{name}' has shape {got}, expected {plain(want)}")

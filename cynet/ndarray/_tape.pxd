@@ -35,7 +35,7 @@ cdef class Node:
     cdef int at            # inputs looked at
     cdef bint needed       # it leads to a gradient that is wanted
     cdef list grads        # of each output
-    cdef uint64_t lent     # bit i: grads[i] is also somebody else's
+    cdef uint64_t shared_grads     # bit i: grads[i] is also somebody else's
     # Raises when an array that backward reads was written after the recording.
     cdef int check(self) except -1
     # Lets go of everything: its gradients are done.
@@ -97,7 +97,7 @@ cdef class StepNode(Saved):
     cdef vector[TBlob] likes  # of the inputs
 
 # The entry of what was computed from arrays of which none wants a gradient.
-cdef Node nothing
+cdef Node DETACHED
 # The entry of what comparisons gave outside of any graph: it says that the numbers are truths.
 cdef Node truth
 

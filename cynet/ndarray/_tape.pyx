@@ -125,7 +125,7 @@ cdef class Node:
         return None
 
 
-cdef Node nothing = Node()
+cdef Node DETACHED = Node()
 cdef Node truth = Node()
 truth.free()
 
@@ -392,7 +392,7 @@ cdef Backward _learn(Call call):
 # --- recording ------------------------------------------------------------------------------------
 cdef inline bint _wants_gradient(object entry):
     # An entry that a gradient can be wanted through.
-    return entry is not nothing and not (type(entry) is Leaf and (<Leaf>entry).req == kNullOp)
+    return entry is not DETACHED and not (type(entry) is Leaf and (<Leaf>entry).req == kNullOp)
 
 
 cdef int set_outputs(Node node, list outs) except -1:
@@ -438,7 +438,7 @@ cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
         node.inputs.append(entry)
     if not wanted:
         for i in range(call.n_visible):
-            (<NDArrayBase>outs[i]).grad_entry = nothing if known else None
+            (<NDArrayBase>outs[i]).grad_entry = DETACHED if known else None
         return 0
     node.arrays = []
     if info.differentiable:
@@ -475,7 +475,7 @@ cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1:
     cdef CopyNode node
     entry = live_entry(source)
     if entry is None or not _wants_gradient(entry):
-        target.grad_entry = None if entry is None else nothing
+        target.grad_entry = None if entry is None else DETACHED
         return 0
     node = CopyNode.__new__(CopyNode)
     node.code = cynet_user_code(PACKAGE, &node.place)

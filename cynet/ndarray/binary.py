@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.errors import ArgumentTypeError, SizeError, dress, shown
+from ..base.errors import ArgumentTypeError, SizeError, shown, wrap_error
 from ._arithmetic import Slot
 from .functions import binary_of_symbols
 
@@ -42,7 +42,7 @@ def _binary(
             try:
                 return numbers(lhs, rhs)
             except (ArithmeticError, TypeError, ValueError) as error:
-                raise dress(error, f"{name}({shown(lhs)}, {shown(rhs)}): {error}") from error
+                raise wrap_error(error, f"{name}({shown(lhs)}, {shown(rhs)}): {error}") from error
         raise ArgumentTypeError(
             f"{name} takes NDArrays and numbers, got {type(lhs).__name__} and {type(rhs).__name__}"
         )

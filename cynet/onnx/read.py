@@ -11,9 +11,9 @@ from ..base.errors import (
     CynetError,
     FormatError,
     UndefinedError,
+    describe_error,
     shorten,
     shown,
-    told,
 )
 from ..base.files import naming
 from ..base.guard import guarded
@@ -124,7 +124,9 @@ def _check_lengths(graph):
 
 def _damaged(where, error):
     """The error for what does not hold together in a file."""
-    return FormatError(f"import_model: {where} does not hold together: {shorten(told(error), 500)}")
+    return FormatError(
+        f"import_model: {where} does not hold together: {shorten(describe_error(error), 500)}"
+    )
 
 
 def _read(reader, proto, opset=None):
@@ -233,8 +235,8 @@ def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, 
         ]
 
     return {
-        "input_tensor_data": told(model.graph.input),
-        "output_tensor_data": told(model.graph.output),
+        "input_tensor_data": describe_error(model.graph.input),
+        "output_tensor_data": describe_error(model.graph.output),
     }
 
 

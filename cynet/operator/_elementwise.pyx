@@ -12,7 +12,7 @@ from ._base cimport Operator, OpContext
 
 from ..base.dtype import NAMES, dtype_flag
 from ..base.errors import ArgumentError
-from .elementwise_loop import computed_in, holds, settled
+from .elementwise_loop import computed_in, holds, fold_out_of_range_scalar
 from .parameters import LargeInt
 
 _EXACT = 2.0 ** 53  # below it every integer is a float
@@ -118,7 +118,7 @@ cdef int _add_loops(LoopsOperator self, vector[NativeLoop]* loops, list describe
     cdef NativeLoop native
     cdef int kind
     for each in described:
-        loop = settled(each, NAMES[self.dtype])
+        loop = fold_out_of_range_scalar(each, NAMES[self.dtype])
         number = 0.0
         kind = find_kernels(loop, self.dtype, &native.write, &native.add)
         self.is_settled = self.is_settled or loop is not each or kind != self.dtype

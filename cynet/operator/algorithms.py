@@ -6,6 +6,7 @@ lowest estimate wins, of equals the first of the list. A setting can force one b
 
 from __future__ import annotations
 
+import logging
 from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -129,3 +130,11 @@ class Algorithms:
 
 def _shown(cycles):
     return f"{cycles / 1e6:.3g} Mcycles"
+
+
+def log_choices(prop: Any, in_shapes: Any, in_types: Any) -> None:
+    """Log what an imperative call runs (CYNET_LOG_ALGORITHMS), and what else could have."""
+    for what, choice in prop.graph.algorithms(prop, in_shapes, in_types).items():
+        inputs = ", ".join(f"{s} {t}" for s, t in zip(in_shapes, in_types))
+        of = prop.op_name if what == "forward" else f"{prop.op_name}, gradient of {what}"
+        logging.getLogger("cynet").info("%s on (%s): %s", of, inputs, choice)

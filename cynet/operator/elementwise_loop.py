@@ -144,15 +144,15 @@ def _compared(loop, number, dtype):
     return loop._replace(reads=tuple(nearest if v is number else v for v in loop.reads))
 
 
-def settled(loop, dtype):
+def fold_out_of_range_scalar(loop, dtype):
     """The loop for arrays of `dtype`, where its number is none of their integers.
 
     A comparison has another number or one answer for all, and the larger or smaller one is chosen
     within the dtype.
 
-    >>> settled(Loop("binary", "lesser", ("a", 300.0), "y"), "uint8")
+    >>> fold_out_of_range_scalar(Loop("binary", "lesser", ("a", 300.0), "y"), "uint8")
     Loop(family='unary', functor='one', reads=('a',), target='y', more=False)
-    >>> settled(Loop("binary", "lesser", ("a", 0.5), "y"), "uint8").reads
+    >>> fold_out_of_range_scalar(Loop("binary", "lesser", ("a", 0.5), "y"), "uint8").reads
     ('a', 1.0)
     """
     if dtype not in _WHOLE or loop.family not in ("binary", "binary_grad"):

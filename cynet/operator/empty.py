@@ -8,7 +8,7 @@ allows (`of_nothing`, `takes_empty`) or refuses.
 import math
 
 from ..base.errors import ShapeError
-from .tensor.strided_moves import PiecesOperator
+from .tensor.strided_moves import StridedCopyOperator
 
 
 def on_empty(prop, ctx, in_shapes, in_types):
@@ -37,4 +37,4 @@ def on_empty(prop, ctx, in_shapes, in_types):
         from .cuda.nothing import nothing_on
 
         return nothing_on(ctx, prop.output_shapes(in_shapes), dtype, fill, in_shapes, in_types)
-    return PiecesOperator(dtype, [], fill=fill)
+    return StridedCopyOperator(dtype, [], fill=fill)

@@ -197,7 +197,7 @@ class GraphHooks:
         return None
 
     def pieces(self, prop, in_shapes):
-        """What forward moves where, and backward moves back: a list of `PieceOf`
+        """What forward moves where, and backward moves back: a list of `StridedPart`
         (tensor/pieces.pyx) of which each element of the outputs is in one, or None where the
         operator does anything else."""
         return None

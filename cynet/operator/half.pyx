@@ -101,8 +101,8 @@ cdef class ConvertedOperator(Operator):
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef int n_in = ctx.n_in, n_out = ctx.n_out
-        cdef char* at = _room(ctx, _bytes(in_data, n_in, &self.rule)
-                              + _bytes(out_data, n_out, &self.rule), n_in + n_out, n_out)
+        cdef char* at = _workspace(ctx, _bytes(in_data, n_in, &self.rule)
+                                   + _bytes(out_data, n_out, &self.rule), n_in + n_out, n_out)
         cdef TBlob* inputs = <TBlob*>at
         cdef TBlob* outputs = inputs + n_in
         cdef int* asked = <int*>(outputs + n_out)
@@ -117,7 +117,7 @@ cdef class ConvertedOperator(Operator):
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         cdef int n_in = ctx.n_in, n_out = ctx.n_out
-        cdef char* at = _room(
+        cdef char* at = _workspace(
             ctx, _bytes(out_grad, n_out, &self.rule) + _bytes(in_data, n_in, &self.rule)
             + _bytes(out_data, n_out, &self.rule) + _bytes(in_grad, n_in, &self.rule),
             2 * (n_in + n_out), n_in)
@@ -157,7 +157,7 @@ cdef size_t _bytes(const TBlob* blobs, int n, const Rule* rule) noexcept nogil:
     return total
 
 
-cdef char* _room(OpContext* ctx, size_t nbytes, int n_blobs, int n_asked) except NULL nogil:
+cdef char* _workspace(OpContext* ctx, size_t nbytes, int n_blobs, int n_asked) except NULL nogil:
     """Memory for so many bytes of numbers behind tables of tensors and requests: of the request
     behind the operator's own."""
     cdef Resource resource

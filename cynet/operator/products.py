@@ -132,6 +132,6 @@ def own_choice(desc: ProductDesc) -> Choice:
     return _OWN.choose(desc)
 
 
-def way_of(choice: Choice) -> int:
+def kernel_number(choice: Choice) -> int:
     """The number of `ProductWay` (kernels/gemm/small.pxd), or -1 for a library."""
     return WAYS.index(choice.name) if is_own(choice) else -1

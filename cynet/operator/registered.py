@@ -117,7 +117,7 @@ class Registered:
         )
 
     @classmethod
-    def taken(cls, params):
+    def accepted_params(cls, params):
         """Sort out those of the keywords of a call that an instance is made with.
 
         Parameters

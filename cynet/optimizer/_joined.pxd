@@ -24,13 +24,13 @@ cdef struct Item:
     int state_width[4]  # and of each state
     int master    # which of the states is a float32 copy of the weight; -1: none
     void* kernel  # of a GPU, instead of `loop`
-    bint rests    # where its gradient is 0, if it does not decay
+    bint skips_zero_gradient    # where its gradient is 0, if it does not decay
     Chunk* grad   # in which the gradient lies
     UpdateLoop first      # where rates follow from norms: gives the step whose norm counts, or NULL
     int64_t blocks_before  # of the items before, whose squares are partial sums
     int exact, dtype      # of what is updated (a float32 copy or the weight), and of the gradient
 
-cdef cppclass Joined:
+cdef cppclass FusedUpdate:
     # What the runs of a JoinedUpdate share with it, each a holder of the recording. Fixed, but for
     # the recording, which the weights' variables guard.
     vector[Item] items
@@ -41,11 +41,11 @@ cdef cppclass Joined:
     Recording recording
 
 cdef struct UpdateTask:  # one run; holds a reference
-    Joined* joined
+    FusedUpdate* joined
     UpdateParams params[1]  # one for each item
 
 cdef class JoinedUpdate(UpdateStep):
-    cdef Joined* joined
+    cdef FusedUpdate* joined
     cdef readonly tuple weights, grads, states
     cdef int _flags(self, const UpdateTask* task) noexcept nogil
     cdef UpdateTask* _task(self, list lrs, list wds, double rescale, double clip,

@@ -54,7 +54,7 @@ cdef extern from "common/row_prefetch.h" namespace "cynet" nogil:
     void fetch_row "cynet::fetch_row<true>"(const void* row, int64_t n_bytes) noexcept
 
 
-cdef struct Shares:
+cdef struct Partition:
     UpdateTask* task
     size_t first, last  # items
     int64_t parts
@@ -65,16 +65,16 @@ cdef struct Norms:
     int64_t first  # block
 
 
-cdef struct Given:  # what kernels/update.cu takes
+cdef struct KernelArgs:  # what kernels/update.cu takes
     UpdateParams values
     const UpdateParams* now
 
 
 cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef UpdateTask* task = <UpdateTask*>arg
-    cdef Joined* joined = task.joined
+    cdef FusedUpdate* joined = task.joined
     cdef Item* item
-    cdef Shares shares
+    cdef Partition shares
     cdef size_t i
     if joined.apart:
         for i in range(joined.items.size()):
@@ -91,7 +91,7 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef size_t _end_of_group(const Joined* joined, size_t first) noexcept nogil:
+cdef size_t _end_of_group(const FusedUpdate* joined, size_t first) noexcept nogil:
     """Behind the last item that is updated together with the first: all, or, where norms are taken
     before, as many as stay in a core's cache from there on."""
     cdef size_t last = first + 1
@@ -107,7 +107,7 @@ cdef size_t _end_of_group(const Joined* joined, size_t first) noexcept nogil:
 cdef void _take_norms(UpdateTask* task, size_t first, size_t last) noexcept nogil:
     """Set learning rates of items `first` to `last` by their norms, if the rule wants that. Partial
     sums are those of blocks, whatever the threads."""
-    cdef Joined* joined = task.joined
+    cdef FusedUpdate* joined = task.joined
     cdef Norms norms
     cdef int64_t blocks, block
     cdef double weight, other
@@ -173,7 +173,7 @@ cdef inline const RowSet* _rows_of(const UpdateTask* task, size_t i) noexcept no
     """The set of rows that says, while it holds, which of the i-th weight change; or NULL."""
     cdef const Item* item = &task.joined.items[i]
     cdef const RowSet* rows = item.grad.rows.load()
-    if (rows == NULL or not item.rests or rows.data != item.arrays.grad
+    if (rows == NULL or not item.skips_zero_gradient or rows.data != item.arrays.grad
             or rows.n * rows.length != item.size * item.width
             or not leaves_alone(task.params[i])):
         return NULL
@@ -189,10 +189,10 @@ cdef void _share(void* arg, int64_t begin, int64_t end) noexcept nogil:
     """Parts `begin` to `end`: of each large weight its own rows, which products share out in the
     same way, so that a core finds them in its cache; of one of whose gradient few rows are known
     not to be zeros, some of these; of the others as if they were one."""
-    cdef UpdateTask* task = (<Shares*>arg).task
-    cdef int64_t parts = (<Shares*>arg).parts
+    cdef UpdateTask* task = (<Partition*>arg).task
+    cdef int64_t parts = (<Partition*>arg).parts
     cdef int64_t part, before, small = 0
-    cdef size_t i, first = (<Shares*>arg).first, last = (<Shares*>arg).last
+    cdef size_t i, first = (<Partition*>arg).first, last = (<Partition*>arg).last
     cdef Item* items = task.joined.items.data()
     cdef const RowSet* rows
     for i in range(first, last):
@@ -292,7 +292,7 @@ cdef int put_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nog
     cdef int add = 0
     cdef size_t i
     cdef Item* item
-    cdef Given given
+    cdef KernelArgs given
     grid[1] = grid[2] = block[1] = block[2] = 1
     block[0] = BLOCK
     for i in range(task.joined.items.size()):
@@ -320,7 +320,7 @@ cdef void free_task(void* arg) noexcept nogil:
     c_free(arg)
 
 
-cdef void _release(Joined* joined) noexcept nogil:
+cdef void _release(FusedUpdate* joined) noexcept nogil:
     if release(&joined.recording, joined.dev_id):
         del joined
 
@@ -345,12 +345,12 @@ cdef class JoinedUpdate(UpdateStep):
     """
 
     def __cinit__(self):
-        self.joined = new Joined()
+        self.joined = new FusedUpdate()
         self.put, self.free_task = put_update, free_task
         prepare(&self.joined.recording, False)
 
     def __dealloc__(self):
-        cdef Joined* joined = self.joined
+        cdef FusedUpdate* joined = self.joined
         with nogil:
             _release(joined)
 
@@ -406,7 +406,7 @@ cdef class JoinedUpdate(UpdateStep):
                 item.kernel = _kernel(weight, rule, master is not None)
             item.arrays.weight = item.arrays.out = weight.blob.data
             item.arrays.grad, item.grad = grad.blob.data, grad.chunk
-            item.rests = master is None and update_rests(name)
+            item.skips_zero_gradient = master is None and update_rests(name)
             item.size, item.width = weight.blob.size, <int>dtype_size(weight.blob.dtype)
             written.insert(weight.chunk.var)
             arrays_written += 1

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import ndarray as nd
 from ..base.dtype import is_narrow, name_of
-from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, dress, shown, warn_user
+from ..base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    UndefinedError,
+    shown,
+    warn_user,
+    wrap_error,
+)
 from ..base.guard import guarded
 from ..base.kinds import FLAG, count, number
 from ..base.overrides import overridden
@@ -462,7 +469,7 @@ class Optimizer:
         """
         if self.lr_scheduler is not None:
             text = f"set_learning_rate({shown(lr)}): lr_scheduler decides the rate; change that"
-            raise dress(UserWarning(text), text)  # MXNet's is a UserWarning
+            raise wrap_error(UserWarning(text), text)  # MXNet's is a UserWarning
         check_real("set_learning_rate: lr", lr)
         self.lr = lr
 

@@ -19,7 +19,7 @@ from ..cuda._launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
 from ..cuda.driver cimport launch
 from ..kernels.parallel cimport threads_for
 
-from ..base.errors import ArgumentTypeError, OutOfMemoryError, dress, user_frame
+from ..base.errors import ArgumentTypeError, OutOfMemoryError, wrap_error, user_frame
 
 cdef enum:
     MAX_VALUE = 64         # bytes of one argument that is no array
@@ -106,13 +106,13 @@ cdef int _run_on_device(void* arg, RunContext* context) except -1 nogil:
 cdef int _raise_refused(LaunchTask* task, int code) except -1:
     error = _kernels[task.kernel].launch_refused(code)
     file = task.file.decode(errors="replace")
-    raise dress(error, f"{error}\n  [launched at {file}:{task.line}]")
+    raise wrap_error(error, f"{error}\n  [launched at {file}:{task.line}]")
 
 
 cdef int _raise(LaunchTask* task) except -1:
     error = _kernels[task.kernel].launch_error(task.failure[:FAILURE_BYTES])
     file = task.file.decode(errors="replace")
-    raise dress(error, f"{error}\n  [launched at {file}:{task.line}]")
+    raise wrap_error(error, f"{error}\n  [launched at {file}:{task.line}]")
 
 
 cdef void _free(void* arg) noexcept nogil:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..attribute import AttrScope, is_attribute_key, stored_key
-from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, reworded, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, with_message
 from ..name import NameManager
 from ..operator.parameters import Bool, DType, Float, FloatTuple
 from ..operator.signature import too_many
@@ -121,9 +121,9 @@ def apply_operator(entry, hint, inputs, params, name=None, attr=None):
         attrs[stored_key(key)] = value.dumps() if known else parameter_text(None, value)
 
     try:
-        prop = entry.prop(**entry.prop.taken(params))
+        prop = entry.prop(**entry.prop.accepted_params(params))
     except (ArgumentError, ArgumentTypeError) as error:
-        raise reworded(error, f"{error} (node {name})") from error.__cause__
+        raise with_message(error, f"{error} (node {name})") from error.__cause__
     if prop.reads_out:
         raise ArgumentError(f"{where} reads what is in `out`, which a symbol has not: use mx.nd")
     texts = {

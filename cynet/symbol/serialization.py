@@ -251,7 +251,7 @@ def _read_node(record, nodes, where, version, depth):
     if version < 905 and entry.name in ("argmax", "argmin") and params.get("axis") == "-1":
         del params["axis"]  # meant: over all axes
     try:
-        prop = entry.prop(**entry.prop.taken(params))
+        prop = entry.prop(**entry.prop.accepted_params(params))
     except NotFoundError as error:
         raise NotFoundError(f"{where}: {error}") from None
     except CynetError as error:

@@ -46,7 +46,7 @@ def property_of(case):
     count = prop.key_var_num_args
     if count is not None and count in prop.fields and count not in params:
         params[count] = len(case.inputs)
-    return prop(**prop.taken(params))
+    return prop(**prop.accepted_params(params))
 
 
 def suits(case):

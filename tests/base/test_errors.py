@@ -10,7 +10,7 @@ import traceback
 import pytest
 
 import cynet as mx
-from cynet.base.errors import CynetError, OperatorError, dress, shorten, told
+from cynet.base.errors import CynetError, OperatorError, describe_error, shorten, wrap_error
 
 
 class Slots(ValueError):
@@ -90,12 +90,12 @@ NAMES = [type(each).__name__ for each in ERRORS]
 
 @pytest.mark.parametrize("error", ERRORS, ids=NAMES)
 def test_a_dressed_error_is_of_both_classes(error):
-    out = dress(error, "the text")
+    out = wrap_error(error, "the text")
     assert isinstance(out, type(error)) and isinstance(out, OperatorError)
     assert str(out) == "the text" and out.args == ("the text",)
     assert type(out).__name__ == type(error).__name__
     assert out.__cause__ is error
-    assert type(dress(out, "more")) is type(out)  # no class of a class
+    assert type(wrap_error(out, "more")) is type(out)  # no class of a class
     with pytest.raises(mx.base.MXNetError):
         raise out
 
@@ -115,27 +115,27 @@ def test_an_error_of_the_engine_keeps_its_class(error):
 
 
 def test_what_an_error_holds_is_there():
-    out = dress(FileNotFoundError(2, "no such file", "a.bin"), "text")
+    out = wrap_error(FileNotFoundError(2, "no such file", "a.bin"), "text")
     assert (out.errno, out.strerror, out.filename) == (2, "no such file", "a.bin")
-    out = dress(Picky(7, reason="r"), "text")
+    out = wrap_error(Picky(7, reason="r"), "text")
     assert (out.code, out.reason) == (7, "r")
     slots = Slots("text")
     slots.code = 7
-    assert dress(slots, "text").code == 7
-    assert dress(Frozen(3), "text").code == 3
+    assert wrap_error(slots, "text").code == 7
+    assert wrap_error(Frozen(3), "text").code == 3
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="groups of exceptions came with Python 3.11")
 def test_a_group_keeps_its_errors():
     group = ExceptionGroup("several", [ValueError(1), KeyError("k")])  # noqa: F821
-    out = dress(group, "text")
+    out = wrap_error(group, "text")
     assert out.exceptions == group.exceptions
     assert [type(e) for e in out.split(KeyError)[0].exceptions] == [KeyError]
 
 
 def test_what_is_no_exception_comes_as_it_is():
     for error in (KeyboardInterrupt("stop"), SystemExit(3), GeneratorExit()):
-        assert dress(error, "text") is error
+        assert wrap_error(error, "text") is error
 
 
 def test_a_class_that_counts_its_subclasses_does_not_see_the_dressed_one():
@@ -145,16 +145,16 @@ def test_a_class_that_counts_its_subclasses_does_not_see_the_dressed_one():
         def __init_subclass__(cls):
             seen.append(cls)
 
-    assert isinstance(dress(Counts("c"), "text"), Counts)
+    assert isinstance(wrap_error(Counts("c"), "text"), Counts)
     assert seen == []
 
 
 def test_an_error_without_a_text():
-    assert told(Silent()) == "Silent: (no text: its __str__ raised RuntimeError)"
+    assert describe_error(Silent()) == "Silent: (no text: its __str__ raised RuntimeError)"
 
 
 def test_copies_and_pickles():
-    error = dress(FileNotFoundError(2, "no such file", "a.bin"), "text")
+    error = wrap_error(FileNotFoundError(2, "no such file", "a.bin"), "text")
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert isinstance(again, FileNotFoundError) and isinstance(again, OperatorError)
         assert str(again) == "text" and again.errno == 2
@@ -166,7 +166,7 @@ def test_an_error_that_went_through_many_functions_is_of_sensible_size():
         try:
             raise error
         except Exception as caught:
-            error = dress(caught, f"level {level}: {told(caught)}")
+            error = wrap_error(caught, f"level {level}: {describe_error(caught)}")
     assert isinstance(error, ZeroDivisionError)
     assert str(error).startswith("level 299: ")
     assert str(error).endswith("the first of all") and len(str(error)) <= 4000

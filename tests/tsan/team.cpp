@@ -1,6 +1,6 @@
 // The team of threads by itself: `team THREADS CALLERS LOOPS` exits with 0 when all was right.
 // tests/kernels/threading/test_team.py runs it, and run.sh under ThreadSanitizer.
-#include "threading/gang.h"
+#include "threading/openmp_runtime.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -8,7 +8,7 @@ struct Numbers {  // as UpdateParams, whose conversion runs on the host
   double lr, wd, rescale, clip, a, b, c, d, e, f, g;
 };
 
-struct Given {
+struct KernelArgs {
   Numbers values;
   const Numbers* now;  // in a recorded graph, whose arguments stay: those of each replay; else null
 };
@@ -24,7 +24,7 @@ union Uninitialised {  // a Rule has no default constructor on the device
 
 template <class R, typename W, typename S, typename T, bool master>
 __global__ void update(const W* weight, const W* grad, W* out, S* state0, S* state1, S* state2,
-                       T* exact, const Given params, Index n, int add) {
+                       T* exact, const KernelArgs params, Index n, int add) {
   const Uninitialised<T> p(params.now == nullptr ? params.values : *params.now);
   CYNET_EACH(i, n) {
     T a = R::N > 0 ? load(state0, i) : T(0);

@@ -9,7 +9,7 @@ import time
 from ... import autograd, executor
 from ... import symbol as sym
 from ...autograd.function import FunctionOfSymbolError
-from ...base.errors import ArgumentError, CynetError, told, warn_user
+from ...base.errors import ArgumentError, CynetError, describe_error, warn_user
 from ...base.numpy_state import place_of_numpy
 from ...base.overrides import is_ours
 from ...executor.plan_cache import PlanCache
@@ -269,7 +269,7 @@ class Hybridized:
                 self._plain = error
                 self._tell(
                     f"{block.name} cannot be hybridized and runs operator by operator:"
-                    f" {told(error)}"
+                    f" {describe_error(error)}"
                 )
                 return None
             raise

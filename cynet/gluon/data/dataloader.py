@@ -15,9 +15,9 @@ from ...base.errors import (
     ArgumentTypeError,
     FormatError,
     UndefinedError,
+    describe_error,
     in_loop,
     shown,
-    told,
 )
 from ...base.guard import guarded
 from ...base.kinds import to_index
@@ -380,7 +380,7 @@ class _Epoch:
             try:
                 batch = self._next()
             except StopIteration as error:  # of whatever was called: it must not end the epoch
-                raise in_loop(error, f"{told(error)} (DataLoader)") from error
+                raise in_loop(error, f"{describe_error(error)} (DataLoader)") from error
         if batch is _END:
             raise StopIteration
         return batch

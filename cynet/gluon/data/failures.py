@@ -8,7 +8,7 @@ import pickle
 import traceback
 from multiprocessing.reduction import ForkingPickler
 
-from ...base.errors import CynetError, in_loop, told
+from ...base.errors import CynetError, describe_error, in_loop
 from .transport import loaded
 
 
@@ -19,7 +19,7 @@ def sent_error(error):
     try:
         text = str(error)
     except Exception:  # its own __str__
-        text = told(error)
+        text = describe_error(error)
     return _pickled(cause), text, trace
 
 
@@ -43,13 +43,13 @@ def _pickled(error):
     if whole is not None:
         return whole
     state = {name: value for name, value in vars(error).items() if _loadable(value) is not None}
-    plain = error.args if _loadable(error.args) is not None else (told(error),)
+    plain = error.args if _loadable(error.args) is not None else (describe_error(error),)
     for kind in type(error).__mro__[:-1]:
-        for args in (plain, (told(error),)):
+        for args in (plain, (describe_error(error),)):
             remade = _loadable(_Remade(kind, args, state))
             if remade is not None:
                 return remade
-    return bytes(pickle.dumps(CynetError(told(error))))
+    return bytes(pickle.dumps(CynetError(describe_error(error))))
 
 
 def _loadable(value):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ... import ndarray as nd
-from ...base.errors import in_loop, shown, told
+from ...base.errors import describe_error, in_loop, shown
 from ...ndarray import NDArray
 from .batchify import default_batchify_fn, host_array, numpy_batchify
 from .dataset import ArrayDataset, SimpleDataset
@@ -20,12 +20,14 @@ def fetch(dataset, indices, batchify):
         try:
             samples.append(dataset[index])
         except Exception as error:
-            raise in_loop(error, f"{told(error)} (DataLoader: in sample {shown(index)})") from error
+            raise in_loop(
+                error, f"{describe_error(error)} (DataLoader: in sample {shown(index)})"
+            ) from error
     try:
         return batchify(samples)
     except Exception as error:
         where = f"in the batch of samples {shown(list(indices))}"
-        raise in_loop(error, f"{told(error)} (DataLoader: {where})") from error
+        raise in_loop(error, f"{describe_error(error)} (DataLoader: {where})") from error
 
 
 def draws_nothing(dataset, batchify):

@@ -16,7 +16,7 @@ from concurrent.futures import wait
 from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 
-from ...base.errors import CynetError, in_loop, shown, told
+from ...base.errors import CynetError, describe_error, in_loop, shown
 from ...base.interrupts import ThreadPool, interrupts_later
 from ..errors import StateError
 from .batchify import default_batchify_fn, numpy_batchify
@@ -90,7 +90,7 @@ def _answer(dataset, indices, batchify):
         return packed(batch)
     except Exception as error:
         where = f"in the batch of samples {shown(list(indices))}, which is sent to its loader"
-        raise in_loop(error, f"{told(error)} (DataLoader: {where})") from error
+        raise in_loop(error, f"{describe_error(error)} (DataLoader: {where})") from error
 
 
 # --- the parent's side ---------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class Processes:
             batch = unpacked(content)
         except Exception as raised:  # of the user's objects
             where = f"in the batch of samples {shown(list(task.indices))}, which a worker has sent"
-            task.settle(None, in_loop(raised, f"{told(raised)} (DataLoader: {where})"))
+            task.settle(None, in_loop(raised, f"{describe_error(raised)} (DataLoader: {where})"))
             return
         task.settle(batch)
 

@@ -26,7 +26,7 @@ namespace cynet {
 
 typedef void (*PartFunction)(void* arg, int part, int parts);
 
-constexpr int SLOTS = 16;   // loops at once, the first of them gang.h's
+constexpr int SLOTS = 16;   // loops at once, the first of them openmp_runtime.h's
 constexpr int SHARES = 64;  // of a loop, each a bit: a share is one part or several
 
 // All in nanoseconds.

@@ -62,7 +62,7 @@ def _form(entry, given, names, params):
     count = entry.prop.key_var_num_args
     if count is not None and count in entry.prop.fields and count not in params:
         params = {**params, count: len(given)}
-    prop = entry.prop(**entry.prop.taken(params))
+    prop = entry.prop(**entry.prop.accepted_params(params))
     inputs = _ordered(entry, given, names, prop)
     if len(inputs) != len(prop.list_arguments()):
         return None  # the dense operator says what is missing

@@ -32,7 +32,7 @@ def lazy_update(entry, given, names, params, out):
     kind = entry.prop
     if not issubclass(kind, UpdateProperty) or kind.rule is None:
         return None
-    prop = kind(**kind.taken(params))
+    prop = kind(**kind.accepted_params(params))
     if not getattr(prop, "lazy_update", entry.name in _LAZY):
         return None
     wanted = [*prop.list_arguments(), *prop.list_auxiliary_states()]

@@ -2,7 +2,7 @@
 
 from math import prod
 
-from ..elementwise_loop import Loop, computed_in, settled
+from ..elementwise_loop import Loop, computed_in, fold_out_of_range_scalar
 from ..tensor.binary import BinaryProperty
 from ..tensor.binary_scalar import BinaryScalarProperty
 from ..tensor.binary_table import GRADIENTS
@@ -63,7 +63,7 @@ def binary(prop, shapes, types, device):
 def _number_launch(steps, device, loop, dtype, arrays, target):
     """Adds the launch of a Loop over `arrays` (their places by name) and a number to `steps`."""
     n = arrays["n"]
-    loop = settled(loop, dtype)  # as the CPU's loops are
+    loop = fold_out_of_range_scalar(loop, dtype)  # as the CPU's loops are
     wide = computed_in(loop, dtype)
     instance, kind = computing(loop.family, loop.functor, wide)
     reads = {

@@ -5,11 +5,11 @@ from libc.stddef cimport size_t
 
 from ...cuda._device cimport SpaceFn
 from .._base cimport OpContext
-from ..nn.laid_out cimport LaidOut
+from ..nn.laid_out cimport LayoutAdapter
 
 from functools import wraps
 
-from ..nn.laid_out import copier, mover
+from ..nn.laid_out import reorder_operator, reorder_pieces
 from ..nn.spatial_window import channels_first, is_last
 from .strided_moves import moved
 
@@ -17,8 +17,8 @@ cdef enum:
     SPACE = 2  # temporary memory that convolutions (FITTED, WORKSPACE) and pooling do not use
 
 
-cdef class LaidOutForm(LaidOut):
-    """LaidOut on a device."""
+cdef class LayoutAdapterForm(LayoutAdapter):
+    """LayoutAdapter on a device."""
 
     cdef SpaceFn space
 
@@ -45,12 +45,12 @@ def in_layout(builder):
         inner = builder(prop.changed(layout=None), [*first, *in_shapes[2:]], in_types, device)
         weight = copied(device, laid[1], in_types[1]) if len(laid) > 1 else None
         (out,) = prop.output_shapes(in_shapes)
-        return LaidOutForm(device, inner, copied(device, laid[0], in_types[0]), weight,
-                           copied(device, out, in_types[0]))
+        return LayoutAdapterForm(device, inner, copied(device, laid[0], in_types[0]), weight,
+                                 copied(device, out, in_types[0]))
 
     return build
 
 
 def copied(device, shape, dtype):
     """The copy of an array of `shape` with its channels first, an Operator on the device."""
-    return moved(device, copier(shape, dtype), [shape], [mover(shape)[1]])
+    return moved(device, reorder_operator(shape, dtype), [shape], [reorder_pieces(shape)[1]])

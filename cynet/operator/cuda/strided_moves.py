@@ -8,7 +8,7 @@ from math import prod
 
 from ...base.errors import ArgumentError
 from ...context import Context
-from ..tensor.strided_moves import PiecesOperator, contiguous, sliced
+from ..tensor.strided_moves import StridedCopyOperator, contiguous, sliced
 from .kernel_args import C_TYPES, INT, LONG, axes, axis_list, layout
 from .launch_program import Steps, constant, fold, operator, zeros
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each
@@ -33,7 +33,7 @@ def filled(device, number, dtype, array, view, **options):
 
 
 def moved(device, op, shapes, out_shapes):
-    """The form of a PiecesOperator."""
+    """The form of a StridedCopyOperator."""
     dtype, pieces, fill = op.described
     kind = C_TYPES[dtype]
     forward, backward = Steps(), Steps()
@@ -104,7 +104,7 @@ def pieces(prop, shapes, types, device):
     if prop.op_name == "Pad" and prop.mode != "constant":
         return bordered(prop, shapes[0], types[0], device)
     op = prop.create_operator(_HOST, shapes, types)
-    if not isinstance(op, PiecesOperator):
+    if not isinstance(op, StridedCopyOperator):
         raise ArgumentError(f"operator {prop.op_name} moves no pieces: {type(op).__name__}")
     return moved(device, op, shapes, prop.output_shapes(shapes))
 

@@ -2,7 +2,7 @@
 
 The engine holds the variables of the real arrays while an operator runs, so a Python operator that
 waited on them would wait for itself. What it gets are NDArrays of their own variables over the same
-memory: reading, writing and any nd function work inside the call; `take_back` then waits for all of
+memory: reading, writing and any nd function work inside the call; `reclaim` then waits for all of
 it.
 
 Nobody has that memory afterwards. Arrays and views of them that the user's code keeps get memory of
@@ -49,7 +49,7 @@ def ones(shape, dtype, ctx):
     return out
 
 
-def take_back(tuple lists, bint quiet=False):
+def reclaim(tuple lists, bint quiet=False):
     """Wait for everything pushed on lent arrays; raises what failed there unless `quiet`.
 
     An array that the user's code keeps beyond the call, itself or as a view, gets a copy of the

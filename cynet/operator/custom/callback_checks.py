@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base.dtype import name_of
-from ...base.errors import ArgumentError, dress, told
+from ...base.errors import ArgumentError, describe_error, wrap_error
 from ..checks.shapes import has_empty, known
 from ..property import is_known
 
@@ -59,9 +59,9 @@ class Checker:
 
     def failure(self, callback, error):
         """What to raise for the exception `error` of `callback`."""
-        return dress(
+        return wrap_error(
             error,
-            f"{self.where}: {callback.name} raised {told(error)}"
+            f"{self.where}: {callback.name} raised {describe_error(error)}"
             f"{_raised_at(error, callback.function)}",
         )
 

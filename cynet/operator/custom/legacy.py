@@ -18,7 +18,7 @@ from .._base import Operator, get_operator, register_operator
 from ..checks.shapes import plain
 from ..parameters import Str
 from ..property import OperatorProperty, is_known
-from ._borrow import lend, take_back
+from ._borrow import lend, reclaim
 from .callback_checks import Checker, callback
 from .node import OutputsOf
 
@@ -383,7 +383,7 @@ class _NDArrayOperator(_NumpyOperator):
             self._run(method, **arrays)
             done = True
         finally:
-            take_back(tuple(arrays.values()), quiet=not done)
+            reclaim(tuple(arrays.values()), quiet=not done)
 
 
 class _HostOperator(_NDArrayOperator):

@@ -6,7 +6,7 @@ from ..checks.shapes import plain
 from ..graph_hooks import GraphHooks
 from ..parameters import Str
 from ..property import OperatorProperty, is_known
-from ._borrow import lend, ones, take_back
+from ._borrow import lend, ones, reclaim
 from .callback_checks import Callback, Checker, callback
 from .custom import CUSTOM, REQUESTS, CustomOp
 
@@ -122,7 +122,7 @@ class CustomOperator(Operator):
             done = True
         finally:
             del data, out, aux
-            take_back(lists, quiet=not done)
+            reclaim(lists, quiet=not done)
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         owner = self.memory_owner
@@ -150,7 +150,7 @@ class CustomOperator(Operator):
             done = True
         finally:
             del top, data, out, grad, aux
-            take_back(lists, quiet=not done)
+            reclaim(lists, quiet=not done)
 
 
 register_operator("Custom", CustomProperty)

@@ -99,8 +99,8 @@ class SimpleProperty(OperatorProperty):
     users = True
 
     @classmethod
-    def taken(cls, params):
-        return params if cls.spec.kwargs else super().taken(params)
+    def accepted_params(cls, params):
+        return params if cls.spec.kwargs else super().accepted_params(params)
 
     def __init__(self, **kwargs):
         self.env_kwargs = {}

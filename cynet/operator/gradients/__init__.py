@@ -1,5 +1,12 @@
 """Gradients written as operators, for gradients of gradients."""
 
-from .ways import BY_FORMULA, BY_REWRITING, FLATLY, LINEARLY, is_affine, way_of
+from .ways import BY_FORMULA, DECOMPOSED, PIECEWISE_LINEAR, LINEAR, is_affine, second_order_rule
 
-__all__ = ["BY_FORMULA", "BY_REWRITING", "FLATLY", "LINEARLY", "is_affine", "way_of"]
+__all__ = [
+    "BY_FORMULA",
+    "DECOMPOSED",
+    "LINEAR",
+    "PIECEWISE_LINEAR",
+    "is_affine",
+    "second_order_rule",
+]

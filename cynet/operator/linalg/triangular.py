@@ -11,7 +11,7 @@ from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..parameters import Bool, Double, Int
 from ..property import OperatorProperty, merge_shapes
-from ..tensor.strided_moves import PieceOf, PiecesOperator, View, contiguous
+from ..tensor.strided_moves import StridedCopyOperator, StridedPart, View, contiguous
 from .stack import StackProperty, matrices, refuse_shape, square
 
 
@@ -174,7 +174,7 @@ class ExtractDiagProperty(_DiagonalProperty):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         out = contiguous(self.output_shapes(in_shapes)[0])
         view = _diagonal_view(in_shapes[0], self.offset, out.shape)
-        return PiecesOperator(in_types[0], [PieceOf(view, out)], uncovered=(0,))
+        return StridedCopyOperator(in_types[0], [StridedPart(view, out)], uncovered=(0,))
 
 
 class MakeDiagProperty(_DiagonalProperty):
@@ -194,7 +194,9 @@ class MakeDiagProperty(_DiagonalProperty):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         out = self.output_shapes(in_shapes)[0]
         view = _diagonal_view(out, self.offset, in_shapes[0])
-        return PiecesOperator(in_types[0], [PieceOf(contiguous(in_shapes[0]), view)], fill=0.0)
+        return StridedCopyOperator(
+            in_types[0], [StridedPart(contiguous(in_shapes[0]), view)], fill=0.0
+        )
 
 
 def _diagonal(prop, shape):

@@ -5,7 +5,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
-from ..tensor.strided_moves import PieceOf, PiecesOperator, contiguous, sliced
+from ..tensor.strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
 
 
 class CropHooks(GraphHooks):
@@ -89,8 +89,8 @@ class CropProperty(OperatorProperty):
         if self.channels_last:
             first, data, out = ((s[0], *s[2:], s[1]) for s in (first, data, out))
         source = sliced(contiguous(data), first, (1,) * 4, out)
-        return PiecesOperator(
-            in_types[0], [PieceOf(source, contiguous(source.shape))], uncovered=(0,)
+        return StridedCopyOperator(
+            in_types[0], [StridedPart(source, contiguous(source.shape))], uncovered=(0,)
         )
 
 

@@ -2,7 +2,7 @@
 
 from .._base cimport Operator, OpContext
 
-cdef class LaidOut(Operator):
+cdef class LayoutAdapter(Operator):
     cdef readonly Operator inner
     # Each copies the caller's array into the one that `inner` takes, its backward is the way back;
     # None: `inner` takes the array as it is.

@@ -1,32 +1,32 @@
 # distutils: extra_compile_args = -Os
-"""LaidOut (contract in laid_out.pxd): what an operator does not take as it is laid out is copied to
-temporary space, and what it computes there is copied back."""
+"""LayoutAdapter (contract in laid_out.pxd): what an operator does not take as it is laid out is
+copied to temporary space, and what it computes there is copied back."""
 
 from libc.string cimport memcpy
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, dtype_size, kNullOp, kWriteTo
 
-from ..tensor.strided_moves import PieceOf, PiecesOperator, contiguous
+from ..tensor.strided_moves import StridedPart, StridedCopyOperator, contiguous
 from ..tensor.transpose import permuted
 
 cdef enum:
     INPUTS = 3
 
 
-def mover(shape):
+def reorder_pieces(shape):
     """(pieces, shape): what makes (N, C, *size) of an array (N, *size, C) of `shape`."""
     order = 0, len(shape) - 1, *range(1, len(shape) - 1)
     source = permuted(contiguous(shape), order)
-    return [PieceOf(source, contiguous(source.shape))], source.shape
+    return [StridedPart(source, contiguous(source.shape))], source.shape
 
 
-def copier(shape, dtype):
+def reorder_operator(shape, dtype):
     """The Operator that does so on a CPU."""
-    return PiecesOperator(dtype, mover(shape)[0])
+    return StridedCopyOperator(dtype, reorder_pieces(shape)[0])
 
 
-cdef class LaidOut(Operator):
+cdef class LayoutAdapter(Operator):
     """`inner`, an operator of at most three inputs and one output.
 
     Parameters
@@ -96,11 +96,11 @@ cdef inline size_t _nbytes(Operator move, const TBlob* blob) noexcept nogil:
     return (blob.size * dtype_size(blob.dtype) + 63) // 64 * 64
 
 
-cdef size_t _inputs(LaidOut self, OpContext* ctx, const TBlob* blobs) noexcept nogil:
+cdef size_t _inputs(LayoutAdapter self, OpContext* ctx, const TBlob* blobs) noexcept nogil:
     return _nbytes(self.data, blobs) + (_nbytes(self.weight, blobs + 1) if ctx.n_in > 1 else 0)
 
 
-cdef char* _take(LaidOut self, OpContext* ctx, const TBlob* in_data, TBlob* given,
+cdef char* _take(LayoutAdapter self, OpContext* ctx, const TBlob* in_data, TBlob* given,
                  char* at) except NULL nogil:
     """`given` are the inputs as `inner` takes them; returns what is behind them."""
     memcpy(given, in_data, ctx.n_in * sizeof(TBlob))

@@ -13,7 +13,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import ResourceRequest
-from .laid_out import LaidOut, copier
+from .laid_out import LayoutAdapter, reorder_operator
 from .spatial_window import (
     LAYOUTS,
     channels_first,
@@ -180,11 +180,11 @@ class PoolingProperty(KernelProperty):
         if in_types[0] == "float32" and self.pool_type != "lp":
             return KernelProperty.create_operator(self.changed(last=True), ctx, in_shapes, in_types)
         (out,) = self.output_shapes(in_shapes)
-        return LaidOut(
+        return LayoutAdapter(
             super().create_operator(ctx, in_shapes, in_types),
-            copier(in_shapes[0], in_types[0]),
+            reorder_operator(in_shapes[0], in_types[0]),
             None,
-            copier(out, in_types[0]),
+            reorder_operator(out, in_types[0]),
         )
 
 

@@ -22,7 +22,7 @@ from ...kernels.table cimport find_binary, find_unary
 from .._base cimport Operator, OpContext
 
 from ...base.errors import ArgumentError
-from ..products import PRODUCTS, ProductDesc, way_of
+from ..products import PRODUCTS, ProductDesc, kernel_number
 from .layout import GATES
 from .layout import kept as lay_out
 
@@ -124,7 +124,7 @@ cdef class LayersOperator(Operator):
             ProductDesc(self.shape.state, self.shape.hidden, rows, dtype, a_transposed=True,
                         weight=True),
         ]
-        return [way_of(PRODUCTS.choose(product)) for product in products]
+        return [kernel_number(PRODUCTS.choose(product)) for product in products]
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:

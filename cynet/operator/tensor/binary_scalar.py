@@ -2,7 +2,7 @@
 
 ``output[i] = F(data[i], scalar)``, or ``F(scalar, data[i])`` in the reversed rows. The number is
 taken in the array's dtype: an integer array stays one, and 1.5 added to it adds 1. A number beyond
-the integers of the dtype is compared as it is (`loops.settled`).
+the integers of the dtype is compared as it is (`fold_out_of_range_scalar`).
 """
 
 from .._base import register_operator

@@ -131,7 +131,7 @@ cdef class BroadcastOperator(Operator):
             return 0
         blobs[0], blobs[1], blobs[2] = out_data[0], in_data[0], in_data[1]
         for i in range(3):
-            self._as_it_lies(&blobs[i])
+            self._to_physical_shape(&blobs[i])
             operands[i] = &blobs[i]
         make_space(&space, operands, 3)
         broadcast_binary(&self.add if req[0] == kAddTo else &self.write, &space, in_data[0].data,
@@ -154,13 +154,13 @@ cdef class BroadcastOperator(Operator):
         cdef bint reduces
         cdef int ndim = out_grad.ndim
         head = out_grad[0]
-        self._as_it_lies(&head)
+        self._to_physical_shape(&head)
         operands[0] = operands[1] = operands[2] = operands[3] = &head
         a = b = out_grad.data
         if self.reads:
             given[0], given[1] = in_data[0], in_data[1]
             for side in range(2):
-                self._as_it_lies(&given[side])
+                self._to_physical_shape(&given[side])
                 operands[2 + side] = &given[side]
             a, b = in_data[0].data, in_data[1].data
         make_space(&space, operands, 4)
@@ -169,7 +169,7 @@ cdef class BroadcastOperator(Operator):
                 continue
             reduces = False
             target = in_grad[side]
-            self._as_it_lies(&target)
+            self._to_physical_shape(&target)
             for i in range(ndim):
                 own = i - (ndim - target.ndim)
                 repeated[i] = (own < 0 or target.shape[own] == 1) and head.shape[i] != 1
@@ -184,7 +184,7 @@ cdef class BroadcastOperator(Operator):
             run_reduce(self.sum, &folded, source, in_grad[side].data, req[side] == kAddTo, 1.0)
         return 0
 
-    cdef void _as_it_lies(self, TBlob* blob) noexcept nogil:
+    cdef void _to_physical_shape(self, TBlob* blob) noexcept nogil:
         """Of channels-last memory the shape (N, *size, C)."""
         cdef int64_t channels = blob.shape[1]
         cdef int i

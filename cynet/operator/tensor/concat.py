@@ -8,7 +8,7 @@ from ..graph_hooks import GraphHooks, Traits
 from ..parameters import MOST_ARRAYS, Bool, Int, Shape
 from ..property import OperatorProperty, merge_shapes
 from .axes import axis_of
-from .strided_moves import PieceOf, PiecesOperator, contiguous, sliced
+from .strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
 from .transpose import MoveProperty
 
 
@@ -25,7 +25,7 @@ class JoinProperty(OperatorProperty):
         return out_grad
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return PiecesOperator(in_types[0], self.graph.pieces(self, in_shapes))
+        return StridedCopyOperator(in_types[0], self.graph.pieces(self, in_shapes))
 
 
 class ConcatHooks(GraphHooks):
@@ -48,7 +48,9 @@ class ConcatHooks(GraphHooks):
         whole = contiguous(shape)
         pieces, first = [], [0] * len(shape)
         for i, s in enumerate(in_shapes):
-            pieces.append(PieceOf(contiguous(s), sliced(whole, first, (1,) * len(s), s), index=i))
+            pieces.append(
+                StridedPart(contiguous(s), sliced(whole, first, (1,) * len(s), s), index=i)
+            )
             first[axis] += s[axis]
         return pieces
 
@@ -100,7 +102,7 @@ class StackHooks(GraphHooks):
         for i in range(prop.num_args):
             first = [i if k == axis else 0 for k in range(len(one))]
             pieces.append(
-                PieceOf(contiguous(one), sliced(whole, first, (1,) * len(one), one), index=i)
+                StridedPart(contiguous(one), sliced(whole, first, (1,) * len(one), one), index=i)
             )
         return pieces
 
@@ -136,7 +138,7 @@ class SliceChannelHooks(GraphHooks):
         for i in range(n):
             first = [i * part[axis] if k == axis else 0 for k in range(len(shape))]
             source = sliced(contiguous(shape), first, (1,) * len(shape), part)
-            pieces.append(PieceOf(source, contiguous(part), to=i))
+            pieces.append(StridedPart(source, contiguous(part), to=i))
         return pieces
 
 
@@ -182,7 +184,7 @@ class SliceChannelProperty(MoveProperty):
         return [data], [merge_shapes(shape, out)] * n, []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return PiecesOperator(in_types[0], self.graph.pieces(self, in_shapes))
+        return StridedCopyOperator(in_types[0], self.graph.pieces(self, in_shapes))
 
 
 class SplitV2Hooks(GraphHooks):
@@ -197,7 +199,7 @@ class SplitV2Hooks(GraphHooks):
         for i, (first, part) in enumerate(parts):
             begin = [first if k == axis else 0 for k in range(len(shape))]
             source = sliced(contiguous(shape), begin, (1,) * len(shape), part)
-            pieces.append(PieceOf(source, contiguous(part), to=i))
+            pieces.append(StridedPart(source, contiguous(part), to=i))
         return pieces
 
 
@@ -251,7 +253,7 @@ class SplitV2Property(MoveProperty):
         return [shape], [merge_shapes(a, b) for a, b in zip(outs, out_shapes)], []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return PiecesOperator(in_types[0], self.graph.pieces(self, in_shapes))
+        return StridedCopyOperator(in_types[0], self.graph.pieces(self, in_shapes))
 
 
 register_operator("Concat", ConcatProperty, aliases=("concat",))

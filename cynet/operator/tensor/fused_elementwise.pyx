@@ -21,7 +21,7 @@ from .._elementwise cimport find_kernels, put_number
 from typing import NamedTuple
 
 from ...base.dtype import dtype_flag
-from ..elementwise_loop import SIMPLE, settled
+from ..elementwise_loop import SIMPLE, fold_out_of_range_scalar
 from ..graph_hooks import GraphHooks
 from ..property import OperatorProperty
 
@@ -120,7 +120,7 @@ cdef class ChainOperator(Operator):
         cdef Kernel write, add
         self.chain.work = 0
         for line in prop.lines:
-            loop = settled(line.loop, prop.dtype)
+            loop = fold_out_of_range_scalar(line.loop, prop.dtype)
             memset(&native, 0, sizeof(native))
             kind = find_kernels(loop, dtype, &write, &add)
             native.kernel = add if line.add else write

@@ -18,7 +18,7 @@ from .._base cimport Operator, OpContext
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from ...kernels.gemm.blas import check_sizes
-from ..products import PRODUCTS, ProductDesc, way_of
+from ..products import PRODUCTS, ProductDesc, kernel_number
 
 
 def product_choices(prop, dtype, m, n, k):
@@ -67,7 +67,8 @@ cdef class ProductOperator(Operator):
         self.trans_a, self.trans_b = prop.transpose_a, prop.transpose_b
         self.dtype = dtype_flag(dtype)
         self.batch, self.m, self.n, self.k = batch, m, n, k
-        self.ways = [way_of(choice) for choice in product_choices(prop, dtype, m, n, k).values()]
+        choices = product_choices(prop, dtype, m, n, k).values()
+        self.ways = [kernel_number(choice) for choice in choices]
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:

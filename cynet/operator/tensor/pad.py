@@ -9,7 +9,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Double, Enum, Int, Shape
 from ..property import is_known, merge_shapes
 from .axes import axis_of
-from .strided_moves import PieceOf, PiecesOperator, View, contiguous, sliced
+from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous, sliced
 from .transpose import MoveProperty
 
 
@@ -61,8 +61,8 @@ class PadProperty(MoveProperty, KernelProperty):
         if self.mode == "constant":
             whole = contiguous([n + a + b for n, (a, b) in zip(shape, widths)])
             inside = sliced(whole, [a for a, _ in widths], (1,) * len(shape), shape)
-            return PiecesOperator(
-                in_types[0], [PieceOf(contiguous(shape), inside)], fill=self.constant_value
+            return StridedCopyOperator(
+                in_types[0], [StridedPart(contiguous(shape), inside)], fill=self.constant_value
             )
         return KernelProperty.create_operator(self, ctx, in_shapes, in_types)
 
@@ -116,7 +116,9 @@ class DiagProperty(MoveProperty):
             side = shape[0] + abs(self.k)
             first = max(self.k, 0) + max(-self.k, 0) * side
             target = View(shape, (side + 1,), first)
-            return PiecesOperator(in_types[0], [PieceOf(contiguous(shape), target)], fill=0.0)
+            return StridedCopyOperator(
+                in_types[0], [StridedPart(contiguous(shape), target)], fill=0.0
+            )
         others, a, b, row, column, length = self.diagonal(shape)
         strides = contiguous(shape).strides
         source = View(
@@ -124,8 +126,8 @@ class DiagProperty(MoveProperty):
             (*(strides[i] for i in others), strides[a] + strides[b]),
             row * strides[a] + column * strides[b],
         )
-        return PiecesOperator(
-            in_types[0], [PieceOf(source, contiguous(source.shape))], uncovered=(0,)
+        return StridedCopyOperator(
+            in_types[0], [StridedPart(source, contiguous(source.shape))], uncovered=(0,)
         )
 
 

@@ -7,7 +7,7 @@ from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
 from .axes import axes_of, axis_of
-from .strided_moves import PieceOf, PiecesOperator, contiguous
+from .strided_moves import StridedCopyOperator, StridedPart, contiguous
 
 
 class CopyProperty(OperatorProperty):
@@ -24,7 +24,7 @@ class CopyProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         whole = contiguous((_size(in_shapes[0]),))
-        return PiecesOperator(in_types[0], [PieceOf(whole, whole)])
+        return StridedCopyOperator(in_types[0], [StridedPart(whole, whole)])
 
 
 class SameBytesProperty(CopyProperty):

@@ -6,7 +6,7 @@ from ..graph_hooks import GraphHooks, Traits
 from ..parameters import Int, IntOrNone, Shape
 from ..property import merge_shapes
 from .axes import axes_of, axis_of
-from .strided_moves import PieceOf, PiecesOperator, contiguous, sliced
+from .strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
 from .transpose import MoveProperty
 
 _LONG = 1 << 40  # stands for an unknown length, of which every slice leaves something
@@ -75,8 +75,10 @@ class SlicedProperty(MoveProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         source = sliced(contiguous(in_shapes[0]), *self.ranges(in_shapes[0]))
         part = source.shape != tuple(in_shapes[0])
-        return PiecesOperator(
-            in_types[0], [PieceOf(source, contiguous(source.shape))], uncovered=(0,) if part else ()
+        return StridedCopyOperator(
+            in_types[0],
+            [StridedPart(source, contiguous(source.shape))],
+            uncovered=(0,) if part else (),
         )
 
 
@@ -148,7 +150,9 @@ class SliceLikeProperty(SlicedProperty):
         data, like = in_shapes
         counts = self.counts(data, like)
         source = sliced(contiguous(data), (0,) * len(data), (1,) * len(data), counts)
-        return PiecesOperator(in_types[0], [PieceOf(source, contiguous(counts))], uncovered=(0,))
+        return StridedCopyOperator(
+            in_types[0], [StridedPart(source, contiguous(counts))], uncovered=(0,)
+        )
 
 
 register_operator("slice", SliceProperty, aliases=("crop",))

@@ -18,7 +18,7 @@ cdef struct StridedMove:
     bint folds             # the input repeats: its gradient is a sum over the repeated axes
     ReduceSpace fold
 
-cdef class PiecesOperator(Operator):
+cdef class StridedCopyOperator(Operator):
     cdef StridedMove* pieces
     cdef int n_pieces
     cdef int dtype

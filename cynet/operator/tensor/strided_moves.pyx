@@ -32,7 +32,7 @@ class View(NamedTuple):
     offset: int = 0
 
 
-class PieceOf(NamedTuple):
+class StridedPart(NamedTuple):
     """View `source` of input number `index` becomes view `target` of output number `to`."""
 
     source: View
@@ -60,14 +60,14 @@ def sliced(view, begin, step, shape):
     return View(tuple(shape), tuple(s * k for s, k in zip(view.strides, step)), offset)
 
 
-cdef class PiecesOperator(Operator):
+cdef class StridedCopyOperator(Operator):
     """Moves pieces of inputs into outputs.
 
     Parameters
     ----------
     dtype : str
         Of all arrays.
-    pieces : list of PieceOf
+    pieces : list of StridedPart
         They cover the outputs unless `fill` is given; none overlap in the outputs. Where a source
         view repeats (stride 0) the target is a whole output and the other axes run through the
         whole input.
@@ -159,7 +159,7 @@ cdef class PiecesOperator(Operator):
         return 0
 
 
-cdef bint _takes(PiecesOperator self, int index) noexcept nogil:
+cdef bint _takes(StridedCopyOperator self, int index) noexcept nogil:
     cdef int i
     for i in range(self.n_pieces):
         if self.pieces[i].source_index == index:
@@ -190,7 +190,7 @@ cdef bint _fold(ReduceSpace* fold, source) except -1:
     return True
 
 
-cdef void _fill(PiecesOperator self, const TBlob* out, int req) noexcept nogil:
+cdef void _fill(StridedCopyOperator self, const TBlob* out, int req) noexcept nogil:
     cdef StridedSpace space
     if req == kNullOp:
         return

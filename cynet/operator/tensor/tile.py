@@ -9,19 +9,20 @@ from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
 from ..property import merge_shapes
 from .axes import axis_of
-from .strided_moves import PieceOf, PiecesOperator, View, contiguous
+from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous
 from .transpose import MoveProperty
 
 
 def repeating(dtype, lengths):
-    """The PiecesOperator of an input whose axes and repetitions are `lengths`: (n, is repetition).
+    """The StridedCopyOperator of an input whose axes and repetitions are `lengths`: (n, is
+    repetition).
 
     The input has the lengths that are no repetition, in order; the output has all of them.
     """
     own = iter(contiguous([n for n, again in lengths if not again]).strides)
     strides = tuple(0 if again else next(own) for _, again in lengths)
     shape = tuple(n for n, _ in lengths)
-    return PiecesOperator(dtype, [PieceOf(View(shape, strides), contiguous(shape))])
+    return StridedCopyOperator(dtype, [StridedPart(View(shape, strides), contiguous(shape))])
 
 
 class TileProperty(MoveProperty):

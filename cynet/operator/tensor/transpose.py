@@ -6,7 +6,7 @@ from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
 from ..property import OperatorProperty, merge_shapes
 from .axes import axes_of, axis_of
-from .strided_moves import PieceOf, PiecesOperator, View, contiguous
+from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous
 
 
 class MoveProperty(OperatorProperty):
@@ -48,7 +48,7 @@ class PermuteProperty(MoveProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         source = permuted(contiguous(in_shapes[0]), self.order(len(in_shapes[0])))
-        return PiecesOperator(in_types[0], [PieceOf(source, contiguous(source.shape))])
+        return StridedCopyOperator(in_types[0], [StridedPart(source, contiguous(source.shape))])
 
 
 class TransposeProperty(PermuteProperty):
@@ -96,8 +96,8 @@ class ReversedProperty(MoveProperty):
         for i in self.reversed_axes(len(whole.shape)):
             offset += (whole.shape[i] - 1) * strides[i]
             strides[i] = -strides[i]
-        return PiecesOperator(
-            in_types[0], [PieceOf(View(whole.shape, tuple(strides), offset), whole)]
+        return StridedCopyOperator(
+            in_types[0], [StridedPart(View(whole.shape, tuple(strides), offset), whole)]
         )
 
 
@@ -142,7 +142,7 @@ class DepthToSpaceProperty(BlocksProperty):
         n, c, h, w = in_shapes[0]
         b = self.block_size
         source = permuted(contiguous((n, b, b, c // (b * b), h, w)), (0, 3, 4, 1, 5, 2))
-        return PiecesOperator(in_types[0], [PieceOf(source, contiguous(source.shape))])
+        return StridedCopyOperator(in_types[0], [StridedPart(source, contiguous(source.shape))])
 
 
 class SpaceToDepthProperty(BlocksProperty):
@@ -162,7 +162,7 @@ class SpaceToDepthProperty(BlocksProperty):
         n, c, h, w = in_shapes[0]
         b = self.block_size
         source = permuted(contiguous((n, c, h // b, b, w // b, b)), (0, 3, 5, 1, 2, 4))
-        return PiecesOperator(in_types[0], [PieceOf(source, contiguous(source.shape))])
+        return StridedCopyOperator(in_types[0], [StridedPart(source, contiguous(source.shape))])
 
 
 register_operator("transpose", TransposeProperty)

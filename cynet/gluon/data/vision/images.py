@@ -12,9 +12,9 @@ from ....base.errors import (
     FormatError,
     UndefinedError,
     listed,
-    reworded,
     shown,
     warn_user,
+    with_message,
 )
 from ....base.files import file_name, naming
 from ....base.guard import guarded
@@ -107,7 +107,7 @@ class ImageRecordDataset(_Skipping, RecordFileDataset):
         try:
             return imdecode(content, self._flag), header.label
         except CynetError as error:
-            raise reworded(error, f"record {idx} of {shown(self.filename)}: {error}") from error
+            raise with_message(error, f"record {idx} of {shown(self.filename)}: {error}") from error
 
     def __getitem__(self, idx: int) -> Any:
         image, label = self._read(idx)

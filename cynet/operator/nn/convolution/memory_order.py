@@ -3,7 +3,7 @@
 Data of a layout such as NHWC are the same bytes as (N, C, *size) in channels-last order.
 """
 
-from ..laid_out import LaidOut, copier
+from ..laid_out import LayoutAdapter, reorder_operator
 from ..spatial_window import is_last
 from . import select
 
@@ -98,9 +98,9 @@ def in_layout(prop, in_shapes, in_types):
     operator = select.create(desc, prop)
     data = out = None
     if not desc.channels_last:
-        data = copier(in_shapes[0], in_types[0])
-        out = copier(*prop.output_shapes(in_shapes), in_types[0])
-    return LaidOut(operator, data, copier(in_shapes[1], in_types[1]), out)
+        data = reorder_operator(in_shapes[0], in_types[0])
+        out = reorder_operator(*prop.output_shapes(in_shapes), in_types[0])
+    return LayoutAdapter(operator, data, reorder_operator(in_shapes[1], in_types[1]), out)
 
 
 def _is_too_small(desc):

@@ -38,7 +38,7 @@ cdef AxesShape _order(tuple shape):
     return order
 
 
-cdef inline size_t _room(const AxesShape* order) noexcept nogil:
+cdef inline size_t _workspace_size(const AxesShape* order) noexcept nogil:
     return aligned_floats(order.batch * order.channels * order.inner)
 
 
@@ -80,10 +80,11 @@ cdef class Reordered(Operator):
         cdef char* space
         if req[0] == kNullOp:
             return 0
-        space = <char*>get_space(&ctx.requested[1], _room(&self.data) + _room(&self.out))
+        space = <char*>get_space(
+            &ctx.requested[1], _workspace_size(&self.data) + _workspace_size(&self.out))
         memcpy(given, in_data, ctx.n_in * sizeof(TBlob))
         made = out_data[0]
-        given[0].data, made.data = space, space + _room(&self.data)
+        given[0].data, made.data = space, space + _workspace_size(&self.data)
         _to_last(&self.data, in_data[0].data, given[0].data)
         self.form.forward(ctx, given, &write, &made, aux_states)
         _from_last(&self.out, made.data, out_data[0].data, req[0] == kAddTo)
@@ -97,13 +98,13 @@ cdef class Reordered(Operator):
         cdef TBlob grad = out_grad[0]
         cdef int reqs[3]
         cdef char* space = <char*>get_space(
-            &ctx.requested[1], 2 * _room(&self.data) + _room(&self.out))
+            &ctx.requested[1], 2 * _workspace_size(&self.data) + _workspace_size(&self.out))
         memcpy(given, in_data, ctx.n_in * sizeof(TBlob))
         memcpy(wanted, in_grad, ctx.n_in * sizeof(TBlob))
         memcpy(reqs, req, ctx.n_in * sizeof(int))
         grad.data = space
-        given[0].data = space + _room(&self.out)
-        wanted[0].data = <char*>given[0].data + _room(&self.data)
+        given[0].data = space + _workspace_size(&self.out)
+        wanted[0].data = <char*>given[0].data + _workspace_size(&self.data)
         _to_last(&self.out, out_grad[0].data, grad.data)
         if req[1] != kNullOp or (ctx.n_in > 2 and req[2] != kNullOp):
             _to_last(&self.data, in_data[0].data, given[0].data)

@@ -18,7 +18,7 @@ from ....kernels.movement.strided cimport STRIDED_WRITE, StridedSpace, run_strid
 from ..._base cimport Operator, OpContext
 from ..fused_activation cimport FoldedActivation, aligned_floats
 
-from ...products import ProductDesc, own_choice, way_of
+from ...products import ProductDesc, own_choice, kernel_number
 from ...tensor.strided_moves import contiguous
 
 
@@ -68,7 +68,7 @@ cdef class ProductFullyConnected(Operator):
         self.has_bias, self.gives_masked = not prop.no_bias, prop.gives_masked
         self.activation = FoldedActivation(prop, rows * hidden)
         products = layer_products(rows, units, hidden, packed=packed)
-        cdef int[3] ways = [way_of(own_choice(desc)) for desc in products.values()]
+        cdef int[3] ways = [kernel_number(own_choice(desc)) for desc in products.values()]
         self.forward_way = <ProductWay>ways[0]
         self.data_way, self.weight_way = <ProductWay>ways[1], <ProductWay>ways[2]
         self.picked_bytes = 0

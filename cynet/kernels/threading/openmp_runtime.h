@@ -7,7 +7,7 @@
 #ifndef CYNET_GANG_H
 #define CYNET_GANG_H
 
-#include "threading/rebind.h"
+#include "threading/import_table.h"
 #include "threading/team.h"
 
 namespace cynet {
@@ -31,7 +31,7 @@ static struct {
 static thread_local GangRegion regions_within[DEEPEST] = {{0, 1, false, 0, 0, 0, 0, 0}};
 static thread_local int depth = 0;
 
-static void hold_gang() {
+static void lock_team() {
   uint32_t free = 0;
   if (gang.held.compare_exchange_strong(free, 1)) return;
   while (gang.held.exchange(2)) sleep_while(&gang.held, 2);
@@ -78,7 +78,7 @@ extern "C" {
 static void gang_start(void (*body)(void*), void* data, unsigned parts) {
   const bool alone = parts < 2 || inside || !gang_can_run(static_cast<int>(parts));
   if (!alone) {
-    hold_gang();
+    lock_team();
     gang.body = body, gang.data = data;
     gang.arrived.store(0);
     const int n = static_cast<int>(parts);
