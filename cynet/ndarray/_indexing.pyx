@@ -5,6 +5,7 @@ from cpython.slice cimport PySlice_Check
 from libc.stdint cimport int64_t
 
 from ._arithmetic cimport NDArrayArithmetic, with_masks
+from ._index_rows cimport is_basic, rows_by_number, rows_of_many, rows_of_one
 from ._resolve cimport resolve
 from ._tape cimport flagged, record_view, records, refuse_part, refuse_write
 from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole
@@ -220,18 +221,6 @@ cdef int64_t _place(object index, int64_t size, int axis) except -1:
     return i
 
 
-cdef bint _is_basic(object item):
-    if PySlice_Check(item) or item is None or item is Ellipsis or type(item) is int:
-        return True
-    if isinstance(item, (NDArrayBase, np.ndarray, list, tuple)):
-        return False
-    if hasattr(item, "__index__"):  # np.int64, bool and the like
-        return True
-    raise ArgumentTypeError(
-        f"an NDArray is indexed by ints, slices, None, ..., arrays and lists; "
-        f"got {shown(item)}")
-
-
 cdef inline bint _is_mask(object item):
     return isinstance(item, np.ndarray) and cnp.PyArray_TYPE(item) == cnp.NPY_BOOL
 
@@ -320,130 +309,7 @@ cdef NDArrayBase _pick(NDArrayBase array, const Region* region):
     return out
 
 
-# --- index arrays and masks -----------------------------------------------------------------------
-cdef object _index_array(object item):
-    # A list, NumPy array or NDArray as NumPy indexes with it; whole floats count as ints, as in
-    # MXNet.
-    if isinstance(item, NDArrayBase):
-        item = item.asnumpy()
-    else:
-        item = np.asarray(item)
-    if item.dtype.kind == "f" or item.size == 0:
-        item = item.astype(np.int64)
-    if item.dtype.kind not in "iub":
-        raise ArgumentTypeError(f"an index array holds ints or bools, got {item.dtype}")
-    return item
-
-
-cdef cnp.ndarray _rows_of_one(NDArrayBase array, object item):
-    # Row numbers along the first axis by one array of ints within bounds; None: by `_rows`. As
-    # `_numbers` of one array, in half the time.
-    cdef cnp.ndarray rows
-    cdef int64_t* numbers
-    cdef int64_t i, n = array.blob.shape[0], lowest = 0, highest = -1
-    index = _index_array(item)
-    if index.dtype.kind == "b":
-        return None
-    rows = np.array(index, dtype=np.int64, order="C")
-    numbers = <int64_t*>cnp.PyArray_DATA(rows)
-    for i in range(rows.size):
-        lowest = min(lowest, numbers[i])
-        highest = max(highest, numbers[i])
-        numbers[i] += n if numbers[i] < 0 else 0
-    return rows if lowest >= -n and highest < n else None
-
-
-cdef inline bint _holds_ints(cnp.ndarray array):
-    # at least one; those that 64 bits with a sign hold
-    cdef int num = cnp.PyArray_TYPE(array)
-    return array.size > 0 and (
-        cnp.PyTypeNum_ISSIGNED(num) and cnp.PyTypeNum_ISINTEGER(num)
-        or cnp.PyTypeNum_ISUNSIGNED(num) and cnp.PyArray_ITEMSIZE(array) < 8)
-
-
-cdef cnp.ndarray _numbers(list items, tuple shape):
-    # Row-major numbers of what arrays of ints (of one shape) and ints pick, or one array among
-    # slices, all within bounds; None for any other key.
-    cdef int arrays = 0, slices = 0
-    cdef tuple sizes = ()
-    cdef cnp.ndarray index, out
-    cdef int64_t* numbers
-    cdef int64_t* places
-    cdef int64_t n, m, i, j, place, size, before
-    cdef list wide = [], lengths = []
-    for item, length in zip(items, shape):
-        if isinstance(item, np.ndarray):
-            if (arrays and item.shape != sizes) or not _holds_ints(item):
-                return None
-            sizes = item.shape
-            arrays += 1
-            lengths.extend(sizes)
-        elif PySlice_Check(item):
-            item = np.arange(*item.indices(length), dtype=np.int64)
-            slices += 1
-            lengths.append(item.size)
-        elif type(item) is not int:
-            return None
-        wide.append(item)
-    if slices and (arrays != 1 or arrays + slices != len(items)):
-        return None
-    out = np.zeros(lengths if slices else sizes, np.int64)
-    numbers = <int64_t*>cnp.PyArray_DATA(out)
-    n = 1 if slices else out.size  # numbers so far: all at once, or one more axis at a time
-    for item, length in zip(wide, shape):
-        size = length
-        index = np.ascontiguousarray(item, np.int64)
-        places = <int64_t*>cnp.PyArray_DATA(index)
-        m = index.size
-        for j in range(m):
-            if not -size <= places[j] < size:
-                return None
-        if slices and out.size:
-            for i in range(n - 1, -1, -1):
-                before = numbers[i] * size
-                for j in range(m - 1, -1, -1):
-                    place = places[j]
-                    numbers[i * m + j] = before + (place + size if place < 0 else place)
-            n *= m
-        elif not slices:
-            for i in range(n):
-                place = places[i if m > 1 else 0]
-                numbers[i] = numbers[i] * size + (place + size if place < 0 else place)
-    return out
-
-
-cdef tuple _rows(NDArrayBase array, tuple items):
-    # (row numbers as NumPy picks them, sizes of one row): rows are the axes after the last one
-    # indexed.
-    cdef int lead = 0, axis = 0
-    cdef bint new = False
-    arrays = []
-    for item in items:
-        if not _is_basic(item):
-            item = _index_array(item)
-            axis += item.ndim if item.dtype.kind == "b" else 1
-            lead = axis
-        elif item is not None:
-            axis += 1
-            if not (PySlice_Check(item) and item == slice(None)):
-                lead = axis
-        else:
-            lead = axis
-            new = True
-        arrays.append(item)
-    shape = blob_shape(&array.blob)
-    sizes = shape[:lead]
-    if not new:
-        numbers = _numbers(arrays[:lead], shape)
-        if numbers is not None:
-            return numbers, shape[lead:]
-    while (arrays and PySlice_Check(arrays[len(arrays) - 1])
-            and arrays[len(arrays) - 1] == slice(None)):
-        arrays.pop()
-    numbers = np.arange(prod(sizes), dtype=np.int64).reshape(sizes)
-    return np.ascontiguousarray(numbers[tuple(arrays)]), shape[lead:]
-
-
+# --- rows by number -------------------------------------------------------------------------------
 cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tuple row,
                     bint scatter) except -1:
     cdef int64_t nbytes = dtype_size(array.blob.dtype)
@@ -496,8 +362,8 @@ cdef object recorded_item(NDArrayBase array, object key):
         return record_empty(array, array._view(blob_shape(&array.blob))[key])
     items = _expand(array, key)
     for item in items:
-        if not _is_basic(item):
-            rows, row = _rows(array, items)
+        if not is_basic(item):
+            rows, row = rows_by_number(array, items)
             sizes = rows.shape + row or (1,)
             if 0 in sizes:
                 return record_empty(array, _blank_rows(array, rows, row))
@@ -549,16 +415,22 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             return self
         key = with_masks(self, key)
         if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:
-            rows = _rows_of_one(self, key)
+            rows = rows_of_one(self, key)
             if rows is not None:
                 row = blob_shape(&self.blob)[1:]
                 picked = _blank_rows(self, rows, row)
                 _push_rows(self, picked, rows, row, False)
                 return picked
+        rows = rows_of_many(self, key)
+        if rows is not None:
+            row = blob_shape(&self.blob)[len(key):]
+            picked = _blank_rows(self, rows, row)
+            _push_rows(self, picked, rows, row, False)
+            return picked
         items = _expand(self, key)
         for item in items:
-            if not _is_basic(item):
-                rows, row = _rows(self, items)
+            if not is_basic(item):
+                rows, row = rows_by_number(self, items)
                 picked = _blank_rows(self, rows, row)
                 _push_rows(self, picked, rows, row, False)
                 return picked
@@ -586,14 +458,18 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             return
         key = with_masks(self, key)
         if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:
-            rows = _rows_of_one(self, key)
+            rows = rows_of_one(self, key)
             if rows is not None:
                 self._assign_rows(rows, blob_shape(&self.blob)[1:], value)
                 return
+        rows = rows_of_many(self, key)
+        if rows is not None:
+            self._assign_rows(rows, blob_shape(&self.blob)[len(key):], value)
+            return
         items = _expand(self, key)
         for item in items:
-            if not _is_basic(item):
-                rows, row = _rows(self, items)
+            if not is_basic(item):
+                rows, row = rows_by_number(self, items)
                 self._assign_rows(rows, row, value)
                 return
         region = _basic_region(self, items)

@@ -1,6 +1,7 @@
 // Reading and writing by index: slices, elements of rows, tuples of indices, one-hot rows.
 #include <algorithm>
 
+#include "common/row_prefetch.h"
 #include "movement/rows.h"
 
 namespace cynet {
@@ -122,8 +123,11 @@ void pick(const Args& args) {
   const bool add = args.add[0];
   parallel_for(args.threads_of(p.outer * inner), p.outer * inner, [=](int64_t begin, int64_t end) {
     if (inner == 1) {
-      for (int64_t r = begin; r < end; ++r)
+      for (int64_t r = begin; r < end; ++r) {
+        const int64_t later = std::min<int64_t>(r + ROWS_AHEAD, end - 1);
+        fetch_row<false>(src + later * n + index[later], sizeof(T));
         emit(picked[r], static_cast<plain<T>>(src[r * n + index[r]]), add);
+      }
       return;
     }
     for (int64_t r = begin; r < end; ++r)

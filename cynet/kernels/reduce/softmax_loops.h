@@ -25,8 +25,29 @@ CYNET_XINLINE void take_largest(const T* x, T scale, T* lanes) {
   for (int l = 0; l < count; ++l) lanes[l] = greater_of(lanes[l], x[l] * scale);
 }
 
+#if defined(__GNUC__)
+// Of n >= LANES floats; the last vector may overlap the one before.
+CYNET_XINLINE float largest_vectors(const float* x, int64_t n, float scale) {
+  Vec most[4];
+  for (int k = 0; k < 4; ++k) most[k] = load(x) * scale;
+  int64_t i = 0;
+  for (; i + 4 * LANES <= n; i += 4 * LANES) {
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) most[k] = Greater::of(load(x + i + k * LANES) * scale, most[k]);
+  }
+  for (; i + LANES <= n; i += LANES) most[0] = Greater::of(load(x + i) * scale, most[0]);
+  if (i < n) most[1] = Greater::of(load(x + n - LANES) * scale, most[1]);
+  return fold<Greater>(Greater::of(Greater::of(most[0], most[1]), Greater::of(most[2], most[3])));
+}
+#endif
+
 template <typename T>
 CYNET_XINLINE T largest(const T* x, int64_t n, int64_t step, T scale) {
+#if defined(__GNUC__)
+  if constexpr (std::is_same<T, float>::value) {
+    if (step == 1 && n >= LANES) return largest_vectors(x, n, scale);
+  }
+#endif
   T top = x[0] * scale;
   int64_t i = 0;
   if (step == 1 && n >= SOFTMAX_FEW) {
@@ -219,6 +240,22 @@ void softmax_line(const T* x, T* y, int64_t n, int64_t length, int64_t step, T s
     for (int64_t i = length; i < n; ++i) y[i * step] = 0;
 }
 
+// Rows whose maxima, sums and logarithms are found side by side: of one row each waits for the one
+// before. Longer rows keep the processor busy by themselves, and would fall out of the cache.
+enum { SOFTMAX_BESIDE = 8, SOFTMAX_LONG = 512 };
+
+template <typename T>
+CYNET_XINLINE void log_softmax_beside(const T* x, T* y, int64_t n, T scale, bool add) {
+  T top[SOFTMAX_BESIDE], shift[SOFTMAX_BESIDE];
+  for (int i = 0; i < SOFTMAX_BESIDE; ++i) top[i] = largest(x + i * n, n, 1, scale);
+  for (int i = 0; i < SOFTMAX_BESIDE; ++i)
+    shift[i] = exp_sum<false>(x + i * n, y, n, 1, scale, top[i]);
+  for (int i = 0; i < SOFTMAX_BESIDE; ++i) shift[i] = math::log(shift[i]);
+  for (int i = 0; i < SOFTMAX_BESIDE; ++i)
+    fill_line(y + i * n, n, 1, add,
+              [=](int64_t k) { return x[i * n + k] * scale - top[i] - shift[i]; });
+}
+
 // Contiguous rows of n entries.
 template <typename T>
 void softmax_each(const T* x, T* y, int64_t n, int64_t lines, T scale, bool log_of, bool add) {
@@ -230,6 +267,9 @@ void softmax_each(const T* x, T* y, int64_t n, int64_t lines, T scale, bool log_
         if (log_of) softmax_vectors<4, 1>(x + i * n, y + i * n, n, scale, true, add);
         else softmax_vectors<4, 1>(x + i * n, y + i * n, n, scale, false, add);
       }
+    if (log_of && n > SHORT_LINE && n <= SOFTMAX_LONG)
+      for (; i + SOFTMAX_BESIDE <= lines; i += SOFTMAX_BESIDE)
+        log_softmax_beside(x + i * n, y + i * n, n, scale, add);
   }
 #endif
   for (; i < lines; ++i) softmax_line(x + i * n, y + i * n, n, n, 1, scale, log_of, add);

@@ -10,6 +10,9 @@ from .. import _tape
 from .._call import invoke
 from .._indexing import recorded_reshape
 
+_EXPAND_DIMS, _SQUEEZE = get_operator("expand_dims"), get_operator("squeeze")
+_FLATTEN = get_operator("Flatten")
+
 
 class ShapeMethods:
     """Base of NDArray: methods that move no number, or copy them to other places."""
@@ -158,10 +161,11 @@ class ShapeMethods:
         self[_part(begin, end, step)] = value
         return self
 
-    def _same_bytes(self, operator, inplace, **params):
-        """`operator`, which changes nothing but the shape, as a copy or as a view."""
-        check_flag(operator, "inplace", inplace)
-        entry = get_operator(operator)
+    def _same_bytes(self, entry, inplace, params):
+        """Operator `entry`, which changes nothing but the shape, as a copy or as a view."""
+        if inplace is False:  # by far the most, so that nothing else is asked
+            return invoke(entry, (self,), params)
+        check_flag(entry.name, "inplace", inplace)
         if not inplace:
             return invoke(entry, (self,), params)
         return self._reshaped(entry.prop(**params).infer_shape([self.shape], [None])[1][0])
@@ -183,7 +187,7 @@ class ShapeMethods:
         >>> mx.nd.zeros((2, 3)).expand_dims(0).shape
         (1, 2, 3)
         """
-        return self._same_bytes("expand_dims", inplace, axis=axis)
+        return self._same_bytes(_EXPAND_DIMS, inplace, {"axis": axis})
 
     def squeeze(self, axis=None, inplace=False):
         """A copy without its axes of length 1, or without those of `axis`; with `inplace` a view of
@@ -202,7 +206,7 @@ class ShapeMethods:
         >>> mx.nd.zeros((1, 2, 1)).squeeze().shape
         (2,)
         """
-        return self._same_bytes("squeeze", inplace, **({} if axis is None else {"axis": axis}))
+        return self._same_bytes(_SQUEEZE, inplace, {} if axis is None else {"axis": axis})
 
     def flatten(self, inplace=False):
         """A copy with two axes, the first one and all others joined; with `inplace` a view of the
@@ -219,7 +223,7 @@ class ShapeMethods:
         >>> mx.nd.zeros((2, 3, 4)).flatten().shape
         (2, 12)
         """
-        return self._same_bytes("Flatten", inplace)
+        return self._same_bytes(_FLATTEN, inplace, {})
 
     def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
         """See ``mx.nd.split_v2``.
