@@ -102,13 +102,20 @@ typename R::acc reduce_row(const T* x, int64_t n) {
       const T* last = x + n - FEW;
       const int seen = FEW - static_cast<int>(n);
       const value_of<T> nothing = static_cast<value_of<T>>(R::init());
-      value_of<T> rest[FEW];  // by itself, so that compilers vectorise both loops
+      if constexpr (sizeof(part) > sizeof(value_of<T>)) {  // else compilers vectorise neither loop
+        value_of<T> rest[FEW];
 #pragma GCC unroll 1
-      for (int l = 0; l < FEW; ++l) {
-        const value_of<T> value = last[l];
-        rest[l] = l >= seen ? value : nothing;
+        for (int l = 0; l < FEW; ++l) {
+          const value_of<T> value = last[l];
+          rest[l] = l >= seen ? value : nothing;
+        }
+        for (int l = 0; l < FEW; ++l) R::step(parts[l], rest[l]);
+      } else {
+        for (int l = 0; l < FEW; ++l) {
+          const value_of<T> value = last[l];
+          R::step(parts[l], l >= seen ? value : nothing);
+        }
       }
-      for (int l = 0; l < FEW; ++l) R::step(parts[l], rest[l]);
     }
     for (int l = 0; l < FEW; ++l) {
       lanes[l] = static_cast<acc>(parts[l]);
