@@ -102,7 +102,7 @@ typename R::acc reduce_row(const T* x, int64_t n) {
       const T* last = x + n - FEW;
       const int seen = FEW - static_cast<int>(n);
       const value_of<T> nothing = static_cast<value_of<T>>(R::init());
-      if constexpr (sizeof(part) > sizeof(value_of<T>)) {  // else compilers vectorise neither loop
+      if constexpr (sizeof(part) > sizeof(value_of<T>)) {  // apart, both loops are vectorised
         value_of<T> rest[FEW];
 #pragma GCC unroll 1
         for (int l = 0; l < FEW; ++l) {
