@@ -37,6 +37,7 @@ REMEDIES = [
     ),
     (r"Python 3\.(\d+)", "Python 3.{}"),
     (r"the tests above went that way", "a CPU with AVX512-BF16"),
+    (r"run\.sh puts", "make smoke"),
     (r"not differentiable", "nothing: the operator has no gradient"),
 ]
 # What tools and builds may leave.

@@ -177,7 +177,7 @@ REFUSED = {
     "gluon.data.SimpleDataset([1]).transform(3)": "transform takes a function", "gluon.data.vision.transforms.Compose([3])": "Blocks and functions", "gluon.data.vision.transforms.RandomBrightness(-1)": "from 0 on",
     "gluon.data.vision.transforms.Resize(3)(np.ones((2, 2, 3)))": "takes an NDArray", "gluon.data.vision.transforms.CenterCrop(3)(nd.ones((2, 2)))": r"\(H, W, C\) or \(N, H, W, C\)",
     "gluon.data.vision.transforms.RandomRotation(30)": r"\(low, high\), got 30; \(-30, 30\) turns to both sides", "mx.image.random_rotate(nd.ones((3, 4, 4)), [1, 2, 3])": r"\(low, high\), got \[1, 2, 3\]$",
-    "gluon.model_zoo.vision.get_model('resnet50')": "did you mean 'resnet50_v1' or 'resnet50_v2'", "gluon.model_zoo.vision.get_model('MobileNetV3-1.0')": "did you mean 'mobilenetv2_1.0'",
+    "gluon.model_zoo.vision.get_model('resnet50')": "did you mean 'resnet50_v1'", "gluon.model_zoo.vision.get_model('MobileNetV3-1.0')": "did you mean 'mobilenetv2_1.0'",
     "gluon.loss.SoftmaxCELoss()(nd.ones((4, 3)), nd.ones((4, 3)))": "sparse_label=False", "nd.pick(nd.ones((4, 3)), nd.ones((4, 3)), axis=0)": r"one for each row, \(3,\)",
     "gluon.loss.SoftmaxCELoss()(nd.ones((2, 3)), nd.array([0, 5])).asnumpy()": "index 5 is out of bounds for an axis of length 3; there are 0 to 2",
     "ready(nn.Dense(2))(np.ones((2, 3)))": r"mx.nd.array\(x\) makes one",

@@ -227,7 +227,7 @@ def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, 
     _, model = _load(model_file, "mx.onnx.get_model_metadata")
     constants = {each.name for each in model.graph.initializer}
 
-    def told(values):
+    def described(values):
         return [
             (v.name, tuple(d.dim_value for d in v.type.tensor_type.shape.dim))
             for v in values
@@ -235,8 +235,8 @@ def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, 
         ]
 
     return {
-        "input_tensor_data": describe_error(model.graph.input),
-        "output_tensor_data": describe_error(model.graph.output),
+        "input_tensor_data": described(model.graph.input),
+        "output_tensor_data": described(model.graph.output),
     }
 
 

@@ -18,7 +18,7 @@ from ..base.guard import guarded
 from ..base.kinds import FLAG, count, number
 from ..base.overrides import overridden
 from ..registry import Registry
-from .settings import check_real, check_settings, warn_of_two_rates
+from .settings import check_real, check_settings, groups_by_dtype, warn_of_two_rates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -378,7 +378,7 @@ class Optimizer:
             for index, weight, grad, state in zip(indices, weights, grads, states):
                 update(index, weight, grad, state)
             return
-        for places in _groups(weights, most):
+        for places in groups_by_dtype(weights, most):
             update(
                 *(tuple([each[i] for i in places]) for each in (indices, weights, grads)),
                 [states[i] for i in places],
@@ -579,16 +579,6 @@ class Optimizer:
         if self.clip_gradient is not None:
             grad = nd.clip(grad, -self.clip_gradient, self.clip_gradient)
         return grad
-
-
-def _groups(weights, most):
-    """Places of weights of one dtype, `most` of them in a group at the most."""
-    of_dtype = {}
-    for i, weight in enumerate(weights):
-        of_dtype.setdefault(weight.dtype, []).append(i)
-    for places in of_dtype.values():
-        for start in range(0, len(places), most):
-            yield places[start : start + most]
 
 
 def zeros_like(weight: NDArray) -> NDArray:

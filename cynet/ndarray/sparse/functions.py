@@ -24,7 +24,9 @@ CAST = get_operator("cast_storage")
 
 
 @guarded
-def cast_storage(data: Any = None, stype: Any = None, out: Any = None, name: Any = None) -> Any:
+def cast_storage(
+    data: Any = None, stype: Any = None, out: Any = None, name: Any = None, **kwargs: Any
+) -> Any:
     """Store an array in another way.
 
     Parameters
@@ -36,6 +38,8 @@ def cast_storage(data: Any = None, stype: Any = None, out: Any = None, name: Any
         Where to put it.
     name : str, optional
         Not used; symbols have names.
+    **kwargs
+        There are no others: each is refused by its name.
 
     Returns
     -------
@@ -57,8 +61,9 @@ def cast_storage(data: Any = None, stype: Any = None, out: Any = None, name: Any
     (array([0, 2]), array([[0., 1., 0.],
            [2., 0., 3.]], dtype=float32))
     """
-    given = {} if stype is None else {"stype": stype}
-    array = _array("operator cast_storage", data).tostype(CAST.prop(**given).stype)
+    given = kwargs if stype is None else {"stype": stype, **kwargs}
+    wanted = CAST.prop(**given).stype
+    array = _array("operator cast_storage", data).tostype(wanted)
     return array if out is None else array.copyto(out)
 
 

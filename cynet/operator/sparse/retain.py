@@ -32,6 +32,13 @@ class RetainProperty(KernelProperty):
         kind = in_types[0] or out_types[0]
         return [kind, in_types[1] or "int64"], [kind], []
 
+    def rewritten(self, F, inputs, aux, training):
+        data, indices = inputs
+        n = data.shape[0]
+        kept = F.sum(F.one_hot(F.reshape(indices, shape=(-1,)), depth=n), axis=0)
+        kept = F.reshape(kept, shape=(n, *(1 for _ in data.shape[1:])))
+        return [F.where(F.broadcast_like(kept, data), data, F.zeros_like(data))]
+
     def failure(self, place, values):
         index, n = (min(int(value), 2**63 - 1) for value in values)
         return BoundsError(

@@ -126,6 +126,7 @@ def test_onednn_where_no_thread_can_be_made():
     want = run(CONVOLVE + "print(convolve())")[0]
     code = f"""
 import resource
+import numpy.random
 {CONVOLVE}
 from cynet.kernels.conv import onednn
 onednn.available()

@@ -52,7 +52,7 @@ class AveragingHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
     >>> loader = mx.gluon.data.DataLoader(data, batch_size=1)
     >>> average = mx.gluon.SWA(net)
     >>> estimator.fit(loader, epochs=2, event_handlers=[AveragingHandler(average)])
-    >>> average.count, net.weight.data().asscalar()  # the mean of 0.5 and 0.75
+    >>> average.count, float(net.weight.data().asscalar())  # the mean of 0.5 and 0.75
     (2, 0.625)
     """
 
