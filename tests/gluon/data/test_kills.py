@@ -51,20 +51,24 @@ def left():
     return len(os.listdir("/proc/self/fd")), len(children), len(threads)
 
 
-@contextlib.contextmanager
-def interrupted_after(seconds):
-    """Ctrl-C, wherever this thread is then."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    main = threading.main_thread().ident
-    timer = threading.Timer(seconds, signal.pthread_kill, (main, signal.SIGINT))
-    try:
-        timer.start()
-        yield
-    except KeyboardInterrupt:
-        pass
-    finally:
-        timer.join()
-        signal.signal(signal.SIGINT, before)
+class interrupted_after:
+    """Ctrl-C, wherever this thread is then: also before the body has begun, on a busy machine."""
+
+    def __init__(self, seconds):
+        main = threading.main_thread().ident
+        self.timer = threading.Timer(seconds, signal.pthread_kill, (main, signal.SIGINT))
+
+    def __enter__(self):
+        self.before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        with contextlib.suppress(KeyboardInterrupt):
+            self.timer.start()
+
+    def __exit__(self, kind, error, trace):
+        with contextlib.suppress(KeyboardInterrupt):
+            self.timer.join()
+        self.timer.join()
+        signal.signal(signal.SIGINT, self.before)
+        return kind is None or issubclass(kind, KeyboardInterrupt)
 
 
 def killer(loader, seconds, which, ended):
