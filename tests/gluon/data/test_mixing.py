@@ -119,6 +119,7 @@ def test_loader(batch, workers):
 def test_fit_learns_from_mixed_batches_and_resumes(tmp_path, rng):
     x = rng.normal(size=(90, 4)).astype("float32")
     y = (x[:, 0] > 0).astype("float32")
+    x[:, 0] += y - 0.5  # room between the classes
     symbol = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2)
     symbol = mx.sym.SoftmaxOutput(symbol, name="softmax")
 
