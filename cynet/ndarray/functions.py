@@ -134,7 +134,7 @@ def _holding(entry, function):
     return holding
 
 
-def namespace(module_name, prefix, is_shown=None):
+def namespace(module_name, prefix, is_shown=namespaces.any_name):
     """``__getattr__`` and ``__dir__`` of a module of mx.nd that shows the operators whose names
     start with `prefix`; `is_shown` as in ``operator/namespaces.py``."""
 

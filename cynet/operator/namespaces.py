@@ -31,7 +31,11 @@ class Namespace(ModuleType):
         return own_dict(self)["__dir__"]()
 
 
-def namespace(module_name, prefix, make, is_shown=None):
+def any_name(name):
+    return True
+
+
+def namespace(module_name, prefix, make, is_shown=any_name):
     """``__getattr__`` and ``__dir__`` of a module that shows operators, which becomes a Namespace.
 
     Parameters
@@ -44,18 +48,14 @@ def namespace(module_name, prefix, make, is_shown=None):
     make : callable
         ``make(operator, name)`` gives the function that the module shows as `name`.
     is_shown : callable, optional
-        Which names, without prefix, are shown; all when not given.
+        Whether a name, without prefix, is shown; each is when not given.
     """
     module, made = sys.modules[module_name], made_in.setdefault(module_name, set())
     module.__class__ = Namespace
 
     def find(name):
         operator = prefix + name
-        if (
-            name.startswith("__")
-            or operator not in OPERATORS
-            or not (is_shown is None or is_shown(name))
-        ):
+        if name.startswith("__") or operator not in OPERATORS or not is_shown(name):
             raise NotFoundError(f"module '{module_name}' has no attribute '{name}'")
         function = make(operator, name)
         if not OPERATORS.get(operator).prop.users:
@@ -64,8 +64,7 @@ def namespace(module_name, prefix, make, is_shown=None):
         return function
 
     def names():
-        shown = {name[len(prefix) :] for name in OPERATORS if name.startswith(prefix)}
-        return sorted({*filter(is_shown, shown), *own_dict(module)} if is_shown else
-                      {*shown, *own_dict(module)})  # fmt: skip
+        named = (name[len(prefix) :] for name in OPERATORS if name.startswith(prefix))
+        return sorted({*filter(is_shown, named), *own_dict(module)})
 
     return find, names

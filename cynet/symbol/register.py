@@ -106,7 +106,7 @@ def _make(public, entry, hint):
     return operator_function
 
 
-def namespace(module_name, prefix, is_shown=None):
+def namespace(module_name, prefix, is_shown=namespaces.any_name):
     """``__getattr__`` and ``__dir__`` of a module of mx.sym that shows the operators whose names
     start with `prefix`; `is_shown` as in ``operator/namespaces.py``."""
 
