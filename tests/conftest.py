@@ -31,6 +31,17 @@ def pytest_report_header(config):
     return f"CYNET_TEST_SEED={BASE_SEED} (set it to repeat this run's random numbers)"
 
 
+def pytest_addoption(parser):
+    parser.addoption("--draws", type=int, default=1, help="runs of each test with random numbers")
+
+
+def pytest_generate_tests(metafunc):
+    draws = metafunc.config.getoption("draws")
+    if draws > 1 and "seed" in metafunc.fixturenames:
+        metafunc.fixturenames.append("draw")  # in the test's name, from which its seed follows
+        metafunc.parametrize("draw", range(draws))
+
+
 # What takes longest comes first, so that no process works alone at the end (make test shares out
 # files in this order).
 LONGEST = (

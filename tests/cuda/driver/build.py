@@ -22,7 +22,7 @@ SOURCES = [HERE / "driver.cpp", HERE / "modules.cpp"]
 def pycuda_object():
     """The path of pycuda's compiled module, or None without pycuda; it is not imported."""
     spec = importlib.util.find_spec("pycuda")
-    if spec is None:
+    if spec is None or spec.origin is None:  # a folder of that name is a package to Python
         return None
     return next(iter(sorted(Path(spec.origin).parent.glob("_driver*.so"))), None)
 
