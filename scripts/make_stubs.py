@@ -17,9 +17,9 @@ import re
 import sys
 from pathlib import Path
 
-import cynet
 from cynet.operator import OPERATORS
 from cynet.operator import parameters as kinds
+from cynet.operator.faces import METHODS
 from cynet.operator.parameters import REQUIRED
 from cynet.operator.signature import describe
 from cynet.symbol.methods import OperatorMethods
@@ -225,7 +225,7 @@ def stubs():
     """Path of each stub to its text."""
     head = {path.stem: path.read_text() for path in (ROOT / "scripts" / "stubs").glob("*.pyi")}
     array, symbol = head["ndarray"], head["methods"]
-    array += methods(cynet.ndarray.ndarray.METHODS, "NDArray", array)
+    array += methods(METHODS, "NDArray", array)
     symbol += methods(vars(OperatorMethods), "Symbol", symbol)
     return {
         **face("ndarray", "NDArray"),

@@ -15,6 +15,7 @@ import numpy as np
 from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError
 from ..operator._base import get_operator
+from ..operator.faces import BINARY
 
 cdef tuple _NUMBERS = (int, float, np.generic)
 
@@ -217,21 +218,23 @@ cdef class Slot:
         return NotImplemented
 
 
-cdef Slot _add = Slot("+", "elemwise_add", "broadcast_add", "_plus_scalar", "_plus_scalar")
-cdef Slot _sub = Slot("-", "elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar")
-cdef Slot _mul = Slot("*", "elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar")
-cdef Slot _div = Slot("/", "elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar")
-cdef Slot _mod = Slot("%", "_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar")
-cdef Slot _pow = Slot("**", "_power", "broadcast_power", "_power_scalar", "_rpower_scalar")
-cdef Slot _eq = Slot("==", "_equal", "broadcast_equal", "_equal_scalar", "_equal_scalar")
-cdef Slot _ne = Slot("!=", "_not_equal", "broadcast_not_equal",
-                     "_not_equal_scalar", "_not_equal_scalar")
-cdef Slot _gt = Slot(">", "_greater", "broadcast_greater", "_greater_scalar", "_lesser_scalar")
-cdef Slot _ge = Slot(">=", "_greater_equal", "broadcast_greater_equal",
-                     "_greater_equal_scalar", "_lesser_equal_scalar")
-cdef Slot _lt = Slot("<", "_lesser", "broadcast_lesser", "_lesser_scalar", "_greater_scalar")
-cdef Slot _le = Slot("<=", "_lesser_equal", "broadcast_lesser_equal",
-                     "_lesser_equal_scalar", "_greater_equal_scalar")
+cdef Slot _python_slot(str name):
+    row = BINARY[name]
+    return Slot(row.sign, *row.operators)
+
+
+cdef Slot _add = _python_slot("add")
+cdef Slot _sub = _python_slot("subtract")
+cdef Slot _mul = _python_slot("multiply")
+cdef Slot _div = _python_slot("divide")
+cdef Slot _mod = _python_slot("modulo")
+cdef Slot _pow = _python_slot("power")
+cdef Slot _eq = _python_slot("equal")
+cdef Slot _ne = _python_slot("not_equal")
+cdef Slot _gt = _python_slot("greater")
+cdef Slot _ge = _python_slot("greater_equal")
+cdef Slot _lt = _python_slot("lesser")
+cdef Slot _le = _python_slot("lesser_equal")
 cdef OpEntry _negative = None
 cdef OpEntry _abs = None
 

@@ -31,22 +31,20 @@ def traced_call(name, *args):
     return control_flow(name, *args)
 
 
-def binary_of_symbols(operators, lhs, rhs):
+def binary_of_symbols(row, lhs, rhs):
     """The symbol of a function of two operands; None where none is one, or the thread does not
     trace.
 
     Parameters
     ----------
-    operators : tuple of str
-        For two arrays of one shape, arrays that are broadcast, an array and a number, a number
-        and an array.
+    row : faces.Binary
     lhs, rhs : NDArray, Symbol or number
     """
     if state.trace is None:
         return None
     from ..gluon.block.traced import call_binary
 
-    return call_binary(operators, lhs, rhs)
+    return call_binary(row, lhs, rhs)
 
 
 def _make(entry, name):

@@ -14,93 +14,14 @@ from ..base.errors import (
 )
 from ..base.kinds import check_flag
 from ..context import Context, read_context
-from ..operator import OPERATORS, get_operator
+from ..operator import get_operator
+from ..operator.faces import METHODS
 from . import _dlpack, _tape
 from ._call import invoke
 from ._indexing import NDArrayIndexing, from_host
 from .methods import NumpyMethods, ShapeMethods
 
 _heads = None  # autograd.heads, which stands on a floor above
-
-# Operators that are methods of every array: the array is their first input.
-METHODS = (
-    "abs",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctanh",
-    "argmax",
-    "argmax_channel",
-    "argmin",
-    "argsort",
-    "broadcast_axes",
-    "broadcast_like",
-    "cbrt",
-    "ceil",
-    "clip",
-    "cos",
-    "cosh",
-    "degrees",
-    "depth_to_space",
-    "diag",
-    "exp",
-    "expm1",
-    "fix",
-    "flip",
-    "floor",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "log_softmax",
-    "max",
-    "mean",
-    "min",
-    "nanprod",
-    "nansum",
-    "norm",
-    "one_hot",
-    "ones_like",
-    "pad",
-    "pick",
-    "prod",
-    "radians",
-    "rcbrt",
-    "reciprocal",
-    "relu",
-    "repeat",
-    "reshape_like",
-    "rint",
-    "round",
-    "rsqrt",
-    "shape_array",
-    "sigmoid",
-    "sign",
-    "sin",
-    "sinh",
-    "size_array",
-    "slice",
-    "slice_axis",
-    "slice_like",
-    "softmax",
-    "softmin",
-    "sort",
-    "space_to_depth",
-    "split",
-    "sqrt",
-    "square",
-    "sum",
-    "swapaxes",
-    "take",
-    "tan",
-    "tanh",
-    "tile",
-    "topk",
-    "trunc",
-    "zeros_like",
-)
 
 
 class _Absent:
@@ -516,8 +437,7 @@ def _method(name, entry):
 
 
 for _name in METHODS:
-    if _name in OPERATORS:
-        setattr(NDArray, _name, _method(_name, get_operator(_name)))
+    setattr(NDArray, _name, _method(_name, get_operator(_name)))
 set_public_class(NDArray)
 # The slots just taken have no matrix product.
 NDArray.__matmul__, NDArray.__rmatmul__ = NumpyMethods.__matmul__, NumpyMethods.__rmatmul__

@@ -4,39 +4,9 @@ from numbers import Number
 
 from ..base.errors import ArgumentTypeError
 from ..operator._base import get_operator
+from ..operator.faces import BINARY
 from ..operator.signature import found_text
 from .compose import apply_operator
-
-# Python's name, operator of two symbols, its hint, operator of symbol and scalar, its hint
-_BINARY = (
-    ("__add__", "elemwise_add", "_plus", "_plus_scalar", "_plusscalar"),
-    ("__sub__", "elemwise_sub", "_minus", "_minus_scalar", "_minusscalar"),
-    ("__mul__", "elemwise_mul", "_mul", "_mul_scalar", "_mulscalar"),
-    ("__truediv__", "elemwise_div", "_div", "_div_scalar", "_divscalar"),
-    ("__mod__", "_mod", "_mod", "_mod_scalar", "_modscalar"),
-    ("__pow__", "_power", "_power", "_power_scalar", "_powerscalar"),
-    ("__eq__", "_equal", "_equal", "_equal_scalar", "_equal_scalar"),
-    ("__ne__", "_not_equal", "_not_equal", "_not_equal_scalar", "_not_equal_scalar"),
-    ("__gt__", "_greater", "_greater", "_greater_scalar", "_greater_scalar"),
-    (
-        "__ge__",
-        "_greater_equal",
-        "_greater_equal",
-        "_greater_equal_scalar",
-        "_greater_equal_scalar",
-    ),
-    ("__lt__", "_lesser", "_lesser", "_lesser_scalar", "_lesser_scalar"),
-    ("__le__", "_lesser_equal", "_lesser_equal", "_lesser_equal_scalar", "_lesser_equal_scalar"),
-)
-# Python's name, operator of scalar and symbol, its hint
-_REFLECTED = (
-    ("__radd__", "_plus_scalar", "_plusscalar"),
-    ("__rsub__", "_rminus_scalar", "_rminusscalar"),
-    ("__rmul__", "_mul_scalar", "_mulscalar"),
-    ("__rtruediv__", "_rdiv_scalar", "_rdivscalar"),
-    ("__rmod__", "_rmod_scalar", "_rmodscalar"),
-    ("__rpow__", "_rpower_scalar", "_rpower_scalar"),
-)
 
 
 class Arithmetic:
@@ -101,7 +71,13 @@ def _reflected(name, scalar_operator, scalar_hint):
     return method
 
 
-for _row in _BINARY:
-    setattr(Arithmetic, _row[0], _binary(*_row))
-for _row in _REFLECTED:
-    setattr(Arithmetic, _row[0], _reflected(*_row))
+for _row in BINARY.values():
+    if _row.method:
+        _name = f"__{_row.method}__"
+        _method = _binary(_name, _row.same, _row.hint, _row.scalar, _row.scalar_hint)
+        setattr(Arithmetic, _name, _method)
+    if _row.method and not _row.compares:  # Python itself reflects comparisons
+        _name = f"__r{_row.method}__"
+        # MXNet writes this one name with an underscore
+        _hint = "_rpower_scalar" if _row.sign == "**" else _row.reflected_hint
+        setattr(Arithmetic, _name, _reflected(_name, _row.reflected, _hint))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator as python_operator
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from ..base.errors import ArgumentTypeError
 from ..base.guard import guarded
 from ..operator._base import get_operator
+from ..operator.faces import BINARY
 from .register import function_of
 from .symbol import Symbol
 
@@ -249,16 +251,17 @@ def eye(
     return _call("_eye", N=N, M=M, k=k, dtype=_dtype(dtype), name=name, **kwargs)
 
 
-def _either(name, left, right, both, scalar, reflected, python):
+def _either(name, left, right, python):
     """A function of two operands, each a Symbol or a number."""
+    row = BINARY[name]
     if isinstance(left, Symbol):
         if isinstance(right, Symbol):
-            return _operator(both, left, right)
+            return _operator(row.same, row.hint, left, right)
         if isinstance(right, Number):
-            return _operator(scalar, left, scalar=right)
+            return _operator(row.scalar, row.scalar_hint, left, scalar=right)
     elif isinstance(left, Number):
         if isinstance(right, Symbol):
-            return _operator(reflected, right, scalar=left)
+            return _operator(row.reflected, row.reflected_hint, right, scalar=left)
         if isinstance(right, Number):
             return python(left, right)
     raise ArgumentTypeError(
@@ -267,8 +270,7 @@ def _either(name, left, right, both, scalar, reflected, python):
     )
 
 
-def _operator(names, *args, **kwargs):
-    operator, hint = names
+def _operator(operator, hint, *args, **kwargs):
     return function_of(operator, get_operator(operator), hint)(*args, **kwargs)
 
 
@@ -292,15 +294,7 @@ def power(base: Symbol | Number, exp: Symbol | float) -> Any:
     [ 9. 25.]
     <NDArray 2 @cpu(0)>
     """
-    return _either(
-        "power",
-        base,
-        exp,
-        ("_power", "_power"),
-        ("_power_scalar", "_powerscalar"),
-        ("_rpower_scalar", "_rpowerscalar"),
-        lambda a, b: a**b,
-    )
+    return _either("power", base, exp, python_operator.pow)
 
 
 pow = power
@@ -326,8 +320,7 @@ def maximum(left: Symbol | float, right: Symbol | float) -> Any:
     [4. 5.]
     <NDArray 2 @cpu(0)>
     """
-    scalar = ("_maximum_scalar", "_maximumscalar")
-    return _either("maximum", left, right, ("_maximum", "_maximum"), scalar, scalar, max)
+    return _either("maximum", left, right, max)
 
 
 @guarded
@@ -350,8 +343,7 @@ def minimum(left: Symbol | float, right: Symbol | float) -> Any:
     [3. 4.]
     <NDArray 2 @cpu(0)>
     """
-    scalar = ("_minimum_scalar", "_minimumscalar")
-    return _either("minimum", left, right, ("_minimum", "_minimum"), scalar, scalar, min)
+    return _either("minimum", left, right, min)
 
 
 @guarded
@@ -374,8 +366,7 @@ def hypot(left: Symbol | float, right: Symbol | float) -> Any:
     [5.]
     <NDArray 1 @cpu(0)>
     """
-    scalar = ("_hypot_scalar", "_hypotscalar")
-    return _either("hypot", left, right, ("_hypot", "_hypot"), scalar, scalar, np.hypot)
+    return _either("hypot", left, right, np.hypot)
 
 
 @guarded

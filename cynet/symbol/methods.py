@@ -1,90 +1,8 @@
 """Operators as methods of Symbol: ``x.sum(axis=1)`` is ``mx.sym.sum(x, axis=1)``."""
 
-from ..operator._base import OPERATORS, get_operator
+from ..operator._base import get_operator
+from ..operator.faces import METHODS
 from .register import function_of
-
-# in MXNet's order of topics; each is there when an operator of that name is
-_NAMES = [
-    "abs",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctanh",
-    "cbrt",
-    "ceil",
-    "cos",
-    "cosh",
-    "degrees",
-    "exp",
-    "expm1",
-    "fix",
-    "floor",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "radians",
-    "rcbrt",
-    "reciprocal",
-    "relu",
-    "rint",
-    "round",
-    "rsqrt",
-    "sigmoid",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
-    "tan",
-    "tanh",
-    "trunc",
-    "argmax",
-    "argmax_channel",
-    "argmin",
-    "max",
-    "mean",
-    "min",
-    "nanprod",
-    "nansum",
-    "norm",
-    "prod",
-    "sum",
-    "broadcast_axes",
-    "broadcast_like",
-    "broadcast_to",
-    "clip",
-    "depth_to_space",
-    "diag",
-    "flip",
-    "one_hot",
-    "ones_like",
-    "pad",
-    "pick",
-    "repeat",
-    "reshape",
-    "reshape_like",
-    "shape_array",
-    "size_array",
-    "slice",
-    "slice_axis",
-    "slice_like",
-    "space_to_depth",
-    "split",
-    "swapaxes",
-    "take",
-    "tile",
-    "transpose",
-    "zeros_like",
-    "argsort",
-    "sort",
-    "topk",
-    "log_softmax",
-    "softmax",
-    "softmin",
-]
 
 
 class OperatorMethods:
@@ -208,6 +126,5 @@ def _method(name):
     return method
 
 
-for _name in _NAMES:
-    if _name in OPERATORS:
-        setattr(OperatorMethods, _name, _method(_name))
+for _name in (*METHODS, "broadcast_to", "reshape", "transpose"):
+    setattr(OperatorMethods, _name, _method(_name))

@@ -17,6 +17,7 @@ from ...ndarray import NDArray
 from ...ndarray.methods import NumpyMethods
 from ...operator._base import get_operator
 from ...operator.control_flow.subgraphs import row_of
+from ...operator.faces import BINARY
 from ...operator.property import is_known, plain
 from ...symbol import Symbol
 from ...symbol.register import add_symbol_class, function_of
@@ -353,41 +354,30 @@ def _sliced(array, axis, part):
 
 
 _NUMBERS = (int, float, np.generic)
-# Python's operator, operator of two arrays of one shape, of two that are broadcast, of array and
-# number, of number and array
-_OPERATORS = (
-    ("add", "elemwise_add", "broadcast_add", "_plus_scalar", "_plus_scalar"),
-    ("sub", "elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar"),
-    ("mul", "elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar"),
-    ("truediv", "elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar"),
-    ("mod", "_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar"),
-    ("pow", "_power", "broadcast_power", "_power_scalar", "_rpower_scalar"),
-    ("eq", "_equal", "broadcast_equal", "_equal_scalar", None),
-    ("ne", "_not_equal", "broadcast_not_equal", "_not_equal_scalar", None),
-    ("gt", "_greater", "broadcast_greater", "_greater_scalar", None),
-    ("ge", "_greater_equal", "broadcast_greater_equal", "_greater_equal_scalar", None),
-    ("lt", "_lesser", "broadcast_lesser", "_lesser_scalar", None),
-    ("le", "_lesser_equal", "broadcast_lesser_equal", "_lesser_equal_scalar", None),
-)
 
 
 def _called(operator, *args, **kwargs):
     return Traced(function_of(operator, get_operator(operator))(*args, **kwargs).entries)
 
 
-def call_binary(operators, lhs, rhs):
-    """A function of two operands of which one is a symbol; None where none is."""
-    same, broadcast, scalar, reflected = operators
+def call_binary(row, lhs, rhs):
+    """A function of two operands of which one is a symbol; None where none is.
+
+    Parameters
+    ----------
+    row : faces.Binary
+    lhs, rhs : Traced, NDArray or number
+    """
     if not isinstance(lhs, Symbol) and not isinstance(rhs, Symbol):
         return None
     if isinstance(rhs, _NUMBERS):
-        return _called(scalar, lhs, scalar=rhs)
+        return _called(row.scalar, lhs, scalar=rhs)
     if isinstance(lhs, _NUMBERS):
-        return _called(reflected, rhs, scalar=lhs)
+        return _called(row.reflected, rhs, scalar=lhs)
     if not (isinstance(lhs, (NDArray, Symbol)) and isinstance(rhs, (NDArray, Symbol))):
         return None
     pair = _as_traced(lhs), _as_traced(rhs)
-    return _called(same if _of_one_shape(*pair) else broadcast, *pair)
+    return _called(row.same if _of_one_shape(*pair) else row.broadcast, *pair)
 
 
 def _of_one_shape(lhs, rhs):
@@ -399,7 +389,7 @@ def _of_one_shape(lhs, rhs):
         return True
 
 
-def _binary(name, same, broadcast, scalar, turned):
+def _binary(name, row, turned):
     plain = getattr(Symbol, name)
 
     def method(self, other):
@@ -409,18 +399,19 @@ def _binary(name, same, broadcast, scalar, turned):
             one_shape = _of_one_shape(left, right)
             if one_shape and not turned:
                 return plain(self, other)
-            return _called(same if one_shape else broadcast, left, right)
+            return _called(row.same if one_shape else row.broadcast, left, right)
         return plain(self, other)
 
+    scalar = row.reflected if turned else row.scalar
     method.__name__ = name
-    method.__doc__ = f"Operator {same} or {broadcast}, or {scalar} with a number."
+    method.__doc__ = f"Operator {row.same} or {row.broadcast}, or {scalar} with a number."
     return method
 
 
-for _name, _same, _wide, _scalar, _other in _OPERATORS:
-    setattr(Traced, f"__{_name}__", _binary(f"__{_name}__", _same, _wide, _scalar, False))
-    if _other is not None:
-        setattr(Traced, f"__r{_name}__", _binary(f"__r{_name}__", _same, _wide, _other, True))
+for _row in BINARY.values():
+    for _name, _turned in ((f"__{_row.method}__", False), (f"__r{_row.method}__", True)):
+        if hasattr(Symbol, _name):
+            setattr(Traced, _name, _binary(_name, _row, _turned))
 Traced.__hash__ = None
 add_symbol_class(Traced)
 
