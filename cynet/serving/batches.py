@@ -24,7 +24,7 @@ class Job:
 
     def __init__(self, arrays: list[Any], rows: int, key: Any) -> None:
         self.arrays, self.rows, self.key = arrays, rows, key
-        self.wake: threading.Event | None = None  # of one that waits
+        self.wake: Any = None  # of one that waits: a lock, released once
         self.turn = self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
@@ -89,7 +89,6 @@ class Batches:
         """
         if self._pid != os.getpid():
             self._reset()  # the threads that waited are not in this process
-        end = None if timeout is None else time.monotonic() + timeout
         with self._lock:
             if self.closed:
                 raise StateError("the Predictor is closed")
@@ -100,23 +99,16 @@ class Batches:
             if alone:
                 self._turns += 1
             else:
-                job.wake = threading.Event()
+                job.wake = threading.Lock()
+                job.wake.acquire()
                 self._queue.append(job)
                 self._rows += job.rows
                 self._more.notify_all()
                 self._give_turn()
         if alone:
             self._run_alone(job)
-        while not job.done:
-            if job.turn:
-                self._take_turn(job)
-                break
-            left = None if end is None else end - time.monotonic()
-            if left is not None and left <= 0 and self._leave(job):
-                raise WaitedError(f"no turn within {timeout:g} s, {self._rows} rows wait")
-            job.wake.wait(None if left is None else max(left, 0.001))
-            if not job.done:
-                job.wake.clear()
+        else:
+            self._wait(job, timeout)
         if job.error is not None:
             raise job.error
         return job.result
@@ -134,15 +126,36 @@ class Batches:
             self._turns += 1
             self._gathers = True
             self._queue[0].turn = True
-            self._queue[0].wake.set()
+            self._queue[0].wake.release()
 
-    def _leave(self, job: Job) -> bool:
+    def _wait(self, job: Job, timeout: float | None) -> None:
+        """Until another has run the job, or it has its turn and runs a batch itself."""
+        end = None if timeout is None else time.monotonic() + timeout
+        try:
+            while not (job.turn or job.done):
+                left = -1 if end is None else end - time.monotonic()
+                if end is not None and left <= 0:
+                    if self._leave(job):
+                        raise WaitedError(f"no turn within {timeout:g} s, {self._rows} rows wait")
+                    left = 0.001  # a batch has it
+                job.wake.acquire(timeout=left)
+        except BaseException:  # Ctrl-C, for one: the turn goes to the next
+            self._leave(job, although_its_turn=True)
+            raise
+        if not job.done:
+            self._take_turn(job)
+
+    def _leave(self, job: Job, although_its_turn: bool = False) -> bool:
         """Take a job out; False if it is too late for that."""
         with self._lock:
-            if job.turn or job not in self._queue:
+            if job not in self._queue or (job.turn and not although_its_turn):
                 return False
             self._queue.remove(job)
             self._rows -= job.rows
+            if job.turn:
+                self._turns -= 1
+                self._gathers = False
+                self._give_turn()
             self._more.notify_all()
             return True
 
@@ -167,7 +180,8 @@ class Batches:
                 if not each.done and each.error is None:  # a KeyboardInterrupt, for one
                     each.error = StateError("the thread that ran the batch was interrupted")
                 each.done = True
-                each.wake.set()
+                if each is not job:
+                    each.wake.release()
             with self._lock:
                 if job in self._queue:  # interrupted before it was taken out
                     self._queue.remove(job)

@@ -1,6 +1,7 @@
 """Predictor: what it is made from, what it refuses, and many threads at once."""
 
 import os
+import signal
 import threading
 import time
 
@@ -268,6 +269,29 @@ def test_too_many_are_refused_and_late_ones_end():
     assert isinstance(errors[kinds.index(WaitedError)], TimeoutError)
     assert predictor.stats()["waiting"] == 0
     assert predictor(np.ones((1, 3))).tolist() == [3.0]  # and it goes on
+
+
+def test_one_that_is_interrupted_while_it_waits_holds_up_no_other():
+    _, predictor = make(0.3, max_batch=1)
+    ahead = threading.Thread(target=lambda: predictor(np.ones((1, 3))))
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        ahead.start()
+        while not predictor.stats()["batches"]:
+            time.sleep(0.001)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            predictor(np.ones((1, 3)))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert predictor.stats()["waiting"] == 0
+    assert predictor(np.ones((1, 3)), timeout=5).tolist() == [3.0]
+    ahead.join()
+    predictor.close()
 
 
 def test_close_answers_those_who_wait():
