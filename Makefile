@@ -11,6 +11,8 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.14 python3.11 python3.10; do \
 	$$p -c '$(USABLE)' 2>/dev/null && command -v $$p && break; done)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start hundreds of processes; each compiles 300 files of Python where none may keep the result.
+export PYTHONDONTWRITEBYTECODE :=
 ifneq ($(shell command -v ccache),)
   ifeq ($(origin CC),default)
     export CC := ccache gcc
