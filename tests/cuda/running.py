@@ -1,10 +1,9 @@
-"""What the tests of the kernels share: running an instance, samples, comparing, gradients."""
+"""What the tests of the kernels share: running an instance, samples, comparing."""
 
 import ctypes
 
 import numpy as np
 
-import cynet as mx
 from cynet.base import config
 from cynet.cuda import families
 from cynet_cuda_cpu import EmulatedModule
@@ -58,13 +57,3 @@ def samples(dtype, n=257, low=-3, high=3):
     if dtype in TOLERANCE:
         return np.linspace(low, high, n).astype(dtype)
     return (np.arange(n) * 7 % 23 - (0 if dtype == "uint8" else 11)).astype(dtype)
-
-
-def gradients(symbol, arrays, grad):
-    """Input gradients of a symbol on named arrays."""
-    executor = symbol.bind(
-        mx.cpu(), arrays, {n: a.zeros_like() for n, a in arrays.items()}, "write"
-    )
-    executor.forward(is_train=True)
-    executor.backward([grad])
-    return executor.grad_dict

@@ -2,14 +2,13 @@
 the same."""
 
 import ctypes
-import re
-from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cynet.kernels.table import update_rules
-from cynet.operator.tensor.broadcast import BroadcastProperty
-from cynet.operator.update.update import ROWS as UPDATES
+from cynet.operator._elementwise import LoopsOperator
+from cynet.operator._testing import run_forward
 from cynet.optimizer._joined import JoinedUpdate
 
 import cynet as mx
@@ -17,7 +16,7 @@ from cynet.base import config
 from cynet.cuda import families
 from cynet.operator.cuda.kernel_args import axes, layout, space
 from cynet.operator.cuda.update import Numbers
-from cynet.operator.tensor.unary import UnaryProperty
+from cynet.operator.elementwise_loop import Loop
 from cynet_cuda_cpu import EmulatedModule
 from tests.cuda.running import (
     DOUBLE,
@@ -25,38 +24,101 @@ from tests.cuda.running import (
     INT,
     LONG,
     close,
-    gradients,
     kernel,
     samples,
     types_of,
 )  # fmt: skip
-
-UNARY = {p.functor: p for p in reversed(UnaryProperty.__subclasses__()) if p.op_name}
-
-
-def unary_operator(face, functor, dtype):
-    """A function of one array or symbol that is that functor."""
-    wide = "float32" if dtype == "float16" else dtype
-    if functor == "softrelu":  # the operator takes no float16
-        return lambda x: face.cast(
-            face.Activation(face.cast(x, dtype=wide), act_type="softrelu"), dtype=dtype
-        )
-    name = {"zero": "zeros_like", "one": "ones_like"}.get(functor) or UNARY[functor].op_name
-    return getattr(face, name)
+from tests.operator.runner import ADD, WRITE
 
 
-@pytest.mark.parametrize("functor", families.functors("unary"))
-def test_unary(functor):
-    for kind in types_of("elementwise", "unary", f"cynet::functor::{functor}"):
+def quotient(a, b):
+    """a / b of integers, its fraction cut off; 0 where b is 0."""
+    return 0 if b == 0 else (1 if (a < 0) == (b < 0) else -1) * (abs(a) // abs(b))
+
+
+def whole_power(a, b):
+    """a ** b of integers; a negative power of 1 and -1 is whole, of others 0."""
+    return a**b if b >= 0 else {1: 1, -1: 1 - 2 * (b % 2)}.get(a, 0)
+
+
+# Gradients of integers, which wrap: g * f(a, b, wrap).
+WHOLE_GRADIENTS = {
+    "grad_minus_one": lambda a, b, wrap: -1,
+    "div_lgrad": lambda a, b, wrap: quotient(1, b),
+    "div_rgrad": lambda a, b, wrap: quotient(wrap(-a), wrap(b * b)),
+    "mod_rgrad": lambda a, b, wrap: -quotient(wrap(a - a % b), b) if b else 0,
+    "power_lgrad": lambda a, b, wrap: b * wrap(whole_power(a, wrap(b - 1))) if b else 0,
+    "prod_grad": lambda a, b, wrap: quotient(b, a),
+    "nanprod_grad": lambda a, b, wrap: quotient(b, a),
+}
+
+
+def whole_gradient(functor, g, a, b, dtype):
+    bits = np.iinfo(dtype).bits
+    low = np.iinfo(dtype).min
+
+    def wrap(value):
+        return (value - low) % 2**bits + low
+
+    rows = zip(g.tolist(), a.tolist(), b.tolist())
+    return np.array([wrap(x * WHOLE_GRADIENTS[functor](y, z, wrap)) for x, y, z in rows], dtype)
+
+
+FAMILIES = {"unary": 1, "unary_grad": 2, "binary": 2, "binary_grad": 3}  # how many arrays are read
+FUNCTORS = [(family, functor) for family in FAMILIES for functor in families.functors(family)]
+
+
+def on_the_cpu(family, functor, arrays, add):
+    """What the CPU's loop of a functor writes, or adds to 1; arrays of one element are numbers."""
+
+    def loops(prop, inputs, outputs):
+        reads = (float(a[0]) if a.size == 1 else i for a, i in zip(arrays, inputs))
+        return [Loop(family, functor, tuple(reads), outputs[0])]
+
+    graph = SimpleNamespace(forward_loops=loops, backward_loops=lambda *_: [])
+    prop = SimpleNamespace(graph=graph, list_arguments=lambda: arrays, list_outputs=lambda: ["y"])
+    out = np.ones(max(a.size for a in arrays), arrays[0].dtype)
+    operator = LoopsOperator(prop, out.dtype.name)
+    run_forward(operator, [a.ravel() for a in arrays], [ADD if add else WRITE], [out])
+    return out
+
+
+@pytest.mark.parametrize("family, functor", FUNCTORS)
+def test_functor(family, functor):
+    """Every instance of elementwise.cu and broadcast.cu, against the CPU's loop of the functor."""
+    for kind in types_of("elementwise", family, f"cynet::functor::{functor}"):
         dtype = DTYPES[kind]
-        x = samples(dtype)
-        with np.errstate(all="ignore"):
-            want = unary_operator(mx.nd, functor, dtype)(mx.nd.array(x, dtype=dtype)).asnumpy()
+        a, b, g = samples(dtype), samples(dtype, low=0.5, high=2)[::-1], samples(dtype, 257, 1, 2)
+        arrays = ([g] if family.endswith("grad") else []) + [a, b.copy()]
+        arrays = arrays[: FAMILIES[family]]
+        name = f"{family}<cynet::functor::{functor}, {kind}>"
+        for numbers in [(), (-1,), (-2,)] if family.startswith("binary") else [()]:
+            given = [x[100:101] if i - len(arrays) in numbers else x for i, x in enumerate(arrays)]
+            told = given
+            if family.startswith("binary"):
+                told = [*given[:-2], *(v for x in given[-2:] for v in (x, INT(x.size > 1)))]
             for add in (0, 1):
-                out = np.ones_like(x)
-                run = kernel("elementwise", f"unary<cynet::functor::{functor}, {kind}>")
-                run.launch([x, out, LONG(x.size), INT(add)], 3, 32, threads=2)
-                close(out, want + x.dtype.type(add) if add else want, dtype)
+                out = np.ones_like(a)
+                run = kernel("elementwise", name)
+                run.launch([*told, out, LONG(a.size), INT(add)], 4, 32, threads=2)
+                close(out, on_the_cpu(family, functor, given, add), dtype)
+        if functor in WHOLE_GRADIENTS and a.dtype.kind in "iu":
+            want = on_the_cpu(family, functor, arrays, False)
+            np.testing.assert_array_equal(want, whole_gradient(functor, *arrays, dtype))
+        if family.startswith("binary"):
+            check_broadcast(family, functor, name.replace("binary", "broadcast"), arrays)
+
+
+def check_broadcast(family, functor, name, arrays):
+    shape = (4, 3, 5)
+    left, right = arrays[-2][:20].reshape(4, 1, 5), arrays[-1][:15].reshape(3, 5)
+    given = [arrays[0][:60].copy()] * (len(arrays) - 2) + [left, right]
+    walk, full = space(shape, (5, 0, 1), (0, 5, 1)), [np.broadcast_to(x, shape) for x in given[-2:]]
+    for add in (0, 1):
+        out = np.ones(60, left.dtype)
+        kernel("broadcast", name).launch([*given, out, walk, INT(add)], 2, 32)
+        want = on_the_cpu(family, functor, given[:-2] + [x.ravel() for x in full], add)
+        close(out, want, left.dtype.name)
 
 
 @pytest.mark.parametrize("kind", ["float", "double", "cynet::half", "unsigned char", "long long"])
@@ -87,264 +149,49 @@ def test_packs(kind, offset, rng):
                 assert (out[start[2] + n :] == 3).all()
 
 
-GRADIENT_OF = {p.gradient: (p.functor, p.reads) for p in UNARY.values() if p.gradient}
-GRADIENT_OF["softrelu_grad_y"] = ("softrelu", "y")
+RULES = {rule: states for rule, (states, on_gpus, _) in update_rules().items() if on_gpus}
+NUMBERS = {  # of their own, up to five
+    "sgd": (), "sgd_mom": (0.9,), "nag_mom": (0.9,), "signsgd": (), "signum": (0.9, 0.01),
+    "adam": (0.9, 0.99, 1e-3), "rmsprop": (0.9, 1e-3, 1.5), "rmspropalex": (0.9, 0.8, 1e-3, 1.5),
+    "ftrl": (0.1, 1.0), "ftml": (0.6, 0.99, 1e-3, 3.0), "nag": (0.9,), "adagrad": (1e-3,),
+    "adadelta": (0.9, 1e-3), "adamax": (0.9, 0.99), "nadam": (0.9, 0.99, 1e-3, 0.5, 0.25),
+    "lion": (0.9, 0.99), "adamw": (0.9, 0.99, 1e-3, 0.5),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("functor", families.functors("unary_grad"))
-def test_unary_gradients(functor):
-    for kind in types_of("elementwise", "unary_grad", f"cynet::functor::{functor}"):
-        dtype = DTYPES[kind]
-        low, high = (1.1, 3) if functor == "arccosh_grad" else (-0.95, 0.95)
-        x, g = samples(dtype, low=low, high=high), samples(dtype, low=1, high=2)
-        known, data = x, mx.nd.array(x, dtype=dtype)
-        if functor in UNARY:  # a function of its own: the gradient of another, as sinh is of cosh
-            want = g * unary_operator(mx.nd, functor, dtype)(data).asnumpy()
-        else:
-            forward, reads = GRADIENT_OF[functor]
-            if reads == "y":
-                known = unary_operator(mx.nd, forward, dtype)(data).asnumpy()
-            symbol = unary_operator(mx.sym, forward, dtype)(mx.sym.var("data"))
-            found = gradients(symbol, {"data": data}, mx.nd.array(g, dtype=dtype))
-            want = found["data"].asnumpy()
-        for add in (0, 1):
-            out = np.ones_like(x)
-            run = kernel("elementwise", f"unary_grad<cynet::functor::{functor}, {kind}>")
-            run.launch([g, known, out, LONG(x.size), INT(add)], 2, 64)
-            close(out, want + x.dtype.type(add), dtype, 1e-4 if dtype == "float32" else None)
-
-
-LEAKY = ("leaky", "elu", "selu", "gelu")
-BINARY = {p.functor: p for p in BroadcastProperty.__subclasses__()}
-
-
-def polygamma(x, n):
-    """Of the order that n is cut to, element by element."""
-    x, n = np.broadcast_arrays(x, n)
-    rows = [
-        mx.nd._internal._polygamma(mx.nd.array(v.reshape(1), dtype=x.dtype), n=int(k))
-        for v, k in zip(x.ravel(), n.ravel())
-    ]
-    return np.concatenate([row.asnumpy() for row in rows]).reshape(x.shape)
-
-
-def binary_reference(functor, a, b, dtype):
-    """What the CPU operators say; functors that no binary operator has are computed here."""
-    if functor == "grad_left":
-        return a + b * 0
-    if functor == "smooth_l1":
-        x, s = a.astype("d"), b.astype("d") ** 2
-        want = np.where(abs(x) > 1 / s, abs(x) - 0.5 / s, 0.5 * x * x * s)
-        return want.astype(dtype)
-    if functor == "polygamma":
-        return polygamma(a, b)
-    if functor in LEAKY:
-        wide = "float32" if dtype == "float16" else dtype
-        rows = [  # an operator has one slope for all
-            mx.nd.LeakyReLU(mx.nd.array(x.reshape(1), dtype=wide), act_type=functor, slope=float(y))
-            for x, y in zip(*(z.ravel() for z in np.broadcast_arrays(a, b)))
-        ]
-        shape = np.broadcast(a, b).shape
-        return np.concatenate([r.asnumpy() for r in rows]).reshape(shape).astype(dtype)
-    op = getattr(mx.nd, BINARY[functor].op_name)
-    return op(mx.nd.array(a, dtype=dtype), mx.nd.array(b, dtype=dtype)).asnumpy()
-
-
-@pytest.mark.parametrize("functor", families.functors("binary"))
-def test_binary_and_broadcast(functor):
-    for kind in types_of("elementwise", "binary", f"cynet::functor::{functor}"):
-        dtype = DTYPES[kind]
-        a, b = samples(dtype, 240), samples(dtype, 240, 0.5, 2)[::-1].copy()
-        run = kernel("elementwise", f"binary<cynet::functor::{functor}, {kind}>")
-        for sa, sb in ((1, 1), (1, 0), (0, 1)):
-            for add in (0, 1):
-                out = np.ones_like(a)
-                run.launch([a, INT(sa), b, INT(sb), out, LONG(a.size), INT(add)], 4, 32)
-                want = binary_reference(functor, a if sa else a[:1], b if sb else b[:1], dtype)
-                close(out, want + a.dtype.type(add) if add else want, dtype)
-        run = kernel("broadcast", f"broadcast<cynet::functor::{functor}, {kind}>")
-        left, right = a[:20].reshape(4, 1, 5), b[:15].reshape(3, 5)
-        out = np.ones((4, 3, 5), dtype)
-        run.launch([left, right, out, space((4, 3, 5), (5, 0, 1), (0, 5, 1)), INT(0)], 2, 32)
-        close(out, binary_reference(functor, left, right.reshape(1, 3, 5), dtype), dtype)
-
-
-# Gradient functors that no broadcast operator has: g * f(a, b) in NumPy.
-GRADIENTS = {
-    "polygamma_grad": lambda a, b: polygamma(a, b + 1),
-    "grad_one": lambda a, b: 1 + 0 * a,
-    "grad_minus_one": lambda a, b: -1 + 0 * a,
-    "grad_left": lambda a, b: a,
-    "grad_right": lambda a, b: b,
-    "div_lgrad": lambda a, b: 1 / b,
-    "div_rgrad": lambda a, b: -a / b**2,
-    "mod_rgrad": lambda a, b: -np.floor(a / b),
-    "power_lgrad": lambda a, b: b * a ** (b - 1),
-    "power_rgrad": lambda a, b: a**b * np.log(a),
-    "hypot_lgrad": lambda a, b: a / np.hypot(a, b),
-    "hypot_rgrad": lambda a, b: b / np.hypot(a, b),
-    "greater_equal": lambda a, b: a >= b,
-    "lesser": lambda a, b: a < b,
-    "lesser_equal": lambda a, b: a <= b,
-    "greater": lambda a, b: a > b,
-    "equal": lambda a, b: a == b,
-    "prod_grad": lambda a, b: b / a,
-    "nansum_grad": lambda a, b: 1 + 0 * a,
-    "nanprod_grad": lambda a, b: b / a,
-    "norm_grad": lambda a, b: a / b,
-    "sign_grad": lambda a, b: np.sign(a),
-    "smooth_l1_grad": lambda a, b: np.where(abs(a) > 1 / b**2, np.sign(a), a * b**2),
-}
-
-
-def quotient(a, b):
-    """a / b of integers, its fraction cut off; 0 where b is 0."""
-    return 0 if b == 0 else (1 if (a < 0) == (b < 0) else -1) * (abs(a) // abs(b))
-
-
-def whole_power(a, b):
-    """a ** b of integers; a negative power of 1 and -1 is whole, of others 0."""
-    return a**b if b >= 0 else {1: 1, -1: 1 - 2 * (b % 2)}.get(a, 0)
-
-
-# The same of integers, which wrap: g * f(a, b, wrap) in Python.
-WHOLE_GRADIENTS = {
-    "grad_minus_one": lambda a, b, wrap: -1,
-    "div_lgrad": lambda a, b, wrap: quotient(1, b),
-    "div_rgrad": lambda a, b, wrap: quotient(wrap(-a), wrap(b * b)),
-    "mod_rgrad": lambda a, b, wrap: -quotient(wrap(a - a % b), b) if b else 0,
-    "power_lgrad": lambda a, b, wrap: b * wrap(whole_power(a, wrap(b - 1))) if b else 0,
-    "prod_grad": lambda a, b, wrap: quotient(b, a),
-    "nanprod_grad": lambda a, b, wrap: quotient(b, a),
-}
-
-
-def whole_gradient(functor, g, a, b, dtype):
-    bits = np.iinfo(dtype).bits
-    low = np.iinfo(dtype).min
-
-    def wrap(value):
-        return (value - low) % 2**bits + low
-
-    rows = zip(g.tolist(), a.tolist(), b.tolist())
-    return np.array([wrap(x * WHOLE_GRADIENTS[functor](y, z, wrap)) for x, y, z in rows], dtype)
-
-
-@pytest.mark.parametrize("functor", families.functors("binary_grad"))
-def test_binary_gradients(functor):
-    for kind in types_of("elementwise", "binary_grad", f"cynet::functor::{functor}"):
-        dtype = DTYPES[kind]
-        a, b = samples(dtype, 60, 0.3, 2.9), samples(dtype, 60, 0.5, 2)[::-1].copy()
-        g = samples(dtype, 60, 1, 2)
-        if functor in WHOLE_GRADIENTS and np.dtype(dtype).kind in "iu":
-            want = whole_gradient(functor, g, a, b, dtype)
-        elif functor in GRADIENTS:
-            wide = [x.astype("f" if dtype == "float16" else dtype) for x in (g, a, b)]
-            want = wide[0] * GRADIENTS[functor](*wide[1:])
-        else:
-            want = leaky_gradient(functor, g, a, b, dtype)
-        args = [g, a, INT(1), b, INT(1)]
-        for add in (0, 1):
-            out = np.ones_like(a)
-            run = kernel("elementwise", f"binary_grad<cynet::functor::{functor}, {kind}>")
-            run.launch([*args, out, LONG(60), INT(add)], 2, 32)
-            close(out, want + add, dtype)
-        run = kernel("broadcast", f"broadcast_grad<cynet::functor::{functor}, {kind}>")
-        run.launch([g, a, b, out, space((60,), (1,), (1,)), INT(0)], 1, 64)
-        close(out, want, dtype)
-
-
-def leaky_gradient(functor, g, a, b, dtype):
-    """Gradients of the functors that LeakyReLU is made of, by that operator."""
-    act_type = functor.removesuffix("_grad")
-    wide = "float32" if dtype == "float16" else dtype
-    b[:] = b[0]
-    symbol = mx.sym.LeakyReLU(mx.sym.var("data"), act_type=act_type, slope=float(b[0]))
-    data = mx.nd.array(a, dtype=wide)
-    found = gradients(symbol, {"data": data}, mx.nd.array(g, dtype=wide))
-    return found["data"].asnumpy().astype(dtype)
-
-
-JOINED = {  # rules that no operator has: their own numbers, how many states
-    "nag": ((0.9,), 1),
-    "adagrad": ((1e-3,), 1),
-    "adadelta": ((0.9, 1e-3), 2),
-    "adamax": ((0.9, 0.99), 2),
-    "nadam": ((0.9, 0.99, 1e-3, 0.5, 0.25), 2),
-    "lion": ((0.9, 0.99), 1),
-    "adamw": ((0.9, 0.99, 1e-3, 0.5), 2),
-}
-
-
-@pytest.mark.parametrize("rule", JOINED)
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("clip", [-1.0, 0.4])
-def test_update_without_operator(rule, clip, rng):
-    numbers, count = JOINED[rule]
+def test_update(rule, clip, rng):
+    """Against the joined update on the CPU."""
+    numbers, count = NUMBERS[rule], RULES[rule]
     for kinds in types_of("update", "update", f"cynet::{rule}"):
         kind, _, _, master = kinds.split(", ")
         dtype, master = DTYPES[kind], master == "true"
         weight, grad = (rng.standard_normal(100).astype(dtype) for _ in range(2))
         state = [rng.uniform(0.5, 1.5, 100).astype("f" if master else dtype) for _ in range(count)]
-        exact = weight.astype("f") if master else np.zeros(1, "d" if kind == "double" else "f")
-        own = [*state, *[np.zeros(1, state[0].dtype)] * (3 - count)]
-        first, kept = (
-            mx.nd.array(weight, dtype=dtype),
-            [mx.nd.array(s, dtype=s.dtype) for s in state],
-        )
-        known = (mx.nd.array(exact), tuple(kept)) if master else tuple(kept)
-        update = JoinedUpdate(rule, [first], [mx.nd.array(grad, dtype=dtype)], [known], master)
-        update([0.1], [0.01], 0.5, clip, [numbers])
-        given, out = Numbers(0.1, 0.01, 0.5, clip, *numbers), np.zeros_like(weight)
-        run = kernel("update", f"update<cynet::{rule}, {kinds}>")
-        run.launch([weight, grad, out, *own, exact, given, LONG(100), INT(0)], 2, 64, threads=2)
-        close(out, first.asnumpy(), dtype)
-        for mine, theirs in zip(own, kept):
-            close(mine, theirs.asnumpy(), mine.dtype.name)
-
-
-RULES = [rule for rule, (_, on_gpus, _) in update_rules().items() if on_gpus]
-
-
-@pytest.mark.parametrize("rule", [rule for rule in RULES if rule not in JOINED])
-@pytest.mark.parametrize("clip", [-1.0, 0.4])
-def test_update(rule, clip, rng):
-    name = next(n for n, p in UPDATES.items() if p.rule == rule)
-    for kinds in types_of("update", "update", f"cynet::{rule}"):
-        kind, _, _, master = kinds.split(", ")
-        dtype, master = DTYPES[kind], master == "true"
-        options = {"lr": 0.1, "wd": 0.01, "rescale_grad": 0.5}
-        options["clip_grad" if rule == "ftml" else "clip_gradient"] = clip
-        if rule == "ftml":
-            options["t"] = 3
-        prop = UPDATES[name](**options)
-        states = ["float32" if master else dtype] * len(prop.states)
-        weight, grad = (rng.standard_normal(100).astype(dtype) for _ in range(2))
-        state = [rng.uniform(0.5, 1.5, 100).astype(t) for t in states]
         if rule == "rmspropalex":
             state[0] += 2  # n is larger than the square of the mean
         exact = weight.astype("f") if master else np.zeros(1, "d" if kind == "double" else "f")
-        known = [mx.nd.array(a, dtype=a.dtype.name) for a in (weight, grad, *state)]
-        if master:
-            known.append(mx.nd.array(exact))
-        want = getattr(mx.nd, ("mp_" if master else "") + name)(*known, **options).asnumpy()
-        numbers = (*prop.numbers(), 0, 0, 0, 0, 0)[:5]
-        params = Numbers(prop.lr, prop.wd, prop.rescale_grad, prop.clip, *numbers)
-        own = [s.copy() for s in state]
-        own += [np.zeros(1, states[0] if states else dtype)] * (3 - len(own))
-        if master and not states:
-            own = [np.zeros(1, "f")] * 3
-        run = kernel("update", f"update<cynet::{rule}, {kinds}>")
+        first, gradient, *kept = (mx.nd.array(a, dtype=a.dtype) for a in (weight, grad, *state))
+        known = (mx.nd.array(exact), tuple(kept)) if master else tuple(kept)
+        JoinedUpdate(rule, [first], [gradient], [known], master)(
+            [0.1], [0.01], 0.5, clip, [numbers]
+        )
+        params = Numbers(0.1, 0.01, 0.5, clip, *numbers)
         forms = [params]
         if not config.get("CYNET_CHECK_KERNELS"):  # which allows no pointer within a structure
             forms.append(Numbers(now=ctypes.addressof(params)))  # as in a recorded graph
-        first = [a.copy() for a in (*own, exact)]
+        unused = [np.zeros(1, "f" if master else dtype)] * (3 - count)
         for given in forms:
-            out, states = np.zeros_like(weight), [a.copy() for a in first]
-            run.launch([weight, grad, out, *states, given, LONG(100), INT(0)], 2, 64, threads=2)
-            close(out, want, dtype)
-            for mine, theirs in zip(states, known[2:]):
-                if mine.size == 100:
-                    close(mine, theirs.asnumpy(), mine.dtype.name)
+            out, own = np.zeros_like(weight), [s.copy() for s in state]
+            run = kernel("update", f"update<cynet::{rule}, {kinds}>")
+            arrays = [weight, grad, out, *own, *unused, exact.copy()]
+            run.launch([*arrays, given, LONG(100), INT(0)], 2, 64, threads=2)
+            close(out, first.asnumpy(), dtype)
+            for mine, theirs in zip(own, kept):
+                close(mine, theirs.asnumpy(), mine.dtype.name)
+            if master:
+                close(arrays[-1], known[0].asnumpy(), "float32")
 
 
 def test_copy():
@@ -401,13 +248,3 @@ def test_in_the_checking_mode(source, names):
         sizes = [LONG(n) for n in (1, 12, 5, 4)]
         module.get(names[1]).launch([x, index, out, *sizes, INT(0)], 1, 32)
         close(out[:20].reshape(4, 5), x.reshape(12, 5)[index], "float32")
-
-
-def test_every_source_is_tested():
-    files = Path(__file__).parent.glob("test_*kernels.py")
-    text = "".join(path.read_text() for path in files)
-    tested = set(re.findall(r'(?:types_of|kernel)\(\s*"(\w+)"', text))
-    # the others by the forms that launch them (tests/operator/cuda)
-    forms = (Path(families.__file__).parent.parent / "operator" / "cuda").glob("*.py")
-    text = "".join(path.read_text() for path in forms)
-    assert all(name in tested or f'"{name}"' in text for name in families.sources())

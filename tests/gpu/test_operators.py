@@ -4,19 +4,8 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from tests.operator.cases import all_cases
-from tests.operator.cuda.running import SEED, TOLERANCE, has_device_form
+from tests.operator.cuda.running import CASES, SEED, same
 from tests.operator.runner import Run
-
-CASES = [case for case in all_cases() if has_device_form(case)]
-PAIRS = [pytest.param(case, case.dtypes[0], id=case.id) for case in CASES]
-
-
-def compare(found, wanted, what):
-    rtol, atol = TOLERANCE.get(str(wanted.dtype), (0, 0))
-    np.testing.assert_allclose(
-        found.astype("d"), wanted.astype("d"), 10 * rtol, 10 * atol, err_msg=what
-    )
 
 
 def run(case, dtype, ctx, steps):
@@ -54,11 +43,12 @@ def run(case, dtype, ctx, steps):
     return found
 
 
-@pytest.mark.parametrize(("case", "dtype"), PAIRS)
-def test_operator(gpu, case, dtype):
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_operator(gpu, case):
+    dtype = case.dtypes[0]
     wanted, found = run(case, dtype, mx.cpu(), 1), run(case, dtype, gpu, 3)  # the third is a graph
     for name, value in wanted.items():
-        compare(found[name], value, name)
+        same(found[name], value, name, times=10)
 
 
 def test_an_imperative_call(gpu, rng):

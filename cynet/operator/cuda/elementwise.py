@@ -77,7 +77,8 @@ def _number_launch(steps, device, loop, dtype, arrays, target):
         operands.append(constant(device, read, wide, kind) if number else reads[read])
         if loop.family == "binary" or (loop.family == "binary_grad" and i):
             operands.append(not number)
-    steps.write(target, dtype, n, kind, _each_of(n, instance, *operands))
+    launch = _each_of(n, instance, *operands)
+    steps.write(target, dtype, n, kind, launch, adds_cast=wide != dtype)
 
 
 def _each_of(n, name, *operands):

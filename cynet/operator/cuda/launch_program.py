@@ -68,19 +68,23 @@ class Steps:
         self += each(n, "cast", f"cast<{own}, {kind}>", array, copy, n, False, **options)
         return copy
 
-    def write(self, array, dtype, n, kind, launch):
+    def write(self, array, dtype, n, kind, launch, adds_cast=False):
         """`launch` computes in the C type `kind` what `array` is to hold, and names it TARGET;
-        where `kind` is not the array's own type, the result is cast, as the CPU's loops do."""
+        where `kind` is not the array's own type, the result is cast, as the CPU's loops do: the
+        sum, where the request is to add, or with `adds_cast` what is added."""
         own, launch.to = C_TYPES[dtype], (array.index, 1)
         target = array if own == kind else self.space(n * BYTES[kind])
-        launch.given = [target if a == TARGET else a for a in launch.given]
+        known = [(TARGET, target)] + [(ADD, False)] * (own != kind and adds_cast)
+        launch.given = [next((b for a, b in known if a is given), given) for given in launch.given]
         if own == kind:
             self += launch
             return
-        back = {"to": launch.to, "when": ("add",)}
-        self += each(n, "cast", f"cast<{own}, {kind}>", array, target, n, False, **back)
+        if not adds_cast:
+            back = {"to": launch.to, "when": ("add",)}
+            self += each(n, "cast", f"cast<{own}, {kind}>", array, target, n, False, **back)
         self += launch
-        self += each(n, "cast", f"cast<{kind}, {own}>", target, array, n, False, to=launch.to)
+        last = ADD if adds_cast else False
+        self += each(n, "cast", f"cast<{kind}, {own}>", target, array, n, last, to=launch.to)
 
 
 _KEPT = 4096  # numbers on a device that are kept for the next operator

@@ -11,6 +11,7 @@ from cynet.base.dtype import name_of
 from cynet.operator import get_operator
 from cynet.operator.cuda import build, has_form
 from tests.bfloat16 import widened
+from tests.operator.cases import all_cases
 from tests.operator.runner import Run
 
 TOLERANCE = {
@@ -32,10 +33,13 @@ def has_device_form(case):
     return has_form(get_operator(case.op).name) and not wide
 
 
-def same(found, expected, what):
-    """Equal, floats within the tolerance of their dtype."""
+CASES = [case for case in all_cases() if has_device_form(case)]
+
+
+def same(found, expected, what, times=1):
+    """Equal, floats within the tolerance of their dtype, or as many `times` it."""
     dtype = name_of(found.dtype)
-    rtol, atol = TOLERANCE.get(dtype, (0, 0))
+    rtol, atol = (times * each for each in TOLERANCE.get(dtype, (0, 0)))
     found, expected = (widened(a).astype("d") for a in (found, expected))
     np.testing.assert_allclose(found, expected, rtol, atol, err_msg=f"{dtype}: {what}")
 

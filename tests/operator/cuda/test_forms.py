@@ -2,6 +2,7 @@
 operators, forward and backward, each request on each array, every dtype that the CPU takes
 (bfloat16: test_bfloat16.py)."""
 
+import re
 from itertools import product
 
 import numpy as np
@@ -10,35 +11,33 @@ from cynet.operator._testing import prepare
 
 from cynet.base.dtype import name_of
 from cynet.base.errors import CynetError
+from cynet.cuda import families
 from cynet.operator import OPERATORS, get_operator
 from cynet.operator.cuda import has_form
-from tests.operator.cases import all_cases
-from tests.operator.cuda.running import DeviceRun, has_device_form, same
+from tests.operator.cuda.running import CASES, DeviceRun, device, same
 from tests.operator.cuda.without import WITHOUT
 from tests.operator.runner import ADD, INPLACE, NULL, WRITE
 
 OWN = {entry for _, entry in OPERATORS.items() if entry.prop.__module__.startswith("cynet.")}
 
 
+DTYPES = ("float32", "float64", "float16", "uint8", "int8", "int32", "int64")
+
+
 def takes(case, dtype):
-    """Whether the CPU operator takes the dtype."""
+    """Whether the CPU operator takes the dtype, and the dtype the case's numbers."""
     try:
         prop = get_operator(case.op).prop(**case.params)
-        inputs = [i.make(np.random.default_rng(0), dtype) for i in case.inputs]
+        with np.errstate(invalid="raise"):
+            inputs = [i.make(np.random.default_rng(0), dtype) for i in case.inputs]
         prepare(prop, [a.shape for a in inputs], [name_of(a.dtype) for a in inputs])
-    except CynetError:
+    except (CynetError, FloatingPointError):
         return False
     return True
 
 
 def dtypes(case):
-    known = list(case.dtypes)
-    if "float16" not in known and "float32" in known and takes(case, "float16"):
-        known.append("float16")
-    return known
-
-
-CASES = [case for case in all_cases() if has_device_form(case)]
+    return [*case.dtypes, *(d for d in DTYPES if d not in case.dtypes and takes(case, d))]
 
 
 def differentiable(case):
@@ -70,6 +69,20 @@ def test_every_operator_has_a_form():
     missing = {entry.name for entry in OWN if not has_form(entry.name)}
     assert not missing - set(WITHOUT), "write a form in cynet/operator/cuda"
     assert not set(WITHOUT) - missing, "these have one: take them from without.py"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def asked():
+    """(source, instance) of the kernels that the forms of this file's tests ask for."""
+    found, find = set(), device().kernel
+
+    def kernel(source, instance):
+        found.add((source, instance))
+        return find(source, instance)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(device(), "kernel", kernel)
+        yield found
 
 
 @pytest.mark.parametrize("case", EACH)
@@ -148,3 +161,27 @@ def check_backward_in_place(run, outputs, aux, heads):
         got = run.backward(groups[0], groups[2], req, grads, groups[1], aux)
         for k in range(n):
             same(got[k], want[k], f"gradient {k}, in place {source}->{target}")
+
+
+# Instances that no form of a case asks for in its dtypes, and what launches them.
+ELSEWHERE = {
+    "elementwise": "", "broadcast": "", "update": "",  # tests/cuda/test_kernels.py, each of them
+    "strided": "",  # tests/cuda/test_strided_kernels.py
+    "reduce": "merge_parts|<cynet::nan",  # test_reduce.py: much is reduced, or numbers are missing
+    "random": "integers|weight_sums|log_probability",  # test_random.py
+    "sort": "sort_far",  # test_maps.py
+    "fill": "eye", "index": "one_hot",  # their dtype is a parameter
+    "where_clip": "hard_sigmoid",  # the CPU takes floats alone
+}  # fmt: skip
+
+
+def test_every_instance_is_launched(asked, request):
+    """By the tests above, which have run."""
+    if sum(i.path == request.path for i in request.session.items) < len(EACH + DIFFERENTIABLE):
+        pytest.skip("needs every test of its file")
+    for source in families.sources():
+        names = {i for i in families.instances(source) if "bfloat16" not in i}
+        left = names - {i for s, i in asked if s == source}
+        others = {i for i in left if source in ELSEWHERE and re.search(ELSEWHERE[source], i)}
+        assert left == others, f"{source}.cu: a case or a test is to launch these"
+        assert not (source in ELSEWHERE and not others), "take it from ELSEWHERE"
