@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cynet.operator._testing import prepare, run_forward
 
 from cynet.base.errors import CynetError
 from cynet.operator import get_operator
+from tests.operator.direct import Ready
 
 ENTRIES = json.loads((Path(__file__).parents[1] / "fixtures" / "tensor.json").read_text())
 
@@ -41,24 +41,11 @@ def run(entry):
     params = dict(entry["params"])
     if prop_class.key_var_num_args:
         params[prop_class.key_var_num_args] = len(entry["inputs"])
-    prop = prop_class(**params)
     arrays = [np.array(i["value"], dtype=i["dtype"]) for i in entry["inputs"]]
-    n = len(prop.list_arguments())
-    inputs, aux = arrays[:n], arrays[n:]
-    op, shapes, types, _, _ = prepare(
-        prop, [a.shape for a in inputs], [str(a.dtype) for a in inputs]
-    )
-    outputs = [np.empty(s, t) for s, t in zip(shapes, types)]
-    run_forward(
-        op,
-        inputs,
-        [1] * len(outputs),
-        outputs,
-        aux,
-        False,
-        prop.forward_resource([a.shape for a in inputs]),
-    )
-    return outputs[: prop.num_visible_outputs()], inputs + aux
+    n = len(prop_class(**params).list_arguments())
+    ready = Ready(entry["op"], arrays[:n], params, arrays[n:])
+    outputs = ready.forward(train=False)
+    return outputs[: ready.prop.num_visible_outputs()], ready.inputs + ready.aux
 
 
 @pytest.mark.parametrize("number", range(len(ENTRIES)), ids=lambda n: f"{n}-{ENTRIES[n]['op']}")

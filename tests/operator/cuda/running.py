@@ -3,7 +3,6 @@
 import functools
 
 import numpy as np
-from cynet.operator._testing import prepare, run_backward, run_forward
 from cynet_cuda_cpu.device import EmulatedDevice
 
 import cynet as mx
@@ -12,6 +11,7 @@ from cynet.operator import get_operator
 from cynet.operator.cuda import build, has_form
 from tests.bfloat16 import widened
 from tests.operator.cases import all_cases
+from tests.operator.direct import Ready
 from tests.operator.runner import Run
 
 TOLERANCE = {
@@ -74,22 +74,11 @@ class DeviceRun(Run):
 def both(op, *inputs, heads=None, train=True, aux=(), **params):
     """(found, wanted) of a call by the GPU form and by the CPU operator: lists of the outputs, and
     with `heads` of the gradients behind them."""
-    prop = get_operator(op).prop(**params)
-    inputs = [np.ascontiguousarray(a) for a in inputs]
-    shapes, types = [a.shape for a in inputs], [str(a.dtype) for a in inputs]
-    host, out_shapes, out_types, _, _ = prepare(prop, shapes, types)
     results = []
-    for made in (build(prop, shapes, types, device()), host):
+    for on in (device(), None):
+        ready = Ready(op, inputs, params, aux, on)
         mx.random.seed(SEED)
-        outputs = [np.zeros(s, t) for s, t in zip(out_shapes, out_types)]
-        states = [a.copy() for a in aux]
-        run_forward(made, inputs, [1] * len(outputs), outputs, states, train,
-                    prop.forward_resource(shapes))  # fmt: skip
-        found = [*outputs, *states]
-        if heads is not None:
-            grads = [np.zeros_like(a) for a in inputs]
-            run_backward(made, list(heads), inputs, outputs, [1] * len(grads), grads, states, train,
-                         prop.backward_resource(shapes))  # fmt: skip
-            found += grads
-        results.append(found)
+        outputs = ready.forward(train=train)
+        grads = ready.backward(heads, outputs, train=train) if heads is not None else []
+        results.append([*outputs, *ready.aux, *grads])
     return results

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.operator.nn.harness import Ready
+from tests.operator.direct import Ready
 
 FIXTURES = np.load(Path(__file__).parents[2] / "fixtures" / "nn.npz")
 CASES = json.loads(str(FIXTURES["cases"]))

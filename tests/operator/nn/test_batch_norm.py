@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from tests.operator.nn.harness import Ready, turned, turned_back
+from tests.operator.direct import Ready, turned, turned_back
 
 GAMMA, BETA = np.array([1.5, 0.5, 2.0]), np.array([0.1, -0.2, 0.3])
 

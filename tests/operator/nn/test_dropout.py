@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cynet.operator._testing import run_forward
 
-from tests.operator.nn.harness import WRITE, Ready
+from tests.operator.direct import WRITE, Ready
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

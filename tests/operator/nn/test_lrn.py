@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from cynet.kernels.parallel import set_num_threads
-
-from .harness import Ready, turned, turned_back
+from tests.operator.direct import Ready, turned, turned_back
 
 # one channel, lines, fewer channels than nsize, no multiples of a vector, more than one part
 SHAPES = [(2, 16, 7, 9), (3, 5), (1, 1, 33, 5), (2, 3, 300), (2, 70, 11, 13), (1, 300, 2), (67, 19)]

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-
-from .harness import Ready, turned, turned_back
+from tests.operator.direct import Ready, turned, turned_back
 
 
 def windows(x, kernel, stride, pad, full, count_pad, kind, power=2):

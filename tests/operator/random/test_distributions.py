@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from cynet.kernels.table import philox_block
-from cynet.operator._testing import prepare, run_forward
 from scipy import stats
 
 import cynet as mx
 from cynet._resource import seed_device
 from cynet.operator import OPERATORS, get_operator
+from tests.operator.direct import Ready
 
 N = 40000
 # name, parameters, SciPy's distribution
@@ -31,13 +31,7 @@ IDS = [f"{name}-{'-'.join(map(str, kw.values()))}" for name, kw, _ in LAWS]
 
 def draw(name, inputs=(), req=1, out=None, **kwargs):
     """The outputs of one operator run on NumPy arrays."""
-    prop = get_operator(name).prop(**kwargs)
-    inputs = [np.asarray(x) for x in inputs]
-    shapes, types = [x.shape for x in inputs], [str(x.dtype) for x in inputs]
-    op, out_shapes, out_types, _, _ = prepare(prop, shapes, types)
-    if out is None:
-        out = [np.zeros(s, t) for s, t in zip(out_shapes, out_types)]
-    run_forward(op, inputs, [req] * len(out), out, resources=prop.forward_resource(shapes))
+    out = Ready(name, inputs, kwargs).forward(req, out, train=False)
     return out[0] if len(out) == 1 else out
 
 

@@ -14,7 +14,7 @@ import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from cynet.operator import get_operator
 from cynet.operator.rnn.layout import kept, parameters
-from tests.operator.nn.harness import Ready
+from tests.operator.direct import Ready
 from tests.operator.rnn import reference
 
 FOLDER = Path(__file__).parents[2] / "fixtures"
