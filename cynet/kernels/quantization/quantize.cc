@@ -90,6 +90,26 @@ void quantize(const Args& args) {
     put_range(args, 1, p.given ? range.low : 0, p.given ? range.high : r);
 }
 
+// data -> uint8 ``data * scale + shift``, scale and shift, by which the range is 0 to 255
+template <typename T>
+void quantize_asym(const Args& args) {
+  const Quantize& p = args.as<Quantize>();
+  const T* x = args.input<T>(0);
+  const int64_t n = args.in[0]->size;
+  Range range = {static_cast<float>(p.low), static_cast<float>(p.high)};
+  if (p.range_from == RANGE_OF_DATA) range = range_of(x, n, args.threads);
+  const float wide = range.high - range.low, scale = wide > 0 ? 255.0f / wide : 1.0f;
+  const float shift = 255.0f - range.high * scale;
+  uint8_t* y = args.output<uint8_t>(0);
+  parallel_for(args.threads, n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float v = x[i] * scale + shift + 0.5f, low = v > 0 ? v : 0;  // NaN is 0
+      y[i] = static_cast<uint8_t>(low < 255.0f ? low : 255.0f);
+    }
+  });
+  put_range(args, 1, scale, shift);
+}
+
 // data that is quantized already
 template <typename T>
 void quantized_copy(const Args& args) {
@@ -133,6 +153,7 @@ void quantized_at_least(const Args& args) {
 }  // namespace cynet
 
 CYNET_PLAIN_KERNEL(quantize, Quantize, 3, float, int32_t)
+CYNET_PLAIN_KERNEL(quantize_asym, Quantize, 3, float)
 CYNET_PLAIN_KERNEL(quantized_copy, Quantize, 1, uint8_t, int8_t)
 CYNET_PLAIN_KERNEL(dequantize, NoParams, 1, uint8_t, int8_t)
 CYNET_PLAIN_KERNEL(quantized_at_least, AtLeast, 1, uint8_t, int8_t)

@@ -1,4 +1,5 @@
-"""quantize, quantize_v2, requantize, dequantize: floats and integers of 32 bits as such of 8.
+"""quantize, quantize_v2, quantize_asym, requantize, dequantize: floats and integers of 32 bits as
+such of 8.
 
 An array of int8 with a range (low, high) holds steps of ``r / 127``, one of uint8 steps of
 ``r / 255``, where ``r = max(|low|, |high|)``; between floats and integers `quantize_v2` and
@@ -119,6 +120,50 @@ class QuantizeV2Property(_Conversion):
         return super(QuantizeV2Property, copied).create_operator(ctx, in_shapes, in_types)
 
 
+class QuantizeAsymProperty(KernelProperty):
+    """Floats as uint8, 0 for the least value of a range and 255 for the largest.
+
+    ``floor(data * scale + shift + 0.5)``, limited to 0 and 255, where ``scale = 255 / (high -
+    low)`` and ``shift = 255 - high * scale``. The range is the given one, or that of `data`; of one
+    that is a single value `scale` is 1.
+    """
+
+    min_calib_range = Float(None, doc="The least value; that of data by default.")
+    max_calib_range = Float(None, doc="The largest value; that of data by default.")
+
+    differentiable = False
+    floats = ()
+    inputs_doc = {"data": "Floats, any shape."}
+    graph = AnyOrder()
+    forward = Kernel("quantize_asym", ("data",), ("output", "scale", "shift"), whole=True)
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        check_calibrated(self)
+
+    def list_outputs(self):
+        return ["output", "scale", "shift"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = merge_shapes(in_shapes[0], out_shapes[0])
+        ends = [agree(name, s, ONE) for name, s in zip(("scale", "shift"), out_shapes[1:])]
+        return [shape], [shape, *ends], []
+
+    def infer_type(self, in_types, out_types):
+        require_bytes(self, in_types[0], allowed=("float32",))
+        return ["float32"], ["uint8", "float32", "float32"], []
+
+    def kernel_params(self, in_shapes):
+        calibrated = self.min_calib_range is not None
+        return {
+            "range_from": _GIVEN if calibrated else _OF_DATA,
+            "low": self.min_calib_range if calibrated else 0.0,
+            "high": self.max_calib_range if calibrated else 0.0,
+            "finer": False,
+            "given": True,
+        }
+
+
 class RequantizeProperty(_Conversion):
     """Integers of 32 bits as such of 8, by a range that is given or that of `data`.
 
@@ -178,5 +223,6 @@ class DequantizeProperty(_Conversion):
 
 register_operator("_contrib_quantize", QuantizeProperty)
 register_operator("_contrib_quantize_v2", QuantizeV2Property)
+register_operator("_contrib_quantize_asym", QuantizeAsymProperty)
 register_operator("_contrib_requantize", RequantizeProperty)
 register_operator("_contrib_dequantize", DequantizeProperty)

@@ -61,6 +61,16 @@ def requantize(x, low, high, out_type="int8", min_calib_range=None, max_calib_ra
     return made, one(0 if out_type == "uint8" else -r), one(r)
 
 
+def quantize_asym(x, min_calib_range=None, max_calib_range=None):
+    low, high = x.min(), x.max()
+    if min_calib_range is not None:
+        low, high = np.float32(min_calib_range), np.float32(max_calib_range)
+    scale = np.float32(255) / (high - low) if high > low else np.float32(1)
+    shift = np.float32(255) - high * scale
+    made = np.clip(np.floor(x.astype("float64") * scale + shift + 0.5), 0, 255)
+    return made.astype("uint8"), one(scale), one(shift)
+
+
 def dequantize(x, low, high):
     return x.astype("float32") * np.float32(unit(x, low, high, True))
 
@@ -89,6 +99,15 @@ CONVERSIONS = [
         quantize_v2,
         {"min_calib_range": 0.0, "max_calib_range": 1.0},
     ),
+    case("_contrib_quantize_asym", [Input((3, 50), (-1.0, 3.0))], quantize_asym, exact=False),
+    case(
+        "_contrib_quantize_asym",
+        [Input((3, 50), (-1.0, 3.0))],
+        quantize_asym,
+        {"min_calib_range": -2.0, "max_calib_range": 2.0},
+        exact=False,
+    ),
+    case("_contrib_quantize_asym", [Input((6,), np.full(6, 2.5))], quantize_asym, note="one value"),
     case("_contrib_requantize", [WIDE, *ends(-3e4, 3e4)], requantize),
     case("_contrib_requantize", [WIDE, *ends(-3e4, 3e4)], requantize, {"out_type": "uint8"}),
     case(
@@ -217,9 +236,39 @@ def concat(*arrays, num_args, dim=1):
     return np.concatenate(made, dim), one(low), one(high)
 
 
+def batch_norm(x, gamma, beta, mean, var, low, high, fix_gamma=True, axis=1, eps=1e-3, **calib):
+    def along(values):
+        return np.asarray(values, "float64").reshape([-1 if k == axis else 1 for k in range(4)])
+
+    gain = along(1 if fix_gamma else gamma) / np.sqrt(along(var) + eps)
+    values = (x * unit(x, low, high, True) - along(mean)) * gain + along(beta)
+    low, high = calib["min_calib_range"], calib["max_calib_range"]
+    return rounded(values * 127.5 / reach(low, high), "int8"), one(low), one(high)
+
+
 CALIBRATED = {"min_calib_range": -2.03, "max_calib_range": 2.91}
 NEAR = {"exact": False, "tolerance": {"float32": (1e-6, 0)}}
 PAIRS = [("uint8", "uint8"), ("int8", "int8"), ("uint8", "int8"), ("int8", "uint8")]
+CHANNELS = [Input((3,), (0.3, 2.0), "float32") for _ in range(4)]
+BATCH_NORM = [
+    case(
+        "_contrib_quantized_batch_norm",
+        [data((2, 3, 4, 5), dtype), *CHANNELS, *U],
+        batch_norm,
+        CALIBRATED | params,
+        note=dtype,
+        infers=(1, 2, 3, 4),
+    )
+    for dtype in ("uint8", "int8")
+    for params in ({}, {"fix_gamma": False}, {"fix_gamma": False, "eps": 0.01})
+] + [
+    case(
+        "_contrib_quantized_batch_norm",
+        [data((2, 4, 5, 3), "int8"), *CHANNELS, *S],
+        batch_norm,
+        CALIBRATED | {"fix_gamma": False, "axis": 3},
+    )
+]
 COMBINED = [
     *(
         case(
@@ -423,4 +472,4 @@ ENTROPY = [
     )
 ]
 
-CASES = [*CONVERSIONS, *KEPT, *COMBINED, *RAW, *LAYERS, *ADDED, *ENTROPY]
+CASES = [*CONVERSIONS, *KEPT, *COMBINED, *BATCH_NORM, *RAW, *LAYERS, *ADDED, *ENTROPY]

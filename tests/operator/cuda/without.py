@@ -53,7 +53,8 @@ _LINALG = """
 """
 
 _QUANTIZED = """
-    _contrib_calibrate_entropy _contrib_dequantize _contrib_quantize _contrib_quantize_v2
+    _contrib_calibrate_entropy _contrib_dequantize _contrib_quantize _contrib_quantize_asym
+    _contrib_quantize_v2 _contrib_quantized_batch_norm
     _contrib_quantized_act _contrib_quantized_concat _contrib_quantized_conv
     _contrib_quantized_elemwise_add _contrib_quantized_elemwise_mul _contrib_quantized_embedding
     _contrib_quantized_flatten _contrib_quantized_fully_connected _contrib_quantized_pooling

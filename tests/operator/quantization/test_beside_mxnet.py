@@ -41,5 +41,8 @@ def test_as_mxnet(call):
         elif name in COMBINED:  # MXNet rounds an array of uint8 beside one of int8 twice
             assert abs(found.astype(int) - wanted).max() <= 1, params
             assert given[0].dtype != given[1].dtype or (found != wanted).mean() < 0.02, params
+        elif name == "quantized_batch_norm":  # by factors that it has in float32
+            assert abs(found.astype(int) - wanted).max() <= 1, params
+            assert (found != wanted).mean() < 0.05, params
         else:
             np.testing.assert_array_equal(found, wanted, err_msg=f"{name} {params} {i}")

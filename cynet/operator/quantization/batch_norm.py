@@ -1,0 +1,95 @@
+"""quantized_batch_norm: BatchNorm of a quantized array, for prediction."""
+
+from math import prod
+
+from ...base.errors import ArgumentError, ShapeError
+from .._base import register_operator
+from ..checks.shapes import agree
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Bool, Double, Float, Int
+from ..property import merge_shapes
+from .ranges import ONE, check_calibrated, one_each, require_bytes
+from .shapes import OUTPUTS
+
+_CHANNELS = ("gamma", "beta", "moving_mean", "moving_var")
+
+
+class QuantizedBatchNormProperty(KernelProperty):
+    """BatchNorm of a quantized array by the moving statistics; int8, within the given range.
+
+    ``out = (data - moving_mean) / sqrt(moving_var + eps) * gamma + beta``, rounded to even, in
+    steps of ``r / 127.5``. The statistics are inputs as the others, and not changed.
+    """
+
+    eps = Double(1e-3, doc="Added to the variance.", low=0.0)
+    momentum = Float(0.9, doc="Accepted; the moving statistics stay as they are.")
+    fix_gamma = Bool(True, doc="Take gamma as 1.")
+    use_global_stats = Bool(False, doc="Accepted; the moving statistics are always used.")
+    output_mean_var = Bool(False, doc="False: there are no such outputs.")
+    axis = Int(1, doc="The axis of channels.")
+    cudnn_off = Bool(False, doc="Accepted and not needed.")
+    min_calib_range = Float(None, doc="The least value of the output; required.")
+    max_calib_range = Float(None, doc="The largest value of the output; required.")
+
+    differentiable = False
+    floats = ()
+    inputs_doc = {
+        "data": "Integers of 8 bits, channels along `axis`.",
+        "gamma": "Scale (C,).",
+        "beta": "Shift (C,).",
+        "moving_mean": "Mean (C,).",
+        "moving_var": "Variance (C,).",
+        "min_data": "The least value of data, (1,).",
+        "max_data": "The largest value of data, (1,).",
+    }
+    forward = Kernel(
+        "quantized_batch_norm", ("data", *_CHANNELS, "min_data", "max_data"), OUTPUTS, whole=True
+    )
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if self.output_mean_var:
+            self.fields["output_mean_var"].refuse(True, self._where())
+        if not check_calibrated(self):
+            raise ArgumentError(
+                f"operator {self.op_name} needs min_calib_range and max_calib_range, the range of "
+                "its output"
+            )
+
+    def list_outputs(self):
+        return list(OUTPUTS)
+
+    def infer_shape(self, in_shapes, out_shapes):
+        data = merge_shapes(in_shapes[0], out_shapes[0])
+        channels = merge_shapes(*in_shapes[1:5], (0,))
+        if data is not None:
+            axis = self._position(data)
+            channels = agree("gamma", channels, (data[axis],))
+            data = (*data[:axis], channels[0], *data[axis + 1 :])
+        ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
+        return [data, *[channels] * 4, *one_each(self, in_shapes, 5)], [data, *ends], []
+
+    def infer_type(self, in_types, out_types):
+        data = in_types[0] or "int8"
+        require_bytes(self, data)
+        return [data, *["float32"] * 6], ["int8", "float32", "float32"], []
+
+    def _position(self, shape):
+        if not -len(shape) <= self.axis < len(shape):
+            raise ShapeError(f"axis {self.axis} is out of range for data of shape {tuple(shape)}")
+        return self.axis % len(shape)
+
+    def kernel_params(self, in_shapes):
+        shape, axis = in_shapes[0], self._position(in_shapes[0])
+        return {
+            "outer": prod(shape[:axis]),
+            "channels": shape[axis],
+            "inner": prod(shape[axis + 1 :]),
+            "eps": self.eps,
+            "fixed": self.fix_gamma,
+            "low": self.min_calib_range,
+            "high": self.max_calib_range,
+        }
+
+
+register_operator("_contrib_quantized_batch_norm", QuantizedBatchNormProperty)
