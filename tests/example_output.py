@@ -11,9 +11,13 @@ import tempfile
 from pathlib import Path
 
 from tests import scripts
+from tests.distributed.ranks import finish, start
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = re.compile(r"^    python (examples/\S+\.py)([^\n]*)\n\n```text\n(.*?)^```\n", re.M | re.S)
+LAUNCHED = re.compile(
+    EXAMPLE.pattern.replace("python ", r"python -m cynet.launch -n (\d+) ", 1), EXAMPLE.flags
+)
 TIMES = r" \([\d.]+ s\)|(?<=Time cost=)[\d.]+|[\d.]+ ms\b"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
@@ -33,6 +37,13 @@ def run(program, *options, cwd):
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
     assert "Warning" not in done.stderr
     return done.stdout
+
+
+def run_ranks(ranks, program, cwd):
+    """What a program of examples/ prints as so many ranks in the folder `cwd`."""
+    code, out, err = finish(start(ranks, ROOT / "examples" / program, before=("env", "-C", cwd)))
+    assert code == 0, out[-2000:] + err[-3000:]
+    return out
 
 
 def difference(wanted, got, figures=True, free=None):
@@ -64,7 +75,12 @@ def write(folder):
             output = run(program, *shlex.split(match[2]), cwd=empty)
             return f"    python {match[1]}{match[2]}\n\n```text\n{output}```\n"
 
-        path.write_text(EXAMPLE.sub(fresh, path.read_text()))
+        def fresh_ranks(match):
+            output = run_ranks(match[1], match[2].removeprefix("examples/"), empty)
+            return f"    python -m cynet.launch -n {match[1]} {match[2]}\n\n```text\n{output}```\n"
+
+        text = EXAMPLE.sub(fresh, path.read_text())
+        path.write_text(LAUNCHED.sub(fresh_ranks, text))
 
 
 if __name__ == "__main__":

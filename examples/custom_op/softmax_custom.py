@@ -48,4 +48,4 @@ def softmax(scores):
 
 
 if __name__ == "__main__":
-    main(softmax, __doc__)
+    main(softmax, __doc__, "softmax_custom")

@@ -68,4 +68,4 @@ def softmax(scores):
 
 
 if __name__ == "__main__":
-    main(softmax, __doc__)
+    main(softmax, __doc__, "softmax_raw")

@@ -3,12 +3,17 @@
 It checks itself against numpy.tile and central differences, then runs through Module.
 """
 
-import argparse
+import logging
+import sys
 from collections import namedtuple
+from pathlib import Path
 
 import numpy as np
 
 import cynet as mx
+
+sys.path.append(str(Path(__file__).parents[1] / "gluon"))
+import common
 
 
 class TileLayer(mx.operator.NumpyOp):
@@ -86,30 +91,34 @@ def check(seed):
 
 
 def through_module():
-    """Bind the layer alone, run it forward and backward, and show what comes out."""
+    """Bind the layer alone, run it forward and backward, and tell what comes out."""
     tiled = TileLayer(tiles=10, axis=3)(input=mx.sym.Variable("data"), name="tileop")
-    print("outputs:", tiled.list_outputs())
-    print("shapes for data (1, 10, 10):", tiled.infer_shape(data=(1, 10, 10)))
+    logging.info("outputs: %s", tiled.list_outputs())
+    logging.info("shapes for data (1, 10, 10): %s", tiled.infer_shape(data=(1, 10, 10)))
     module = mx.mod.Module(tiled, label_names=None)
     module.bind(data_shapes=[("data", (1, 10, 10))], inputs_need_grad=True)
     module.init_params()
     batch = namedtuple("Batch", ["data"])([mx.nd.ones((1, 10, 10))])
     module.forward(batch)
-    print("output:", module.get_outputs()[0].shape)
+    logging.info("output: %s", module.get_outputs()[0].shape)
     module.backward([mx.nd.ones((1, 10, 10, 10))])
     gradient = module.get_input_grads()[0].asnumpy()
-    print("gradient:", gradient.shape, "each", gradient.min(), "to", gradient.max())
+    logging.info("gradient: %s each %s to %s", gradient.shape, gradient.min(), gradient.max())
 
 
 def main(argv=None):
-    """Check the layer, then run it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=0, help="seed of the random inputs")
-    args = parser.parse_args(argv)
-    print(__doc__, flush=True)
+    """Check the layer, run it, and repeat images by it."""
+    options = ["epochs", "batch_size", "lr", "workers", "eager", "gpu"]
+    args = common.parser(__doc__, without=options).parse_args(argv)
+    common.start(args)
     check(args.seed)
-    print("tile: values and gradients are right along every axis")
+    logging.info("tile: values and gradients are right along every axis")
     through_module()
+    (images, _), _ = common.arrays("digits")
+    repeated = TileLayer(tiles=6, axis=1)(input=mx.sym.Variable("images"), name="repeated")
+    rows = repeated.eval(ctx=mx.cpu(), images=mx.nd.array(images[:3]))[0].asnumpy()
+    target = Path(args.out) / "tile.png"
+    common.picture(common.tiles(rows), target, "three digits, repeated along an axis")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,15 @@
 """What the softmax examples share: a check against the built-in, and a training run on digits."""
 
-import argparse
 import logging
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 
 import cynet as mx
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "image_classification"))
-from common import data
-from common.fit import Formatter, positive
+sys.path.append(str(Path(__file__).parents[1] / "gluon"))
+import common
 
 
 def network(softmax):
@@ -54,44 +51,48 @@ def check(softmax, seed):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
 
 
-def main(softmax, description, argv=None):
-    """Check `softmax`, train with it, and print the validation accuracy.
+def main(softmax, description, name, argv=None):
+    """Check `softmax`, train with it, and return the validation accuracy.
 
     Parameters
     ----------
     softmax : callable
         From the symbol of the scores to the symbol of the loss; its first output has the
         probabilities, its label is the variable ``softmax_label``.
+    description : str
+        Of the script.
+    name : str
+        Of the files that it writes.
     """
-    parser = argparse.ArgumentParser(description=description, formatter_class=Formatter)
-    data.add_data_args(parser)
-    parser.add_argument("--num-epochs", type=positive, default=5, help="epochs to train")
-    parser.add_argument("--batch-size", type=positive, default=100, help="images of a batch")
-    parser.add_argument("--lr", type=float, default=0.1, help="learning rate")
-    parser.add_argument("--seed", type=int, default=0, help="seed of all random numbers")
-    args = parser.parse_args(argv)
-    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stdout)
-    print(description, flush=True)
-    check(softmax, args.seed)
-    print("probabilities and gradients are those of SoftmaxOutput", flush=True)
-
-    np.random.seed(args.seed)
-    mx.random.seed(args.seed)
-    train, val = data.iterators(args, mx.kvstore.create("local"))
-    module = mx.mod.Module(network(softmax), context=mx.cpu())
-    print(f"training on {train.num_data} digits, epochs: {args.num_epochs}", flush=True)
-    start = time.perf_counter()
-    module.fit(  # shows its epochs on stderr, since nothing is logged
-        train,
-        optimizer_params={"learning_rate": args.lr, "momentum": 0.9},
-        initializer=mx.init.Xavier(),
-        eval_metric=FirstOutputAccuracy(),
-        num_epoch=args.num_epochs,
+    parser = common.parser(
+        description, without=["workers", "eager", "gpu"], batch_size=100, lr=0.1, epochs=10
     )
-    seconds = (time.perf_counter() - start) / args.num_epochs
-    accuracy = module.score(val, FirstOutputAccuracy())[0][1]
-    print(f"{seconds:.2f} s an epoch")
-    print(f"validation accuracy after epoch {args.num_epochs}: {100 * accuracy:.2f} %")
+    common.add_dataset(parser)
+    args = parser.parse_args(argv)
+    common.start(args)
+    (images, labels), (others, answers) = common.arrays(args.dataset)
+    logging.info("%d images of %d x %d", len(images), *images.shape[2:])
+    check(softmax, args.seed)
+    logging.info("probabilities and gradients are those of SoftmaxOutput")
+    train = mx.io.NDArrayIter(images, labels, args.batch_size, shuffle=True)
+    module = mx.mod.Module(network(softmax))
+    history = module.fit(
+        train,
+        eval_data=mx.io.NDArrayIter(others, answers, args.batch_size),
+        eval_metric=FirstOutputAccuracy(),
+        num_epoch=args.epochs,
+        initializer=mx.init.Xavier(),
+        optimizer_params={"learning_rate": args.lr, "momentum": 0.9},
+        batch_end_callback=common.bar(-(-train.num_data // args.batch_size)),
+    )
+    prefix = Path(args.out) / name
+    common.plot_fit(history, prefix.with_suffix(".png"))
+    # the built-in has the same parameters: who loads the checkpoint needs nothing of this script
+    mx.model.save_checkpoint(str(prefix), args.epochs, network(built_in), *module.get_params())
+    logging.info("use it: net = mx.Predictor('%s', shapes=%s)", prefix, images.shape[1:])
+    accuracy = history.metrics["Validation-accuracy"][-1]
+    logging.info("validation accuracy: %.2f %%", 100 * accuracy)
+    return accuracy
 
 
 class FirstOutputAccuracy(mx.metric.Accuracy):

@@ -51,18 +51,21 @@ def parser(description, without=(), **defaults):
     return out
 
 
-def start(args):
-    """Seed everything; the context to train on."""
+def start(args, quiet=False):
+    """Seed everything; the context to train on. `quiet` processes log no progress."""
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-    np.random.seed(args.seed)
-    mx.random.seed(args.seed)
+    if quiet:
+        logging.disable(logging.INFO)
+    if "seed" in args:
+        np.random.seed(args.seed)
+        mx.random.seed(args.seed)
     Path(args.out).mkdir(parents=True, exist_ok=True)
     return mx.cpu() if getattr(args, "gpu", None) is None else mx.gpu(args.gpu)
 
 
-def progress(items, what, total=None):
-    """Go through `items`; on a terminal a bar shows how far it is."""
-    return tqdm(items, desc=what, total=total, leave=False, disable=None)
+def progress(items, what, total=None, quiet=False):
+    """Go through `items`; on a terminal a bar shows how far it is, unless `quiet`."""
+    return tqdm(items, desc=what, total=total, leave=False, disable=True if quiet else None)
 
 
 def digits():
@@ -196,7 +199,7 @@ def finish(args, name, net, history, example):
     """Draw the plot, write the model, and say how it is used; `example` is a batch."""
     folder = Path(args.out)
     history.plot(folder / f"{name}.png")
-    if args.eager:
+    if getattr(args, "eager", False):
         net.hybridize()
     net(example)
     net.export(folder / name)

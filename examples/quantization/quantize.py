@@ -1,7 +1,6 @@
 """Trains a network on the digits that ship, or on sentences that it makes, brings it into integers
 of 8 bits, compares both."""
 
-import argparse
 import logging
 import sys
 import time
@@ -13,18 +12,8 @@ import cynet as mx
 from cynet.contrib import quantization
 from cynet.gluon import nn
 
-DIGITS = Path(__file__).parents[1] / "image_classification" / "data" / "digits.npz"
-
-
-def digits():
-    """Images (N, 1, 8, 8) from 0 to 1 and labels; every fifth is for validation."""
-    with np.load(DIGITS) as file:
-        images = file["images"].astype(np.float32)[:, None]
-        labels = file["labels"].astype(np.float32)
-    images /= images.max()
-    validation = np.arange(len(labels)) % 5 == 4
-    return (images[~validation], labels[~validation]), (images[validation], labels[validation])
-
+sys.path.append(str(Path(__file__).parents[1] / "gluon"))
+import common
 
 WORDS = 60  # of which the first 20 say something good, the next 20 something bad, 3 turn it round
 NOT = range(40, 43)
@@ -107,21 +96,28 @@ def resnet20():
     return net
 
 
-def train(net, images, labels, epochs, batch_size):
-    """Adam over shuffled batches."""
-    trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.003})
+NETWORKS = {"lenet": lenet, "resnet20": resnet20, "text": TextCNN}
+
+
+def train(net, samples, unseen, args):
+    """Adam over shuffled batches; returns the History."""
+    trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": args.lr})
     loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
-    for epoch in range(epochs):
-        order, total = np.random.permutation(len(images)), 0.0
-        for first in range(0, len(order), batch_size):
-            chosen = order[first : first + batch_size]
-            data, label = mx.nd.array(images[chosen]), mx.nd.array(labels[chosen])
+    dataset = mx.gluon.data.ArrayDataset(*samples)
+    loader = mx.gluon.data.DataLoader(dataset, args.batch_size, shuffle=True)
+    others, answers = map(mx.nd.array, unseen)
+    history = common.History("loss", "accuracy")
+    for _ in range(args.epochs):
+        total, accuracy = mx.metric.Loss(), mx.metric.Accuracy()
+        for data, label in common.progress(loader, "epoch"):
             with mx.autograd.record():
                 error = loss(net(data), label)
             error.backward()
-            trainer.step(len(chosen))
-            total += error.sum().asscalar()
-        logging.info("epoch %d: loss %.4f", epoch + 1, total / len(images))
+            trainer.step(len(data))
+            total.update(None, error)
+        accuracy.update(answers, net(others))
+        history.add(total.get()[1], accuracy.get()[1])
+    return history
 
 
 def measure(net, images, labels):
@@ -133,59 +129,40 @@ def measure(net, images, labels):
     return 100 * float((found == labels).mean()), 1e3 * (time.perf_counter() - start)
 
 
-class Formatter(argparse.ArgumentDefaultsHelpFormatter):
-    """Help that says the default of an option that has one."""
-
-    def _get_help_string(self, action):
-        return action.help if action.default is None else super()._get_help_string(action)
-
-
-def options(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=Formatter)
-    parser.add_argument(
-        "--network", choices=("lenet", "resnet20", "text"), default="lenet",
-        help="the network to train",
-    )
-    parser.add_argument("--epochs", type=int, default=10, help="epochs to train")
-    parser.add_argument("--batch-size", type=int, default=64, help="samples of a batch")
-    parser.add_argument(
-        "--calib-mode", choices=("none", "naive", "entropy"), default="naive",
-        help="how limits are found",
+def main(argv=None):
+    """Train and quantize; returns the accuracies of both in percent."""
+    parser = common.parser(__doc__, without=["workers", "eager", "gpu"], epochs=10, lr=0.003)
+    add = parser.add_argument
+    add("--network", choices=NETWORKS, default="lenet", help="the network to train")
+    modes = ("none", "naive", "entropy")
+    add("--calib-mode", choices=modes, default="naive", help="how limits are found")
+    add(
+        "--calib-examples", type=common.positive, default=512,
+        help="samples that limits are found on",
     )  # fmt: skip
-    parser.add_argument(
-        "--calib-examples", type=int, default=512, help="images that limits are found on"
-    )
-    parser.add_argument(
+    add(
         "--tolerance", type=float, metavar="X",
         help="keep the layers in float32 without which outputs lose more than this",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="seed of all random numbers")
-    parser.add_argument("--out", metavar="DIR", default="out", help="folder of the model")
-    return parser.parse_args(arguments)
-
-
-def main(arguments=None):
-    args = options(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-    np.random.seed(args.seed)
-    mx.random.seed(args.seed)
-    (images, labels), (others, answers) = sentences() if args.network == "text" else digits()
-    net = {"lenet": lenet, "resnet20": resnet20, "text": TextCNN}[args.network]()
+    args = parser.parse_args(argv)
+    common.start(args)
+    samples, unseen = sentences() if args.network == "text" else common.arrays("digits")
+    logging.info("%d samples for %s", len(samples[0]), args.network)
+    net = NETWORKS[args.network]()
     net.initialize(mx.init.Xavier())
     net.hybridize()
-    train(net, images, labels, args.epochs, args.batch_size)
-    chosen = [mx.nd.array(images[: args.calib_examples])]
+    history = train(net, samples, unseen, args)
+    some = [mx.nd.array(samples[0][: args.calib_examples])]
     small = quantization.quantize_net(
-        net, calib_mode=args.calib_mode, calib_data=chosen, tolerance=args.tolerance,
+        net, calib_mode=args.calib_mode, calib_data=some, tolerance=args.tolerance,
         logger=logging.getLogger(),
     )  # fmt: skip
     small.hybridize()
-    before, time_before = measure(net, others, answers)
-    after, time_after = measure(small, others, answers)
+    before, time_before = measure(net, *unseen)
+    after, time_after = measure(small, *unseen)
+    common.finish(args, f"{args.network}-int8", small, history, mx.nd.array(unseen[0][:1]))
     logging.info("float32: %.2f %% in %.1f ms", before, time_before)
     logging.info("int8: %.2f %% in %.1f ms", after, time_after)
-    Path(args.out).mkdir(parents=True, exist_ok=True)
-    small.export(str(Path(args.out) / f"{args.network}-int8"))
     return before, after
 
 

@@ -62,13 +62,12 @@ def write_records(path, count, seed):
 
 
 def iterators(args):
-    """Iterators of training and validation; records that are not named are made in --data-dir."""
+    """Iterators of training and validation; records that are not named are drawn into --out."""
     paths = [args.data_train, args.data_val]
     if args.data_train is None:
-        folder = Path(args.data_dir)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = Path(args.out)
         paths = [str(folder / f"shapes_{part}.rec") for part in ("train", "val")]
-        for path, count, seed in zip(paths, (args.num_pictures, args.num_pictures // 4), (1, 2)):
+        for path, count, seed in zip(paths, (args.pictures, args.pictures // 4), (1, 2)):
             if not Path(path).is_file():
                 write_records(path[: -len(".rec")], count, seed)
     shape = (3, args.data_shape, args.data_shape)

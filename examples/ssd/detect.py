@@ -1,33 +1,36 @@
 """Finds what a trained detector knows in image files, and draws it on them."""
 
-import argparse
 import colorsys
+import logging
+import sys
 from pathlib import Path
 
 import numpy as np
 from dataset import CLASSES
-from options import Formatter
 from symbols.ssd import NETWORKS, get_symbol
 
 import cynet as mx
+
+sys.path.append(str(Path(__file__).parents[1] / "gluon"))
+import common
 
 MEAN, STD = np.array([123.68, 116.28, 103.53]), np.array([58.395, 57.12, 57.375])
 
 
 def parse_args(argv=None):
     """The command line; ``--help`` shows all options with their defaults."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=Formatter)
+    others = ["epochs", "batch_size", "lr", "seed", "workers", "eager", "gpu"]
+    parser = common.parser(__doc__, without=others)
     add = parser.add_argument
     add("images", nargs="+", metavar="IMAGE", help="files, or .rec files with pictures of a set")
     add("--network", choices=sorted(NETWORKS), default="tiny", help="the one that was trained")
-    add("--prefix", default="ssd", help="prefix of the checkpoint, as in ssd-0020.params")
+    add("--prefix", default="out/ssd", help="prefix of the checkpoint")
     add("--epoch", type=int, help="epoch of the checkpoint; none: the newest that is there")
-    add("--data-shape", type=int, help="side of the images; none: the network's")
+    add("--data-shape", type=common.positive, help="side of the images; none: the network's")
     add("--class-names", help="names of the classes, with commas between them; none: the shapes'")
     add("--threshold", type=float, default=0.5, help="least score of what is drawn")
     add("--nms-threshold", type=float, default=0.5, help="most overlap of two boxes of a class")
-    add("--out-dir", default="detected", help="folder of the pictures that are drawn")
-    add("--most", type=int, default=8, help="pictures of a .rec file")
+    add("--most", type=common.positive, default=8, help="pictures of a .rec file")
     return parser.parse_args(argv)
 
 
@@ -70,7 +73,9 @@ def draw(image, rows, names):
     """The image (H, W, 3) as a NumPy array with boxes, names and scores on it."""
     import cv2
 
-    pixels = np.ascontiguousarray(image.asnumpy())
+    pixels = image.asnumpy()
+    zoom = max(1, 384 // max(pixels.shape))  # so that names can be read on small pictures
+    pixels = np.ascontiguousarray(pixels.repeat(zoom, 0).repeat(zoom, 1))
     height, width = pixels.shape[:2]
     for kind, score, *box in rows:
         hue = colorsys.hsv_to_rgb(kind / len(names), 0.9, 1)
@@ -104,16 +109,16 @@ def main(argv=None):
 
     args = parse_args(argv)
     names = args.class_names.split(",") if args.class_names else list(CLASSES)
-    folder = Path(args.out_dir)
+    common.start(args)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         detector = Detector(args, len(names))
+        logging.info("classes: %s", ", ".join(names))
         for name, image in pictures(args.images, args.most):
             rows = detector(image, args.threshold)
-            target = folder / f"{name}.png"
+            target = Path(args.out) / f"{name}-found.png"
             cv2.imwrite(str(target), draw(image, rows, names)[:, :, ::-1])
             found = ", ".join(f"{names[int(r[0])]} {r[1]:.2f}" for r in rows) or "nothing"
-            print(f"{target}: {found}", flush=True)
+            logging.info("%s: %s", found, target)
     except (OSError, mx.base.MXNetError) as error:
         raise SystemExit(f"error: {error}") from None
 

@@ -1,5 +1,7 @@
 """mx.contrib.quantization: graphs, calibration, networks, what they lose."""
 
+import logging
+
 import numpy as np
 import pytest
 
@@ -269,6 +271,19 @@ def test_tolerance_keeps_what_loses_most(rng):
     assert names.count("FullyConnected") == 1 and names.count("_int8_fully_connected") == 2
     loose = tools.quantize_net(net, calib_mode="naive", calib_data=[data], tolerance=100)
     assert operators(symbol_of(loose)).count("_int8_fully_connected") == 3
+
+
+@pytest.mark.parametrize("mode, tolerance", [("none", None), ("naive", None), ("naive", 100)])
+def test_the_layers_are_logged_once(mode, tolerance, caplog):
+    net = mx.gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    caplog.set_level(logging.INFO)
+    tools.quantize_net(
+        net, calib_mode=mode, calib_data=[mx.nd.ones((2, 3))], tolerance=tolerance,
+        logger=logging.getLogger(),
+    )  # fmt: skip
+    said = [each.getMessage() for each in caplog.records if "int8 layers" in each.getMessage()]
+    assert said == [f"int8 layers: {net.name}_fwd"]
 
 
 def test_weights_and_data_of_zeros():

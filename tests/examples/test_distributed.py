@@ -1,23 +1,19 @@
-"""examples/distributed: each script by itself; tests/launch runs scripts by several ranks."""
+"""examples/distributed: what its README shows in two processes (in one: test_topics.py)."""
 
-import re
-from pathlib import Path
+from tests.distributed.ranks import need_mpi
+from tests.example_output import LAUNCHED, ROOT, difference, run_ranks
 
-import pytest
-
-from tests import scripts
-
-FOLDER = Path(__file__).parent.parent.parent / "examples" / "distributed"
+need_mpi()
 
 
-@pytest.mark.parametrize("name", ["train_module", "train_gluon"])
-def test_trains(name):
-    done = scripts.run(FOLDER / f"{name}.py", "--epochs", 4)
-    assert done.returncode == 0, done.stderr
-    assert float(re.search(r"1 ranks: validation accuracy ([\d.]+)", done.stdout)[1]) > 0.95
-
-
-def test_readme_names_what_is_there():
-    text = (FOLDER / "README.md").read_text()
-    named = set(re.findall(r"examples/distributed/(\w+\.py)", text))
-    assert named == {path.name for path in FOLDER.glob("train_*.py")}
+def test_two_ranks_print_what_the_readme_says(tmp_path):
+    text = (ROOT / "examples" / "distributed" / "README.md").read_text()
+    [(ranks, program, wanted)] = [
+        (match[1], match[2].removeprefix("examples/"), match[4])
+        for match in LAUNCHED.finditer(text)
+    ]
+    assert difference(wanted, run_ranks(ranks, program, tmp_path)) is None
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {
+        "module-0006.params",
+        "module-symbol.json",
+    }

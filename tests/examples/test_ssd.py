@@ -60,54 +60,48 @@ def run(script, *args, cwd, fails=False):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A folder with drawn shapes and a checkpoint, and what the training said."""
+    """A folder with drawn shapes and a checkpoint of the second epoch."""
     pytest.importorskip("cv2")
     folder = tmp_path_factory.mktemp("ssd")
-    args = ["--num-epochs", 8, "--num-pictures", 240, "--lr", 0.004, "--rand-crop", 0]
-    plot = ["--plot", "curves.png"] if importlib.util.find_spec("matplotlib") else []
-    return folder, run("train.py", *args, "--rand-pad", 0, *plot, cwd=folder), plot
+    run("train.py", "--epochs", 2, "--pictures", 32, cwd=folder)
+    return folder
 
 
-def test_train(trained):
-    folder, said, plot = trained
-    assert "training tiny on 240 pictures of 96 x 96 with boxes of disc, square, triangle" in said
-    losses = [float(x) for x in re.findall(r"Train-cross-entropy=([\d.]+)", said)]
-    assert len(losses) == 8
-    assert losses[-1] < 0.5 * losses[0]
-    assert float(re.search(r"^mAP after epoch 8: ([\d.]+)", said, re.M)[1]) > 0.3
-    assert (folder / "ssd-0008.params").is_file()
-    again = run("train.py", "--pretrained", "ssd-0008.params", "--num-epochs", 1, "--lr", 1e-5,
-                "--prefix", "again", cwd=folder)  # fmt: skip
-    assert "56 of 56 arrays of ssd-0008.params fit" in again
-    assert not plot or (folder / "curves.png").stat().st_size > 5000
+def test_pretrained(trained, tmp_path):
+    """What fits is taken, of a network for other classes, too; and it is not begun anew."""
+    file = trained / "out" / "ssd-0002.params"
+    options = ["--epochs", 1, "--lr", 1e-9, "--pictures", 32]
+    said = run("train.py", "--pretrained", file, *options, cwd=tmp_path)
+    assert f"56 of 56 arrays of {file} fit" in said
+    before, after = mx.nd.load(str(file)), mx.nd.load(str(tmp_path / "out" / "ssd-0001.params"))
+    name = next(name for name in before if name.startswith("arg:") and name.endswith("weight"))
+    np.testing.assert_allclose(before[name].asnumpy(), after[name].asnumpy(), atol=1e-5)
 
 
 def test_detect(trained):
-    folder = trained[0]
-    args = ["shapes/shapes_val.rec", "--epoch", 8, "--most", 3, "--threshold", 0.1]
-    said = run("detect.py", *args, cwd=folder)
-    assert re.search(r"shapes_val_0.png: .*(disc|square|triangle) 0\.\d\d", said)
-    image = mx.image.imread(str(folder / "detected" / "shapes_val_2.png"))
-    assert image.shape == (128, 128, 3)
+    args = ["out/shapes_val.rec", "--epoch", 2, "--most", 3, "--threshold", 0.01]
+    said = run("detect.py", *args, cwd=trained)
+    found = re.findall(r"(disc|square|triangle) 0\.\d\d.*: out/shapes_val_(\d)-found.png", said)
+    assert found
+    image = mx.image.imread(str(trained / "out" / "shapes_val_2-found.png"))
+    assert image.shape == (384, 384, 3)  # three times as large
     # without --epoch: the newest that is there
-    again = run("detect.py", "detected/shapes_val_2.png", "--prefix", "ssd", cwd=folder)
-    assert "detected/shapes_val_2.png: " in again
+    again = run("detect.py", "out/shapes_val_2-found.png", "--out", "again", cwd=trained)
+    assert ": again/shapes_val_2-found-found.png" in again
 
 
 def test_refusals(tmp_path):
     assert "--data-train needs --class-names" in run(
         "train.py", "--data-train", "x.rec", cwd=tmp_path, fails=True
     )
-    assert "no such folder" in run("train.py", "--plot", "no/x.png", cwd=tmp_path, fails=True)
     assert "error: " in run("detect.py", "none.jpg", cwd=tmp_path, fails=True)
-    assert "there is no ssd-0001.params or a later one" in run(
+    assert "there is no out/ssd-0001.params or a later one" in run(
         "detect.py", "none.jpg", cwd=tmp_path, fails=True
     )
     for epoch in (3, 12):
-        mx.model.save_checkpoint(str(tmp_path / "ssd"), epoch, None, {}, {})
+        mx.model.save_checkpoint(str(tmp_path / "out" / "ssd"), epoch, None, {}, {})
     said = run("detect.py", "none.jpg", "--epoch", 20, cwd=tmp_path, fails=True)
     assert "ssd-0020.params: no such file; there is epoch 3, 12" in said
-    assert "--nms-threshold" in run("detect.py", "--help", cwd=tmp_path)
 
 
 def test_precision(monkeypatch):

@@ -69,20 +69,21 @@ class _Net:
         *_, collector = self._rewritten(excluded, operators, collector)
         if collector is None:
             return
+        collector.logger = self.logger
         collect_statistics(self.symbol, self.params, batches, collector, self.ctx)
         self.limits = collector.post_collect()
 
-    def quantized(self, excluded, operators):
+    def quantized(self, excluded, operators, logger=None):
         """(symbol, parameters, states) with these nodes in float32."""
-        made, args, aux, _ = self._rewritten(excluded, operators, self.limits_of)
+        made, args, aux, _ = self._rewritten(excluded, operators, self.limits_of, logger)
         if self.limits:
             made = Symbol(calibrated(made.entries, self.limits, self.dtype))
         return made, args, aux
 
-    def _rewritten(self, excluded, operators, collector):
+    def _rewritten(self, excluded, operators, collector, logger=None):
         return quantize_graph(
             self.symbol, self.args, self.aux, self.ctx, sorted(excluded), operators, self.mode,
-            self.dtype, "full", self.granularity, collector, self.logger,
+            self.dtype, "full", self.granularity, collector, logger,
         )  # fmt: skip
 
     def outputs(self, made, args, aux, batches):
@@ -235,7 +236,7 @@ def quantize_net_v2(
         excluded |= kept
         if logger is not None:
             logger.info("float32: %s; outputs lose %.3g", ", ".join(sorted(kept)) or "none", found)
-    made, args, aux = net.quantized(excluded, operators)
+    made, args, aux = net.quantized(excluded, operators, logger)
     block = gluon.SymbolBlock(made, [sym_module.var(name) for name in names])
     for name, each in block.collect_params().items():
         value = args[name] if name in args else aux[name]
