@@ -102,8 +102,8 @@ INPUTS = {
     "text-int8": [(2, 24)],
 }
 OUTPUTS = {"autoencoder": (2, 1, 8, 8), "decoder": (2, 1, 8, 8), "textures": (2, 6),
-           "forecaster": (2, 24), "actor_critic": (3, 2), "dqn": (3, 2), "block": (2, 10), "lenet-int8": (2, 10),
-           "text-int8": (2, 2)}  # fmt: skip
+           "forecaster": (2, 24), "actor_critic": (3, 2), "dqn": (3, 2), "block": (2, 10),
+           "lenet-int8": (2, 10), "text-int8": (2, 2)}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
