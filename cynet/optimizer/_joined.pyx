@@ -70,6 +70,9 @@ cdef struct KernelArgs:  # what kernels/update.cu takes
     const UpdateParams* now
 
 
+KERNEL_ARGS_BYTES = sizeof(KernelArgs)
+
+
 cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef UpdateTask* task = <UpdateTask*>arg
     cdef FusedUpdate* joined = task.joined

@@ -1,12 +1,14 @@
 """JoinedUpdate: several weights in one engine function; wrong arrays are refused."""
 
 import copy
+import ctypes
 import itertools
 import pickle
 
 import numpy as np
 import pytest
-from cynet.optimizer._joined import JoinedUpdate
+from cynet.operator.cuda.update import Numbers
+from cynet.optimizer._joined import KERNEL_ARGS_BYTES, JoinedUpdate
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -276,3 +278,8 @@ def test_threads_share_all_weights(rule, states, threads, rng):
         mx.set_num_threads(before)
     for one, other in zip(*found, strict=True):
         assert one.tobytes() == other.tobytes()
+
+
+def test_gpus_are_given_what_their_kernel_takes():
+    """`Numbers` is what the tests of update.cu hand to it."""
+    assert ctypes.sizeof(Numbers) == KERNEL_ARGS_BYTES

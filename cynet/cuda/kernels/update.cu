@@ -4,20 +4,18 @@
 #include "common.cuh"
 #include "update/update.h"
 
-struct Numbers {  // as UpdateParams, whose conversion runs on the host
-  double lr, wd, rescale, clip, a, b, c, d, e, f, g;
-};
+using cynet::UpdateParams;
 
-struct KernelArgs {
-  Numbers values;
-  const Numbers* now;  // in a recorded graph, whose arguments stay: those of each replay; else null
+struct KernelArgs {  // as in optimizer/_joined.pyx and operator/cuda/update.py
+  UpdateParams values;
+  const UpdateParams* now;  // of each replay of a recorded graph, whose arguments stay; or null
 };
 
 template <typename T>
 union Uninitialised {  // a Rule has no default constructor on the device
   cynet::Rule<T> rule;
   T numbers[9];  // what rules take
-  __device__ explicit Uninitialised(const Numbers& p)
+  __device__ explicit Uninitialised(const UpdateParams& p)
       : numbers{T(p.lr), T(p.wd), T(p.rescale), T(cynet::clip_limit(p.clip)), T(p.a), T(p.b),
                 T(p.c),  T(p.d),  T(p.e)} {}
 };

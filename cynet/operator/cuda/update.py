@@ -13,7 +13,7 @@ from .registry import form
 class Numbers(ctypes.Structure):
     """Hyperparameters of an update (``KernelArgs`` of update.cu)."""
 
-    _fields_ = [(name, ctypes.c_double) for name in ("lr", "wd", "rescale", "clip", *"abcdefg")]
+    _fields_ = [(name, ctypes.c_double) for name in ("lr", "wd", "rescale", "clip", *"abcdef")]
     _fields_ += [("now", ctypes.c_void_p)]  # where other ones are to be read, or null
 
 
