@@ -7,11 +7,11 @@ import pickle
 
 import numpy as np
 import pytest
-from cynet.operator.cuda.update import Numbers
 from cynet.optimizer._joined import KERNEL_ARGS_BYTES, JoinedUpdate
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError
+from cynet.operator.cuda.update import Numbers
 
 
 def test_one_call_is_many(rng):
