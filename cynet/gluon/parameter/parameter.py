@@ -102,6 +102,7 @@ class Parameter(HeldArrays, RowSparseData):
 
     _is_patched = False  # whether one of _GIVE_ARRAYS was set on this object
     _is_listed = False  # whether a ParameterDict has it
+    _unshared = None  # values just made for it, which become the array of their context
     _of_user: frozenset[str] = frozenset()  # those of _GIVE_ARRAYS that a user has defined
 
     def __new__(cls, *args, **kwargs):
@@ -287,9 +288,10 @@ class Parameter(HeldArrays, RowSparseData):
             )
         with autograd.pause():
             if values is None:
-                values = nd.zeros(self._shape, dtype=self._dtype, ctx=cpu())
+                values = self._unshared = nd.zeros(self._shape, dtype=self._dtype, ctx=cpu())
                 fill(init, default_init, self.name, values)
             self._init_impl(values, contexts)
+            self._unshared = None
             self._deferred_init = ()  # not before: others ask this whether to wait for the arrays
             if self._trainer is not None:
                 self._trainer._share([self])
@@ -298,8 +300,10 @@ class Parameter(HeldArrays, RowSparseData):
         """Make the array of each context with these values, and its gradient."""
         self._ctx_list = list(ctx_list)
         self._ctx_map = places(self._ctx_list)
-        data = data.tostype("default")
-        self._data = [data.copyto(ctx) for ctx in self._ctx_list]
+        mine, data = data is self._unshared, data.tostype("default")
+        self._data = [
+            data if mine and ctx == data.context else data.copyto(ctx) for ctx in self._ctx_list
+        ]
         changed()  # now, since other threads look at it only once after a change
         self._init_grad()
 

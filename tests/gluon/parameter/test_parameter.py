@@ -244,3 +244,44 @@ def test_known_shapes_are_those_of_mxnet():
     param.initialize()
     with pytest.raises(mx.gluon.parameter.DeferredInitializationError, match="'w' has no value"):
         param.data()
+
+
+def test_initializing_leaves_no_copy_in_the_pool():
+    from cynet import storage
+
+    nbytes = 64 << 20
+    storage.empty_cache(mx.cpu())
+    before = storage.stats(mx.cpu())
+    for shape in ((nbytes // 4,), (0,)):  # at once, and when the shape becomes known
+        p = gluon.Parameter("weight", shape=shape, allow_deferred_init=True, grad_req="null")
+        p.initialize(mx.init.Uniform(1))
+        p.shape = (nbytes // 4,)
+        p._finish_deferred_init()
+        p.data().wait_to_read()
+        stats = storage.stats(mx.cpu())
+        assert stats["used_bytes"] - before["used_bytes"] < 1.1 * nbytes
+        assert stats["cached_bytes"] < 0.1 * nbytes
+        del p
+
+
+def test_every_context_has_an_array_of_its_own():
+    contexts = [mx.cpu(1), mx.cpu(0), mx.cpu(2)]
+    p = gluon.Parameter("weight", shape=(3,))
+    p.initialize(mx.init.One(), ctx=contexts)
+    for i, context in enumerate(contexts):
+        p.data(context)[:] = i
+    assert [p.data(c).asnumpy().tolist() for c in contexts] == [[i] * 3 for i in range(3)]
+    assert [each.context for each in p.list_data()] == contexts
+
+
+def test_values_that_somebody_else_has_are_copied():
+    held = nd.ones(3)
+
+    class Given(gluon.Parameter):
+        def _init_impl(self, data, ctx_list):
+            super()._init_impl(held, ctx_list)
+
+    p = Given("weight", shape=(3,))
+    p.initialize()
+    held[:] = 5
+    assert p.data().asnumpy().tolist() == [1, 1, 1]
