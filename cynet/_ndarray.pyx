@@ -77,7 +77,7 @@ def set_public_class(cls):
     """
     global _public
     if not issubclass(cls, NDArrayBase):
-        raise ArgumentTypeError(f"{shown(cls)} is no subclass of NDArrayBase")
+        raise ArgumentTypeError(f"expected a subclass of NDArrayBase, got {shown(cls)}")
     cynet_take_slots(cls, cls.__base__)
     _public = cls
 
@@ -210,7 +210,7 @@ cdef int read_shape(object shape, int64_t* out) except -1:
         raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, got shape {tuple(sizes)}")
     for each in sizes:
         if each < 0:
-            raise ShapeError(f"a shape has no negative sizes, got {shown(tuple(sizes))}")
+            raise ShapeError(f"expected sizes of at least 0 in a shape, got {shown(tuple(sizes))}")
         if each and size > MOST_ELEMENTS // each:
             raise SizeError(f"shape {shown(tuple(sizes))} is more than any memory holds")
         out[n] = each

@@ -173,7 +173,9 @@ class DataParallelExecutorGroup:
         _check_arguments(sym)
         unknown = [name for name in param_names if name not in sym.list_arguments()]
         if unknown:
-            raise ArgumentError(f"DataParallelExecutorGroup: the symbol has no {unknown[0]}")
+            raise ArgumentError(
+                f"DataParallelExecutorGroup: expected arguments of the symbol, got {unknown[0]}"
+            )
         self._group = _ModuleGroup(
             sym,
             list(ctx),

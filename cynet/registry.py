@@ -271,7 +271,9 @@ def get_create_func(base_class, nickname):
             raise ArgumentTypeError(f"create: give the name of a {nickname}")
         if isinstance(name, base_class):
             if args or kwargs:
-                raise ArgumentError(f"create: an instance of {nickname} takes no arguments")
+                raise ArgumentError(
+                    f"create: expected no arguments beside an instance of {nickname}"
+                )
             return name
         if isinstance(name, dict):
             return create(**name)
@@ -289,7 +291,7 @@ def _described(nickname, text):
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise FormatError(f"{nickname} {shown(text)} is no JSON: {error}") from None
+        raise FormatError(f"{nickname}: expected JSON, got {shown(text)}: {error}") from None
     pair = isinstance(found, list) and len(found) == 2 and isinstance(found[1], dict)
     if not (pair or isinstance(found, dict)):
         raise FormatError(f"{nickname} {shown(text)} is neither [name, settings] nor a dict")

@@ -273,7 +273,7 @@ def is_np_array() -> bool:
 
 
 def _refuse(what):
-    raise CynetError(f"{what} needs mx.np, the arrays of MXNet 1.6 and later, which cynet has not")
+    raise CynetError(f"{what} needs mx.np, the arrays of MXNet 1.6 and later; cynet has none")
 
 
 class _Scope:
@@ -338,8 +338,8 @@ def set_np(shape: bool = True, array: bool = True) -> None:
     >>> mx.util.set_np()
     Traceback (most recent call last):
         ...
-    cynet.errors.CynetError: set_np(array=True) needs mx.np, the arrays of MXNet 1.6 and later,
-        which cynet has not
+    cynet.errors.CynetError: set_np(array=True) needs mx.np, the arrays of MXNet 1.6 and later;
+        cynet has none
     """
     if array:
         _refuse("set_np(array=True)")
@@ -402,8 +402,8 @@ def use_np(func):
     ... def f(): pass
     Traceback (most recent call last):
         ...
-    cynet.errors.CynetError: use_np needs mx.np, the arrays of MXNet 1.6 and later, which cynet has
-        not
+    cynet.errors.CynetError: use_np needs mx.np, the arrays of MXNet 1.6 and later; cynet has
+        none
     """
     return _refuse("use_np")
 

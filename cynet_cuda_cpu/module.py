@@ -116,7 +116,7 @@ class EmulatedModule:
         names += [name for name in exports if name not in names]
         if not names:
             raise KernelError(
-                f"{title}: the source defines no kernel (a __global__ function that is no "
+                f"{title}: the source defines no kernel (a __global__ function that is not a "
                 "template, or a template with its instances in exports)"
             )
         for kernel in self.source.kernels.values():

@@ -30,7 +30,7 @@ def test_registry():
     "ask, words",
     [
         (lambda f: f("rond"), "no shape is named 'rond'; did you mean 'round'"),
-        (lambda f: f('["round"'), "is no JSON"),
+        (lambda f: f('["round"'), "expected JSON"),
         (lambda f: f("[3]"), "neither .name, settings. nor a dict"),
         (lambda f: f(), "give the name of a shape"),
     ],

@@ -11,7 +11,7 @@ from ..base.errors import ArgumentError
 
 cdef int refuse_sparse(NDArrayBase array, str what) except -1:
     if is_sparse(&array.blob):
-        raise ArgumentError(f"{what} takes no sparse array ({type(array).__name__}); "
+        raise ArgumentError(f"{what}: expected a dense array, got {type(array).__name__}; "
                             "tostype('default') makes a dense one")
     return 0
 

@@ -136,7 +136,7 @@ class RateCurve:
         if len(self.losses) < _LEAST:
             raise ArgumentError(
                 f"learning rate finder: {len(self.losses)} losses are too few to tell a rate; the"
-                " first rates were too large, or the loss is no number"
+                " first rates were too large, or the loss is not a number"
             )
         width = max(_LEAST, len(self.losses) // 6)
         windows = np.lib.stride_tricks.sliding_window_view(self.losses, width)

@@ -389,7 +389,8 @@ def broadcast_parameters(
             arrays[name] = [each]
         else:
             raise ArgumentTypeError(
-                f"broadcast_parameters: '{name}' is no Parameter or NDArray but {shown(each)}"
+                f"broadcast_parameters: expected a Parameter or NDArray as '{name}', got"
+                f" {shown(each)}"
             )
     if arrays:
         _share(arrays, root_rank)

@@ -202,7 +202,7 @@ def _read_by_backward(step):
     if not used <= set(ids):
         raise ArgumentError(
             f"operator {step.prop.op_name} ({step.name}): declare_backward_dependency returned "
-            f"{sorted(used - set(ids), key=str)}, which are none of the ids it was given"
+            f"{sorted(used - set(ids), key=str)}, expected some of the ids it was given"
         )
     return used
 

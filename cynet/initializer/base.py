@@ -144,7 +144,7 @@ def create(initializer: InitializerLike, **kwargs: Any) -> Any:
             settings = dict(settings)
         except (ValueError, TypeError):
             raise FormatError(
-                f"initializer {shown(initializer)} is no JSON [name, settings]"
+                f"initializer: expected JSON [name, settings], got {shown(initializer)}"
             ) from None
         return INITIALIZERS.get(name)(**{**settings, **kwargs})
     return INITIALIZERS.get(initializer)(**kwargs)

@@ -77,7 +77,7 @@ def _read(file, name, size):
     """The array of an open IDX file; `size` is None where only reading tells it."""
     start = file.read(4)
     if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in _IDX_DTYPES:
-        raise FormatError(f"{name} is no IDX file: it begins with {shown(start)}")
+        raise FormatError(f"{name}: expected an IDX file, got one that begins with {shown(start)}")
     dtype, ndim = np.dtype(_IDX_DTYPES[start[2]]), start[3]
     header = file.read(4 * ndim)
     if len(header) < 4 * ndim:

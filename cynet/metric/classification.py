@@ -64,8 +64,9 @@ class Accuracy(EvalMetric):
                 pred = pred.argmax(axis=self.axis)
             elif pred.ndim > 1 and (label != np.trunc(label)).any():
                 raise ArgumentError(
-                    f"{self.name}: labels are no classes, as {label[label != np.trunc(label)][0]:g}"
-                    " is none; distributions, which MixUp makes, are for CrossEntropy"
+                    f"{self.name}: expected classes as labels, got"
+                    f" {label[label != np.trunc(label)][0]:g}; distributions, which MixUp"
+                    " makes, are for CrossEntropy"
                 )
             if pred.size != label.size:
                 raise ShapeError(

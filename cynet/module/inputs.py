@@ -106,7 +106,7 @@ def _check_input_names(symbol, names, typename, throw):
         meant = f" (did you mean '{near[0]}'?)" if near else ""
         message = (
             f"{typename}_names=[{listed(names)}]: the symbol has no argument {shown(name)}{meant}."
-            f" Inputs that are no parameters by their names: {listed(inputs) or '(none)'}"
+            f" Inputs that are not parameters by their names: {listed(inputs) or '(none)'}"
         )
         if throw:
             raise ArgumentError(message)

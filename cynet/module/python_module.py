@@ -263,7 +263,7 @@ class PythonLossModule(PythonModule):
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradient of the scores."""
         if out_grads is not None:
-            raise ArgumentError("PythonLossModule.backward: a loss takes no out_grads")
+            raise ArgumentError("PythonLossModule.backward: expected out_grads=None for a loss")
         if not self.for_training:
             raise ArgumentError("backward: the module was bound with for_training=False")
         self._backward_impl()

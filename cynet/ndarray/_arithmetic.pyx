@@ -289,7 +289,7 @@ cdef class NDArrayArithmetic(NDArrayBase):
 
     def __pow__(self, other, modulo):
         if modulo is not None:
-            raise ArgumentTypeError("pow of an NDArray takes no modulo")
+            raise ArgumentTypeError("pow of an NDArray: expected modulo=None")
         return _pow.forward(self, other, None)
 
     def __rpow__(self, other, modulo):

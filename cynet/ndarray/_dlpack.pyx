@@ -110,9 +110,8 @@ cdef int _flag(const DLTensor* tensor) except -1:
         if (tensor.code == _CODES[flag] and tensor.bits == 8 * dtype_size(flag)
                 and tensor.lanes == 1):
             return flag
-    raise ArgumentTypeError(f"from_dlpack: DLPack type code {tensor.code} of {tensor.bits} bits "
-                            "is none of "
-                            f"{', '.join(FLAGS)}")
+    raise ArgumentTypeError(f"from_dlpack: DLPack type code {tensor.code} of {tensor.bits} bits; "
+                            f"expected one of {', '.join(FLAGS)}")
 
 
 cdef class Taken:

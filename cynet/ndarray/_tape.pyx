@@ -370,7 +370,7 @@ cdef Backward _learn(Call call):
     if not used <= set(ids):
         raise ArgumentError(
             f"operator {call.entry.name}: declare_backward_dependency returned "
-            f"{sorted(used - set(ids), key=str)}, which are none of the ids it was given")
+            f"{sorted(used - set(ids), key=str)}, expected some of the ids it was given")
     out.differentiable = prop.differentiable
     out.honours_req = prop.honours_req
     out.moves_states = call.n_aux and not (traits.moves_states and prop.honours_req)

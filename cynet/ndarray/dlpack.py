@@ -159,5 +159,5 @@ def _exported(where, data):
     if not is_array(data):
         raise ArgumentTypeError(f"{where} takes an NDArray, got {shown(data)}")
     if not is_dense(data):
-        raise ArgumentError(f"{where} takes no sparse array ({data.stype})")
+        raise ArgumentError(f"{where}: expected a dense array, got {data.stype}")
     return _dlpack.export(data)

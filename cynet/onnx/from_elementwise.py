@@ -216,7 +216,7 @@ def prelu(reader, node):
             flat = reader.parameter(f"{node.inputs[1]}_flat", slope.ravel())
             return sym.LeakyReLU(node.symbol(0), flat, act_type="prelu", name=node.name)
     if node.opset < 7 and slope is None:
-        node.refuse("slopes that are no constant, of opsets below 7")
+        node.refuse("slopes that are not constant, of opsets below 7")
     data, slopes = node.aligned(0, 1)
     down = sym.broadcast_mul(sym.broadcast_minimum(data, sym.zeros_like(data)), slopes)
     return sym.broadcast_add(sym.relu(data), down, name=node.name)

@@ -52,7 +52,9 @@ def _load(model_file, purpose):
     except OSError:  # also FileError
         raise
     except Exception as error:  # what protobuf raises depends on its version
-        raise FormatError(f"{purpose}: '{model_file}' is no ONNX file ({error})") from None
+        raise FormatError(
+            f"{purpose}: expected an ONNX file, got '{model_file}' ({error})"
+        ) from None
 
 
 @guarded

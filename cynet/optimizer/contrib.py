@@ -60,7 +60,7 @@ class GroupAdaGrad(Optimizer):
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         lr, wd, _ = self._step(index)
         if wd:
-            raise ArgumentError(f"GroupAdaGrad has no weight decay, got wd={wd} for {index!r}")
+            raise ArgumentError(f"GroupAdaGrad: expected wd=0, got wd={wd} for {index!r}")
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
         numbers = {
             "lr": lr,

@@ -487,7 +487,7 @@ class MXIndexedRecordIO(MXRecordIO):
         key = self.key_type(idx)
         text = str(key)
         if "\t" in text or "\n" in text or "\r" in text:
-            raise ArgumentError(f"a key has no tabs and ends of lines, got {shown(text)}")
+            raise ArgumentError(f"a key must not have tabs or ends of lines, got {shown(text)}")
         with self._lock:
             at = self.tell()  # which looks whether another thread has closed it
             self.write(buf)

@@ -89,7 +89,7 @@ def read_npy(body: bytes) -> NumpyArray:
     try:
         shape, fortran, dtype, begin = _header(body[: _end_of_header(body)])
     except (ValueError, SyntaxError, TypeError, KeyError) as error:
-        raise FormatError(f"the body is no .npy file: {error}") from None
+        raise FormatError(f"expected a .npy file as the body: {error}") from None
     if dtype.hasobject or dtype.kind not in "biuf":
         raise FormatError(f"the .npy file has elements of {dtype}, expected numbers")
     count, rest = math.prod(shape), len(body) - begin

@@ -177,7 +177,7 @@ class Application:
         try:
             return self.images.read(body)
         except CynetError as error:
-            raise FormatError(f"the body is no image: {error}") from None
+            raise FormatError(f"expected an image as the body: {error}") from None
 
     def _classes_of(self, row):
         best = np.argsort(row)[::-1][: self.top]

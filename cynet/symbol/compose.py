@@ -125,7 +125,7 @@ def apply_operator(entry, hint, inputs, params, name=None, attr=None):
     except (ArgumentError, ArgumentTypeError) as error:
         raise with_message(error, f"{error} (node {name})") from error.__cause__
     if prop.reads_out:
-        raise ArgumentError(f"{where} reads what is in `out`, which a symbol has not: use mx.nd")
+        raise ArgumentError(f"{where} reads what is in `out`, and a symbol has none: use mx.nd")
     texts = {
         k: read_back_text(fields[k], v, where) if k in fields else parameter_text(None, v)
         for k, v in params.items()

@@ -45,7 +45,7 @@ def _make(public, entry, hint):
 
     def operator_function(*args, name=None, attr=None, out=None, **kwargs):
         if out is not None:
-            raise ArgumentTypeError(f"operator {public}: a symbol has no 'out'")
+            raise ArgumentTypeError(f"operator {public}: expected no 'out' in the call of a symbol")
 
         def entry_of(value, argument):
             if len(value.entries) != 1:

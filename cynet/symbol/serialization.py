@@ -239,7 +239,9 @@ def _read_node(record, nodes, where, version, depth):
     loose = _strings(record, "attr", where)
     if kind == "null":
         if record.get("inputs"):
-            raise FormatError(f"{where}: a variable has no inputs, got {shown(record['inputs'])}")
+            raise FormatError(
+                f"{where}: expected no inputs of a variable, got {shown(record['inputs'])}"
+            )
         return Node(None, name, {stored_key(k): v for k, v in {**given, **loose}.items()})
     try:
         entry = get_operator(kind)

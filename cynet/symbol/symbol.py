@@ -187,8 +187,8 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             except (TypeError, ValueError) as error:
                 kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
                 raise kind(
-                    f"{shown(self)}: {shown(index)} takes no outputs; its bounds must be integers, "
-                    "its step an integer other than 0"
+                    f"{shown(self)}: expected integers as bounds of a slice and a step other than "
+                    f"0, got {shown(index)}"
                 ) from None
             if not heads:
                 raise BoundsError(
@@ -336,7 +336,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             `recursive` is set; `attr_dict` gives what it once gave.
         """
         if recursive:
-            raise ArgumentError("list_attr has no recursive=True any more; call attr_dict()")
+            raise ArgumentError("list_attr: expected recursive=False; attr_dict() is for all nodes")
         node = self.entries[0][0]
         return with_spoken_keys({**node.params, **node.attrs})
 

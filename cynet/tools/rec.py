@@ -101,7 +101,7 @@ def _unlike_list(found, entries, name):
         if header.id in entries and not _same_label(header.label, entries[header.id][0])
     ]
     for what, which in (
-        ("are no records of", [number for number in entries if number not in numbers]),
+        ("are not records of", [number for number in entries if number not in numbers]),
         ("are records that are not in the list, of", numbers.keys() - entries.keys()),
         ("are several records each, of", several),
         ("have other labels than in the list, of", labels),

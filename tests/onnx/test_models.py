@@ -183,7 +183,7 @@ def test_refusals(tmp_path):
     with pytest.raises(FileNotFoundError):
         mx.onnx.import_model(tmp_path / "none.onnx")
     (tmp_path / "bad.onnx").write_bytes(b"\xff\xfe not a network")
-    with pytest.raises(mx.MXNetError, match=r"bad\.onnx' is no ONNX file"):
+    with pytest.raises(mx.MXNetError, match=r"expected an ONNX file, got .*bad\.onnx'"):
         mx.onnx.import_model(tmp_path / "bad.onnx")
     helper = onnx.helper
     info = [helper.make_tensor_value_info(n, 1, (2,)) for n in ("x", "y")]

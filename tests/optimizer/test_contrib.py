@@ -33,7 +33,7 @@ def test_what_it_refuses():
         rule.create_state(0, mx.nd.zeros(3))
     rule = mx.optimizer.contrib.GroupAdaGrad(wd=0.1)
     weight = mx.nd.zeros((2, 2))
-    with pytest.raises(ArgumentError, match=r"no weight decay, got wd=0\.1"):
+    with pytest.raises(ArgumentError, match=r"expected wd=0, got wd=0\.1"):
         rule.update(0, weight, weight, rule.create_state(0, weight))
 
 

@@ -80,7 +80,7 @@ REFUSED = {
     "shape": (b"[[1, 2]]", "application/json", 400, "'data' has shape"),
     "ragged": (b"[[1, 2, 3], [1]]", "application/json", 400, "'data'"),
     "huge number": (b"[[1e999, 1" + b"0" * 400 + b", 1]]", "application/json", 400, "'data'"),
-    "no npy": (b"12345678", "application/x-npy", 400, "no .npy file"),
+    "no npy": (b"12345678", "application/x-npy", 400, "expected a .npy file"),
     "pickle": (
         npy(np.array([None]), allow_pickle=True), "application/x-npy", 400, "elements of object",
     ),
@@ -166,4 +166,4 @@ def test_images_become_rows_and_classes_have_names(first, rng):
     assert [each["class"] for each in answer["classes"][0]] == [f"class {i}" for i in best]
     for damaged in (body[:40], b"", b"no image"):
         status, _, answer = ask(app, "POST", "/predict", damaged, "image/png")
-        assert status == 400 and "no image" in json.loads(answer)["error"]
+        assert status == 400 and "expected an image" in json.loads(answer)["error"]

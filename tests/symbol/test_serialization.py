@@ -173,7 +173,7 @@ def node(graph, name="fc"):
         (lambda g: node(g)["attrs"].pop("num_hidden"), r"\('fc'\): .*'num_hidden'.*missing"),
         (
             lambda g: node(g, "data").update(inputs=[[0, 0, 0]]),
-            r"\('data'\): a variable has no inputs",
+            r"\('data'\): expected no inputs of a variable",
         ),
         (lambda g: node(g).update(subgraphs=[{}]), r"\('fc'\): subgraphs"),
     ],

@@ -71,7 +71,7 @@ def test_indexing():
         ("d", ArgumentError, "no output is named 'd'; outputs: a, b, c"),
         (1.5, ArgumentTypeError, "1.5"),
         (slice(3, 9), IndexError, "none of 3 outputs"),
-        (slice("a", "b"), ArgumentTypeError, "bounds must be integers"),
+        (slice("a", "b"), ArgumentTypeError, "expected integers as bounds"),
         (slice(0, 2, 0), ArgumentError, "other than 0"),
         (None, ArgumentTypeError, "None"),
     ],

@@ -224,7 +224,7 @@ def test_checking_against_a_list(classes, capsys):
     assert told(path, "--check", "--list", prefix + ".lst")[0] == 0
     other = classes / "other.lst"
     for text, said in (
-        ("".join(lines) + "9\t0\tx.png\n", r"no records of 1 images: numbers 9"),
+        ("".join(lines) + "9\t0\tx.png\n", r"not records of 1 images: numbers 9"),
         ("".join(lines[1:]), r"records that are not in the list, of 1 images: numbers 0"),
         ("".join(lines).replace("1.000000", "7"), r"other labels than in the list, of 1 images: n"),
     ):

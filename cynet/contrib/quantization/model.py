@@ -45,7 +45,9 @@ def exclusion(sym, names, operators):
     names, operators = set(names or ()), set(operators or ())
     known = {node.name for node in topological_order(sym.entries)}
     for name in names - known:
-        raise ArgumentError(f"excluded_sym_names has {shown(name)}, which is no node of the symbol")
+        raise ArgumentError(
+            f"excluded_sym_names: expected names of the symbol's nodes, got {shown(name)}"
+        )
 
     def excluded(node):
         return (
@@ -187,7 +189,7 @@ def calib_graph(
     missing = [name for name in collector.include_layer or () if name not in limits]
     if missing:
         raise ArgumentError(
-            f"calib_graph: the collector has not seen {', '.join(missing)}; run the float symbol "
+            f"calib_graph: the collector did not see {', '.join(missing)}; run the float symbol "
             "on calibration data and give it what these outputs are"
         )
     for name, (low, high) in limits.items():

@@ -27,7 +27,7 @@ def kernel_symbols(image):
         When it is no such image.
     """
     if image[:6] != b"\x7fELF\x02\x01":
-        raise KernelError("the compiler's output is no 64-bit ELF image")
+        raise KernelError(f"expected a 64-bit ELF image of the compiler, got {image[:6]!r}")
     offset = struct.unpack_from("<Q", image, 40)[0]
     size, count = struct.unpack_from("<HH", image, 58)
     sections = [struct.unpack_from("<IIQQQQIIQQ", image, offset + i * size) for i in range(count)]

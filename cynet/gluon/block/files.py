@@ -99,7 +99,7 @@ def check_names(params, arrays, filename, allow_missing, ignore_extra):
     extra = [name for name in arrays if name not in params]
     if extra and not ignore_extra:
         told.append(
-            f"{filename} has {brief_list(extra)}, which the Block has not: it has"
+            f"{filename} has {brief_list(extra)}; expected parameters of the Block, which are"
             f" {brief_list(params)}; ignore_extra=True passes over them"
         )
     for name, array in arrays.items():
@@ -152,7 +152,7 @@ def load_model(block, prefix):
     try:
         described = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{name}: this is no JSON: {error}") from None
+        raise FormatError(f"{name}: expected JSON: {error}") from None
     if not isinstance(described, dict) or len(described) != 1:
         raise FormatError(f"{name}: one Block is expected, found {shown(described)}")
     _restore(block, next(iter(described.values())), name)

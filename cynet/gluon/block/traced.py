@@ -216,7 +216,7 @@ class Traced(NumpyMethods, Symbol):
     # --- what needs values ------------------------------------------------------------------------
     def _refuse(self, what):
         raise UntraceableError(
-            f"{what} needs the values of an array, which a graph that is being traced has not"
+            f"{what} needs the values of an array, and a graph that is being traced has none"
         )
 
     def asnumpy(self):

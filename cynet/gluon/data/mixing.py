@@ -125,7 +125,7 @@ class _Mixing:
         bad = (whole != label) | (whole < 0) | (whole >= self.classes)
         if bad.any():
             raise ArgumentError(
-                f"{who}: label {label[bad][0]} is no class, 0 to {self.classes - 1}"
+                f"{who}: expected labels from 0 to {self.classes - 1}, got {label[bad][0]}"
             )
         return np.eye(self.classes, dtype=np.float32)[whole]
 

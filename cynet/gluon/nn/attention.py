@@ -74,7 +74,8 @@ class MultiHeadAttention(HybridBlock):
         super().__init__(prefix=prefix, params=params)
         if num_heads < 1 or units < 1 or units % num_heads:
             raise ArgumentError(
-                f"MultiHeadAttention: units {units} is no multiple of num_heads {num_heads}"
+                f"MultiHeadAttention: expected units to be a multiple of num_heads {num_heads},"
+                f" got {units}"
             )
         self._heads, self._scale, self._causal = num_heads, (units // num_heads) ** -0.5, causal
         settings = {

@@ -519,7 +519,8 @@ class ParameterDict:
             for name in param_dict:
                 if name not in self._params:
                     raise MismatchError(
-                        f"'{name}'{source} is none of the parameters {brief_list(self._params)};"
+                        f"expected names of the parameters {brief_list(self._params)}, got '{name}'"
+                        f"{source};"
                         " other prefixes make other names, and ignore_extra=True passes over it"
                     )
         for name, array in param_dict.items():

@@ -362,7 +362,7 @@ class CSRNDArray(BaseSparseNDArray):
         if not isinstance(key, slice):
             raise ArgumentError(f"a csr matrix is indexed by a row or a slice of rows, got {key!r}")
         if key.step not in (None, 1):
-            raise ArgumentError(f"a slice of a csr matrix has no step, got {key.step}")
+            raise ArgumentError(f"a slice of a csr matrix: expected step 1, got {key.step}")
         if key == slice(None):
             return self
         if _tape.wants_gradient([self]):

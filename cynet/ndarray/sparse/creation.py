@@ -152,12 +152,14 @@ def _of_array(stype, given, shape, ctx, dtype):
     what = "csr_matrix" if stype == "csr" else "row_sparse_array"
     if isinstance(given, arrays.BaseSparseNDArray):
         if given.stype != stype:
-            raise ArgumentError(f"{what} takes no {given.stype} array: go through 'default'")
+            raise ArgumentError(
+                f"{what}: expected a {stype} array, got {given.stype}: go through 'default'"
+            )
         out = given.copy() if dtype is None else given.astype(dtype)
         out = out if ctx is None else out.as_in_context(ctx)
     elif hasattr(given, "tocsr") and hasattr(given, "nnz"):
         if stype != "csr":
-            raise ArgumentTypeError("row_sparse_array takes no matrix of SciPy")
+            raise ArgumentTypeError("row_sparse_array: expected arrays, got a matrix of SciPy")
         matrix = given.tocsr()
         if not matrix.has_canonical_format:
             matrix = matrix.copy() if matrix is given else matrix

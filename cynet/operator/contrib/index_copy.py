@@ -35,8 +35,8 @@ class IndexCopyProperty(KernelProperty):
             raise ShapeError(f"operator {self.op_name}: 'index_vector' has shape {tuple(index)}, "
                              "expected one axis")
         if old is not None and new is not None and len(old) != len(new):
-            raise ShapeError(f"operator {self.op_name}: 'new_tensor' of {new} has not as many axes "
-                             f"as 'old_tensor' of {old}")
+            raise ShapeError(f"operator {self.op_name}: expected as many axes in 'new_tensor' as "
+                             f"in 'old_tensor' of {old}, got {new}")
         count = 0 if index is None else index[0]
         if new is not None:
             new = merge_shapes(new, (count, *(old[1:] if old is not None else new[1:])))
@@ -59,8 +59,8 @@ class IndexCopyProperty(KernelProperty):
     def failure(self, place, values):
         index, n = (min(int(value), 2**63 - 1) for value in values)
         return BoundsError(
-            f"operator _contrib_index_copy: index {index} of 'index_vector' is no row of "
-            f"'old_tensor', which has {n}"
+            f"operator _contrib_index_copy: expected rows of 'old_tensor', which has "
+            f"{n}, in 'index_vector', got {index}"
         )
 
 

@@ -93,7 +93,7 @@ def multinomial(prop, shapes, types, device):
     forward += each(rows, "random", f"weight_sums<{kind}>", IN[0], sums, rows, k, wrong, **always)
     forward += Check(
         wrong,
-        f"operator {prop.op_name}: row {{}} of data is no table of probabilities: its entries must "
+        f"operator {prop.op_name}: expected probabilities in row {{}} of data: its entries must "
         "not be negative, and one must be positive and all finite",
         **always,
     )

@@ -166,18 +166,18 @@ def compile_pyx(path: FileName, name: str | None = None, force: bool = False) ->
     >>> mx.operator.compile_pyx("my_op.cpp")
     Traceback (most recent call last):
         ...
-    cynet.errors.ArgumentError: compile_pyx: '...my_op.cpp' is no .pyx file
+    cynet.errors.ArgumentError: compile_pyx: expected a .pyx file, got '...my_op.cpp'
     """
     path = Path(file_name(path, "compile_pyx: a file name")).resolve()
     if path.suffix != ".pyx":
-        raise ArgumentError(f"compile_pyx: {shown(str(path))} is no .pyx file")
+        raise ArgumentError(f"compile_pyx: expected a .pyx file, got {shown(str(path))}")
     if not path.is_file():
         raise MissingFileError(
             errno.ENOENT, f"compile_pyx: there is no file {shown(str(path))}", str(path)
         )
     name = path.stem if name is None else name
     if not (isinstance(name, str) and name.isidentifier()):
-        raise ArgumentError(f"compile_pyx: {shown(name)} is no name for a module")
+        raise ArgumentError(f"compile_pyx: expected an identifier as the name, got {shown(name)}")
     beside = sorted(p for p in path.parent.iterdir() if p.suffix in (".pxd", ".pxi", ".h"))
     ending = sysconfig.get_config_var("EXT_SUFFIX")
     with naming("write", config.cache_folder() / "pyx"):

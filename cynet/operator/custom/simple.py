@@ -395,7 +395,9 @@ class SimpleOp:
         requests = list(request) if isinstance(request, (list, tuple)) else [request]
         for each in requests:
             if each not in (ResourceRequest.random, ResourceRequest.temp_space):
-                raise ArgumentError(f"simple_op '{self.name}': {shown(each)} is no ResourceRequest")
+                raise ArgumentError(
+                    f"simple_op '{self.name}': expected a ResourceRequest, got {shown(each)}"
+                )
         self.requests = requests
         return self
 
@@ -572,6 +574,6 @@ def register(name: str) -> SimpleOp:
         Convolution>, which is built in; choose another name
     """
     if not isinstance(name, str) or not name.isidentifier():
-        raise ArgumentError(f"simple_op: {shown(name)} is no name for an operator")
+        raise ArgumentError(f"simple_op: expected an identifier as the name, got {shown(name)}")
     refuse_builtin(name)
     return SimpleOp(name)

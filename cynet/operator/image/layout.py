@@ -34,7 +34,9 @@ def check_pixels(prop, ctx, in_types, but=("bool",)):
     if ctx.device_type == "gpu":
         raise ArgumentError(f"operator {prop.op_name} has no implementation on {ctx}")
     if in_types[0] in but:
-        raise ArgumentTypeError(f"operator {prop.op_name} takes no images of {in_types[0]}")
+        raise ArgumentTypeError(
+            f"operator {prop.op_name}: expected images of a dtype other than {in_types[0]}"
+        )
 
 
 def sizes_of(shape):

@@ -82,7 +82,7 @@ def refuse_shape(prop, name, shape, wanted):
 cdef int _failed(StackOperator self, int64_t which, int64_t info) except -1 with gil:
     reasons = {
         POTRF: "is not positive definite: its leading part of size {} is not",
-        POTRI: "is no Cholesky factor: its diagonal is 0 at row {}",
+        POTRI: "is not a Cholesky factor: its diagonal is 0 at row {}",
         INVERSE: "is singular: pivot {} of its factorization is 0",
         SYEVD: "has no eigenvectors that LAPACK finds (info {}); are there NaN or infinite values?",
     }

@@ -65,8 +65,8 @@ class InterleavedProperty(OperatorProperty):
                     f"'{name}' has shape {tuple(shape)}, expected (length, batch, projections)")
             if shape[2] and shape[2] % (part * self.heads):
                 raise ShapeError(
-                    f"'{name}' has shape {tuple(shape)}, whose last length is no multiple of"
-                    f" {part} * heads = {part * self.heads}")
+                    f"'{name}' has shape {tuple(shape)}, expected a last length that is a "
+                    f"multiple of {part} * heads = {part * self.heads}")
         if any(s is None for s in known):
             return in_shapes, [None], []
         first, last = known[0], known[len(known) - 1]

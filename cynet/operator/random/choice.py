@@ -73,7 +73,7 @@ class MultinomialProperty(KernelProperty):
 
     def failure(self, place, values):
         return ArgumentError(
-            f"operator _sample_multinomial: row {place} of data is no table of probabilities: its "
+            f"operator _sample_multinomial: expected probabilities in row {place} of data: its "
             "entries must not be negative, and one must be positive and all finite"
         )
 

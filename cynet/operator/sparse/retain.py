@@ -42,8 +42,8 @@ class RetainProperty(KernelProperty):
     def failure(self, place, values):
         index, n = (min(int(value), 2**63 - 1) for value in values)
         return BoundsError(
-            f"operator {self.op_name}: index {index} of 'indices' is no row of 'data', which has "
-            f"{n}"
+            f"operator {self.op_name}: expected rows of 'data', which has {n}, in "
+            f"'indices', got {index}"
         )
 
 

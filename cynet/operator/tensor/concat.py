@@ -222,7 +222,9 @@ class SplitV2Property(MoveProperty):
         """First index of each piece, and the end."""
         if self.sections:
             if length % self.sections:
-                raise ArgumentError(f"_split_v2: length {length} is no multiple of {self.sections}")
+                raise ArgumentError(
+                    f"_split_v2: expected a multiple of {self.sections} as the length, got {length}"
+                )
             return [i * length // self.sections for i in range(self.sections)] + [length]
         marks = [*self.indices, length] if length else list(self.indices)
         if marks[:1] != [0] or any(a >= b for a, b in itertools.pairwise(marks)):

@@ -126,7 +126,9 @@ def resolve(shape, codes, where="Reshape"):
             out.extend(_split(take(-4), codes[i + 1], codes[i + 2], codes, where))
             i += 2
         else:
-            raise ArgumentError(f"{where}: {code} in {codes} is no shape code (0 to -4) or length")
+            raise ArgumentError(
+                f"{where}: expected lengths or codes from 0 to -4, got {code} in {codes}"
+            )
         i += 1
     if 0 in shape:
         if unknown is not None:

@@ -32,7 +32,7 @@ def slice_ranges(shape, begin, end, step, where="slice"):
             continue
         by = step[i] if step else None
         if by == 0:
-            raise ArgumentError(f"{where}: parameter 'step' takes no 0, got {step}")
+            raise ArgumentError(f"{where}: parameter 'step' must not be 0, got {step}")
         first, stop, by = slice(begin[i], end[i], by).indices(n)
         count = len(range(first, stop, by))
         if count == 0 and int(n):

@@ -129,7 +129,7 @@ class BatchTakeProperty(IndexedProperty):
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
         if data is not None and len(data) < 2:
-            raise ShapeError(f"batch_take: data of shape {data} is no matrix")
+            raise ShapeError(f"batch_take: expected a matrix as data, got shape {data}")
         known = None if data is None else data[:-1]
         index = merge_shapes(index, known, out_shapes[0])
         return [data, index], [index], []

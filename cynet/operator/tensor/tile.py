@@ -137,7 +137,9 @@ class BroadcastAxisProperty(SpreadProperty):
         for axis, size in zip(self.axis, self.size):
             i = axis_of(axis, len(shape))
             if shape[i] not in (0, 1):
-                raise ShapeError(f"broadcast_axis: axis {axis} of {shape} has not length 1")
+                raise ShapeError(
+                    f"broadcast_axis: expected length 1 at axis {axis}, got shape {shape}"
+                )
             out[i] = size
         return tuple(out)
 

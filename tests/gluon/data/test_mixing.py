@@ -166,7 +166,7 @@ def test_the_losses_and_the_metric_take_what_it_makes(batch):
     np.testing.assert_allclose(
         scores.grad.asnumpy(), np.exp(logs) - soft.asnumpy(), rtol=1e-4, atol=1e-6
     )
-    with pytest.raises(mx.errors.ArgumentError, match="accuracy: labels are no classes.*MixUp"):
+    with pytest.raises(mx.errors.ArgumentError, match="accuracy: expected classes .*MixUp"):
         mx.metric.Accuracy().update([soft], [scores])
 
 
@@ -183,7 +183,7 @@ def test_refusals(batch):
         MixUp(2, batchify_fn=3)
     with pytest.raises(mx.errors.ArgumentError, match="MixUp: alpha"):
         MixUp(2, alpha=float("inf"))
-    with pytest.raises(mx.errors.ArgumentError, match="MixUp: label 3 is no class, 0 to 2"):
+    with pytest.raises(mx.errors.ArgumentError, match="MixUp: expected labels from 0 to 2, got 3"):
         MixUp(CLASSES).mix(images, np.arange(N))
     with pytest.raises(mx.errors.ShapeError, match="MixUp: 3 labels for 8 rows"):
         MixUp(CLASSES).mix(images, labels[:3])

@@ -157,7 +157,7 @@ def test_rates_of_blocks():
 def test_images_that_a_vision_transformer_refuses():
     with pytest.raises(ValueError, match="image_size 225 is not a multiple of patch_size 16"):
         vision.vit_s_16(image_size=225)
-    with pytest.raises(ValueError, match="units 16 is no multiple of num_heads 3"):
+    with pytest.raises(ValueError, match="units to be a multiple of num_heads 3, got 16"):
         small("VisionTransformer", num_heads=3)
     with pytest.raises(ValueError, match="patch_size.*-4"):
         small("VisionTransformer", patch_size=-4)

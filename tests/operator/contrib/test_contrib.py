@@ -83,7 +83,7 @@ def test_fft_there_and_back():
 
 @pytest.mark.parametrize("place", [-1, 3])
 def test_indices_outside_are_refused(place):
-    with pytest.raises(IndexError, match=f"_contrib_index_copy: index {place} .*which has 3"):
+    with pytest.raises(IndexError, match=f"_contrib_index_copy: .*has 3.*got {place}"):
         C.index_copy(nd.ones((3, 2)), nd.array([0, place]), nd.ones((2, 2))).asnumpy()
     sketch = [nd.ones((2, 2)), nd.array([[0, place]]), nd.ones((1, 2))]
     with pytest.raises(IndexError, match=r"_contrib_count_sketch: number 1 of 'h'"):

@@ -86,7 +86,7 @@ def test_multinomial(shape, draws, dtype, rng):
 
 def test_no_table_of_probabilities():
     x = np.array([[0.2, 0.8], [0.5, -0.1]], "f")
-    with pytest.raises(ArgumentError, match="row 1 of data is no table of probabilities"):
+    with pytest.raises(ArgumentError, match="expected probabilities in row 1 of data"):
         bytes_of("_sample_multinomial", {}, [x], "int32", (2,))
 
 

@@ -216,7 +216,7 @@ def test_wrong_definitions_are_refused():
         simple_op.register(_name()).set_function("cpu", forward, simple_op.kInplaceLhsOut)
     with pytest.raises(mx.base.MXNetError, match="neither 'cpu' nor 'gpu'"):
         simple_op.register(_name()).set_function("tpu", forward)
-    with pytest.raises(mx.base.MXNetError, match="is no ResourceRequest"):
+    with pytest.raises(mx.base.MXNetError, match="expected a ResourceRequest"):
         simple_op.register(_name()).set_resource_request("space")
 
 

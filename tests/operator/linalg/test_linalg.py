@@ -25,7 +25,7 @@ def stack(good, bad, at):
     [
         ("potrf", [[1, 2], [2, 1]], "matrix 3 of 5 is not positive definite: .*size 2"),
         ("inverse", [[1, 2], [2, 4]], "matrix 3 of 5 is singular: pivot 2"),
-        ("potri", [[0, 0], [1, 1]], "matrix 3 of 5 is no Cholesky factor: .*row 1"),
+        ("potri", [[0, 0], [1, 1]], "matrix 3 of 5 is not a Cholesky factor: .*row 1"),
     ],
 )
 def test_a_bad_matrix_is_named(name, bad, says):

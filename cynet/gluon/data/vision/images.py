@@ -195,7 +195,8 @@ class ImageFolderDataset(_Skipping, Dataset):
         if left_out:
             warn_user(
                 f"ImageFolderDataset: of {shown(self._root)} {len(left_out)} files are left out,"
-                f" which are no {', '.join(_ENDINGS)} in the folder of a class: {listed(left_out)}"
+                f" which are not {', '.join(_ENDINGS)} files in the folder of a class:"
+                f" {listed(left_out)}"
             )
         if not self.items:
             raise FormatError(

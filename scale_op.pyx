@@ -1,0 +1,2 @@
+def twice(double x):
+    return 2 * x
