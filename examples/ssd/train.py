@@ -20,14 +20,14 @@ import common
 def parse_args(argv=None):
     """The command line; ``--help`` shows all options with their defaults."""
     parser = common.parser(
-        __doc__, without=["workers", "eager", "gpu"], epochs=20, batch_size=16, lr=0.002
+        __doc__, without=["workers", "eager", "gpu"], epochs=10, batch_size=16, lr=0.004
     )
     add = parser.add_argument
     add("--network", choices=sorted(NETWORKS), default="tiny", help="vgg16_reduced: SSD-300")
     add("--data-shape", type=common.positive, help="side of the images; none: the network's")
     add("--data-train", metavar="FILE.rec", help="records to train on, with FILE.idx beside them")
     add("--data-val", metavar="FILE.rec", help="records to validate on")
-    add("--pictures", type=common.positive, default=400, help="how many are drawn to train on")
+    add("--pictures", type=common.positive, default=240, help="how many are drawn to train on")
     add("--class-names", help="names of the classes, with commas between them; none: the shapes'")
     add("--rand-crop", type=float, default=0.3, help="probability of a crop")
     add("--rand-pad", type=float, default=0.3, help="probability of a border")

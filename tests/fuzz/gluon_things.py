@@ -123,7 +123,8 @@ def subjects(mx, files):
     }  # fmt: skip
     losses = ("L1Loss", "L2Loss", "SigmoidBCELoss", "SoftmaxCELoss", "KLDivLoss", "HuberLoss",
               "HingeLoss", "CTCLoss", "TripletLoss", "PoissonNLLLoss", "CosineEmbeddingLoss",
-              "SDMLLoss", "LogisticLoss")  # fmt: skip
+              "SDMLLoss", "LogisticLoss", "SigmoidFocalLoss", "SoftmaxFocalLoss",
+              "DiceLoss")  # fmt: skip
     for name in losses:
         found[name] = lambda name=name: getattr(gluon.loss, name)()
     for name in ("RNNCell", "LSTMCell", "GRUCell"):

@@ -10,12 +10,14 @@ from .classification import (
 )
 from .embedding import CosineEmbeddingLoss, SDMLLoss, TripletLoss
 from .margin import HingeLoss, LogisticLoss, SquaredHingeLoss
+from .rare import DiceLoss, SigmoidFocalLoss, SoftmaxFocalLoss
 from .regression import HuberLoss, L1Loss, L2Loss, PoissonNLLLoss
 from .sequence import CTCLoss
 
 __all__ = [
     "CTCLoss",
     "CosineEmbeddingLoss",
+    "DiceLoss",
     "HingeLoss",
     "HuberLoss",
     "KLDivLoss",
@@ -27,8 +29,10 @@ __all__ = [
     "SDMLLoss",
     "SigmoidBCELoss",
     "SigmoidBinaryCrossEntropyLoss",
+    "SigmoidFocalLoss",
     "SoftmaxCELoss",
     "SoftmaxCrossEntropyLoss",
+    "SoftmaxFocalLoss",
     "SquaredHingeLoss",
     "TripletLoss",
 ]
