@@ -376,8 +376,8 @@ def use_np_array(func):
     ... def f(): pass
     Traceback (most recent call last):
         ...
-    cynet.errors.CynetError: use_np_array needs mx.np, the arrays of MXNet 1.6 and later, which
-        cynet has not
+    cynet.errors.CynetError: use_np_array needs mx.np, the arrays of MXNet 1.6 and later;
+        cynet has none
     """
     return _refuse("use_np_array")
 

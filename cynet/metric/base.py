@@ -134,9 +134,7 @@ def create(metric: MetricLike, *args: Any, **kwargs: Any) -> EvalMetric:
             try:
                 return create(json.loads(metric), *args, **kwargs)
             except json.JSONDecodeError as error:
-                raise ArgumentError(
-                    f"metric: expected JSON, got {shown(metric)}: {error}"
-                ) from None
+                raise ArgumentError(f"expected JSON, got {shown(metric)}: {error}") from None
         klass = METRICS.get(metric)
         try:
             return klass(*args, **kwargs)

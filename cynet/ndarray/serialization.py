@@ -546,9 +546,7 @@ def _arrays_and_names(data):
     for i, each in enumerate(arrays):
         label = shown(names[i]) if names else f"entry {i}"
         if not isinstance(each, NDArray):
-            raise ArgumentTypeError(
-                f"save: expected an NDArray as {label}, got {type(each).__name__}"
-            )
+            raise ArgumentTypeError(f"save: {label} must be an NDArray, got {type(each).__name__}")
     return arrays, names
 
 
