@@ -38,8 +38,8 @@ from .inputs import (
     call_each,
     check_callbacks,
     check_fit_callbacks,
-    check_iterator,
     check_monitor,
+    to_iterator,
 )
 from .interface import DEFAULT_INITIALIZER
 from .ranks import ranks_of
@@ -61,6 +61,8 @@ if TYPE_CHECKING:
         MetricLike,
         Monitor,
         NamedArrays,
+        NDArray,
+        NumpyArray,
         Optimizer,
         OptimizerParams,
     )
@@ -187,8 +189,8 @@ class BaseModule(Evaluation, Defaults):
 
     def fit(
         self,
-        train_data: DataIter,
-        eval_data: DataIter | None = None,
+        train_data: DataIter | Sequence[NDArray | NumpyArray],
+        eval_data: DataIter | Sequence[NDArray | NumpyArray] | None = None,
         eval_metric: MetricLike = "acc",
         epoch_end_callback: EpochEndCallback | None = None,
         batch_end_callback: BatchEndCallback | None = None,
@@ -219,9 +221,11 @@ class BaseModule(Evaluation, Defaults):
 
         Parameters
         ----------
-        train_data : DataIter
-            Batches of the shapes that ``provide_data`` and ``provide_label`` say.
-        eval_data : DataIter, optional
+        train_data : DataIter or pair of arrays
+            Batches of the shapes that ``provide_data`` and ``provide_label`` say. Data and label
+            of a network with one of each are shuffled, in batches of the size that the module is
+            bound to, else of 32.
+        eval_data : DataIter or pair of arrays, optional
             Scored after each epoch.
         eval_metric : str, list or EvalMetric
             What is shown of each epoch: ``"acc"``, ``["acc", "ce"]``, a metric of your own.
@@ -299,9 +303,9 @@ class BaseModule(Evaluation, Defaults):
         if num_epoch is None:
             raise ArgumentError("fit: say how long to train with num_epoch")
         check_numbers("fit", begin_epoch=begin_epoch, num_epoch=num_epoch)
-        check_iterator("fit", "train_data", train_data)
+        train_data = to_iterator(self, "fit", "train_data", train_data, shuffle=True)
         if eval_data is not None:
-            check_iterator("fit", "eval_data", eval_data)
+            eval_data = to_iterator(self, "fit", "eval_data", eval_data)
         check_callbacks(
             "fit",
             epoch_end_callback=epoch_end_callback,

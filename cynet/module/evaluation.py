@@ -14,11 +14,11 @@ from ..base.kinds import check_numbers
 from ..callback import BatchEndParam
 from ..io import DataBatch
 from .batch_axes import checked_pad
-from .inputs import call_each, check_callbacks, check_iterator
+from .inputs import call_each, check_callbacks, check_iterator, to_iterator
 from .ranks import ranks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from ..typing import BatchEndCallback, DataIter, MetricLike, NDArray, NumpyArray
 
@@ -29,7 +29,7 @@ class Evaluation:
 
     def score(
         self,
-        eval_data: DataIter,
+        eval_data: DataIter | Sequence[NDArray | NumpyArray],
         eval_metric: MetricLike,
         num_batch: int | None = None,
         batch_end_callback: BatchEndCallback | None = None,
@@ -42,7 +42,7 @@ class Evaluation:
 
         Parameters
         ----------
-        eval_data : DataIter
+        eval_data : DataIter or pair of arrays
             What to judge by.
         eval_metric : str, list or EvalMetric
             ``"acc"``, ``["acc", "ce"]`` or a metric of ``mx.metric``.
@@ -63,7 +63,7 @@ class Evaluation:
             Where ranks train together, over the data of all of them: all of them call it.
         """
         self._need("score", "binded", "params_initialized")
-        check_iterator("score", "eval_data", eval_data)
+        eval_data = to_iterator(self, "score", "eval_data", eval_data)
         check_callbacks(
             "score",
             batch_end_callback=batch_end_callback,

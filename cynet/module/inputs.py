@@ -2,9 +2,31 @@
 
 import difflib
 
+import numpy as np
+
 from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
 from ..callback import FitCallback
-from ..io import DataDesc, DataIter
+from ..io import DataDesc, DataIter, NDArrayIter
+from ..ndarray import NDArray
+
+
+def to_iterator(module, where, name, data, shuffle=False):
+    """An iterator as it is; a pair of arrays, data and label, as one.
+
+    Its batches have the size that the module is bound to, else 32 rows.
+    """
+    pair = isinstance(data, (list, tuple)) and len(data) == 2
+    if not pair or not all(isinstance(each, (np.ndarray, NDArray)) for each in data):
+        check_iterator(where, name, data)
+        return data
+    inputs, labels = module.data_names, getattr(module, "label_names", ["softmax_label"])
+    if len(inputs) != 1 or len(labels) != 1:
+        raise ArgumentTypeError(
+            f"{where}: {name} is a pair of arrays, but the module has the inputs {inputs} and the"
+            f" labels {labels}; make an iterator with mx.io.NDArrayIter"
+        )
+    size = module.data_shapes[0].shape[0] if module.binded else min(32, max(len(data[0]), 1))
+    return NDArrayIter(*data, size, shuffle, data_name=inputs[0], label_name=labels[0])
 
 
 def check_iterator(where, name, data):
@@ -20,6 +42,7 @@ def check_iterator(where, name, data):
     if isinstance(data, DataIter) or (hasattr(data, "provide_data") and hasattr(data, "__iter__")):
         return
     example = "NDArrayIter(data, label, batch_size)"
+    wanted = "a DataIter or a pair of arrays" if where in ("fit", "score") else "a DataIter"
     if where == "predict":  # labels are no matter
         example = f"NDArrayIter({name}, batch_size=batch_size)"
         if isinstance(data, (list, tuple)) and not all(hasattr(each, "shape") for each in data):
@@ -29,7 +52,7 @@ def check_iterator(where, name, data):
     elif hasattr(data, "shape"):
         example = f"NDArrayIter({name}, label, batch_size)"
     raise ArgumentTypeError(
-        f"{where}: {name} must be a DataIter, got {type(data).__name__}; make one of arrays with"
+        f"{where}: {name} must be {wanted}, got {type(data).__name__}; make one of arrays with"
         f" mx.io.{example}"
     )
 
