@@ -120,7 +120,6 @@ cdef void _drop(Chunk* chunk) noexcept:
         _engine.delete_variable(chunk.var, _free_chunk, chunk)
 
 
-# --- making ---------------------------------------------------------------------------------------
 cdef inline NDArrayBase _bare():
     return <NDArrayBase>cynet_new(_public, ())
 
@@ -576,6 +575,7 @@ cdef class NDArrayBase:
         Parameters
         ----------
         other : NDArray
+            Possibly a view of the same memory.
         """
         if isinstance(other, NDArrayBase):
             return overlap(self, other)

@@ -26,11 +26,9 @@ cdef cppclass Pool:
     size_t cached   # in the lists
     size_t peak
     size_t limit
-    uint64_t hits
-    uint64_t misses
+    uint64_t hits, misses
     void* backend  # borrowed from _backends, NULL: host memory
-    int dev_type
-    int dev_id
+    int dev_type, dev_id
 
 
 cdef Pool* _pools[TYPES][IDS]  # made once, never freed; guarded by _pools_lock while made
@@ -38,13 +36,13 @@ cdef atomic[bint] _made[TYPES][IDS]
 cdef Lock _pools_lock
 cdef atomic[unsigned long long] _trims
 cdef dict _backends = {}
+cdef list _releasers = []  # of per-thread memory of the floor above
 cdef size_t _host_limit
 
 
 cdef class Backend:
-    """What a kind of device supplies so that its memory can be pooled: four methods to define.
-
-    The GIL is held when they are called, and no lock.
+    """What a kind of device supplies so that its memory can be pooled: four methods to define,
+    which are called with the GIL and without a lock.
 
     Examples
     --------
@@ -63,6 +61,7 @@ cdef class Backend:
         Parameters
         ----------
         nbytes, dev_id : int
+            Number of bytes, and index of the device.
         """
         raise CynetError(f"{type(self).__name__} defines no raw_alloc")
 
@@ -72,6 +71,7 @@ cdef class Backend:
         Parameters
         ----------
         address, nbytes, dev_id : int
+            Address and number of bytes of the memory, and index of the device.
         """
         raise CynetError(f"{type(self).__name__} defines no raw_free")
 
@@ -81,6 +81,7 @@ cdef class Backend:
         Parameters
         ----------
         dev_id : int
+            Index of the device.
         """
         raise CynetError(f"{type(self).__name__} defines no memory_info")
 
@@ -90,11 +91,11 @@ cdef class Backend:
         Parameters
         ----------
         dev_id : int
+            Index of the device.
         """
         raise CynetError(f"{type(self).__name__} defines no synchronize")
 
 
-# --- size classes --------------------------------------------------------------------------------
 cdef inline int _class_of(size_t nbytes, size_t* capacity) noexcept nogil:
     """Index of the smallest class that holds nbytes (1 .. LARGEST), and its size."""
     cdef int exponent, step
@@ -110,7 +111,6 @@ cdef inline int _class_of(size_t nbytes, size_t* capacity) noexcept nogil:
     return 3 + 4 * (exponent - 8) + step
 
 
-# --- pools ---------------------------------------------------------------------------------------
 cdef int _no_pool(int dev_type, int dev_id) except -1 with gil:
     name = Context.devtype2str.get(dev_type, f"device type {dev_type}")
     raise ArgumentError(f"{name}({dev_id}) does not exist: device indices are 0 to {IDS - 1}")
@@ -463,13 +463,13 @@ def stats(ctx):
     Parameters
     ----------
     ctx : Context
+        The device.
 
     Returns
     -------
     dict
-        ``used_bytes`` handed out (as size classes, so a little more than was asked for),
-        ``cached_bytes`` kept for reuse, ``peak_bytes``: the most in use at once, ``hits``:
-        requests served from the cache, ``misses``: requests that went to the device.
+        ``used_bytes`` in use (a little more than was asked for), ``cached_bytes`` kept for reuse,
+        ``peak_bytes`` in use at once, ``hits`` of the cache, ``misses`` that went to the device.
 
     Raises
     ------
@@ -490,6 +490,7 @@ def memory_info(ctx):
     Parameters
     ----------
     ctx : Context
+        The device.
 
     Examples
     --------
@@ -507,13 +508,13 @@ def memory_info(ctx):
 def empty_cache(ctx):
     """Give everything a device's pool keeps for reuse back to the device; memory in use stays.
 
-    Of more than a thousand holes between blocks in use the pages go back, not the addresses:
-    ``cached_bytes`` goes on counting those. Temporary space of the calling thread goes back at
-    once, that of other threads when they next run an operator that needs some.
+    Of more than a thousand holes between blocks in use the pages go back, not the addresses, which
+    ``cached_bytes`` still counts. Other threads give temporary space back when they next need some.
 
     Parameters
     ----------
     ctx : Context
+        The device.
 
     Examples
     --------
@@ -529,9 +530,6 @@ def empty_cache(ctx):
         _trim(pool)
 
 
-cdef list _releasers = []  # of per-thread memory of the floor above
-
-
 def on_empty_cache(release):
     """Have `release()` called whenever empty_cache is, on the calling thread."""
     _releasers.append(release)
@@ -543,8 +541,9 @@ def register_backend(device_type, backend):
     Parameters
     ----------
     device_type : str
-        ``'gpu'`` or ``'cpu_pinned'``.
+        Type of the devices, ``'gpu'`` or ``'cpu_pinned'``.
     backend : Backend
+        Supplies the memory.
 
     Raises
     ------
@@ -579,6 +578,7 @@ def has_backend(device_type):
     Parameters
     ----------
     device_type : str
+        ``'cpu'``, ``'gpu'``, ``'cpu_pinned'`` or ``'cpu_shared'``.
 
     Examples
     --------

@@ -71,12 +71,13 @@ class AttrScope(metaclass=_CurrentScope):
     Parameters
     ----------
     **attrs : str
-        ``ctx_group``, ``lr_mult``, ... or keys that start and end with two underscores.
+        Attributes: ``ctx_group``, ``lr_mult``, ... or names that start and end with two
+        underscores.
 
     Raises
     ------
     ArgumentError
-        If a value is no str.
+        If a value is not a str.
 
     Examples
     --------
@@ -102,6 +103,7 @@ class AttrScope(metaclass=_CurrentScope):
         Parameters
         ----------
         attr : dict of str to str, optional
+            Attributes that take precedence over those of the scope.
 
         Returns
         -------
@@ -111,7 +113,7 @@ class AttrScope(metaclass=_CurrentScope):
         Raises
         ------
         ArgumentTypeError
-            If `attr` is no dict.
+            If `attr` is not a dict.
 
         Examples
         --------

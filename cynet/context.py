@@ -49,14 +49,14 @@ class Context(metaclass=_ContextType):
     Parameters
     ----------
     device_type : str or Context
-        ``'cpu'``, ``'gpu'``, ``'cpu_pinned'`` or ``'cpu_shared'``.
+        ``'cpu'``, ``'gpu'``, ``'cpu_pinned'`` or ``'cpu_shared'``; or a Context, which is copied.
     device_id : int
         Index among the devices of that type.
 
     Raises
     ------
     ArgumentTypeError
-        If the type is no str or the index no int.
+        If the type is not a str or the index no int.
     ArgumentError
         If there is no such type, or the index is negative or too large.
 
@@ -144,7 +144,7 @@ def cpu(device_id: int = 0) -> Context:
     Parameters
     ----------
     device_id : int
-        All of them are this machine's cores.
+        Any index; all of them mean this machine's cores.
 
     Returns
     -------

@@ -115,21 +115,24 @@ class DataParallelExecutorGroup:
     Parameters
     ----------
     sym : Symbol
+        The network.
     arg_names : list of str
         All arguments of `sym`.
     param_names : list of str
-        Those that are trained.
+        Names of the parameters that are trained.
     ctx : list of Context
+        The devices.
     slices : list of slice
-        Of the batch, one a device; `_split_input_slice` makes them.
+        Part of the batch of each device; `_split_input_slice` makes them.
     train_data : DataIter
-        What shapes and names come from; a DataBatch that has them does, too.
+        Gives shapes and names of the inputs; a DataBatch that has them is allowed, too.
     shared_group : DataParallelExecutorGroup, optional
-        Whose parameters and gradients it has.
+        Group whose parameters and gradients are shared.
 
     Attributes
     ----------
     train_execs : list of Executor
+        The executor of each device.
     data_arrays, label_arrays : list of list of (slice, NDArray)
         For each input the arrays of all devices.
     param_arrays, grad_arrays, aux_arrays : list of list of NDArray
@@ -138,7 +141,7 @@ class DataParallelExecutorGroup:
     Raises
     ------
     ArgumentError
-        If `param_names` has what is no argument, or two arguments of the symbol have one name.
+        If `param_names` has what is not an argument, or two arguments of the symbol have one name.
 
     Examples
     --------
@@ -215,6 +218,7 @@ class DataParallelExecutorGroup:
         Parameters
         ----------
         data_batch : DataBatch
+            Data and labels of the whole batch.
         """
         self._group.load(data_batch)
 
@@ -224,7 +228,7 @@ class DataParallelExecutorGroup:
         Parameters
         ----------
         is_train : bool
-            Dropout, BatchNorm and the like behave as in training.
+            Whether Dropout, BatchNorm and the like behave as in training.
         """
         for executor in self.train_execs:
             executor.forward(is_train)
@@ -241,10 +245,11 @@ class DataParallelExecutorGroup:
         Parameters
         ----------
         metric : EvalMetric or str
+            The metric to update.
         labels : list of NDArray
-            Of the whole batch; with `pre_sliced` a list for each device.
+            Labels of the whole batch; with `pre_sliced`, a list for each device.
         pre_sliced : bool
-            Whether the labels are cut already.
+            Whether the labels are split already.
         """
         self._group.update_metric(create(metric), labels, pre_sliced)
 
@@ -256,15 +261,19 @@ class DataParallelExecutorManager:
     Parameters
     ----------
     symbol : Symbol
+        The network.
     ctx : list of Context
+        The devices.
     train_data : DataIter
+        Gives shapes and names of the inputs.
     arg_names, param_names, aux_names : list of str, optional
-        By default those of `symbol`; parameters are its arguments that the data do not name.
+        Names; by default those of `symbol`. Parameters are its arguments that the data do not name.
     work_load_list : list of number, optional
-        The part of the batch of each device, by its weight; equal by default.
-    logger : optional
+        Weight of each device when the batch is split; equal by default.
+    logger : logging.Logger, optional
+        Receives messages.
     sym_gen : callable, optional
-        From a batch's ``bucket_key`` to its Symbol.
+        Returns the Symbol of a batch's ``bucket_key``.
 
     Raises
     ------
@@ -348,6 +357,7 @@ class DataParallelExecutorManager:
         Parameters
         ----------
         monitor : Monitor
+            It sees the values of each batch.
 
         Raises
         ------
@@ -365,6 +375,7 @@ class DataParallelExecutorManager:
         Parameters
         ----------
         arg_params, aux_params : dict of str to NDArray
+            Parameters and auxiliary states by name.
         """
         for executor in self.execgrp.train_execs:
             executor.copy_params_from(arg_params, aux_params)
@@ -375,7 +386,7 @@ class DataParallelExecutorManager:
         Parameters
         ----------
         arg_params, aux_params : dict of str to NDArray
-            One for each parameter and state; they are overwritten.
+            An array for each parameter and state, which is overwritten.
 
         Raises
         ------
@@ -416,6 +427,7 @@ class DataParallelExecutorManager:
         Parameters
         ----------
         data_batch : DataBatch
+            Data and labels of the whole batch.
         """
         group = self.execgrp
         if self.sym_gen is not None:
@@ -441,7 +453,7 @@ class DataParallelExecutorManager:
         Parameters
         ----------
         is_train : bool
-            Dropout, BatchNorm and the like behave as in training.
+            Whether Dropout, BatchNorm and the like behave as in training.
 
         Raises
         ------
@@ -462,9 +474,10 @@ class DataParallelExecutorManager:
         Parameters
         ----------
         metric : EvalMetric or str
+            The metric to update.
         labels : list of NDArray
-            Of the whole batch; with `pre_sliced` a list for each device.
+            Labels of the whole batch; with `pre_sliced`, a list for each device.
         pre_sliced : bool
-            Whether the labels are cut already.
+            Whether the labels are split already.
         """
         self._current().update_metric(metric, labels, pre_sliced)

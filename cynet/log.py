@@ -53,13 +53,13 @@ def get_logger(
     Parameters
     ----------
     name : str, optional
-        None gives the root logger as it is.
+        Name of the logger; None gives the root logger as it is.
     filename : str, optional
-        Where lines go to; stderr by default.
+        File that lines are written to; stderr by default.
     filemode : str, optional
-        ``'a'`` by default.
+        Mode in which the file is opened; ``'a'`` by default.
     level : int
-        The least level of lines that are written.
+        Lowest level of lines that are written.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def getLogger(name=None, filename=None, filemode=None, level=WARNING):
     Parameters
     ----------
     name, filename, filemode, level
-        As of `get_logger`.
+        See `get_logger`.
 
     Returns
     -------

@@ -29,13 +29,13 @@ class LRScheduler:
     Parameters
     ----------
     base_lr : float
-        Rate when no schedule has acted yet; the warm-up ends at it.
+        Learning rate at first, or after the warm-up.
     warmup_steps : int
-        Updates during which the rate rises from `warmup_begin_lr`.
+        Number of updates in which the rate rises from `warmup_begin_lr` to `base_lr`.
     warmup_begin_lr : float
-        Rate at update 0 of the warm-up; not above `base_lr`.
+        Learning rate at the beginning of the warm-up, at most `base_lr`.
     warmup_mode : str
-        ``'linear'``: rises evenly; ``'constant'``: stays at `warmup_begin_lr`.
+        ``'linear'`` rises evenly, ``'constant'`` stays at `warmup_begin_lr`.
 
     Raises
     ------
@@ -85,7 +85,7 @@ class LRScheduler:
         Parameters
         ----------
         num_update : int
-            How many updates there were.
+            Number of updates so far.
 
         Returns
         -------
@@ -119,11 +119,11 @@ class FactorScheduler(LRScheduler):
     Parameters
     ----------
     step : int
-        Updates between two changes, at least 1.
+        Number of updates between two changes, at least 1.
     factor : float
-        At most 1.
+        Factor of the learning rate, at most 1.
     stop_factor_lr : float
-        The rate falls no lower than this.
+        Lower bound of the learning rate.
     base_lr, warmup_steps, warmup_begin_lr, warmup_mode
         See :class:`LRScheduler`.
 
@@ -197,9 +197,9 @@ class MultiFactorScheduler(LRScheduler):
     Parameters
     ----------
     step : list of int
-        Rising update counts, each at least 1.
+        Numbers of updates after which the rate changes: rising, each at least 1.
     factor : float
-        At most 1.
+        Factor of the learning rate, at most 1.
     base_lr, warmup_steps, warmup_begin_lr, warmup_mode
         See :class:`LRScheduler`.
 
@@ -302,11 +302,13 @@ class PolyScheduler(_Decay):
     Parameters
     ----------
     max_update : int
-        Update at which `final_lr` is reached; counts the warm-up.
+        Number of the update at which `final_lr` is reached, including the warm-up.
     base_lr : float
+        The first learning rate.
     pwr : int
-        Power of the curve.
+        Exponent of the curve.
     final_lr : float
+        The last learning rate.
     warmup_steps, warmup_begin_lr, warmup_mode
         See :class:`LRScheduler`.
 
@@ -343,8 +345,9 @@ class CosineScheduler(_Decay):
     Parameters
     ----------
     max_update : int
-        Update at which `final_lr` is reached; counts the warm-up.
+        Number of the update at which `final_lr` is reached, including the warm-up.
     base_lr, final_lr : float
+        The first and the last learning rate.
     warmup_steps, warmup_begin_lr, warmup_mode
         See :class:`LRScheduler`.
 
@@ -377,9 +380,9 @@ class OneCycleScheduler(LRScheduler):
     Parameters
     ----------
     total_steps : int
-        Updates of the whole training; the last rate stays behind it.
+        Number of updates of the whole training; the last rate holds after it.
     max_lr : float
-        The highest rate.
+        The highest learning rate.
     pct_start : float
         Share of the updates in which the rate rises.
     div_factor : float
@@ -387,7 +390,7 @@ class OneCycleScheduler(LRScheduler):
     final_div_factor : float
         The last rate is the first one, divided by this.
     anneal : str
-        ``'cos'``: half a cosine wave up, half a one down; ``'linear'``.
+        Form of the rise and the fall: ``'cos'``, half a cosine wave each, or ``'linear'``.
 
     Raises
     ------
@@ -459,16 +462,16 @@ class CyclicScheduler(LRScheduler):
     Parameters
     ----------
     step_size : int
-        Updates of a rise.
+        Number of updates of a rise.
     base_lr, max_lr : float
-        The lowest and the highest rate.
+        The lowest and the highest learning rate.
     step_size_down : int, optional
-        Updates of a fall; as many as of a rise when not given.
+        Number of updates of a fall; that of a rise by default.
     mode : str
         ``'triangular'``; ``'triangular2'``: each cycle is half as high as the one before;
         ``'exp_range'``: the height is multiplied by ``gamma`` at each update.
     gamma : float
-        Of ``'exp_range'``.
+        Factor of ``'exp_range'``.
 
     Raises
     ------

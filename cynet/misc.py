@@ -36,9 +36,9 @@ class FactorScheduler(LearningRateScheduler):
     Parameters
     ----------
     step : int
-        At least 1.
+        Number of iterations between changes, at least 1.
     factor : float
-        Below 1.
+        Factor of the learning rate, below 1.
 
     Raises
     ------

@@ -48,9 +48,9 @@ class NameManager(metaclass=_CurrentName):
         Parameters
         ----------
         name : str or None
-            What the user gave; an empty one counts as none.
+            The name that the user gave; an empty one counts as None.
         hint : str
-            What a made-up name begins with, before its number.
+            Beginning of a name that is made up, before its number.
 
         Returns
         -------
@@ -59,7 +59,7 @@ class NameManager(metaclass=_CurrentName):
         Raises
         ------
         ArgumentTypeError
-            If one of them is no str.
+            If one of them is not a str.
         """
         if name is not None:
             if not isinstance(name, str):
@@ -88,11 +88,12 @@ class Prefix(NameManager):
     Parameters
     ----------
     prefix : str
+        Put before every name.
 
     Raises
     ------
     ArgumentTypeError
-        If it is no str.
+        If it is not a str.
 
     Examples
     --------

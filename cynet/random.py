@@ -52,15 +52,15 @@ def seed(seed_state: int, ctx: ContextLike = "all") -> None:
     Parameters
     ----------
     seed_state : int
-        Any integer; its low 64 bits count.
+        Any integer, of which the low 64 bits are used.
     ctx : Context or 'all'
-        With 'all', devices of the same type and different index get different numbers. A device
-        seeded by name gets those that ``'all'`` gives index 0.
+        Device to seed. With ``'all'``, devices of the same type but different index get different
+        numbers; a device seeded by name gets those that ``'all'`` gives to index 0.
 
     Raises
     ------
     ArgumentError
-        When the seed is no integer or `ctx` no device.
+        When the seed is not an integer or `ctx` no device.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def set_state(state: dict[str, Any]) -> None:
     Parameters
     ----------
     state : dict
-        What ``get_state`` gave.
+        What `get_state` returned.
 
     Raises
     ------

@@ -138,6 +138,7 @@ def get_registry(base_class):
     Parameters
     ----------
     base_class : type
+        Class whose subclasses are registered.
 
     Returns
     -------
@@ -147,7 +148,7 @@ def get_registry(base_class):
     Raises
     ------
     ArgumentTypeError
-        If it is no class.
+        If it is not a class.
 
     Examples
     --------
@@ -164,8 +165,9 @@ def get_register_func(base_class, nickname):
     Parameters
     ----------
     base_class : type
+        Class whose subclasses are registered.
     nickname : str
-        What messages call such a class.
+        What such a class is called in messages.
 
     Returns
     -------
@@ -175,7 +177,8 @@ def get_register_func(base_class, nickname):
     Raises
     ------
     ArgumentTypeError
-        If `base_class` is no class, or `nickname` no str; by ``register``, if it is no subclass.
+        If `base_class` is not a class, or `nickname` no str; by ``register``, if it is not a
+        subclass.
 
     Examples
     --------
@@ -203,8 +206,9 @@ def get_alias_func(base_class, nickname):
     Parameters
     ----------
     base_class : type
+        Class whose subclasses are registered.
     nickname : str
-        What messages call such a class.
+        What such a class is called in messages.
 
     Returns
     -------
@@ -238,8 +242,9 @@ def get_create_func(base_class, nickname):
     Parameters
     ----------
     base_class : type
+        Class whose subclasses are registered.
     nickname : str
-        What messages call such a class; also the keyword that has the name.
+        What such a class is called in messages; also the keyword that holds the name.
 
     Returns
     -------
@@ -250,7 +255,7 @@ def get_create_func(base_class, nickname):
     Raises
     ------
     ArgumentTypeError
-        If `base_class` is no class, or `nickname` no str.
+        If `base_class` is not a class, or `nickname` no str.
 
     Examples
     --------

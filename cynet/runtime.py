@@ -36,7 +36,9 @@ class Feature(NamedTuple):
     Parameters
     ----------
     name : str
+        Name of the feature.
     enabled : bool
+        Whether this build has it.
 
     Examples
     --------
@@ -110,7 +112,7 @@ class Features(dict):
         Parameters
         ----------
         feature_name : str
-            In any case.
+            Name of the feature; case is ignored.
 
         Returns
         -------

@@ -38,7 +38,7 @@ def makedirs(d: str) -> None:
     Parameters
     ----------
     d : str
-        ``~`` stands for the user's home.
+        Path of the folder; ``~`` stands for the user's home.
 
     Examples
     --------
@@ -73,6 +73,7 @@ def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
     Parameters
     ----------
     gpu_dev_id : int
+        Index of the GPU.
 
     Returns
     -------
@@ -99,7 +100,7 @@ def set_module(module: str):
     Parameters
     ----------
     module : str
-        What its ``__module__`` becomes.
+        Name of the module that users import it from.
 
     Returns
     -------
@@ -129,7 +130,7 @@ def wraps_safely(wrapped, assigned=functools.WRAPPER_ASSIGNMENTS):
     wrapped : callable
         The function that is wrapped.
     assigned : sequence of str
-        The attributes that are copied, if it has them.
+        Names of the attributes to copy, if it has them.
 
     Returns
     -------
@@ -159,6 +160,7 @@ def set_np_shape(active: bool) -> bool:
     Parameters
     ----------
     active : bool
+        Whether to switch NumPy's shapes on.
 
     Returns
     -------
@@ -168,7 +170,7 @@ def set_np_shape(active: bool) -> bool:
     Raises
     ------
     ArgumentTypeError
-        If `active` is no bool.
+        If `active` is not a bool.
 
     Examples
     --------
@@ -188,6 +190,7 @@ class np_shape:
     Parameters
     ----------
     active : bool
+        Whether to switch NumPy's shapes on in the scope.
 
     Examples
     --------
@@ -225,6 +228,7 @@ def use_np_shape(func):
     Parameters
     ----------
     func : callable or type
+        The function or class to decorate.
 
     Returns
     -------
@@ -293,6 +297,7 @@ def np_array(active: bool = True) -> _Scope:
     Parameters
     ----------
     active : bool
+        Whether to switch them on; only False.
 
     Returns
     -------
@@ -321,8 +326,9 @@ def set_np(shape: bool = True, array: bool = True) -> None:
     Parameters
     ----------
     shape : bool
+        Whether to switch NumPy's shapes on.
     array : bool
-        Only False is possible.
+        Whether to switch ``mx.np`` arrays on; only False.
 
     Raises
     ------
@@ -364,6 +370,7 @@ def use_np_array(func):
     Parameters
     ----------
     func : callable
+        The function to decorate.
 
     Raises
     ------
@@ -390,6 +397,7 @@ def use_np(func):
     Parameters
     ----------
     func : callable
+        The function to decorate.
 
     Raises
     ------

@@ -7,9 +7,16 @@ defines itself. What is asked of it:
 a line ``name : type``. ``returns``: a section, unless its annotation says that it returns None.
 ``raises``: a section, if its body raises. ``example``: an example that runs, its own or one of its
 class that uses or overrides it. ``make test`` runs the examples (tests/test_doctest.py).
+
+What is there must be right, too. ``twice``: a parameter is documented once. ``unknown``: one that
+is documented is in the signature, unless that has ``**kwargs``. ``order``: parameters stand in the
+order of the signature (one line may name several). ``empty``: each has a description that says
+more than its name and type. ``nameless``: a section Returns names what comes back. ``indented``:
+sections stand at the left edge, else nobody reads them.
 """
 
 import ast
+import builtins
 import enum
 import importlib
 import inspect
@@ -34,6 +41,10 @@ PACKAGES = [
 ]  # fmt: skip
 # What a body may raise without a section: ends of loops, methods that a subclass defines.
 SILENT = {"NotImplementedError", "StopIteration", "AttributeError", "self._undefined"}
+# Types that have a name of their own in lower case.
+TYPES = {"capsule", "module"}
+# Words that say nothing beside a name.
+ARTICLES = {"a", "an", "its", "it", "of", "the", "this", "value", "given"}
 FACES = ("cynet.ndarray", "cynet.symbol")  # operators: their docstrings come from declarations
 
 
@@ -126,15 +137,60 @@ def section(text, title):
     return found[1].splitlines() if found else []
 
 
+def entries(text, title):
+    """[(names, type, description)] of a section of parameters."""
+    found = []
+    for line in section(text, title):
+        if line[:1].strip():
+            names, _, kind = line.partition(" : ")
+            found.append([[name.strip().lstrip("*") for name in names.split(",")], kind, ""])
+        elif found and line.strip():
+            found[-1][2] += f" {line.strip()}"
+    return found
+
+
 def described(text):
     """The names to which the sections of parameters give a type or a meaning."""
-    found = set()
-    for title in ("Parameters", "Other Parameters", "Attributes"):
-        lines = section(text, title)
-        for line, after in zip(lines, [*lines[1:], ""]):
-            names, colon, _ = line.partition(" : ")
-            if line[:1].strip() and (colon or after.startswith("    ")):
-                found |= {name.strip().lstrip("*") for name in names.split(",")}
+    titles = "Parameters", "Other Parameters", "Attributes"
+    found = (each for title in titles for each in entries(text, title))
+    return {name for names, kind, meaning in found if kind or meaning for name in names}
+
+
+def says_nothing(names, kind, meaning):
+    """Whether a description has no word that the name and the type do not have."""
+    words = set(re.findall(r"[a-z0-9]+", meaning.lower())) - ARTICLES
+    known = f"{' '.join(names)} {kind}".lower()
+    return words <= {*names, *re.findall(r"[a-z0-9]+", known.replace("_", " "))}
+
+
+def wrong(value, text):
+    """What is wrong with the sections of a docstring."""
+    found, parameters = set(), entries(text, "Parameters")
+    others = [e for title in ("Other Parameters", "Attributes") for e in entries(text, title)]
+    names = [name for each in parameters for name in each[0]]
+    if len(names) > len(set(names)):
+        found.add("twice")
+    if any(says_nothing(*each) for each in [*parameters, *others]):
+        found.add("empty")
+    if re.search(r"^ +(Parameters|Returns|Raises|Examples)\n +---", text, re.M):
+        found.add("indented")
+    if re.search(r"^Returns\n---", text, re.M):
+        kind = (section(text, "Returns") or [""])[0].strip()
+        known = kind in TYPES or hasattr(builtins, kind)
+        if not kind or (kind.isidentifier() and kind.islower() and not known):
+            found.add("nameless")
+    try:
+        signature = inspect.signature(value).parameters
+    except (TypeError, ValueError):
+        return found
+    known = [name for name in signature if name not in ("self", "cls")]
+    anything = any(p.kind is p.VAR_KEYWORD for p in signature.values())
+    if not anything and set(names) - set(known):
+        found.add("unknown")
+    lines = [[name for name in each if name in known] for each, _, _ in parameters]
+    firsts = [line[0] for line in lines if line]
+    if any(line != sorted(line, key=known.index) for line in [firsts, *lines]):
+        found.add("order")
     return found
 
 
@@ -144,7 +200,7 @@ def lacks(path, value, owner):
         return set() if value.__doc__ else {"summary"}
     text = inspect.getdoc(value) or ""
     prop = isinstance(value, property)
-    found = set()
+    found = wrong(value, text)
     if not re.match(r"\S[^\n]*(\n\S[^\n]*){0,2}(\n\n|\Z)", text):
         found.add("summary")
     if not prop and set(needed(value)) - described(text) - {"args", "kwargs"}:
@@ -162,6 +218,28 @@ def lacks(path, value, owner):
     if ">>>" not in text and not used:
         found.add("example")
     return found
+
+
+@pytest.mark.parametrize(("fault", "text"), [
+    ("twice", "Parameters\n----------\na : int\n    Rows.\na : int\n    Columns."),
+    ("unknown", "Parameters\n----------\nc : int\n    Rows."),
+    ("order", "Parameters\n----------\nb : int\n    Rows.\na : int\n    Columns."),
+    ("order", "Parameters\n----------\nb, a : int\n    Rows and columns."),
+    ("empty", "Parameters\n----------\na : int"),
+    ("empty", "Parameters\n----------\nb : int\n    The b."),
+    ("empty", "Attributes\n----------\nexecutor : Executor\n    Its executor."),
+    ("nameless", "Returns\n-------\n\nRaises\n------\nValueError\n    Always."),
+    ("nameless", "Returns\n-------\nextra"),
+    ("indented", "A line.\n\n    Parameters\n    ----------\n    a : int\n        Rows."),
+])  # fmt: skip
+def test_faults_are_found(fault, text):
+    assert wrong(lambda a, b: None, text) == {fault}
+
+
+def test_right_sections_have_no_faults():
+    text = "Parameters\n----------\na, b : int\n    Rows.\n\nReturns\n-------\nint"
+    assert wrong(lambda a, b: None, text) == set()
+    assert wrong(lambda *, other=0, **kwargs: None, text) == set()
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,7 @@ class Function:
         Parameters
         ----------
         *inputs : NDArray
-            What the function is called with.
+            The arguments of the call.
 
         Returns
         -------

@@ -21,6 +21,7 @@ def get_symbol(x: NDArray) -> Symbol:
     Parameters
     ----------
     x : NDArray
+        An array that was computed in a record scope.
 
     Returns
     -------
@@ -31,7 +32,7 @@ def get_symbol(x: NDArray) -> Symbol:
     Raises
     ------
     GradientError
-        When the array is in no graph, its graph is gone, or a step in it is no operator.
+        When the array is in no graph, its graph is gone, or a step in it is not an operator.
 
     Examples
     --------

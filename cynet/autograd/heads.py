@@ -63,7 +63,7 @@ def mark_variables(
     variables, gradients : NDArray or list of NDArray
         Each gradient has its variable's shape and dtype.
     grad_reqs : str or list of str
-        ``'write'``, ``'add'`` or ``'null'``.
+        What backward does with each gradient: ``'write'``, ``'add'`` or ``'null'``.
 
     Raises
     ------
@@ -106,13 +106,15 @@ def backward(
     Parameters
     ----------
     heads : NDArray or list of NDArray
+        The arrays to differentiate.
     head_grads : NDArray or list of NDArray or None, optional
-        Gradients of the heads, of their shapes; ones where they are None.
+        Gradients of the heads, of their shapes; None stands for ones.
     retain_graph : bool
-        Keep the graph for another backward; else its memory goes as the gradients are done.
+        Keep the graph for another backward; otherwise its memory is freed as gradients are
+        computed.
     train_mode : bool
-        What ``is_training()`` says to the backward of a `Function`; operators go back in the mode
-        they ran in.
+        What ``is_training()`` returns in the backward of a `Function`; operators run in the mode
+        that they were recorded in.
 
     Raises
     ------
@@ -156,14 +158,18 @@ def grad(
 
     Parameters
     ----------
-    heads, head_grads, train_mode
-        As `backward` takes them.
+    heads : NDArray or list of NDArray
+        The arrays to differentiate.
     variables : NDArray or list of NDArray
-        Arrays with `attach_grad`.
+        The arrays to differentiate by; they have `attach_grad`.
+    head_grads : NDArray or list of NDArray or None, optional
+        Gradients of the heads, see `backward`.
     retain_graph : bool, optional
-        By default as `create_graph`.
+        Keep the graph for another backward; by default the value of `create_graph`.
     create_graph : bool
         Record how the gradients are computed, so that they have gradients themselves.
+    train_mode : bool
+        What ``is_training()`` returns in the backward of a `Function`.
 
     Returns
     -------

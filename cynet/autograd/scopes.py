@@ -52,7 +52,7 @@ def set_recording(is_recording: bool) -> bool:
     Parameters
     ----------
     is_recording : bool
-        Whether operators are recorded from now on.
+        Whether to record from now on.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def set_training(train_mode: bool) -> bool:
     Parameters
     ----------
     train_mode : bool
-        Whether they do from now on.
+        Whether operators behave as in training from now on.
 
     Returns
     -------
@@ -129,8 +129,8 @@ def record(train_mode: bool | None = True) -> _Scope:
 
     Parameters
     ----------
-    train_mode : bool
-        Whether operators behave as in training meanwhile; None leaves that as it is.
+    train_mode : bool or None
+        Whether operators behave as in training in the scope; None leaves that as it is.
 
     Returns
     -------
@@ -151,8 +151,8 @@ def pause(train_mode: bool | None = False) -> _Scope:
 
     Parameters
     ----------
-    train_mode : bool
-        Whether operators behave as in training meanwhile; None leaves that as it is.
+    train_mode : bool or None
+        Whether operators behave as in training in the scope; None leaves that as it is.
 
     Returns
     -------

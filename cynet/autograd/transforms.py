@@ -90,10 +90,10 @@ def value_and_grad(
     Parameters
     ----------
     function : callable
-        Takes NDArrays (and anything else in places that `argnums` leaves out); gives an NDArray of
-        one element.
+        Takes NDArrays (and anything else at positions that are not in `argnums`) and returns an
+        NDArray of one element.
     argnums : int or tuple of int
-        The inputs that gradients are computed for.
+        Positions of the arguments to differentiate by.
 
     Returns
     -------
@@ -125,8 +125,9 @@ def vjp(function: Callable[..., Any], *inputs: NDArray) -> tuple[Any, Callable[.
     Parameters
     ----------
     function : callable
-        From NDArrays to an NDArray, or a list or tuple of them.
+        Takes NDArrays and returns an NDArray, or a list or tuple of them.
     *inputs : NDArray
+        The point at which derivatives are computed.
 
     Returns
     -------
@@ -173,7 +174,7 @@ def jvp(
     Parameters
     ----------
     function : callable
-        From NDArrays to an NDArray, or a list or tuple of them.
+        Takes NDArrays and returns an NDArray, or a list or tuple of them.
     inputs, tangents : NDArray or list of NDArray
         The point and the direction.
 
@@ -206,9 +207,9 @@ def jacobian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
     Parameters
     ----------
     function : callable
-        From NDArrays to one NDArray.
+        Takes NDArrays and returns one NDArray.
     argnums : int or tuple of int
-        The inputs that derivatives are computed for.
+        Positions of the arguments to differentiate by.
 
     Returns
     -------
@@ -259,7 +260,7 @@ def hessian_vector_product(
     Parameters
     ----------
     function : callable
-        From NDArrays to an NDArray of one element.
+        Takes NDArrays and returns an NDArray of one element.
     inputs, vectors : NDArray or list of NDArray
         The point and the vector, in arrays of the same shapes.
 

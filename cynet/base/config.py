@@ -306,7 +306,7 @@ def get(name):
     Parameters
     ----------
     name : str
-        ``'CYNET_HOME'``, ...; `settings` has them all.
+        Name of the setting, ``'CYNET_HOME'``, ...; `settings` lists all.
 
     Returns
     -------
@@ -362,7 +362,7 @@ def settings():
 
     Returns
     -------
-    tuple
+    tuple of Setting
 
     Examples
     --------
@@ -378,6 +378,7 @@ def getenv(name):
     Parameters
     ----------
     name : str
+        Name of the variable.
 
     Returns
     -------
@@ -415,8 +416,9 @@ def setenv(name, value):
     Parameters
     ----------
     name : str
+        Name of the variable.
     value : str or None
-        None removes it.
+        Its value; None removes the variable.
 
     Examples
     --------
@@ -456,8 +458,9 @@ def environment(name, value):
     Parameters
     ----------
     name : str
+        Name of the variable.
     value : str or None
-        None removes it.
+        Its value; None removes the variable.
 
     Examples
     --------
@@ -480,7 +483,7 @@ def suggestions(values):
     Parameters
     ----------
     values : dict of str to str
-        Name to value.
+        Values by name.
 
     Examples
     --------

@@ -59,6 +59,7 @@ def py_str(data):
     Parameters
     ----------
     data : bytes
+        The bytes to decode.
 
     Returns
     -------
@@ -79,6 +80,7 @@ def c_str(string):
     Parameters
     ----------
     string : str
+        The str to encode.
 
     Returns
     -------
@@ -99,8 +101,9 @@ def c_array(ctype, values):
     Parameters
     ----------
     ctype : type
-        A type of ctypes.
+        The ctypes type of the elements.
     values : sequence
+        Numbers that fit `ctype`.
 
     Returns
     -------
@@ -121,8 +124,9 @@ def c_array_buf(ctype, buf):
     Parameters
     ----------
     ctype : type
-        The type of ctypes that its elements have.
+        The ctypes type of the elements.
     buf : array.array
+        The array whose memory is shared.
 
     Returns
     -------
@@ -148,7 +152,7 @@ def check_call(ret):
     Parameters
     ----------
     ret : int
-        What the function returned; 0 is success.
+        What the function returned; 0 means success.
 
     Raises
     ------
@@ -174,6 +178,7 @@ def c_str_array(strings):
     Parameters
     ----------
     strings : sequence of str
+        The strs to encode.
 
     Returns
     -------
@@ -214,6 +219,7 @@ def with_metaclass(meta, *bases):
     meta : type
         The metaclass.
     *bases : type
+        The base classes.
 
     Returns
     -------
@@ -243,7 +249,7 @@ class classproperty:
     Parameters
     ----------
     fget : callable
-        Takes the class.
+        Called with the class; returns the value.
 
     Examples
     --------

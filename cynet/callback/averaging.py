@@ -94,7 +94,7 @@ class EMA(_Averaging):
     decay : float
         The mean reaches back about ``1 / (1 - decay)`` updates.
     period : int
-        Batches from update to update.
+        Number of batches between updates.
 
     Raises
     ------
@@ -138,7 +138,7 @@ class SWA(_Averaging):
     Parameters
     ----------
     start : int
-        The first epoch that counts, from 0.
+        The first epoch whose weights count, from 0.
 
     Raises
     ------

@@ -38,18 +38,18 @@ class FitState:
     Attributes
     ----------
     module : BaseModule
-        What is trained.
+        The module that is trained.
     epoch, num_epoch : int
-        The epoch that runs, and the one to stop before.
+        Number of the present epoch, and of the one to stop before.
     nbatch : int
-        The batch of the epoch that is done; -1 before the first.
+        Number of the last batch in the epoch; -1 before the first.
     eval_metric : EvalMetric
-        What has been counted of the training data in this epoch.
+        Metric of the training data in this epoch.
     history : History
-        Its last row is the epoch's, at ``epoch_end``.
+        Results so far; its last row is that of the epoch at ``epoch_end``.
     columns : tuple of str, or None
-        The names of figures that there will be, ``'Train-accuracy'``; None where a metric of the
-        user's says them only after the first epoch.
+        Names of the results that there will be, ``'Train-accuracy'``; None if a metric of the
+        user's tells its names only after the first epoch.
 
     Examples
     --------
@@ -99,9 +99,9 @@ class FitState:
         Parameters
         ----------
         name : str
-            ``'Validation-accuracy'``, ``'Train-accuracy'``, or ``'accuracy'``, which is the
-            validation's where there is one. What ``eval_metric`` takes for it, ``'acc'``, does as
-            well.
+            ``'Validation-accuracy'``, ``'Train-accuracy'``, or ``'accuracy'``, which is that of the
+            validation if there is one. Short names of ``eval_metric``, such as ``'acc'``, are
+            allowed.
 
         Returns
         -------
@@ -121,7 +121,7 @@ class FitState:
         Parameters
         ----------
         name : str
-            As `figure` takes it.
+            Name of a metric, see `figure`.
 
         Raises
         ------
@@ -222,7 +222,7 @@ class FitCallback:
         Parameters
         ----------
         state : FitState
-            Where ``fit`` is.
+            The module, the epoch, the metric and the history of this training.
         """
 
     def batch_end(self, state: FitState) -> None:
@@ -231,7 +231,7 @@ class FitCallback:
         Parameters
         ----------
         state : FitState
-            Where ``fit`` is.
+            The module, the epoch, the metric and the history of this training.
         """
 
     def epoch_trained(self, state: FitState) -> None:
@@ -240,7 +240,7 @@ class FitCallback:
         Parameters
         ----------
         state : FitState
-            Where ``fit`` is.
+            The module, the epoch, the metric and the history of this training.
 
         Examples
         --------
@@ -267,7 +267,7 @@ class FitCallback:
         Parameters
         ----------
         state : FitState
-            Where ``fit`` is.
+            The module, the epoch, the metric and the history of this training.
         """
 
     def epoch_closed(self, state: FitState) -> None:
@@ -276,7 +276,7 @@ class FitCallback:
         Parameters
         ----------
         state : FitState
-            Where ``fit`` is.
+            The module, the epoch, the metric and the history of this training.
 
         Examples
         --------
@@ -295,7 +295,7 @@ class FitCallback:
         Parameters
         ----------
         state : FitState
-            Where ``fit`` is.
+            The module, the epoch, the metric and the history of this training.
         """
 
     def state_dict(self) -> dict[str, Any]:
@@ -313,7 +313,7 @@ class FitCallback:
         Parameters
         ----------
         state : dict
-            What ``state_dict`` gave.
+            What `state_dict` returned.
         """
 
 
@@ -323,7 +323,8 @@ class StopOnNaN(FitCallback):
     Parameters
     ----------
     period : int
-        Batches from look to look; each look waits for the batch. 0: after each epoch alone.
+        Number of batches between checks, each of which waits for the batch; 0 checks after epochs
+        only.
 
     Raises
     ------
@@ -389,8 +390,8 @@ class HistoryFile(FitCallback):
     Parameters
     ----------
     path : str
-        Ends in ``.csv``, ``.jsonl`` or ``.json``. Training that resumes adds rows, others begin
-        anew.
+        A file whose name ends in ``.csv``, ``.jsonl`` or ``.json``. Training that is resumed
+        appends rows, other training begins a new file.
 
     Raises
     ------

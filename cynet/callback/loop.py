@@ -66,11 +66,11 @@ def module_checkpoint(
     Parameters
     ----------
     mod : BaseModule
-        What is saved, by its ``save_checkpoint``.
+        The module to save, by its ``save_checkpoint``.
     prefix : str
-        Files are ``prefix-symbol.json``, ``prefix-0001.params``, ...
+        Beginning of the files' names: ``prefix-symbol.json``, ``prefix-0001.params``, ...
     period : int
-        Epochs from one checkpoint to the next; less than 1 is 1.
+        Number of epochs between checkpoints; less than 1 means 1.
     save_optimizer_states : bool
         Also write ``prefix-0001.states``; ``mx.model.find_checkpoint(prefix)`` gives the newest
         whole pair of the two files.
@@ -116,9 +116,9 @@ def do_checkpoint(
     Parameters
     ----------
     prefix : str
-        Files are ``prefix-symbol.json``, ``prefix-0001.params``, ...
+        Beginning of the files' names: ``prefix-symbol.json``, ``prefix-0001.params``, ...
     period : int
-        Epochs from one checkpoint to the next; less than 1 is 1.
+        Number of epochs between checkpoints; less than 1 means 1.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
     Parameters
     ----------
     period : int
-        Batches from line to line.
+        Number of batches between lines.
     auto_reset : bool
         Restart the metric's local mean after each line.
 
@@ -195,12 +195,12 @@ class Speedometer:
     Parameters
     ----------
     batch_size : int
-        Examples a batch; of one rank, where several train together: the line is that of rank 0
-        and tells the speed of all.
+        Number of examples in a batch; if several ranks train together, in that of one rank: the
+        line is that of rank 0 and shows the speed of all.
     frequent : int
-        Batches from line to line.
+        Number of batches between lines.
     auto_reset : bool
-        Show the metric since the last line; else since the epoch began.
+        Show the metric since the last line; if False, since the epoch began.
 
     Raises
     ------
@@ -279,9 +279,9 @@ class ProgressBar:
     Parameters
     ----------
     total : int
-        Batches an epoch.
+        Number of batches in an epoch.
     length : int
-        Width in characters.
+        Width of the bar, in characters.
 
     Examples
     --------

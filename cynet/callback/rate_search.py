@@ -31,9 +31,9 @@ class RateCurve:
     Parameters
     ----------
     begin, end : float
-        The first and the last rate; between them they rise by one factor.
+        The first and the last learning rate; each rate is the one before times a constant factor.
     steps : int
-        Batches.
+        Number of batches.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class RateCurve:
         Parameters
         ----------
         loss : float
-            Its loss before the step.
+            Loss of the batch before the step.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class RateCurve:
         Parameters
         ----------
         path : str, optional
-            A file to write.
+            File to write the picture to.
 
         Returns
         -------
@@ -180,14 +180,14 @@ class LRFinder(FitCallback):
     Parameters
     ----------
     begin, end : float
-        The first and the last rate.
+        The first and the last learning rate.
     steps : int
-        Batches, of as many epochs as they need: `num_epoch` must be enough.
+        Number of batches, of as many epochs as they need: `num_epoch` must be large enough.
 
     Attributes
     ----------
     curve : RateCurve
-        Rates, losses, `suggestion`, `plot`; of the last ``fit``.
+        Rates, losses, `suggestion` and `plot` of the last ``fit``.
 
     Raises
     ------

@@ -30,9 +30,10 @@ class TensorBoard(Figures):
     Parameters
     ----------
     folder : str
-        Where its files go; ``tensorboard --logdir FOLDER`` shows them.
+        Folder of the files; ``tensorboard --logdir FOLDER`` shows them.
     frequent : int, optional
-        Also the training metric after every so many batches.
+        Number of batches between logs of the training metric; by default it is logged after epochs
+        only.
 
     Raises
     ------

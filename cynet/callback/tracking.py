@@ -61,11 +61,13 @@ class WeightsAndBiases(Figures):
     Parameters
     ----------
     run : wandb.Run, optional
-        A run that was begun, and is ended, elsewhere; by default ``fit`` begins and ends one.
+        A run that is begun and ended elsewhere; by default ``fit`` begins and ends one.
     frequent : int, optional
-        Also the training metric after every so many batches.
+        Number of batches between logs of the training metric; by default it is logged after epochs
+        only.
     **settings
-        Of ``wandb.init``: ``project="digits"``, ``config={"lr": 0.1}``, ``mode="offline"``, ...
+        Arguments of ``wandb.init``: ``project="digits"``, ``config={"lr": 0.1}``,
+        ``mode="offline"``, ...
 
     Examples
     --------
@@ -132,10 +134,11 @@ class MLflow(Figures):
     params : dict, optional
         Settings of the training to log: ``{"learning_rate": 0.1}``.
     frequent : int, optional
-        Also the training metric after every so many batches.
+        Number of batches between logs of the training metric; by default it is logged after epochs
+        only.
     **settings
-        Of ``mlflow.start_run``: ``run_name="digits"``, ``experiment_id=...``, ``tags=...``. If a
-        run is active when ``fit`` begins, figures go there, and it stays active.
+        Arguments of ``mlflow.start_run``: ``run_name="digits"``, ``experiment_id=...``,
+        ``tags=...``. If a run is active when ``fit`` begins, results go there, and it stays active.
 
     Raises
     ------

@@ -69,14 +69,16 @@ class EarlyStopping(_Watching):
     Parameters
     ----------
     monitor : str
-        A metric: ``'accuracy'`` or ``'acc'`` of the evaluation, of training where there is none;
-        ``'Train-accuracy'``, ``'Validation-accuracy'``. ``fit`` refuses other names when it begins.
+        Name of a metric: ``'accuracy'`` or ``'acc'`` of the evaluation, or of training if there is
+        none; ``'Train-accuracy'``, ``'Validation-accuracy'``. ``fit`` refuses unknown names when it
+        begins.
     patience : int
-        Epochs without improvement that are allowed.
+        Number of epochs without improvement to allow.
     min_delta : float
-        By how much a value must be better to count.
+        Smallest change that counts as an improvement.
     mode : str
-        ``'min'``, ``'max'``; ``'auto'`` takes what the metric's name says.
+        Which values are better: ``'min'``, ``'max'``, or ``'auto'``, which decides by the metric's
+        name.
 
     Raises
     ------
@@ -122,6 +124,7 @@ class BestCheckpoint(_Watching):
     Parameters
     ----------
     prefix : str
+        Beginning of the files' names.
     monitor, mode, min_delta
         See `EarlyStopping`.
     save_optimizer_states : bool
@@ -164,12 +167,13 @@ class ReduceOnPlateau(_Watching):
     Parameters
     ----------
     monitor : str
+        Name of a metric, see `EarlyStopping`.
     factor : float
-        Above 0, below 1.
+        Factor of the learning rate, above 0 and below 1.
     patience : int
-        Epochs without improvement that are allowed, each time.
+        Number of epochs without improvement to allow, each time.
     min_lr : float
-        The learning rate falls no further.
+        Lower bound of the learning rate.
     min_delta, mode
         See `EarlyStopping`.
 

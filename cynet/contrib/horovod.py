@@ -52,8 +52,7 @@ def init(*_: Any) -> None:
     Parameters
     ----------
     *_ : object
-        Accepted as Horovod takes a communicator, and not used: the launcher says who the others
-        are.
+        Part of Horovod's signature; not used: the launcher knows the other processes.
 
     Examples
     --------
@@ -171,13 +170,13 @@ def allreduce(
     Parameters
     ----------
     tensor : NDArray
-        Of the same shape and dtype everywhere.
+        An array of the same shape and dtype in all processes.
     average : bool
-        False: the sum.
+        Whether to take the mean; if False, the sum.
     name : str, optional
-        What errors call it.
+        Name of the array in errors.
     priority : int
-        Of several sums, higher ones come first.
+        Arrays of higher priority are summed first.
 
     Returns
     -------
@@ -201,13 +200,13 @@ def allreduce_(
     Parameters
     ----------
     tensor : NDArray
-        Of the same shape and dtype everywhere.
+        An array of the same shape and dtype in all processes.
     average : bool
-        False: the sum.
+        Whether to take the mean; if False, the sum.
     name : str, optional
-        What errors call it.
+        Name of the array in errors.
     priority : int
-        Of several sums, higher ones come first.
+        Arrays of higher priority are summed first.
 
     Returns
     -------
@@ -229,15 +228,15 @@ def allreduce_(
 
 @guarded
 def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> NDArray:
-    """The arrays of all processes one behind another along the first axis; waits.
+    """The arrays of all processes one after another along the first axis; waits.
 
     Parameters
     ----------
     tensor : NDArray
-        Of at least one axis. The first may be of another length everywhere; other axes and the
-        dtype are the same.
+        An array with at least one axis. The first may have another length in each process; other
+        axes and the dtype are the same.
     name, priority : optional
-        As for `allreduce`.
+        See `allreduce`.
 
     Returns
     -------
@@ -276,13 +275,13 @@ def broadcast(
     Parameters
     ----------
     tensor : NDArray
-        Of the same shape and dtype everywhere.
+        An array of the same shape and dtype in all processes.
     root_rank : int
-        The process that has the values.
+        Number of the process whose values are taken.
     name : str, optional
-        What errors call it.
+        Name of the array in errors.
     priority : int
-        Accepted as Horovod takes it.
+        Part of Horovod's signature; not used.
 
     Returns
     -------
@@ -312,13 +311,13 @@ def broadcast_(
     Parameters
     ----------
     tensor : NDArray
-        Of the same shape and dtype everywhere.
+        An array of the same shape and dtype in all processes.
     root_rank : int
-        The process that has the values.
+        Number of the process whose values are taken.
     name : str, optional
-        What errors call it.
+        Name of the array in errors.
     priority : int
-        Accepted as Horovod takes it.
+        Part of Horovod's signature; not used.
 
     Returns
     -------
@@ -350,12 +349,13 @@ def broadcast_parameters(
     Parameters
     ----------
     params : dict of str to NDArray, or of str to Parameter
-        As ``module.get_params()`` and ``net.collect_params()`` give them. A Parameter whose shape
-        is not known yet gets the values of rank 0 from the `DistributedTrainer`, when it is known.
+        Parameters as ``module.get_params()`` or ``net.collect_params()`` returns them. A Parameter
+        whose shape is not known yet gets the values of rank 0 from the `DistributedTrainer`, when
+        it is known.
     root_rank : int
-        The process.
+        Number of the process whose values are taken.
     prefix : str, optional
-        Accepted as Horovod's scripts give it.
+        Part of Horovod's signature; not used.
 
     Raises
     ------
@@ -425,7 +425,7 @@ def DistributedOptimizer(optimizer: Optimizer) -> Optimizer:
     Parameters
     ----------
     optimizer : Optimizer
-        Its ``rescale_grad`` is divided by the number of processes.
+        The optimizer to copy; ``rescale_grad`` of the copy is divided by the number of processes.
 
     Returns
     -------
@@ -463,15 +463,15 @@ class DistributedTrainer(Trainer):
     Parameters
     ----------
     params, optimizer, optimizer_params
-        As for ``gluon.Trainer``.
+        See ``gluon.Trainer``.
     compression : optional
         Only Horovod's ``Compression.none``, which is None here.
     gradient_predivide_factor : float
-        1: halves are summed in float32 anyway.
+        Only 1: float16 gradients are summed in float32 anyway.
     prefix : str, optional
-        Accepted as Horovod's scripts give it.
+        Part of Horovod's signature; not used.
     **options
-        For ``gluon.Trainer``: ``compression_params``, ...
+        Further arguments of ``gluon.Trainer``: ``compression_params``, ...
 
     Raises
     ------

@@ -22,11 +22,11 @@ class DataLoaderIter(DataIter):
     Parameters
     ----------
     loader : gluon.data.DataLoader
-        Its batches are pairs of data and label.
+        A loader whose batches are pairs of data and label.
     data_name, label_name : str
         Names in ``provide_data`` and ``provide_label``.
-    dtype : str or dtype
-        What data and labels become.
+    dtype : str or numpy.dtype
+        Type that data and labels are converted to.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class DataLoaderIter(DataIter):
         Parameters
         ----------
         state : dict
-            What ``state_dict()`` gave.
+            What `state_dict` returned.
 
         Raises
         ------

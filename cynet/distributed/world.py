@@ -39,12 +39,12 @@ class World:
     Parameters
     ----------
     communication : Communication or None
-        What moves data between the ranks; None for a process that trains alone.
+        Moves data between the ranks; None for a process that trains alone.
 
     Attributes
     ----------
     rank, size : int
-        The number of this process, and how many there are.
+        Number of this process, and how many there are.
     local_rank, local_size : int
         The same among the processes of this machine.
     hosts : list of str
@@ -88,7 +88,7 @@ class World:
         request : Request
             What all ranks compute together.
         reads, writes : sequence of NDArray
-            It begins when these can be read, and those written.
+            Arrays that have to be readable, and writable, before it begins.
 
         Examples
         --------
@@ -162,12 +162,12 @@ class World:
         Parameters
         ----------
         values : numpy.ndarray
-            Of the same shape and dtype everywhere.
+            An array of the same shape and dtype on all ranks.
         what : str
-            What messages call it.
+            Name of the array in messages.
         in_order : bool
             False for functions of the engine, which run in any order: ranks find one another by
-            `what`, which no other call says as long as this one waits.
+            `what`, which no other call may use while this one waits.
 
         Returns
         -------
@@ -206,7 +206,7 @@ class World:
         Parameters
         ----------
         yes : bool
-            What this rank says.
+            Vote of this rank.
 
         Returns
         -------
@@ -239,9 +239,9 @@ class World:
         Parameters
         ----------
         content : bytes
-            Of this rank; ranks may give different lengths.
+            Bytes of this rank; lengths may differ between ranks.
         what : str
-            What messages call it.
+            Name of the bytes in messages.
 
         Returns
         -------
@@ -276,7 +276,7 @@ class World:
         Parameters
         ----------
         text : str
-            What the errors of the other ranks say.
+            Message of the errors on the other ranks.
 
         Examples
         --------

@@ -35,7 +35,7 @@ def bulk(size: int) -> Iterator[None]:
     Parameters
     ----------
     size : int
-        0 or 1 wakes them at each push.
+        Number of pushes; 0 or 1 wakes workers at each push.
 
     Yields
     ------

@@ -176,13 +176,13 @@ cdef class Engine:
         fn : callable
             Called once with the run context, on a worker for Python functions.
         ctx : Context, optional
-            Device the function is for; default ``cpu(0)``.
+            Device that the function is for; ``cpu(0)`` by default.
         const_vars, mutable_vars : sequence of Variable
-            What it reads and what it writes. A variable may stand in one of them, once.
+            Variables that it reads, and that it writes. A variable may stand in one of them, once.
         priority : int
             Ready functions of higher priority start first.
         name : str, optional
-            What an error calls the function; default its own name.
+            Name of the function in errors; by default its own.
 
         Raises
         ------
@@ -211,7 +211,7 @@ cdef class Engine:
             Called once as ``fn(run_ctx, on_complete)``. Any thread may call ``on_complete()``,
             once; ``on_complete(error)`` says that the work failed.
         ctx, const_vars, mutable_vars, priority, name
-            As for `push_sync`.
+            See `push_sync`.
 
         Raises
         ------
@@ -266,9 +266,9 @@ cdef class Engine:
             Called as ``fn(run_ctx, on_complete)``, and done when ``on_complete()`` is called; with
             ``sync=True`` as ``fn(run_ctx)``, and done when it returns.
         const_vars, mutable_vars, name
-            As for `push_sync`.
+            See `push_sync`.
         sync : bool
-            Which of the two `fn` is.
+            Which of the two forms `fn` has.
 
         Returns
         -------
@@ -321,9 +321,9 @@ cdef class Engine:
         Parameters
         ----------
         op : OperatorHandle
-            From `new_operator`.
+            An operator of `new_operator`.
         ctx : Context, optional
-            Device the function is for; default ``cpu(0)``.
+            Device that the function is for; ``cpu(0)`` by default.
         priority : int
             Ready functions of higher priority start first.
 
@@ -358,6 +358,7 @@ cdef class Engine:
         Parameters
         ----------
         op : OperatorHandle
+            An operator of `new_operator`.
 
         Raises
         ------
@@ -381,8 +382,9 @@ cdef class Engine:
         Parameters
         ----------
         var : Variable
+            The variable.
         on_delete : callable, optional
-            Called then, without arguments.
+            Called without arguments when it is deleted.
 
         Raises
         ------
@@ -420,13 +422,13 @@ cdef class Engine:
         Parameters
         ----------
         var : Variable
+            The variable.
 
         Raises
         ------
         Exception
             What a function that was to write `var`, or one it depends on, raised: an
-            `OperatorError` that is also of the original's type. It is raised once; functions pushed
-            later run.
+            `OperatorError`, also of the original's type. It is raised once; later functions run.
         """
         cdef VarHandle handle = _alive(self, var)
         with nogil:
@@ -479,7 +481,7 @@ cdef class ThreadedEngine(Engine):
     Parameters
     ----------
     workers : int
-        How many threads for native functions; 0 is one a core.
+        Number of threads for native functions; 0 means one for each core.
 
     Raises
     ------
@@ -574,7 +576,7 @@ def set_bulk_size(size):
     Parameters
     ----------
     size : int
-        0 or 1 wakes them at each push. Whoever waits, in any thread, wakes them, too.
+        Number of pushes; 0 or 1 wakes workers at each push. A wait in any thread wakes them, too.
 
     Returns
     -------

@@ -47,10 +47,11 @@ class CachedOp:
     Parameters
     ----------
     symbol : Symbol
+        The graph.
     plans : PlanCache, optional
-        Where it keeps its plans.
+        Holds the plans; one of its own by default.
     arenas : dict, optional
-        The idle arenas of CachedOps that share them.
+        Idle arenas of CachedOps that share them.
 
     Attributes
     ----------
@@ -183,6 +184,7 @@ class CachedOp:
         Parameters
         ----------
         shapes : dict of str to tuple of int
+            Shapes of the inputs, by name.
 
         Returns
         -------
@@ -214,6 +216,7 @@ class CachedOp:
         Parameters
         ----------
         dtypes : dict of str to str
+            Types of the inputs, by name.
 
         Returns
         -------

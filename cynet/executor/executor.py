@@ -48,26 +48,32 @@ class Executor(Watched):
 
     Parameters
     ----------
-    symbol, ctx, grad_req : Symbol, Context, dict of str to str
+    symbol : Symbol
+        The graph.
+    ctx : Context
+        Its device.
+    grad_req : dict of str to str
+        What backward does with each gradient, by the argument's name.
     group2ctx, shared_exec, inferred, structure
-        What these two hand on, with the arrays: see ``Symbol.bind``.
+        Passed on by these two functions, see ``Symbol.bind``.
 
     Attributes
     ----------
     arg_arrays, grad_arrays, aux_arrays : list of NDArray
-        In the order of ``list_arguments`` / ``list_auxiliary_states``; None where no gradient is
-        kept.
+        Arrays in the order of ``list_arguments`` and ``list_auxiliary_states``; None where no
+        gradient is kept.
     arg_dict, grad_dict, aux_dict, output_dict : dict of str to NDArray
+        The same arrays, and the outputs, by name.
     outputs : list of NDArray
-        Written by every `forward`.
+        The outputs; every `forward` writes them.
     has_run : bool
-        Whether there was one; who hands the executor on may set it back.
+        Whether there was a `forward`; who passes the executor on may set it back.
     nbytes : int
-        What it takes that no other executor has: outputs, tables.
+        Memory that it takes and shares with no other executor: outputs, tables.
     kept : list of Kept
         Weights in other forms, which executors share.
     joins_steps : bool
-        Whether `step` is more than `forward`, `backward` and an update one after the other.
+        Whether `step` does more than call `forward`, `backward` and an update one after the other.
 
     Examples
     --------
@@ -245,9 +251,10 @@ class Executor(Watched):
         Parameters
         ----------
         is_train : bool
-            Dropout, BatchNorm and the like behave as in training.
+            Whether Dropout, BatchNorm and the like behave as in training.
         **kwargs
-            Arguments to overwrite before: name to NDArray or NumPy array of the bound shape.
+            Values that are written to arguments first: NDArray or NumPy array of the bound shape,
+            by name.
 
         Returns
         -------
@@ -257,7 +264,7 @@ class Executor(Watched):
         Raises
         ------
         ArgumentTypeError
-            If one of the keywords is no argument of the symbol.
+            If one of the keywords is not an argument of the symbol.
         ShapeError
             If an array has another shape than the one that is bound.
 
@@ -299,11 +306,11 @@ class Executor(Watched):
         Parameters
         ----------
         sources : list of NDArray
-            What is copied before.
+            Arrays that are copied first.
         targets : list of NDArray
-            Where to: arrays of `arg_arrays`.
+            Where to copy them: arrays of `arg_arrays`.
         is_train : bool
-            Dropout, BatchNorm and the like behave as in training.
+            Whether Dropout, BatchNorm and the like behave as in training.
 
         Returns
         -------
@@ -348,7 +355,7 @@ class Executor(Watched):
         out_grads : NDArray, list or dict of NDArray, optional
             Gradients of the outputs; not needed for outputs of loss operators.
         is_train : bool
-            Kept for MXNet's signature: operators go back in the mode of the last `forward`.
+            Part of MXNet's signature; operators run in the mode of the last `forward`.
 
         Raises
         ------
@@ -356,7 +363,7 @@ class Executor(Watched):
             If the gradient of an output that is not a loss function is missing, or there are too
             many.
         ArgumentTypeError
-            If one is no NDArray.
+            If one is not an NDArray.
         ShapeError
             If one has another shape than its output.
         CynetError
@@ -387,8 +394,7 @@ class Executor(Watched):
         Parameters
         ----------
         update : (UpdateStep, tuple), optional
-            What becomes of the gradients, and the arguments of its call
-            (`Optimizer.joined_update`).
+            The update, and the arguments of its call (`Optimizer.joined_update`).
         """
         joined, numbers = (None, ()) if update is None else _checked_update(update)
         if self.joins_steps and self._is_whole_step():
@@ -450,8 +456,9 @@ class Executor(Watched):
         Parameters
         ----------
         arg_params, aux_params : dict of str to NDArray
+            Parameters and auxiliary states by name.
         allow_extra_params : bool
-            Names that are not bound are passed over.
+            Ignore names that are not bound.
 
         Raises
         ------
@@ -490,9 +497,10 @@ class Executor(Watched):
         partial_shaping : bool
             Allow arguments that are not named to change their shape, too.
         allow_up_sizing : bool
-            Allow new memory where an array grows; a smaller one uses the front of the old memory.
+            Allocate new memory for an array that grows; a smaller one uses the front of the old
+            memory.
         **kwargs
-            Argument name to new shape.
+            New shapes, by the argument's name.
 
         Returns
         -------
@@ -501,7 +509,7 @@ class Executor(Watched):
         Raises
         ------
         ArgumentTypeError
-            If one of the keywords is no argument of the symbol.
+            If one of the keywords is not an argument of the symbol.
         ArgumentError
             If another argument would change its shape, or an array would grow, and neither is
             allowed.
@@ -521,13 +529,13 @@ class Executor(Watched):
         Parameters
         ----------
         shapes : dict of str to tuple
-            Of arguments.
+            New shapes, by the argument's name.
         free : container of str
-            Names of arguments and auxiliary states that may change.
+            Names of arguments and auxiliary states that may change their shape.
         allow_up_sizing : bool
-            Take new memory where an array grows.
+            Allocate new memory for an array that grows.
         hint : str
-            What the error for a name that is not free says in the end.
+            End of the error message about a name that is not free.
 
         Returns
         -------

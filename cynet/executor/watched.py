@@ -37,7 +37,7 @@ class Watched:
             MXNet: ``'fc1_backward_output0'`` to ``'fc1_backward_output2'`` where there are several
             inputs, ``'relu1_backward_output'`` where there is one. None stops watching.
         monitor_all : bool
-            Also the operators' inputs (``'fc1_data'``, ``'fc1_weight'``).
+            Whether to pass the operators' inputs, too (``'fc1_data'``, ``'fc1_weight'``).
 
         Raises
         ------
@@ -96,12 +96,12 @@ class Watched:
             Runs this executor once, e.g. ``lambda: (exe.forward(True), exe.backward())``; it is
             called once more before, to warm up.
         n : int
-            How often it is called, at least 1.
+            Number of calls, at least 1.
 
         Returns
         -------
         list of (str, str, float)
             Direction, ``"operator node"`` and mean microseconds a call, in the order of the plan.
-            Behind the node stands which algorithm was chosen where there are several.
+            After the node stands which algorithm was chosen where there are several.
         """
         return step_times(self._plan, self._graph.steps, run, n)

@@ -24,6 +24,7 @@ def autocast(block: Block, dtype: str = "float16") -> Block:
     Parameters
     ----------
     block : Block
+        The network, or a part of it.
     dtype : str
         ``'float16'``, ``'bfloat16'``, or ``'float32'`` to undo it.
 

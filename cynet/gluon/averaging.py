@@ -58,7 +58,7 @@ class _Averaging:
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
-        """A scope in which the network has the means; behind it the parameters are back.
+        """A scope in which the network has the means; after it the parameters are back.
 
         Returns
         -------
@@ -100,7 +100,7 @@ class _Averaging:
         Parameters
         ----------
         path : str
-            The file.
+            The file to write.
         """
         nd.save(path, self.state_dict())
 
@@ -110,7 +110,7 @@ class _Averaging:
         Parameters
         ----------
         path : str
-            The file.
+            The file that `save` wrote.
 
         Raises
         ------
@@ -134,10 +134,10 @@ class _Averaging:
 
         Parameters
         ----------
-        state : dict
-            What ``state_dict`` gave.
+        state : dict of str to NDArray
+            What `state_dict` returned.
         source : str
-            Where it comes from, for messages.
+            Where the state comes from, for error messages.
 
         Raises
         ------
@@ -194,7 +194,7 @@ class EMA(_Averaging):
     ArgumentError
         `decay` is not in [0, 1).
     ArgumentTypeError
-        `net` is no Block.
+        `net` is not a Block.
 
     Examples
     --------
@@ -243,7 +243,7 @@ class SWA(_Averaging):
     Raises
     ------
     ArgumentTypeError
-        `net` is no Block.
+        `net` is not a Block.
 
     Examples
     --------

@@ -40,13 +40,13 @@ def find_learning_rate(
     loss : callable
         ``loss(net(data), label)`` gives the losses of a batch.
     trainer : Trainer
-        Of the parameters, without a schedule.
+        Trains the parameters of `net`; it must not have a schedule.
     batches : DataLoader or list
-        Pairs (data, label); begun again as often as it takes.
+        Pairs (data, label); iterated over again as often as necessary.
     begin, end : float
-        The first and the last rate.
+        The first and the last learning rate.
     steps : int
-        Batches.
+        Number of batches to train on.
 
     Returns
     -------

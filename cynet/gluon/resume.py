@@ -35,16 +35,17 @@ def save_training(
     Parameters
     ----------
     path : str
+        The file to write.
     net : Block
-        Its parameters, by structural name.
+        Block whose parameters are saved, by structural name.
     trainer : Trainer, optional
-        Its optimizer, counts, schedule and states.
+        Trainer whose optimizer, counts, schedule and states are saved.
     loader : DataLoader, optional
-        Where it is in its epoch.
+        Loader whose place in the epoch is saved.
     extra : optional
-        What else is to come back: anything that JSON can hold.
+        Anything else to save, as long as JSON can hold it.
     average : EMA or SWA, optional
-        Its means.
+        Averages whose means are saved.
 
     Examples
     --------
@@ -83,19 +84,20 @@ def load_training(
     Parameters
     ----------
     path : str
-        The file, or its beginning.
+        The file that `save_training` wrote.
     net : Block
-        Of the same structure; it need not be initialized.
+        A Block of the same structure; it need not be initialized.
     trainer : Trainer, optional
-        Gets the optimizer with its states; needed if one was saved.
+        Receives the optimizer with its states; needed if one was saved.
     loader : DataLoader, optional
-        Goes on with the batch after the last one.
+        Continues with the batch after the last one.
     average : EMA or SWA, optional
-        Gets the means; needed if they were saved.
+        Receives the means; needed if they were saved.
 
     Returns
     -------
-    extra
+    object
+        What `save_training` was given as `extra`.
 
     Raises
     ------

@@ -44,22 +44,23 @@ class Trainer(TrainerStates):
     Parameters
     ----------
     params : ParameterDict, dict or list of Parameter
-        Of ``net.collect_params()``.
+        What to train: ``net.collect_params()``, for instance.
     optimizer : str or Optimizer
+        An optimizer, or the name of one.
     optimizer_params : dict, optional
-        For an optimizer by name.
+        Arguments of an optimizer that is given by name.
     kvstore : str, KVStore or None
-        What sums gradients over several contexts; one context needs none.
+        Sums gradients over several contexts; one context needs none.
     compression_params : dict, optional
-        ``{'type': '2bit', 'threshold': 0.5}``: on several contexts gradients are summed as
-        ``KVStore.set_gradient_compression`` rounds them.
+        ``{'type': '2bit', 'threshold': 0.5}``: on several contexts, gradients are rounded before
+        they are summed, as ``KVStore.set_gradient_compression`` describes.
     update_on_kvstore : bool, optional
-        Whether the weights are updated in the KVStore; by default they are where one is used.
+        Whether the KVStore updates the weights; by default it does if there is one.
     groups : list of dict, optional
         ``{"select": ".*bias", "wd_mult": 0}``: attributes of the parameters whose structural or
         whole name matches from its beginning (lr_mult, wd_mult, grad_req).
     clip_global_norm : float, optional
-        Most that the norm of all gradients together may be, after the division by the batch size.
+        Upper bound of the norm of all gradients together, after the division by the batch size.
 
     Raises
     ------
@@ -341,8 +342,9 @@ class Trainer(TrainerStates):
         Parameters
         ----------
         batch_size : int
+            Number of examples in the batch; gradients are divided by it.
         ignore_stale_grad : bool
-            Skip parameters whose gradient no backward has set since the last step.
+            Skip parameters whose gradient no backward has written since the last step.
         zero_grad : bool
             Set the gradients of parameters with grad_req ``'add'`` to 0 afterwards.
 
@@ -410,9 +412,9 @@ class Trainer(TrainerStates):
         Parameters
         ----------
         batch_size : int
-            Examples in a batch.
+            Number of examples in the batch; gradients are divided by it.
         ignore_stale_grad : bool
-            Pass over parameters whose gradient no backward has written since the last step.
+            Skip parameters whose gradient no backward has written since the last step.
 
         Raises
         ------

@@ -27,7 +27,7 @@ class TrainerStates:
         Parameters
         ----------
         fname : str
-            The file.
+            The file to write.
 
         Examples
         --------
@@ -59,7 +59,7 @@ class TrainerStates:
         Parameters
         ----------
         fname : str
-            The file.
+            The file that `save_states` wrote.
 
         Raises
         ------

@@ -46,11 +46,13 @@ def split_data(
     Parameters
     ----------
     data : NDArray
+        A batch.
     num_slice : int
         Number of parts.
     batch_axis : int
+        The axis to split along.
     even_split : bool
-        Refuse parts of several sizes; else the first ones have one more.
+        Refuse parts of different sizes; if False, the first parts have one sample more.
 
     Returns
     -------
@@ -102,9 +104,12 @@ def split_and_load(
 
     Parameters
     ----------
-    data : NDArray or array
+    data : NDArray or array_like
+        A batch.
     ctx_list : list of Context
+        Devices; each gets one part.
     batch_axis : int
+        The axis to split along.
     even_split : bool
         See :func:`split_data`.
 
@@ -135,10 +140,9 @@ def check_sha1(filename: FileName, sha1_hash: str) -> bool:
     Parameters
     ----------
     filename : str
-        The file.
-    filename : str
+        Path of the file.
     sha1_hash : str
-        In hexadecimal digits.
+        The expected hash, or its beginning, in hexadecimal digits.
 
     Returns
     -------
@@ -167,10 +171,8 @@ def replace_file(src: FileName, dst: FileName) -> None:
 
     Parameters
     ----------
-    src : NDArray
-        An image (height, width, channels).
     src : str
-        The file that is renamed.
+        The file to rename.
     dst : str
         Its new name; a file of that name is replaced.
 
@@ -200,7 +202,7 @@ def download(
     Parameters
     ----------
     url : str
-        ``https://...``.
+        Address of the file, ``https://...``.
     path : str, optional
         A file or a folder; by default the URL's last part, here.
     overwrite : bool
@@ -209,9 +211,9 @@ def download(
         A file that is there with another hash is downloaded again; one that comes with another is
         refused.
     retries : int
-        How often it is tried again.
+        How often to try again after a failure.
     verify_ssl : bool
-        False takes any certificate, with a warning.
+        Whether to check the server's certificate; False warns.
 
     Returns
     -------

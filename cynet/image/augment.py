@@ -25,7 +25,7 @@ class ResizeAug(Augmenter):
     size : int
         Length of the shorter side.
     interp : int
-        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+        Method of interpolation, see :func:`imresize`.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class ForceResizeAug(Augmenter):
     size : tuple of int
         Width and height.
     interp : int
-        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+        Method of interpolation, see :func:`imresize`.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class RandomCropAug(Augmenter):
     size : tuple of int
         Width and height.
     interp : int
-        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+        Method of interpolation, see :func:`imresize`.
 
     Examples
     --------
@@ -105,13 +105,14 @@ class RandomSizedCropAug(Augmenter):
     size : tuple of int
         Width and height.
     area : float or (float, float)
-        Least and largest part of the image; of one number the largest is 1.
+        Smallest and largest area of the crop, as a share of the image's area; one number is the
+        smallest, and the largest is 1.
     ratio : (float, float)
-        Least and largest width / height.
+        Smallest and largest ratio of width to height of the crop.
     interp : int
-        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+        Method of interpolation, see :func:`imresize`.
     min_area : float, optional
-        An old name of `area`.
+        Deprecated name of `area`.
 
     Examples
     --------
@@ -147,7 +148,7 @@ class CenterCropAug(Augmenter):
     size : tuple of int
         Width and height.
     interp : int
-        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+        Method of interpolation, see :func:`imresize`.
 
     Examples
     --------
@@ -172,7 +173,7 @@ class HorizontalFlipAug(Augmenter):
     Parameters
     ----------
     p : float
-        From 0 to 1.
+        Probability that an image is mirrored.
 
     Examples
     --------
@@ -227,21 +228,21 @@ def CreateAugmenter(
     data_shape : tuple of int
         (channels, height, width) of the result.
     resize : int
-        Length of the shorter side before the crop; 0: as the image has it.
+        Length that the shorter side is resized to before the crop; 0 leaves the image as it is.
     rand_crop : bool
-        A crop anywhere; else in the middle.
+        Crop at a random place; if False, in the middle.
     rand_resize : bool
-        A crop of random area and ratio of sides, with `rand_crop`.
+        With `rand_crop`, crop a random area of random ratio of width to height.
     rand_mirror : bool
         Mirror half of the images.
     mean, std : array of 3 numbers, or True
-        True: ImageNet's.
+        Mean and standard deviation to normalize by; True takes those of ImageNet.
     brightness, contrast, saturation, hue, pca_noise : float
-        Ranges of the jitter.
+        Ranges of the changes of color; 0 leaves one out.
     rand_gray : float
-        Probability of an image without colors.
+        Probability that an image becomes gray.
     inter_method : int
-        See :func:`imresize`.
+        Method of interpolation, see :func:`imresize`.
 
     Returns
     -------

@@ -41,7 +41,7 @@ class Augmenter:
     Parameters
     ----------
     **kwargs
-        What ``dumps`` tells.
+        Parameters of the augmenter, which ``dumps`` writes.
 
     Examples
     --------
@@ -115,6 +115,7 @@ class SequentialAug(Augmenter):
     Parameters
     ----------
     ts : list of Augmenter
+        Applied in this order.
 
     Examples
     --------
@@ -145,6 +146,7 @@ class RandomOrderAug(SequentialAug):
     Parameters
     ----------
     ts : list of Augmenter
+        Applied in an order that is drawn for each image.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class BrightnessJitterAug(Augmenter):
     Parameters
     ----------
     brightness : float
-        Most that it changes, as a part.
+        The factor is drawn from ``[1 - brightness, 1 + brightness]``.
 
     Examples
     --------
@@ -52,12 +52,12 @@ class BrightnessJitterAug(Augmenter):
 
 @guarded
 class ContrastJitterAug(Augmenter):
-    """Pixels moved to or from the image's mean grey, by a part of up to `contrast`.
+    """Pixels moved to or from the image's mean gray, by a part of up to `contrast`.
 
     Parameters
     ----------
     contrast : float
-        Most that it changes, as a part.
+        The factor is drawn from ``[1 - contrast, 1 + contrast]``.
 
     Examples
     --------
@@ -82,12 +82,12 @@ class ContrastJitterAug(Augmenter):
 
 @guarded
 class SaturationJitterAug(Augmenter):
-    """Pixels moved to or from their grey, by a part of up to `saturation`.
+    """Pixels moved to or from their gray, by a part of up to `saturation`.
 
     Parameters
     ----------
     saturation : float
-        Most that it changes, as a part.
+        The factor is drawn from ``[1 - saturation, 1 + saturation]``.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class HueJitterAug(Augmenter):
     Parameters
     ----------
     hue : float
-        Most that it changes, as a part of the circle.
+        The angle is drawn from ``[-hue, hue]``, as a share of half the color circle.
 
     Examples
     --------
@@ -152,11 +152,11 @@ class ColorJitterAug(RandomOrderAug):
     Parameters
     ----------
     brightness : float
-        Most that it changes, as a part.
+        Range of the factor of brightness, see :class:`BrightnessJitterAug`.
     contrast : float
-        Most that it changes, as a part.
+        Range of the factor of contrast, see :class:`ContrastJitterAug`.
     saturation : float
-        Most that it changes, as a part.
+        Range of the factor of saturation, see :class:`SaturationJitterAug`.
 
     Examples
     --------
@@ -185,9 +185,9 @@ class LightingAug(Augmenter):
     Parameters
     ----------
     alphastd : float
-        Standard deviation of each component's part.
+        Standard deviation of each component's factor.
     eigval, eigvec : array
-        (3,) and (3, 3).
+        Eigenvalues (3,) and eigenvectors (3, 3) of the covariance of colors.
 
     Examples
     --------
@@ -248,7 +248,7 @@ class RandomGrayAug(Augmenter):
     Parameters
     ----------
     p : float
-        From 0 to 1.
+        Probability that an image becomes gray.
 
     Examples
     --------
@@ -273,7 +273,8 @@ class CastAug(Augmenter):
 
     Parameters
     ----------
-    typ : str or dtype
+    typ : str or numpy.dtype
+        The new element type.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class DetAugmenter:
     Parameters
     ----------
     **kwargs
-        What ``dumps`` tells.
+        Parameters of the augmenter, which ``dumps`` writes.
 
     Examples
     --------
@@ -118,6 +118,7 @@ class DetBorrowAug(DetAugmenter):
     Parameters
     ----------
     augmenter : Augmenter
+        Changes the image only.
 
     Raises
     ------
@@ -154,8 +155,9 @@ class DetRandomSelectAug(DetAugmenter):
     Parameters
     ----------
     aug_list : list of DetAugmenter
+        Augmenters, one of which is chosen for each image.
     skip_prob : float
-        Probability of none.
+        Probability that an image is left as it is.
 
     Raises
     ------
@@ -199,7 +201,7 @@ class DetHorizontalFlipAug(DetAugmenter):
     Parameters
     ----------
     p : float
-        From 0 to 1.
+        Probability that an image is mirrored.
 
     Examples
     --------
@@ -238,15 +240,15 @@ class DetRandomCropAug(DetAugmenter):
     Parameters
     ----------
     min_object_covered : float
-        Each object that the crop touches is covered by more than this part.
+        Smallest share of each object that the crop touches which it has to cover.
     aspect_ratio_range : (float, float)
-        Of width / height.
+        Smallest and largest ratio of width to height of the crop.
     area_range : (float, float)
-        Parts of the image's area.
+        Smallest and largest area of the crop, as a share of the image's area.
     min_eject_coverage : float
-        Objects of which less is left lose their boxes.
+        Objects of which a smaller share remains lose their boxes.
     max_attempts : int
-        After which the image stays as it is.
+        Number of crops to try before the image is left as it is.
 
     Examples
     --------
@@ -346,12 +348,13 @@ class DetRandomPadAug(DetAugmenter):
     Parameters
     ----------
     aspect_ratio_range : (float, float)
-        Of width / height of the result.
+        Smallest and largest ratio of width to height of the result.
     area_range : (float, float)
-        Multiples of the image's area.
+        Smallest and largest area of the result, as a multiple of the image's area.
     max_attempts : int
-        After which the image stays as it is.
+        Number of sizes to try before the image is left as it is.
     pad_val : tuple of float
+        Color of the border.
 
     Examples
     --------
@@ -437,9 +440,11 @@ def CreateMultiRandCropAugmenter(
     Parameters
     ----------
     min_object_covered, min_eject_coverage : float or list of float
+        Shares of objects, see :class:`DetRandomCropAug`.
     aspect_ratio_range, area_range : (float, float) or list of (float, float)
+        Ranges of crops, see :class:`DetRandomCropAug`.
     max_attempts : int or list of int
-        See :class:`DetRandomCropAug`.
+        Number of attempts, see :class:`DetRandomCropAug`.
     skip_prob : float
         Probability that an image stays as it is.
 
@@ -496,25 +501,28 @@ def CreateDetAugmenter(
     data_shape : tuple of int
         (channels, height, width) of the result.
     resize : int
-        Length of the shorter side at first; 0: as the image has it.
+        Length that the shorter side is resized to first; 0 leaves the image as it is.
     rand_crop, rand_pad : float
-        Probability of a crop (:class:`DetRandomCropAug`), of a border (:class:`DetRandomPadAug`).
+        Probabilities of a crop (:class:`DetRandomCropAug`) and of a border
+        (:class:`DetRandomPadAug`).
     rand_gray : float
-        Probability of an image without colors.
+        Probability that an image becomes gray.
     rand_mirror : bool
         Mirror half of the images.
     mean, std : array of 3 numbers, or True
-        True: ImageNet's.
+        Mean and standard deviation to normalize by; True takes those of ImageNet.
     brightness, contrast, saturation, pca_noise, hue : float
-        Ranges of the jitter.
-    inter_method
-        See :func:`CreateAugmenter`.
+        Ranges of the changes of color; 0 leaves one out.
+    inter_method : int
+        Method of interpolation, see :func:`imresize`.
     min_object_covered, aspect_ratio_range, min_eject_coverage, max_attempts
-        See :class:`DetRandomCropAug`; lists: see :func:`CreateMultiRandCropAugmenter`.
+        See :class:`DetRandomCropAug`; lists make several of them, see
+        :func:`CreateMultiRandCropAugmenter`.
     area_range : (float, float)
-        The first of crops, the second of borders; crops are at most the image.
+        Smallest area of a crop and largest area of an image with its border, as shares of the
+        image's area.
     pad_val : tuple of float
-        The color of the border.
+        Color of the border.
 
     Returns
     -------

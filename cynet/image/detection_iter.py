@@ -38,7 +38,7 @@ class ImageDetIter(ImageIter):
     Parameters
     ----------
     batch_size : int
-        Examples in a batch.
+        Number of examples in a batch.
     data_shape : tuple of int
         (3, height, width).
     path_imgrec, path_imglist, path_root, path_imgidx, shuffle, part_index
@@ -46,10 +46,11 @@ class ImageDetIter(ImageIter):
     num_parts, imglist, last_batch_handle, skip_damaged
         See :class:`ImageIter`.
     aug_list : list of DetAugmenter, optional
-        None: ``CreateDetAugmenter(data_shape, **kwargs)``.
+        Augmenters of each image; by default ``CreateDetAugmenter(data_shape, **kwargs)``.
     data_name, label_name : str
+        Names in ``provide_data`` and ``provide_label``.
     **kwargs
-        Of :func:`CreateDetAugmenter`.
+        Arguments of :func:`CreateDetAugmenter`.
 
     Raises
     ------
@@ -217,12 +218,12 @@ class ImageDetIter(ImageIter):
         Parameters
         ----------
         label_shape : tuple of int
-            (most boxes, numbers of a box).
+            Shape of a label: (largest number of boxes, numbers of a box).
 
         Raises
         ------
         ArgumentError
-            If it is no pair, has room for fewer boxes than there are, or for boxes of another
+            If it is not a pair, has room for fewer boxes than there are, or for boxes of another
             width.
 
         Examples
@@ -259,7 +260,7 @@ class ImageDetIter(ImageIter):
         data_shape : tuple of int, optional
             (3, height, width).
         label_shape : tuple of int, optional
-            (most boxes, numbers of a box); at least as many boxes as before.
+            (largest number of boxes, numbers of a box); at least as many boxes as before.
         """
         if data_shape is not None:
             self.check_data_shape(data_shape)
@@ -275,6 +276,7 @@ class ImageDetIter(ImageIter):
         Parameters
         ----------
         it : ImageDetIter
+            The other iterator.
         verbose : bool
             Log the shape.
 
@@ -315,17 +317,21 @@ class ImageDetIter(ImageIter):
         Parameters
         ----------
         color : tuple of int, optional
-            Of all boxes; None draws one for each.
+            Color of all boxes; None draws a random color for each.
         thickness : int
+            Width of the lines, in pixels.
         mean, std : array, or True, optional
-            What a normalization took away; True: ImageNet's.
+            Mean and standard deviation that a normalization used, to undo it; True means
+            ImageNet's.
         clip : bool
-            Keep pixels from 0 to 255.
+            Clip pixels to the range from 0 to 255.
         waitKey : int, optional
-            Show each image in a window for so many milliseconds; OpenCV must have windows.
+            Number of milliseconds for which each image is shown in a window; this needs an OpenCV
+            with windows.
         window_name : str
+            Title of the window.
         id2labels : dict, optional
-            Class to the text beside its boxes.
+            Text to write beside the boxes of each class.
 
         Yields
         ------

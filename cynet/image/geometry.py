@@ -133,12 +133,13 @@ def imdecode(
     Parameters
     ----------
     buf : bytes or numpy.ndarray of uint8
+        The contents of the file.
     flag : int
-        1: three colors; 0: grey; -1: as the file has it.
+        1 for three colors, 0 for gray, -1 for the channels that the file has.
     to_rgb : bool
-        Colors in the order red, green, blue; else blue, green, red.
+        Order the colors red, green, blue; if False, blue, green, red.
     out : NDArray, optional
-        Is filled with the image.
+        Array that is filled with the image.
 
     Returns
     -------
@@ -148,7 +149,7 @@ def imdecode(
     Raises
     ------
     FormatError
-        When it is no image.
+        When it is not an image.
     CynetError
         When OpenCV is not installed: ``pip install 'cynet-mx[image]'``.
 
@@ -172,13 +173,13 @@ def imread(
     Parameters
     ----------
     filename : str
-        The file.
+        Path of the image.
     flag : int
-        1: three colors; 0: grey; -1: as the file has it.
+        1 for three colors, 0 for gray, -1 for the channels that the file has.
     to_rgb : bool
-        Colors in the order red, green, blue; else blue, green, red.
+        Order the colors red, green, blue; if False, blue, green, red.
     out : NDArray, optional
-        Is filled with the image.
+        Array that is filled with the image.
 
     Returns
     -------
@@ -190,7 +191,7 @@ def imread(
     FileError
         If the file cannot be read.
     FormatError
-        If it is no image.
+        If it is not an image.
 
     Examples
     --------
@@ -212,13 +213,14 @@ def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None 
     Parameters
     ----------
     src : NDArray
-        (H, W, C).
+        An image, (H, W, C).
     w, h : int
+        Width and height of the result.
     interp : int
-        0 nearest, 1 bilinear, 2 bicubic, 3 by area, 4 Lanczos; 9 bicubic to enlarge, by area to
-        shrink, else bilinear; 10 any of 0 to 4.
+        Method of interpolation: 0 nearest, 1 bilinear, 2 bicubic, 3 by area, 4 Lanczos; 9 bicubic
+        to enlarge, by area to shrink, otherwise bilinear; 10 a random one of 0 to 4.
     out : NDArray, optional
-        Where the result is written.
+        Array that the result is written to.
 
     Returns
     -------
@@ -251,17 +253,18 @@ def copyMakeBorder(
     Parameters
     ----------
     src : NDArray
-        (H, W, C).
+        An image, (H, W, C).
     top, bot, left, right : int
+        Width of the border on each side, in pixels.
     type : int
-        0 one color, 1 the edge repeated, 2 mirrored with the edge, 3 the other side, 4 mirrored
-        without the edge.
+        What fills the border: 0 one color, 1 the edge repeated, 2 the image mirrored with its edge,
+        3 the opposite side, 4 the image mirrored without its edge.
     value : float
-        Of all channels, with `type` 0.
+        Value of all channels, with `type` 0.
     values : tuple of float
-        Of each channel; one number is that of the first.
+        Value of each channel, with `type` 0; a single number is that of the first channel.
     out : NDArray, optional
-        Where the result is written.
+        Array that the result is written to.
 
     Returns
     -------
@@ -298,7 +301,7 @@ def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
     src_size : tuple of int
         Width and height of the image.
     size : tuple of int
-        Width and height that are wished for.
+        Width and height of the crop that is asked for.
 
     Returns
     -------
@@ -329,7 +332,7 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     size : int
         Length of the shorter side.
     interp : int
-        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+        Method of interpolation, see :func:`imresize`.
 
     Returns
     -------
@@ -363,13 +366,13 @@ def fixed_crop(
     src : NDArray
         An image (height, width, channels).
     x0, y0 : int
-        The left column and the upper row of the part.
+        Left column and upper row of the crop.
     w, h : int
-        Its width and height.
+        Width and height of the crop.
     size : tuple of int, optional
-        Width and height of the result.
+        Width and height that the crop is resized to.
     interp : int
-        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+        Method of interpolation, see :func:`imresize`.
 
     Returns
     -------
@@ -404,7 +407,7 @@ def random_crop(
     size : tuple of int
         Width and height.
     interp : int
-        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+        Method of interpolation, see :func:`imresize`.
 
     Returns
     -------
@@ -436,7 +439,7 @@ def center_crop(
     size : tuple of int
         Width and height.
     interp : int
-        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+        Method of interpolation, see :func:`imresize`.
 
     Returns
     -------
@@ -477,13 +480,14 @@ def random_size_crop(
     size : tuple of int
         Width and height of the result.
     area : float or (float, float)
-        Least and largest part of the image; of one number the largest is 1.
+        Smallest and largest area of the crop, as a share of the image's area; one number is the
+        smallest, and the largest is 1.
     ratio : (float, float)
-        Least and largest width / height.
+        Smallest and largest ratio of width to height of the crop.
     interp : int
-        How to interpolate, by OpenCV's number: 0 nearest, 1 linear, 2 cubic, 3 area.
+        Method of interpolation, see :func:`imresize`.
     min_area : float, optional
-        An old name of `area`.
+        Deprecated name of `area`.
 
     Returns
     -------

@@ -56,44 +56,47 @@ class ImageIter(DataIter):
     Parameters
     ----------
     batch_size : int
+        Number of images in a batch.
     data_shape : tuple of int
-        (channels, height, width) with 3 channels.
+        Shape of an image in a batch: (3, height, width).
     label_width : int
-        Numbers of a label.
+        Number of values in a label.
     path_imgrec : str, optional
-        File of records.
+        File of records to read the images from.
     path_imglist : str, optional
         List file, with lines of number, labels and path; with `path_imgrec` its labels replace
         those of the records.
     path_root : str, optional
-        Folder that paths begin at.
+        Folder that the paths of images are relative to.
     path_imgidx : str, optional
-        Index of the records; without one the file is looked through first.
+        Index of the records; without one the file is scanned first.
     shuffle : bool
-        Another order each epoch, drawn from Python's ``random``.
+        Draw a new order each epoch, from Python's ``random``.
     part_index, num_parts : int
-        Which of several parts of one size; a KVStore as `num_parts` is that of its rank.
+        Which of `num_parts` equal parts of the data to read; a KVStore as `num_parts` is one part
+        for each of its ranks.
     aug_list : list of Augmenter, optional
-        None: ``CreateAugmenter(data_shape, **kwargs)``.
+        Augmenters of each image; by default ``CreateAugmenter(data_shape, **kwargs)``.
     imglist : list, optional
-        Items [label, path].
+        The images as items [label, path], instead of a file.
     data_name, label_name : str
+        Names in ``provide_data`` and ``provide_label``.
     dtype : str
-        Of labels: float32, float64, int32 or int64.
+        Type of labels: float32, float64, int32 or int64.
     last_batch_handle : str
-        ``'pad'``: filled up from the beginning; ``'discard'``; ``'roll_over'``: what is left begins
-        the next epoch.
+        What to do with a last batch that is not full: ``'pad'`` fills it up with images from the
+        beginning, ``'discard'`` leaves it out, ``'roll_over'`` begins the next epoch with it.
     skip_damaged : bool
         Leave out images that cannot be read, and count them in ``skipped``.
     **kwargs
-        Of :func:`CreateAugmenter`.
+        Arguments of :func:`CreateAugmenter`.
 
     Attributes
     ----------
     num_image : int
-        Images of this part.
+        Number of images in this part.
     imgrec, imgidx, imglist, path_root
-        Where they come from.
+        The sources of the images, None if they are not used.
 
     Raises
     ------
@@ -276,12 +279,12 @@ class ImageIter(DataIter):
         Parameters
         ----------
         state : dict
-            What ``state_dict`` gave.
+            What `state_dict` returned.
 
         Raises
         ------
         FormatError
-            That is no state of it, or one of another number of images.
+            That is not a state of it, or one of another number of images.
         """
         who, count = type(self).__name__, len(self._source)
         check_keys(state, who, ("seq", "left", "cur"))
@@ -422,6 +425,7 @@ class ImageIter(DataIter):
         Parameters
         ----------
         data_shape : tuple of int
+            The shape to check.
 
         Raises
         ------
@@ -460,7 +464,8 @@ class ImageIter(DataIter):
         Parameters
         ----------
         s : bytes
-            What `next_sample` gave: JPEG, PNG or what else OpenCV reads.
+            The compressed image as `next_sample` returned it: JPEG, PNG or another format that
+            OpenCV reads.
 
         Returns
         -------
@@ -475,7 +480,7 @@ class ImageIter(DataIter):
         Parameters
         ----------
         fname : str
-            The file.
+            Path of the file, relative to ``path_root``.
 
         Returns
         -------
@@ -503,7 +508,7 @@ class ImageIter(DataIter):
         Parameters
         ----------
         data : NDArray
-            Shape (H, W, C).
+            An image, (H, W, C).
 
         Returns
         -------

@@ -48,13 +48,13 @@ def imrotate(
     Parameters
     ----------
     src : NDArray of float32
-        (C, H, W) or (N, C, H, W).
+        An image (C, H, W) or a batch (N, C, H, W).
     rotation_degrees : float or array
-        Of a batch one number, or one an image; above 0 turns counterclockwise.
+        Angle in degrees, counterclockwise; for a batch one number, or one for each image.
     zoom_in : bool
-        Enlarge until nothing outside of the image is seen.
+        Enlarge the image until nothing outside of it is visible.
     zoom_out : bool
-        Shrink until all of the image is seen.
+        Shrink the image until all of it is visible.
 
     Returns
     -------
@@ -125,13 +125,13 @@ def random_rotate(
     Parameters
     ----------
     src : NDArray of float32
-        (C, H, W), or (N, C, H, W): each image is turned by an angle of its own.
+        An image (C, H, W), or a batch (N, C, H, W) in which each image gets an angle of its own.
     angle_limits : (float, float)
-        In degrees; above 0 turns counterclockwise.
+        Smallest and largest angle, in degrees, counterclockwise.
     zoom_in : bool
-        Enlarge until nothing outside of the image is seen.
+        Enlarge the image until nothing outside of it is visible.
     zoom_out : bool
-        Shrink until all of the image is seen.
+        Shrink the image until all of it is visible.
 
     Returns
     -------

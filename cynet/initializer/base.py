@@ -76,7 +76,7 @@ def alias(*names: str) -> Callable[[Class], Class]:
     Parameters
     ----------
     *names : str
-        Further names of the class that is decorated.
+        Further names of the decorated class.
 
     Returns
     -------
@@ -109,10 +109,10 @@ def create(initializer: InitializerLike, **kwargs: Any) -> Any:
     Parameters
     ----------
     initializer : str, Initializer, Mixed or Load
-        A name, capitals do not matter; JSON ``[name, settings]``; or an initializer, which is given
-        back.
+        A name, whose case is ignored; JSON ``[name, settings]``; or an initializer, which is
+        returned as it is.
     **kwargs
-        Settings for the class that is named, before those of the JSON.
+        Arguments of the class; they take precedence over the settings in JSON.
 
     Returns
     -------
@@ -157,8 +157,11 @@ class InitDesc(str):
     Parameters
     ----------
     name : str
+        Name of the parameter.
     attrs : dict of str to str, optional
+        Attributes of its variable.
     global_init : Initializer, optional
+        Initializer of the whole model.
 
     Examples
     --------
@@ -192,7 +195,7 @@ class Initializer:
     Parameters
     ----------
     **kwargs
-        What ``dumps`` is to write besides the name.
+        Settings that ``dumps`` writes beside the name.
 
     Examples
     --------
@@ -217,15 +220,14 @@ class Initializer:
     def set_verbosity(
         self, verbose: bool = False, print_func: Callable[[NDArray], Any] | None = None
     ) -> Initializer:
-        """Log each initialised parameter.
+        """Log each initialized parameter.
 
         Parameters
         ----------
         verbose : bool
-            Whether to log.
+            Whether to log each parameter.
         print_func : callable, optional
-            ``print_func(array)`` as text is what is logged of an array; by default
-            ``norm / sqrt(size)``.
+            ``print_func(array)`` returns what to log of an array; by default ``norm / sqrt(size)``.
 
         Returns
         -------
@@ -337,7 +339,7 @@ class Mixed:
     patterns : list of str
         Regular expressions, matched from the beginning of the name.
     initializers : list of Initializer
-        One for each of them.
+        The initializer for each pattern.
 
     Raises
     ------
@@ -378,11 +380,11 @@ class Load:
     Parameters
     ----------
     param : str or dict of str to NDArray
-        A ``.params`` file or its content; prefixes ``arg:`` and ``aux:`` are dropped.
+        A ``.params`` file, or its contents; the prefixes ``arg:`` and ``aux:`` are ignored.
     default_init : Initializer, optional
-        For names that `param` does not have.
+        Initializes parameters that `param` does not have.
     verbose : bool
-        Log which parameter came from where.
+        Log where each parameter comes from.
 
     Raises
     ------

@@ -78,7 +78,7 @@ class Constant(Initializer):
     Parameters
     ----------
     value : number or NDArray
-        An array has the weight's shape, or one that NumPy broadcasts to it.
+        The value; an array has the weight's shape, or one that NumPy broadcasts to it.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Uniform(Initializer):
     Parameters
     ----------
     scale : float
-        The bound.
+        Upper bound; the lower bound is its negative.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class Normal(Initializer):
     Parameters
     ----------
     sigma : float
-        The standard deviation.
+        Standard deviation.
 
     Examples
     --------
@@ -172,14 +172,14 @@ class Normal(Initializer):
 class Orthogonal(Initializer):
     """Rows (or columns, whichever are fewer) of the weight matrix become orthogonal.
 
-    Saxe et al., https://arxiv.org/abs/1312.6120. Axes behind the first count as one.
+    Saxe et al., https://arxiv.org/abs/1312.6120. Axes after the first count as one.
 
     Parameters
     ----------
     scale : float
         Length of the rows.
     rand_type : str
-        ``'uniform'`` or ``'normal'``: what the matrix is drawn from first.
+        Distribution that the matrix is drawn from first: ``'uniform'`` or ``'normal'``.
 
     Raises
     ------
@@ -223,11 +223,13 @@ class Xavier(Initializer):
     Parameters
     ----------
     rnd_type : str
-        ``'uniform'`` in [-width, width) or ``'gaussian'`` with that standard deviation.
+        ``'uniform'`` draws from ``[-width, width)``, ``'gaussian'`` from a normal distribution with
+        that standard deviation.
     factor_type : str
-        ``'in'``, ``'out'`` or ``'avg'``.
+        The factor: number of inputs (``'in'``), of outputs (``'out'``), or the mean of both
+        (``'avg'``).
     magnitude : float
-        2 suits layers before a ReLU.
+        Numerator of the width; 2 suits layers before a ReLU.
 
     Raises
     ------
@@ -282,9 +284,9 @@ class MSRAPrelu(Xavier):
     Parameters
     ----------
     factor_type : str
-        ``'in'``, ``'out'`` or ``'avg'``.
+        Which width counts: ``'in'``, ``'out'`` or ``'avg'``, the mean of both.
     slope : float
-        Slope of the rectifier at negative inputs.
+        Slope of the rectifier for negative inputs.
 
     Examples
     --------

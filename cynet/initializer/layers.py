@@ -58,7 +58,7 @@ class LSTMBias(Initializer):
     Parameters
     ----------
     forget_bias : float
-        What the forget gate's biases become, so that a new network forgets little.
+        Initial value of the forget gate's biases; 1 makes a new network forget little.
 
     Examples
     --------
@@ -88,15 +88,16 @@ class FusedRNN(Initializer):
     Parameters
     ----------
     init : Initializer, str or None
-        For the parts; None is the initializer of the whole model. A str is what ``dumps`` wrote.
+        Initializes the parts; None takes the initializer of the whole model, a str is what
+        ``dumps`` returned.
     num_hidden, num_layers : int
-        Those of the cell.
+        Settings of the cell.
     mode : str
-        ``'rnn_relu'``, ``'rnn_tanh'``, ``'lstm'`` or ``'gru'``.
+        Kind of the cell: ``'rnn_relu'``, ``'rnn_tanh'``, ``'lstm'`` or ``'gru'``.
     bidirectional : bool
-        Whether the cell has both directions.
+        Whether the cell runs in both directions.
     forget_bias : float
-        What the biases of an LSTM's forget gates become.
+        Initial value of the biases of an LSTM's forget gates.
 
     Examples
     --------

@@ -38,24 +38,25 @@ class NDArrayIter(DataIter):
     Parameters
     ----------
     data : NDArray, numpy.ndarray, csr matrix of SciPy, list or dict of these
-        First axis: examples. NumPy arrays become float32, as ``mx.nd.array`` does it; of a csr
-        matrix batches are csr, too. A list of
-        numbers is one array; any other list is one of arrays (or of lists that become arrays),
-        named ``_0_data``, ``_1_data``, ..., as in MXNet; a dict is named by its keys, in sorted
-        order.
-    label : the same, optional
+        Arrays whose first axis is that of examples. NumPy arrays become float32, as by
+        ``mx.nd.array``; the batches of a csr matrix are csr, too. A list of numbers is one array;
+        any other list is one of arrays (or of lists that become arrays), named ``_0_data``,
+        ``_1_data``, ..., as in MXNet; a dict is named by its keys, in sorted order.
+    label : optional
+        Labels, in the same form as `data`.
     batch_size : int
+        Number of examples in a batch.
     shuffle : bool
-        A new order each epoch, drawn from ``numpy.random``.
+        Draw a new order each epoch, from ``numpy.random``.
     last_batch_handle : str
-        What becomes of a last batch that is not full: ``'pad'`` fills it up with rows from the
+        What to do with a last batch that is not full: ``'pad'`` fills it up with rows from the
         beginning, ``'discard'`` leaves it out, ``'roll_over'`` puts it at the start of the next
-        epoch. Fewer rows than a batch: ``'discard'`` gives no batch, with a warning;
-        ``'roll_over'`` gives one when enough epochs have added up.
+        epoch. If there are fewer rows than `batch_size`, ``'discard'`` gives no batch, with a
+        warning; ``'roll_over'`` gives one when enough epochs have added up.
     data_name, label_name : str
-        Names when `data` and `label` are single arrays.
+        Names if `data` and `label` are single arrays.
     layout : str
-        Layout of the data, for ``provide_data``.
+        Layout of the data in ``provide_data``.
 
     Raises
     ------
@@ -221,12 +222,12 @@ class NDArrayIter(DataIter):
         Parameters
         ----------
         state : dict
-            What ``state_dict`` gave.
+            What `state_dict` returned.
 
         Raises
         ------
         FormatError
-            If that is no state of it, or one of another number of rows.
+            If that is not a state of it, or one of another number of rows.
 
         Examples
         --------

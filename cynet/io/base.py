@@ -27,11 +27,13 @@ class DataDesc(NamedTuple("DataDesc", [("name", str), ("shape", tuple[int, ...])
     Parameters
     ----------
     name : str
+        Name of the input.
     shape : tuple of int
-        With the batch axis.
-    dtype : numpy dtype
+        Shape, with the batch axis.
+    dtype : str or numpy.dtype
+        Element type.
     layout : str
-        One letter an axis; ``N`` is the batch axis.
+        One letter for each axis; ``N`` is the batch axis.
 
     Examples
     --------
@@ -63,7 +65,7 @@ class DataDesc(NamedTuple("DataDesc", [("name", str), ("shape", tuple[int, ...])
         Parameters
         ----------
         layout : str or None
-            Letters of the axes: ``'NCHW'``.
+            One letter for each axis: ``'NCHW'``.
 
         Returns
         -------
@@ -86,6 +88,7 @@ class DataDesc(NamedTuple("DataDesc", [("name", str), ("shape", tuple[int, ...])
         Parameters
         ----------
         shapes : list of (str, tuple of int)
+            Names and shapes.
         types : list of (str, numpy dtype) or None
             A dtype for each of the names; None makes all of them float32.
 
@@ -113,15 +116,17 @@ class DataBatch:
     Parameters
     ----------
     data : list of NDArray
+        The input arrays.
     label : list of NDArray, optional
+        The label arrays.
     pad : int, optional
-        How many entries at the end only fill the batch up.
+        Number of examples at the end that only fill up the batch.
     index : array, optional
-        Numbers of the examples.
-    bucket_key : optional
-        Which symbol of a BucketingModule the batch is for.
+        Numbers of the examples in the data set.
+    bucket_key : hashable, optional
+        Selects the symbol of a BucketingModule.
     provide_data, provide_label : list of DataDesc, optional
-        Names and shapes, when they differ from the iterator's.
+        Names and shapes, if they differ from the iterator's.
 
     Raises
     ------
@@ -181,6 +186,7 @@ class DataIter:
     Parameters
     ----------
     batch_size : int
+        Number of examples in a batch.
 
     Examples
     --------

@@ -62,15 +62,17 @@ def save_checkpoint(
     Parameters
     ----------
     prefix : str
-        Path and beginning of the file names.
+        Beginning of the files' names; it may contain a folder.
     epoch : int
+        Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
     symbol : Symbol or None
         None writes the parameters only.
     arg_params, aux_params : dict of str to NDArray
+        Parameters and auxiliary states by name.
     remove_amp_cast : bool
-        Handed to ``Symbol.save``.
+        Leave out the casts that mixed precision inserted.
     updater : Updater, optional
-        Its states are written to ``prefix-0001.states``, as a pair with the parameters.
+        Its states are written to ``prefix-0003.states``.
 
     Examples
     --------
@@ -249,7 +251,7 @@ def find_checkpoint(prefix: FileName, states: bool = True) -> Checkpoint | None:
     Parameters
     ----------
     prefix : str
-        As for `save_checkpoint`.
+        Beginning of the files' names, as of `save_checkpoint`.
     states : bool
         Look for parameters together with the optimizer states that were saved with them; else for
         parameters alone.
@@ -312,9 +314,9 @@ def load_params(prefix: FileName, epoch: int) -> tuple[NamedArrays, NamedArrays]
     Parameters
     ----------
     prefix : str
-        Beginning of the name of the file.
+        Beginning of the file's name.
     epoch : int
-        The number in the name.
+        Number in the file's name.
 
     Returns
     -------
@@ -352,7 +354,9 @@ def load_checkpoint(prefix: FileName, epoch: int) -> tuple[Symbol, NamedArrays, 
     Parameters
     ----------
     prefix : str
+        Beginning of the files' names.
     epoch : int
+        Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
 
     Returns
     -------

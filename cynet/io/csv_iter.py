@@ -41,28 +41,31 @@ class CSVIter(RowsIter):
     Parameters
     ----------
     data_csv : str
-        Path of the data; plain, or compressed by gzip, bzip2 or xz.
+        Path of the data, plain or compressed by gzip, bzip2 or xz.
     data_shape : tuple of int
         Shape of one example; its size is the number of columns.
     label_csv : str, optional
-        Path of the labels; without it labels are 0.
+        Path of the labels; if it is not given, labels are 0.
     label_shape : tuple of int
+        Shape of one label.
     batch_size : int
+        Number of examples in a batch.
     round_batch : bool
         The last batch is filled up from the beginning either way; with `round_batch` the next epoch
-        starts behind the rows that were used for it.
-    dtype : numpy dtype, optional
-        Of data and labels; None: float32.
+        starts after the rows that were used for it.
+    dtype : str or numpy.dtype, optional
+        Type of data and labels; float32 if it is None.
     data_name, label_name : str
-    skip_header : int
-        How many lines at the beginning of each file are no examples.
-    missing : float, optional
-        What stands for a field that is empty or ``NA``; without it such a field is an error.
-    usecols, label_usecols : list of int, optional
-        The columns that are read, of the data and of the labels, from 0 on; without them all are.
-        With both, data and labels may be in one file.
+        Names in ``provide_data`` and ``provide_label``.
     prefetch_buffer, ctx
-        Taken, and not needed: the files are read once.
+        Part of MXNet's signature; not used, since files are read at once.
+    skip_header : int
+        Number of lines at the beginning of each file that are not examples.
+    missing : float, optional
+        Value of a field that is empty or ``NA``; if it is not given, such a field is an error.
+    usecols, label_usecols : list of int, optional
+        Columns of the data and of the labels, from 0; all by default. If both are given, data and
+        labels may be in one file.
 
     Raises
     ------

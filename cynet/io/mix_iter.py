@@ -27,8 +27,10 @@ class MixIter(_Wrapper):
     Parameters
     ----------
     data_iter : DataIter
+        Iterator whose batches are mixed.
     mixing : MixUp or CutMix
-        Of ``mx.gluon.data``; or any object with ``mix(data, label)`` and a number of ``classes``.
+        A mixing of ``mx.gluon.data``, or any object with ``mix(data, label)`` and a number of
+        ``classes``.
 
     Raises
     ------
@@ -96,7 +98,7 @@ class MixIter(_Wrapper):
         Parameters
         ----------
         state : dict
-            What ``state_dict`` gave.
+            What `state_dict` returned.
         """
         _resumable([self.data_iter], "MixIter")
         _check_around(state, "MixIter", 1)

@@ -40,8 +40,8 @@ def read_idx(path: FileName) -> NumpyArray:
 
     Parameters
     ----------
-    path : str or path
-        An ending is not needed: the first bytes tell.
+    path : str
+        Path of the file; its first bytes tell the compression, whatever its extension.
 
     Returns
     -------
@@ -51,8 +51,8 @@ def read_idx(path: FileName) -> NumpyArray:
     Raises
     ------
     FormatError
-        When the file is no IDX file, damaged, truncated, or longer than its header says; no more
-        is unpacked than that.
+        When the file is not an IDX file, damaged, truncated, or longer than its header says; no
+        more is unpacked than that.
     FileError
         When it cannot be read; also the OSError of its kind.
 
@@ -108,22 +108,26 @@ class MNISTIter(RowsIter):
     image, label : str
         Paths of the IDX files, plain or .gz.
     batch_size : int
+        Number of examples in a batch.
     shuffle : bool
-        Mix the examples once, in an order that `seed` fixes.
+        Shuffle the examples once, in an order that `seed` decides.
     flat : bool
-        Images as rows of 784 instead of (1, 28, 28).
+        Give images as rows of 784 instead of (1, 28, 28).
     seed : int
+        Seed of the order.
     silent : bool
-        Accepted; nothing is printed in any case.
+        Part of MXNet's signature; nothing is printed in any case.
     num_parts, part_index : int
-        Take one of several equal parts of the data; a KVStore as `num_parts` is that of its rank.
+        Number of equal parts of the data, and which of them to read; a KVStore as `num_parts` is
+        one part for each of its ranks.
     input_shape, data_shape : tuple of int, optional
-        Shape of one image, as an alternative to `flat`; scripts have either name.
+        Shape of one image, instead of `flat`; the two names mean the same.
     data_name, label_name : str
+        Names in ``provide_data`` and ``provide_label``.
     dtype : str, optional
-        float32 or None.
+        ``'float32'``, or None for the same.
     prefetch_buffer, ctx
-        Taken, and not needed: the files are read once.
+        Part of MXNet's signature; not used, since files are read at once.
 
     Raises
     ------

@@ -14,7 +14,7 @@ class MXDataIter(DataIter):
     r"""Base of the iterators over files: of CSV, LibSVM, MNIST and records of images.
 
     ``getdata`` and ``getlabel`` give one NDArray each, as MXNet's do, not a list. Asked for before
-    the first batch, or behind the last one, they raise StateError.
+    the first batch, or after the last one, they raise StateError.
 
     A subclass defines ``_advance``, which moves on and gives what it wants to know of the next
     batch, or None at the end; ``_here`` gives it again.
@@ -22,6 +22,7 @@ class MXDataIter(DataIter):
     Parameters
     ----------
     batch_size : int
+        Number of examples in a batch.
 
     Raises
     ------

@@ -144,12 +144,12 @@ class RowsIter(MXDataIter):
         Parameters
         ----------
         state : dict
-            What ``state_dict`` gave.
+            What `state_dict` returned.
 
         Raises
         ------
         FormatError
-            If that is no state of it, or one of another number of rows.
+            If that is not a state of it, or one of another number of rows.
 
         Examples
         --------

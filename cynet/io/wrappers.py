@@ -103,8 +103,9 @@ class ResizeIter(_Wrapper):
     Parameters
     ----------
     data_iter : DataIter
+        The inner iterator.
     size : int
-        Batches an epoch.
+        Number of batches in an epoch.
     reset_internal : bool
         Whether ``reset`` also resets the inner iterator.
 
@@ -154,12 +155,12 @@ class ResizeIter(_Wrapper):
         Parameters
         ----------
         state : dict
-            What ``state_dict`` gave.
+            What `state_dict` returned.
 
         Raises
         ------
         FormatError
-            If that is no state of it.
+            If that is not a state of it.
         NotFoundError
             If the iterator inside has no ``state_dict``.
 
@@ -246,7 +247,7 @@ class PrefetchingIter(_Wrapper):
     iters : DataIter or list of DataIter
         They must give the same number of batches.
     rename_data, rename_label : list of dict, optional
-        For each iterator, old name -> new name of its data and labels.
+        For each iterator a dict from old to new names of its data and of its labels.
 
     Raises
     ------
@@ -329,7 +330,7 @@ class PrefetchingIter(_Wrapper):
 
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
-        """``state_dict()``: where the iterators inside were behind the batch that was given last.
+        """``state_dict()``: where the iterators inside were after the batch that was given last.
 
         Only if they can say.
 
@@ -349,12 +350,12 @@ class PrefetchingIter(_Wrapper):
         Parameters
         ----------
         state : dict
-            What ``state_dict`` gave.
+            What `state_dict` returned.
 
         Raises
         ------
         FormatError
-            If that is no state of it; it is where it was then.
+            If that is not a state of it; it is where it was then.
         NotFoundError
             If an iterator inside has no ``state_dict``.
 

@@ -47,7 +47,7 @@ class KVStoreBase:
         Parameters
         ----------
         klass : type
-            The class.
+            The class to register.
 
         Returns
         -------
@@ -73,13 +73,13 @@ class KVStoreBase:
         Parameters
         ----------
         key : str, int, or list of them
-            Which values.
+            The keys.
         value : NDArray, list of NDArray, or list of lists
             An array for each key, or one for each device.
         out : NDArray, list of NDArray, or list of lists
-            Where the first worker's arrays are written, of the form of `value`.
+            Arrays, in the form of `value`, that the first worker's arrays are written to.
         priority : int
-            Calls of higher numbers may be served first.
+            Calls of higher priority may be served first.
 
         Raises
         ------
@@ -96,13 +96,13 @@ class KVStoreBase:
         Parameters
         ----------
         key : str, int, or list of them
-            Which values.
+            The keys.
         value : NDArray, list of NDArray, or list of lists
             An array for each key, or one for each device.
         out : NDArray, list of NDArray, or list of lists, optional
-            Where the sums are written; `value` by default.
+            Arrays that the sums are written to; `value` by default.
         priority : int
-            Calls of higher numbers may be served first.
+            Calls of higher priority may be served first.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class KVStoreBase:
         Parameters
         ----------
         optimizer : Optimizer
-            What is pushed is the gradient.
+            Updates the weights; what is pushed is the gradient.
 
         Raises
         ------
@@ -162,9 +162,9 @@ class KVStoreBase:
         Parameters
         ----------
         fname : str
-            The file.
+            The file to write.
         dump_optimizer : bool
-            Write the optimizer's settings and counts too.
+            Whether to include the optimizer's settings and counts.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class KVStoreBase:
         Parameters
         ----------
         fname : str
-            The file.
+            The file that `save_optimizer_states` wrote.
 
         Raises
         ------

@@ -38,7 +38,7 @@ class DistKVStore(KVStore):
     Parameters
     ----------
     kind : str
-        The name, ``'dist_sync'``, ...; `create` gives it.
+        Name of the kind, ``'local'``, ``'device'``, ``'dist_sync'``, ...; use `create`.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class DistKVStore(KVStore):
         Parameters
         ----------
         key, value, priority
-            As for `push`; the keys need no value.
+            See `push`; the keys need no value.
 
         Examples
         --------
@@ -172,8 +172,9 @@ class DistKVStore(KVStore):
         Parameters
         ----------
         arrays : dict of key to list of NDArray
+            Arrays of the devices of this rank, by key.
         root : int
-            The rank.
+            Rank whose values are taken.
 
         Examples
         --------

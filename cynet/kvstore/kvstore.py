@@ -45,7 +45,7 @@ class KVStore(KVStoreBase):
     Parameters
     ----------
     kind : str
-        The name, ``'local'``, ``'device'``, ...; `create` gives it.
+        Name of the kind, ``'local'``, ``'device'``, ``'dist_sync'``, ...; use `create`.
 
     Examples
     --------
@@ -95,8 +95,9 @@ class KVStore(KVStoreBase):
         Parameters
         ----------
         key : str, int or a list of them
+            The new keys.
         value : NDArray or a list of them
-            The store keeps a copy, of the same storage type.
+            Their first values; the store keeps copies of the same storage type.
 
         Raises
         ------
@@ -115,10 +116,11 @@ class KVStore(KVStoreBase):
         Parameters
         ----------
         key : str, int or a list of them
+            The keys.
         value : NDArray, list of NDArray, or a list of such lists
-            Of the value's shape. A key that comes twice has all its arrays summed.
+            Arrays of the values' shapes; all arrays of a key that occurs twice are summed.
         priority : int
-            A hint, accepted as MXNet's scripts give it.
+            A hint of MXNet's scripts; not used.
 
         Raises
         ------
@@ -150,12 +152,13 @@ class KVStore(KVStoreBase):
         Parameters
         ----------
         key : str, int or a list of them
+            The keys.
         out : NDArray, list of NDArray, or a list of such lists
-            Where to write; a list beside one key gets one copy each.
+            Arrays that values are written to; a list for a single key gets a copy in each array.
         priority : int
-            A hint, as for `push`.
+            A hint, see `push`.
         ignore_sparse : bool
-            Leave out keys whose value is sparse: `row_sparse_pull` is for these.
+            Skip keys whose value is sparse; `row_sparse_pull` is for these.
 
         Raises
         ------
@@ -194,10 +197,11 @@ class KVStore(KVStoreBase):
         Parameters
         ----------
         key : str, int or a list of them
+            The keys.
         out : RowSparseNDArray, list of them, or a list of such lists
-            Each becomes the rows that its `row_ids` name.
+            Arrays that become the rows which `row_ids` names.
         priority : int
-            A hint, as for `push`.
+            A hint, see `push`.
         row_ids : NDArray or list of NDArray
             Numbers of rows, of any shape and dtype, for all arrays or for each of them; this waits
             for them.
@@ -233,7 +237,8 @@ class KVStore(KVStoreBase):
         Parameters
         ----------
         updater : callable
-            Gets the key as it was given, the sum of what was pushed, and the store's own array.
+            Called with the key as it was given, the sum of what was pushed, and the store's own
+            array.
 
         Raises
         ------
@@ -317,7 +322,7 @@ class KVStore(KVStoreBase):
         Parameters
         ----------
         compression_params : dict
-            ``{'type': '2bit', 'threshold': 0.5}``.
+            The type and its settings: ``{'type': '2bit', 'threshold': 0.5}``.
 
         Raises
         ------
@@ -450,7 +455,7 @@ def create(name: str = "local") -> KVStore | Any:
     Raises
     ------
     ArgumentTypeError, ArgumentError
-        When the name is no str, or no kind there is.
+        When the name is not a str, or no kind there is.
 
     Examples
     --------

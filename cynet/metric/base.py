@@ -30,7 +30,7 @@ def register(klass: Class, name: str | None = None) -> Class:
     klass : type
         A subclass of EvalMetric.
     name : str, optional
-        Another name than the class's in lower case.
+        Name of the metric; the class's name in lower case by default.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def alias(*names: str) -> Callable[[Class], Class]:
     Parameters
     ----------
     *names : str
-        Further names of the class that is decorated.
+        Further names of the decorated class.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def create(metric: MetricLike, *args: Any, **kwargs: Any) -> EvalMetric:
         :class:`CompositeEvalMetric`; a dict is what ``get_config`` returned, a str that begins with
         ``{`` or ``[`` the same as JSON.
     *args, **kwargs
-        For the class that is named.
+        Arguments of the class that is named.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def check_label_shapes(
     Parameters
     ----------
     labels, preds : list or NDArray
-        What belongs together.
+        Labels and predictions of a batch.
     wrap : bool
         Put single arrays into lists.
     shape : bool
@@ -168,7 +168,7 @@ def check_label_shapes(
 
     Returns
     -------
-    labels, preds
+    (labels, preds) : lists or NDArrays
         As they were given, or in lists.
 
     Raises
@@ -220,9 +220,9 @@ class EvalMetric:
     Parameters
     ----------
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------
@@ -283,7 +283,7 @@ class EvalMetric:
         Parameters
         ----------
         label, pred : dict of str to NDArray
-            By name; `label_names` and `output_names` choose among them, in this order.
+            Labels and outputs by name; `label_names` and `output_names` pick from them.
 
         Raises
         ------
@@ -486,11 +486,11 @@ class CompositeEvalMetric(EvalMetric):
     Parameters
     ----------
     metrics : list of str or EvalMetric, optional
-        Those that are there from the beginning.
+        The metrics; `add` adds more.
     name : str
-        What the figure is called.
+        Name of the group; each metric keeps its own in the results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------
@@ -515,7 +515,7 @@ class CompositeEvalMetric(EvalMetric):
         Parameters
         ----------
         metric : str or EvalMetric
-            One more.
+            The metric to add.
 
         Examples
         --------

@@ -91,9 +91,9 @@ class ConfusionMatrix(_Counted):
     Parameters
     ----------
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------
@@ -167,13 +167,13 @@ class Precision(_Averaged):
 
     Parameters
     ----------
-    average : str
-        ``'macro'``: mean over the classes that were met; ``'weighted'``: each counts as often as it
-        is a label; ``'micro'``: all predictions together.
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    average : str
+        ``'macro'``: mean over the classes that occurred; ``'weighted'``: mean weighted by how often
+        each class is a label; ``'micro'``: all predictions together.
 
     Raises
     ------
@@ -207,12 +207,12 @@ class Recall(_Averaged):
 
     Parameters
     ----------
-    average : str
-        As of `Precision`.
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    average : str
+        See :class:`Precision`.
 
     Raises
     ------
@@ -250,9 +250,9 @@ class AUC(EvalMetric):
     Parameters
     ----------
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------

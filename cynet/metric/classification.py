@@ -27,9 +27,9 @@ class Accuracy(EvalMetric):
     axis : int
         Axis of the classes in predictions; predictions of the label's shape are classes already.
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------
@@ -88,11 +88,11 @@ class TopKAccuracy(EvalMetric):
     Parameters
     ----------
     top_k : int
-        More than 1; the metric's name gets ``_{top_k}`` appended.
+        Number of entries to look at, above 1; ``_{top_k}`` is appended to the metric's name.
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Raises
     ------
@@ -261,12 +261,12 @@ class F1(_Binary):
 
     Parameters
     ----------
-    average : str
-        ``'macro'``: mean of the updates' scores; ``'micro'``: the score over all examples.
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    average : str
+        ``'macro'``: mean of the updates' scores; ``'micro'``: the score of all examples together.
 
     Examples
     --------
@@ -297,12 +297,12 @@ class MCC(_Binary):
 
     Parameters
     ----------
-    average : str
-        ``'macro'``: mean of the updates' scores; ``'micro'``: the score over all examples.
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    average : str
+        ``'macro'``: mean of the updates' scores; ``'micro'``: the score of all examples together.
 
     Examples
     --------
@@ -342,11 +342,11 @@ class PCC(EvalMetric):
     Parameters
     ----------
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
     has_global_stats : bool
-        Keep what came since ``reset`` beside what came since ``reset_local``.
+        Whether to keep the statistics since ``reset`` beside those since ``reset_local``.
 
     Examples
     --------

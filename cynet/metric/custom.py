@@ -22,13 +22,14 @@ class CustomMetric(EvalMetric):
     Parameters
     ----------
     feval : callable
-        ``feval(label, pred)`` returns the batch's figure, or a pair (sum, count).
+        ``feval(label, pred)`` on NumPy arrays returns the batch's value, or a pair (sum, count).
     name : str, optional
-        The function's name by default (``custom(<lambda>)`` for a lambda).
+        Name of the metric in its results; by default the function's name (``custom(<lambda>)`` for
+        a lambda).
     allow_extra_outputs : bool
-        Let there be more predictions than labels; the surplus is not looked at.
+        Allow more predictions than labels; the surplus is ignored.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Raises
     ------
@@ -91,11 +92,12 @@ def np(
     Parameters
     ----------
     numpy_feval : callable
-        ``numpy_feval(label, pred)`` on NumPy arrays returns the batch's figure, or (sum, number).
+        ``numpy_feval(label, pred)`` on NumPy arrays returns the batch's value, or a pair (sum,
+        count).
     name : str, optional
-        What the figure is called; the function's name by default.
+        Name of the metric in its results; by default the function's name.
     allow_extra_outputs : bool
-        Let there be more outputs than labels; those behind are passed over.
+        Allow more predictions than labels; the surplus is ignored.
 
     Returns
     -------

@@ -19,9 +19,9 @@ class Loss(EvalMetric):
     Parameters
     ----------
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------
@@ -55,9 +55,9 @@ class Torch(Loss):
     Parameters
     ----------
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------
@@ -84,9 +84,9 @@ class Caffe(Loss):
     Parameters
     ----------
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------

@@ -51,11 +51,11 @@ class CrossEntropy(EvalMetric):
     Parameters
     ----------
     eps : float
-        Keeps the logarithm finite.
+        Added to probabilities, so that the logarithm is finite.
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------
@@ -98,11 +98,11 @@ class NegativeLogLikelihood(CrossEntropy):
     Parameters
     ----------
     eps : float
-        Keeps the logarithm finite.
+        Added to probabilities, so that the logarithm is finite.
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------
@@ -131,13 +131,13 @@ class Perplexity(EvalMetric):
     Parameters
     ----------
     ignore_label : int or None
-        Labels that do not count, such as padding.
+        Label that is left out, such as that of padding.
     axis : int
         Axis of the classes in predictions.
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------

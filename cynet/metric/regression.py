@@ -53,9 +53,9 @@ class MAE(_Error):
     Parameters
     ----------
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------
@@ -82,9 +82,9 @@ class MSE(_Error):
     Parameters
     ----------
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------
@@ -111,9 +111,9 @@ class RMSE(_Error):
     Parameters
     ----------
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------
@@ -143,12 +143,13 @@ class PearsonCorrelation(EvalMetric):
 
     Parameters
     ----------
-    average : str
-        ``'macro'``: mean of the batches' correlations; ``'micro'``: correlation over all entries.
     name : str
-        What the figure is called.
+        Name of the metric in its results.
     output_names, label_names : list of str, optional
-        Which outputs and labels ``update_dict`` takes; by default all.
+        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    average : str
+        ``'macro'``: mean of the batches' correlations; ``'micro'``: correlation of all entries
+        together.
 
     Examples
     --------

@@ -57,29 +57,30 @@ class FeedForward:
     Parameters
     ----------
     symbol : Symbol or callable
-        Data inputs are what the iterator provides, labels likewise (``softmax_label`` for arrays).
-        A function of the bucket key that returns a Symbol trains on the batches of an iterator that
-        has ``default_bucket_key``, as :class:`BucketingModule` does.
+        The network, whose inputs are named as the iterator names its arrays (``data`` and
+        ``softmax_label`` for plain arrays). A function of the bucket key that returns a Symbol
+        trains on the batches of an iterator that has ``default_bucket_key``, as
+        :class:`BucketingModule` does.
     ctx : Context or list of Context, optional
-        Several split each batch among them; the CPU by default.
+        Devices, the CPU by default; several split each batch among them.
     num_epoch : int, optional
         Epoch to stop before; ``fit`` needs it.
     epoch_size : int, optional
-        Batches an epoch; all by default.
+        Number of batches in an epoch; all by default.
     optimizer : str or Optimizer
-        How ``fit`` changes the parameters.
+        An optimizer, or the name of one.
     initializer : Initializer
-        Gives parameters their first values, unless `arg_params` has them.
+        Initializes parameters that `arg_params` does not have.
     numpy_batch_size : int
-        Batch size where arrays are given; fewer if the array has fewer rows.
+        Batch size if arrays are given; the number of rows if the array has fewer.
     arg_params, aux_params : dict of str to NDArray, optional
         Values of parameters and auxiliary states, for ``predict`` or to start from.
     allow_extra_params : bool
-        Let the dicts have names that the symbol has not; they are passed over.
+        Ignore names in the dicts that the symbol does not have.
     begin_epoch : int
         Number of the first epoch.
     **kwargs
-        For the optimizer: ``learning_rate=0.1``.
+        Arguments of the optimizer: ``learning_rate=0.1``.
 
     Raises
     ------
@@ -223,11 +224,11 @@ class FeedForward:
         y : NDArray or numpy.ndarray, optional
             Labels (n,) or (n, 1), if `X` is an array.
         eval_data : DataIter or pair of arrays, optional
-            Each epoch ends with the metric of these.
+            Evaluated after each epoch.
         eval_metric, epoch_end_callback, batch_end_callback, kvstore, monitor, eval_end_callback
             As ``Module.fit`` takes them, but that a batch-end callback counts batches from 1.
         logger : logging.Logger, optional
-            Where the figures of the epochs are logged.
+            Receives the metrics of each epoch.
         work_load_list : list of number, optional
             Share of the batch for each context.
         eval_batch_end_callback : callable or list of callable, optional
@@ -314,11 +315,11 @@ class FeedForward:
         X : DataIter, NDArray or numpy.ndarray
             The data; of an array the first axis is that of the examples.
         num_batch : int, optional
-            Stop after so many batches.
+            Stop after this many batches.
         return_data : bool
-            Also give back data and labels, as the iterator gave them.
+            Also return data and labels, as the iterator gave them.
         reset : bool
-            Begin the iterator anew.
+            Whether to reset the iterator first.
 
         Returns
         -------
@@ -378,15 +379,15 @@ class FeedForward:
         Parameters
         ----------
         X : DataIter
-            Data and labels.
+            Gives data and labels.
         eval_metric : str, EvalMetric or callable
-            What ``mx.metric.create`` takes.
+            Passed to ``mx.metric.create``.
         num_batch : int, optional
-            Stop after so many batches.
+            Stop after this many batches.
         batch_end_callback : callable or list of callable, optional
             Called with a `BatchEndParam` after each batch.
         reset : bool
-            Begin the iterator anew.
+            Whether to reset the iterator first.
 
         Returns
         -------
@@ -406,11 +407,11 @@ class FeedForward:
         Parameters
         ----------
         prefix : str
-            Beginning of the names of the files.
+            Beginning of the files' names.
         epoch : int, optional
             The number in ``prefix-0001.params``; ``num_epoch`` of the model by default.
         remove_amp_cast : bool
-            Leave out of the symbol what mixed precision inserted.
+            Leave out the casts that mixed precision inserted.
 
         Raises
         ------
@@ -453,13 +454,13 @@ class FeedForward:
         Parameters
         ----------
         prefix : str
-            Beginning of the names of the files.
+            Beginning of the files' names.
         epoch : int
             The number in ``prefix-0001.params``, from which ``fit`` counts on.
         ctx : Context or list of Context, optional
-            The device; the CPU by default.
+            Devices; the CPU by default.
         **kwargs
-            For ``FeedForward``.
+            Arguments of ``FeedForward``.
 
         Returns
         -------

@@ -103,7 +103,7 @@ class BaseModule(Evaluation, Defaults):
     Parameters
     ----------
     logger : module or logging.Logger
-        Where ``fit`` logs.
+        Receives the messages of ``fit``.
 
     Examples
     --------
@@ -215,7 +215,7 @@ class BaseModule(Evaluation, Defaults):
         clip_global_norm: float | None = None,
         resume: FileName | None = None,
     ) -> History:
-        """Train: bind, initialise, then epochs of forward, backward, update, metric.
+        """Train: bind, initialize, then epochs of forward, backward, update, metric.
 
         Called again, it goes on training; a `train_data` that is at its end starts over.
 
@@ -228,13 +228,13 @@ class BaseModule(Evaluation, Defaults):
         eval_data : DataIter or pair of arrays, optional
             Scored after each epoch.
         eval_metric : str, list or EvalMetric
-            What is shown of each epoch: ``"acc"``, ``["acc", "ce"]``, a metric of your own.
+            Metrics of training: ``"acc"``, ``["acc", "ce"]``, a metric of your own.
         epoch_end_callback : callable or list of callable
             ``callback(epoch, symbol, arg_params, aux_params)``.
         batch_end_callback : callable or list of callable
             ``callback(BatchEndParam)``.
         kvstore : str or KVStore
-            What sums gradients over several devices or processes; one device needs none.
+            Sums gradients over several devices or processes; one device needs none.
         optimizer : str or Optimizer
             ``"sgd"``, ``"adam"``, ...: the classes of ``mx.optimizer``.
         optimizer_params : dict or pairs
@@ -244,19 +244,19 @@ class BaseModule(Evaluation, Defaults):
         initializer : Initializer or str
             Gives parameters their first values, unless `arg_params` has them.
         arg_params, aux_params : dict of str to NDArray, optional
-            Values to start from.
+            Initial values of parameters and auxiliary states.
         allow_missing : bool
-            Initialise parameters that `arg_params` does not have.
+            Initialize parameters that `arg_params` does not have; if False, that is an error.
         force_rebind, force_init : bool
-            Bind / initialise even if that has been done.
+            Bind, or initialize, even if that has been done.
         begin_epoch, num_epoch : int
             First epoch, and the one to stop before.
-        validation_metric : optional
+        validation_metric : str, list or EvalMetric, optional
             Metric for `eval_data`; `eval_metric` by default.
         monitor : Monitor, optional
-            Looks at values inside of the network.
-        sparse_row_id_fn : optional
-            Handed to ``prepare``.
+            Shows values inside of the network.
+        sparse_row_id_fn : callable, optional
+            Passed to ``prepare``.
         verbose : bool, optional
             Print figures of the epochs, and of batches where an epoch takes long, on stderr. By
             default only if the logger does not show INFO and there is no `batch_end_callback`.
@@ -264,8 +264,8 @@ class BaseModule(Evaluation, Defaults):
             ``mx.callback.EarlyStopping``, ``BestCheckpoint``, ``HistoryFile``, ... Any callback may
             raise ``mx.callback.StopTraining``.
         clip_global_norm : float, optional
-            Before each update gradients are scaled down to this norm of all of them together; see
-            `clip_gradients`.
+            Upper bound of the norm of all gradients together, to which they are scaled down before
+            each update; see `clip_gradients`.
         resume : str, optional
             Beginning of a file name. After each epoch ``RESUME.training`` gets all that training
             depends on; where the file is there, training goes on from it as if it had never been

@@ -52,7 +52,7 @@ class BucketingModule(BucketInUse):
         The key of the largest bucket, whose memory the others use. All parameters of the other
         buckets must be among those of this one.
     logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params
-        For each :class:`Module`.
+        Passed to the :class:`Module` of each bucket.
 
     Raises
     ------
@@ -399,13 +399,13 @@ class BucketingModule(BucketInUse):
         Parameters
         ----------
         prefix : str
-            Beginning of the names of the files.
+            Beginning of the files' names.
         epoch : int
-            The number in ``prefix-0001.params``.
+            Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
         save_optimizer_states : bool
-            Also write ``prefix-0001.states``, from which `load` lets training go on.
+            Also write ``prefix-0003.states``, from which `load` lets training continue.
         remove_amp_cast : bool
-            Leave out of the symbols what mixed precision inserted.
+            Leave out the casts that mixed precision inserted.
 
         Raises
         ------
@@ -452,9 +452,9 @@ class BucketingModule(BucketInUse):
         Parameters
         ----------
         prefix : str
-            Beginning of the names of the files that `save_checkpoint` wrote.
+            Beginning of the files' names.
         epoch : int
-            The number in ``prefix-0001.params``.
+            Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
         sym_gen : callable, optional
             Makes the symbols of buckets that the checkpoint does not have, and says the names of
             inputs; without it these are ``data`` and ``softmax_label``, and other buckets use the
@@ -462,10 +462,10 @@ class BucketingModule(BucketInUse):
         default_bucket_key : hashable, optional
             The first of the checkpoint by default.
         load_optimizer_states : bool
-            Also read ``prefix-0001.states``, when ``init_optimizer`` is called; states that were
+            Also read ``prefix-0003.states``, when ``init_optimizer`` is called; states that were
             saved with other parameters are refused.
         **kwargs
-            For ``BucketingModule``.
+            Arguments of ``BucketingModule``.
 
         Returns
         -------
@@ -522,13 +522,13 @@ class BucketingModule(BucketInUse):
         Parameters
         ----------
         sym_dict : dict of bucket key to Symbol, optional
-            Symbols that take the place of those of `sym_gen`.
+            Symbols that are used instead of those of `sym_gen`.
         sym_gen, default_bucket_key
-            As in `load`; the default key is the first of `sym_dict`.
+            See `load`; the default key is the first of `sym_dict`.
         arg_params, aux_params : dict of str to NDArray, optional
             Values of parameters and auxiliary states, which ``bind`` puts in place.
         **kwargs
-            For ``BucketingModule``.
+            Arguments of ``BucketingModule``.
 
         Returns
         -------

@@ -80,7 +80,7 @@ class Defaults(Interface):
         Parameters
         ----------
         max_norm : float
-            The largest norm that is left as it is.
+            Upper bound of the norm.
 
         Returns
         -------
@@ -109,11 +109,11 @@ class Defaults(Interface):
         arg_params, aux_params : dict of str to NDArray
             Values of parameters and of auxiliary states, by name.
         allow_missing : bool
-            Leave parameters that are not given as they are.
+            Leave parameters that are not given as they are; if False, that is an error.
         force_init : bool
             Overwrite parameters that have values.
         allow_extra : bool
-            Pass over names that the module has not.
+            Ignore names that the module does not have.
         """
         self.init_params(
             initializer=None,
@@ -188,7 +188,7 @@ class Defaults(Interface):
         data_batch : DataBatch
             The batch that comes next.
         sparse_row_id_fn : callable, optional
-            Accepted so that scripts written for MXNet run; it is not called.
+            Part of MXNet's signature; not called.
 
         Examples
         --------
@@ -214,8 +214,8 @@ class Defaults(Interface):
         Parameters
         ----------
         merge_multi_context : bool
-            Join what several devices hold along the first axis; else a list over the devices for
-            each.
+            Concatenate the parts of several devices along the first axis; if False, each entry is a
+            list of them.
 
         Returns
         -------

@@ -43,19 +43,19 @@ class Evaluation:
         Parameters
         ----------
         eval_data : DataIter or pair of arrays
-            What to judge by.
+            The batches to evaluate; or data and labels.
         eval_metric : str, list or EvalMetric
             ``"acc"``, ``["acc", "ce"]`` or a metric of ``mx.metric``.
         num_batch : int, optional
-            Stop after so many batches.
+            Stop after this many batches.
         batch_end_callback, score_end_callback : callable or list of callable
             ``callback(BatchEndParam)``.
         reset : bool
-            Start `eval_data` over first.
+            Whether to reset `eval_data` first.
         epoch : int
-            For the callbacks.
-        sparse_row_id_fn : optional
-            Handed to ``prepare``.
+            Number of the epoch, for the callbacks.
+        sparse_row_id_fn : callable, optional
+            Passed to ``prepare``.
 
         Returns
         -------
@@ -138,13 +138,13 @@ class Evaluation:
         Parameters
         ----------
         eval_data : DataIter
-            What to predict.
+            The batches to predict.
         num_batch : int, optional
-            Stop after so many batches.
+            Stop after this many batches.
         reset : bool
-            Start `eval_data` over first.
+            Whether to reset `eval_data` first.
         sparse_row_id_fn : callable, optional
-            Accepted for MXNet's sake.
+            Part of MXNet's signature; not called.
 
         Returns
         -------
@@ -173,17 +173,18 @@ class Evaluation:
         Parameters
         ----------
         eval_data : DataIter, NDArray or numpy.ndarray
-            An array is one batch.
+            The batches to predict; an array is one batch.
         num_batch : int, optional
-            Stop after so many batches.
+            Stop after this many batches.
         merge_batches : bool
-            Join the batches' outputs along the axis of examples; else a list for each batch.
+            Concatenate the batches' outputs along the first axis; if False, return a list for each
+            batch.
         reset : bool
-            Start `eval_data` over first.
+            Whether to reset `eval_data` first.
         always_output_list : bool
-            A list even if there is one output.
-        sparse_row_id_fn : optional
-            Handed to ``prepare``.
+            Return a list even if there is only one output.
+        sparse_row_id_fn : callable, optional
+            Passed to ``prepare``.
 
         Returns
         -------

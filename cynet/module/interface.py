@@ -78,15 +78,15 @@ class Interface:
         Parameters
         ----------
         data_shapes, label_shapes : list of (str, tuple) or DataDesc
-            Names and shapes of a batch's arrays, as ``provide_data`` of an iterator says them.
+            Names and shapes of a batch's arrays, as an iterator's ``provide_data`` gives them.
         for_training : bool
-            Make room for gradients.
+            Whether to allocate gradients.
         inputs_need_grad : bool
-            Gradients of the inputs, too.
+            Whether to compute gradients of the inputs, too.
         force_rebind : bool
-            Bind anew even if that has been done.
+            Bind again even if the module is bound already.
         shared_module : BaseModule, optional
-            Take parameters, and memory, of this module.
+            Module whose parameters and memory are shared.
         grad_req : str, list or dict
             ``'write'``, ``'add'`` or ``'null'``, for all parameters or by name.
         """
@@ -106,15 +106,15 @@ class Interface:
         Parameters
         ----------
         initializer : Initializer or str, optional
-            Gives values where `arg_params` has none.
+            Initializes parameters that `arg_params` does not have.
         arg_params, aux_params : dict of str to NDArray, optional
-            Values to start from.
+            Initial values of parameters and auxiliary states.
         allow_missing : bool
-            Let the initializer fill what `arg_params` lacks.
+            Let the initializer fill what `arg_params` lacks; if False, that is an error.
         force_init : bool
             Give new values even if there are some.
         allow_extra : bool
-            Pass over names that the module has not.
+            Ignore names that the module does not have.
         """
         raise self._undefined("init_params")
 
@@ -140,11 +140,11 @@ class Interface:
         Parameters
         ----------
         kvstore : str or KVStore
-            What sums gradients over several devices.
+            Sums gradients over several devices.
         optimizer : str or Optimizer
-            ``"sgd"``, ``"adam"``, ... or an object.
+            An optimizer, or the name of one: ``"sgd"``, ``"adam"``, ...
         optimizer_params : dict or pairs
-            Settings of an optimizer by name.
+            Arguments of an optimizer that is given by name.
         force_init : bool
             Begin with a new optimizer even if there is one.
         """
@@ -158,7 +158,7 @@ class Interface:
         data_batch : DataBatch
             The batch: arrays of the shapes that were bound.
         is_train : bool, optional
-            Training mode; by default as bound.
+            Whether to run in training mode; by default as bound.
         """
         raise self._undefined("forward")
 
@@ -182,7 +182,7 @@ class Interface:
         Parameters
         ----------
         merge_multi_context : bool
-            Join what several devices computed; else a list for each output.
+            Concatenate the parts of several devices; if False, each entry is a list of them.
 
         Returns
         -------
@@ -197,7 +197,7 @@ class Interface:
         Parameters
         ----------
         merge_multi_context : bool
-            Join what several devices computed; else a list for each input.
+            Concatenate the parts of several devices; if False, each entry is a list of them.
 
         Returns
         -------
@@ -214,11 +214,11 @@ class Interface:
         Parameters
         ----------
         eval_metric : EvalMetric
-            Counts the batch.
+            The metric to update.
         labels : list of NDArray
             The batch's labels.
         pre_sliced : bool
-            Labels are a list for each device.
+            Whether `labels` is a list for each device.
         """
         raise self._undefined("update_metric")
 
@@ -228,7 +228,7 @@ class Interface:
         Parameters
         ----------
         mon : Monitor
-            Sees values from the next batch on.
+            It sees values from the next batch on.
 
         Examples
         --------

@@ -60,12 +60,12 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
     symbol : Symbol
         The network.
     data_names, label_names : list of str
-        Which arguments are fed with data and labels; all others are parameters, but for labels
-        of losses that are listed nowhere: a prediction needs none.
+        Arguments that are fed with data and labels. All others are parameters, except labels of
+        losses that are not listed anywhere: a prediction needs none.
     logger : module or logging.Logger
-        Where ``fit`` logs.
+        Receives the messages of ``fit``.
     context : Context, str (``'cpu'``, ``'gpu(1)'``) or list of these
-        Several split each batch among them.
+        Devices; several split each batch among them.
     work_load_list : list of number, optional
         Share of the batch for each context; equal by default.
     fixed_param_names : list of str, optional
@@ -73,9 +73,9 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
     state_names : list of str, optional
         Inputs that are neither data nor parameters: `set_states` fills them.
     group2ctxs : dict or list of dict, optional
-        Contexts of context groups.
+        Context of each group of ``mx.AttrScope(ctx_group=...)``.
     compression_params : dict, optional
-        Handed to the KVStore: ``{"type": "2bit", "threshold": 0.5}``.
+        Passed to the KVStore: ``{"type": "2bit", "threshold": 0.5}``.
 
     Raises
     ------
@@ -177,14 +177,14 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
         Parameters
         ----------
         prefix : str
-            Beginning of the names of the files: ``prefix-symbol.json``, ``prefix-0001.params``.
+            Beginning of the files' names.
         epoch : int
-            The number in ``prefix-0001.params``.
+            Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
         load_optimizer_states : bool
-            Also read ``prefix-0001.states``, when ``init_optimizer`` is called; states that were
+            Also read ``prefix-0003.states``, when ``init_optimizer`` is called; states that were
             saved with other parameters are refused.
         **kwargs
-            For ``Module``: `data_names`, `label_names`, `context`, ...
+            Arguments of ``Module``: `data_names`, `label_names`, `context`, ...
 
         Returns
         -------

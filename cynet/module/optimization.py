@@ -116,7 +116,7 @@ class Optimization:
         Parameters
         ----------
         shared_module : Module
-            It has an optimizer, and all parameters that this module has.
+            A module that has an optimizer, and all parameters of this one.
 
         Raises
         ------
@@ -188,13 +188,13 @@ class Optimization:
         Parameters
         ----------
         prefix : str
-            Beginning of the names of files: ``PREFIX-symbol.json``, ``PREFIX-0001.params``.
+            Beginning of the files' names.
         epoch : int
-            The number in the names.
+            Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
         save_optimizer_states : bool
-            Also write ``PREFIX-0001.states``.
+            Also write ``prefix-0003.states``.
         remove_amp_cast : bool
-            Leave out of the symbol what mixed precision inserted.
+            Leave out the casts that mixed precision inserted.
 
         Examples
         --------
@@ -227,7 +227,7 @@ class Optimization:
         Parameters
         ----------
         fname : str
-            The file, usually ``PREFIX-0001.states``.
+            The file to write, usually ``PREFIX-0003.states``.
 
         Raises
         ------

@@ -45,9 +45,9 @@ class PythonModule(BaseModule):
     Parameters
     ----------
     data_names, label_names, output_names : list of str
-        Names of the inputs, of the labels (None: it has none) and of the outputs.
+        Names of the inputs, of the labels (None if there are none) and of the outputs.
     logger : module or logging.Logger
-        Where ``fit`` logs.
+        Receives the messages of ``fit``.
 
     Examples
     --------
@@ -186,9 +186,9 @@ class PythonLossModule(PythonModule):
     name : str
         The output is ``{name}_output``.
     data_names, label_names : list of str
-        One each.
+        Name of the input and of the label, one each.
     logger : module or logging.Logger
-        Where ``fit`` logs.
+        Receives the messages of ``fit``.
     grad_func : callable
         ``grad_func(scores, labels)`` returns the gradient of the loss by the scores, of their
         shape, as NDArray or NumPy array.

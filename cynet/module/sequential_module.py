@@ -39,6 +39,7 @@ class SequentialModule(BaseModule):
     Parameters
     ----------
     logger : module or logging.Logger
+        Receives the messages of ``fit``.
 
     Examples
     --------
@@ -63,12 +64,12 @@ class SequentialModule(BaseModule):
     def add(self, module: BaseModule, **kwargs: Any) -> SequentialModule:
         """Append a module and return the chain.
 
-        What was bound and initialised before is to be done again.
+        What was bound and initialized before is to be done again.
 
         Parameters
         ----------
         module : BaseModule
-            Its data inputs are the outputs of the module before.
+            Module whose data inputs are the outputs of the one before.
         take_labels : bool
             The module gets the labels of the batch.
         auto_wiring : bool

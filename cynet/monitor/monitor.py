@@ -26,18 +26,18 @@ class Monitor:
     Parameters
     ----------
     interval : int
-        Batches from one collection to the next.
+        Number of batches between collections.
     stat_func : callable, optional
         Function from an NDArray to an NDArray, a number or a list of these; by default the norm
         over the root of the size.
     pattern : str
         Regular expression for names; only those that match from their beginning are collected.
     sort : bool
-        Order results by name.
+        Sort results by name.
     monitor_all : bool
-        Also operators' (or layers') inputs.
+        Whether to collect inputs of operators (or layers), too.
     gradients : bool
-        Also the gradients of parameters and inputs, as they are when the batch ends, as
+        Whether to collect the gradients of parameters and inputs at the end of the batch, too, as
         ``fc1_weight_grad``. (Those that operators give to their inputs, ``fc1_backward_output1``,
         are collected from executors in any case.)
 
@@ -90,8 +90,9 @@ class Monitor:
         Parameters
         ----------
         name : str
-            Its name.
+            Name under which it is collected.
         array : NDArray
+            The value.
 
         Examples
         --------
@@ -113,6 +114,7 @@ class Monitor:
         Parameters
         ----------
         exe : Executor or Block
+            What to watch.
 
         Raises
         ------
@@ -141,7 +143,7 @@ class Monitor:
         self.step += 1
 
     def toc(self) -> list[tuple[int, str, str]]:
-        """End a batch: call behind backward or the update.
+        """End a batch: call after backward or the update.
 
         Returns
         -------

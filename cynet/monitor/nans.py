@@ -36,9 +36,9 @@ class debug_nans:
     Parameters
     ----------
     on : bool
-        Counts at once; in a ``with`` statement until its end.
+        Whether to check, from now on; in a ``with`` statement until its end.
     infinite : bool
-        False lets infinities pass, which masks are made of.
+        Whether infinities are errors, too; False lets them pass, as for masks.
 
     Raises
     ------

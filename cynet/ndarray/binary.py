@@ -47,7 +47,7 @@ def _binary(name: str, numbers: Callable[..., Any], doc: str) -> BinaryFunction:
 Parameters
 ----------
 lhs, rhs : NDArray or number
-    Arrays broadcast against each other.
+    The operands; arrays are broadcast against each other.
 
 Returns
 -------
@@ -98,7 +98,7 @@ def power(base: Operand, exp: Operand) -> Any:
     Parameters
     ----------
     base, exp : NDArray or number
-        Arrays broadcast against each other.
+        Arrays that are broadcast against each other, or numbers.
 
     Returns
     -------

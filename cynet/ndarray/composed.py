@@ -32,12 +32,12 @@ def histogram(
     Parameters
     ----------
     a : NDArray
-        The numbers, any shape.
+        Numbers, of any shape.
     bins : int or NDArray
-        Number of intervals of one width, or their edges, which must not fall.
+        Number of intervals of equal width, or their edges, in rising order.
     range : tuple of float, optional
-        Lower end of the first and upper end of the last interval; by default the least and the
-        largest number. Not with edges.
+        Lower end of the first interval and upper end of the last one; by default the smallest and
+        the largest number. Not allowed with edges.
 
     Returns
     -------
@@ -88,13 +88,15 @@ def boolean_mask(
     Parameters
     ----------
     data : NDArray
+        The array to pick from.
     index : NDArray
-        One number for each part along `axis`.
+        One number for each entry along `axis`; 0 leaves it out.
     axis : int
+        The axis that `index` belongs to.
     out : NDArray, optional
-        What the parts are written to, of exactly their shape.
+        Array that the result is written to, of exactly its shape.
     name : str, optional
-        Accepted and not needed, as of all operators on arrays.
+        Not used; only symbols have names.
 
     Returns
     -------
@@ -135,6 +137,7 @@ def isfinite(data: NDArray) -> NDArray:
     Parameters
     ----------
     data : NDArray
+        The array.
 
     Returns
     -------
@@ -156,6 +159,7 @@ def isinf(data: NDArray) -> NDArray:
     Parameters
     ----------
     data : NDArray
+        The array.
 
     Returns
     -------
@@ -177,6 +181,7 @@ def isnan(data: NDArray) -> NDArray:
     Parameters
     ----------
     data : NDArray
+        The array.
 
     Returns
     -------
@@ -205,10 +210,11 @@ def rand_zipfian(
     true_classes : NDArray
         Classes, any shape.
     num_sampled : int
-        How many candidates are drawn, with repetition.
+        Number of candidates to draw, with repetition.
     range_max : int
-        Classes are below it.
+        Number of classes.
     ctx : Context, optional
+        Device of the result; the current context by default.
 
     Returns
     -------
@@ -251,10 +257,11 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     Parameters
     ----------
     arrays : list of NDArray
-        Same dtype, same sizes but for `axis`.
+        Arrays of one dtype, and of one shape except along `axis`.
     axis : int
+        The axis to join along.
     always_copy : bool
-        False returns a single array as it is.
+        Whether to copy a single array; if False, it is returned as it is.
 
     Returns
     -------
@@ -289,8 +296,9 @@ def moveaxis(tensor: NDArray, source: ShapeLike, destination: ShapeLike) -> NDAr
     Parameters
     ----------
     tensor : NDArray
+        The array.
     source, destination : int or tuple of int
-        Axes, and their new places.
+        Axes to move, and their new positions.
 
     Returns
     -------
@@ -333,11 +341,13 @@ def split_v2(
     Parameters
     ----------
     ary : NDArray
+        The array to split.
     indices_or_sections : int or tuple of int
-        A number of equal parts, or where the parts after the first begin.
+        Number of equal parts, or indices at which the parts after the first begin.
     axis : int
+        The axis to split along.
     squeeze_axis : bool
-        Drop `axis` from the parts; each must be of length 1 there.
+        Remove `axis` from the parts, which must have length 1 along it.
 
     Returns
     -------
@@ -365,9 +375,9 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     Parameters
     ----------
     indices : NDArray
-        Of shape (n,).
+        Indices of the ones, of shape (n,).
     out : NDArray
-        Of shape (n, classes); it is written.
+        Array of shape (n, classes) that is written.
 
     Returns
     -------

@@ -24,10 +24,11 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     Parameters
     ----------
     body : callable
-        ``body(row, states)`` gives ``(outputs, new_states)``, NDArrays or nested lists of them.
+        ``body(row, states)`` returns ``(outputs, new_states)``, NDArrays or nested lists of them.
     data : NDArray or nested list of NDArray
         Arrays of one length T; the body gets ``array[t]``.
     init_states : NDArray or nested list of NDArray
+        States of the first call.
 
     Returns
     -------
@@ -37,7 +38,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     Raises
     ------
     AssertionError
-        Data or states that are no NDArrays.
+        Data or states that are not NDArrays.
     ArgumentError
         Arrays of different lengths; outputs or states whose structure changes.
 
@@ -87,13 +88,14 @@ def while_loop(
     Parameters
     ----------
     cond : callable
-        ``cond(*loop_vars)`` gives an array of one element, or a number.
+        ``cond(*loop_vars)`` returns an array of one element, or a number.
     func : callable
-        ``func(*loop_vars)`` gives ``(step_output, new_loop_vars)``; outputs may be None or an empty
-        list.
+        ``func(*loop_vars)`` returns ``(step_output, new_loop_vars)``; outputs may be None or an
+        empty list.
     loop_vars : NDArray or list of NDArray
-        At least one.
+        Initial values of the loop variables, at least one.
     max_iterations : int
+        Largest number of runs.
 
     Returns
     -------
@@ -151,9 +153,9 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) 
     Parameters
     ----------
     pred : NDArray or number
-        One element; 0 stands for False.
+        One number; 0 stands for False.
     then_func, else_func : callable
-        Without arguments.
+        Functions without arguments, of which one is called.
 
     Returns
     -------

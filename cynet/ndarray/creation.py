@@ -49,10 +49,11 @@ def array(
     Parameters
     ----------
     source_array : array_like or NDArray
+        The values.
     ctx : Context, optional
-        The device; the current one when not given.
+        Device of the array; the current context by default.
     dtype : str or numpy.dtype or type, optional
-        By default an NDArray's own dtype, and float32 for anything else.
+        Element type; by default that of an NDArray, and float32 for anything else.
 
     Returns
     -------
@@ -94,9 +95,11 @@ def empty(
     Parameters
     ----------
     shape : int or tuple of int
+        Shape of the array.
     ctx : Context, optional
-    dtype : optional
-        float32 when not given.
+        Device of the array; the current context by default.
+    dtype : str or numpy.dtype, optional
+        Element type; float32 by default.
     stype : str, optional
         ``'csr'`` or ``'row_sparse'`` for a sparse array.
 
@@ -130,13 +133,15 @@ def full(
     Parameters
     ----------
     shape : int or tuple of int
+        Shape of the array.
     val : number
-        The value.
+        Value of all elements.
     ctx : Context, optional
+        Device of the array; the current context by default.
     dtype : str or numpy.dtype, optional
-        float32 when not given.
+        Element type; float32 by default.
     out : NDArray, optional
-        Where it is written.
+        Array that is filled instead of a new one.
 
     Returns
     -------
@@ -175,14 +180,15 @@ def zeros(
     Parameters
     ----------
     shape : int or tuple of int
+        Shape of the array.
     ctx : Context, optional
-        The device; the current one when not given.
+        Device of the array; the current context by default.
     dtype : str or numpy.dtype, optional
-        float32 when not given.
+        Element type; float32 by default.
     stype : str, optional
         ``'csr'`` or ``'row_sparse'`` for a sparse array.
     out : NDArray, optional
-        Where the zeros are written.
+        Array that is filled instead of a new one.
 
     Returns
     -------
@@ -215,12 +221,13 @@ def ones(
     Parameters
     ----------
     shape : int or tuple of int
+        Shape of the array.
     ctx : Context, optional
-        The device; the current one when not given.
+        Device of the array; the current context by default.
     dtype : str or numpy.dtype, optional
-        float32 when not given.
+        Element type; float32 by default.
     out : NDArray, optional
-        Where the ones are written.
+        Array that is filled instead of a new one.
 
     Returns
     -------
@@ -252,16 +259,18 @@ def arange(
     Parameters
     ----------
     start, stop : number
-        One number alone is the stop, from 0 on.
+        Start, and end (not included), of the values; `start` alone is the end, from 0.
     step : number
-        Not 0.
+        Distance of the values, not 0.
     repeat : int
-        How often each value comes.
+        How often each value is repeated.
     infer_range : bool, optional
-        False or None: only a symbol can have an end that inference finds.
+        Part of MXNet's signature; only False or None, since only a symbol can have an end that
+        inference finds.
     ctx : Context, optional
-        The device; the current one by default.
+        Device of the array; the current context by default.
     dtype : str or numpy.dtype
+        Element type.
 
     Returns
     -------
@@ -332,13 +341,15 @@ def linspace(
     Parameters
     ----------
     start, stop : float
-        The ends.
+        The first and the last value.
     num : int
-        How many numbers.
+        Number of values.
     endpoint : bool
-        Whether `stop` is the last of them.
+        Whether `stop` is the last value; if False, it is left out.
     ctx : Context, optional
+        Device of the array; the current context by default.
     dtype : str or numpy.dtype
+        Element type.
 
     Returns
     -------
@@ -379,12 +390,13 @@ def eye(
     Parameters
     ----------
     N, M : int
-        Rows and columns.
+        Number of rows and of columns.
     k : int
-        The diagonal: above the main one if positive.
+        Number of the diagonal: 0 is the main one, positive ones are above it.
     ctx : Context, optional
+        Device of the array; the current context by default.
     dtype : str or numpy.dtype, optional
-        float32 when not given.
+        Element type; float32 by default.
 
     Returns
     -------
@@ -416,11 +428,11 @@ def zeros_like(
     Parameters
     ----------
     data : NDArray
-        What it is like.
+        Array whose shape, dtype and device are taken.
     out : NDArray, optional
-        Where the zeros are written.
+        Array that is filled instead of a new one.
     name : str, optional
-        Not used: only a symbol has a name.
+        Not used; only symbols have names.
 
     Returns
     -------
@@ -448,11 +460,11 @@ def ones_like(
     Parameters
     ----------
     data : NDArray
-        What it is like.
+        Array whose shape, dtype and device are taken.
     out : NDArray, optional
-        Where the ones are written.
+        Array that is filled instead of a new one.
     name : str, optional
-        Not used: only a symbol has a name.
+        Not used; only symbols have names.
 
     Returns
     -------

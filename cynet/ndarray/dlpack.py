@@ -30,11 +30,11 @@ def from_numpy(
     Parameters
     ----------
     ndarray : numpy.ndarray
-        C-contiguous if nothing is to be copied.
+        The array; C-contiguous if its memory is to be shared.
     zero_copy : bool
-        Share the memory; the NumPy array is then read-only.
+        Share the memory; the NumPy array becomes read-only.
     array_cls : type, optional
-        Of the result.
+        Class of the result; only mx.nd.NDArray.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def from_numpy(
     ArgumentError
         When `zero_copy` is asked for an array that is not C-contiguous.
     ArgumentTypeError
-        When `ndarray` is no NumPy array, or `array_cls` another class.
+        When `ndarray` is not a NumPy array, or `array_cls` another class.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def from_dlpack(dlpack: Any) -> NDArray:
     Parameters
     ----------
     dlpack : capsule or object
-        With ``__dlpack__``: an array of NumPy, PyTorch and others.
+        A capsule, or an object with ``__dlpack__``: an array of NumPy, PyTorch and others.
 
     Returns
     -------
@@ -104,6 +104,7 @@ def to_dlpack_for_read(data: NDArray) -> Any:
     Parameters
     ----------
     data : NDArray
+        The array whose memory is shared.
 
     Returns
     -------
@@ -132,6 +133,7 @@ def to_dlpack_for_write(data: NDArray) -> Any:
     Parameters
     ----------
     data : NDArray
+        The array whose memory is shared.
 
     Returns
     -------

@@ -159,6 +159,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         Parameters
         ----------
         other : NDArray or Context
+            The array to write, or the device of a new one.
 
         Returns
         -------
@@ -291,8 +292,8 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         Parameters
         ----------
         grad_req : str
-            ``'write'``: each backward overwrites it; ``'add'``: adds to it; ``'null'``: there is
-            none.
+            What each backward does with the gradient: ``'write'`` overwrites it, ``'add'`` adds to
+            it, ``'null'`` computes none.
         stype : str, optional
             Storage type of the gradient, by default that of the array. A ``'row_sparse'`` one
             holds only the rows that a backward by rows touches, as Embedding's.
@@ -359,7 +360,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         retain_graph : bool
             Keep the graph for another backward.
         train_mode : bool
-            Kept for MXNet's signature: each operator goes back in the mode it ran in.
+            Part of MXNet's signature: each operator runs in the mode that it was recorded in.
 
         Raises
         ------

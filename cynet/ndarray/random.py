@@ -74,14 +74,16 @@ def uniform(
     Parameters
     ----------
     low, high : float or NDArray
-        The ends. Arrays of shape (s) give an output of shape (s, shape).
+        The lower bound, and the upper bound, which is not included. Arrays of shape (s) give an
+        output of shape (s, shape).
     shape : int or tuple of int, optional
-        Without it one number, or one for each pair of parameters, or as many as `out` holds.
-    dtype : str, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
-        when not given.
+        Shape of the sample; by default one number, or one for each pair of parameters, or as many
+        as `out` holds.
+    dtype : str or numpy.dtype, optional
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
+        float32, or that of `out`.
     ctx : Context, optional
-        The device, the current one when not given.
+        Device of the result; the current context by default.
     out : NDArray, optional
         Where to write.
 
@@ -123,14 +125,15 @@ def normal(
     loc, scale : float or NDArray
         Mean and standard deviation. Arrays of shape (s) give an output of shape (s, shape).
     shape : int or tuple of int, optional
-        Without it one number, or one for each entry of the parameters, or as many as `out` holds.
+        Shape of the sample; by default one number, or one for each entry of the parameters, or as
+        many as `out` holds.
     dtype : str or numpy.dtype, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
-        when not given.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
+        float32, or that of `out`.
     ctx : Context, optional
-        The device; the current one by default.
+        Device of the result; the current context by default.
     out : NDArray, optional
-        Where the result is written.
+        Array that the result is written to.
 
     Returns
     -------
@@ -169,16 +172,16 @@ def randn(
     Parameters
     ----------
     *shape : int
-        Without any, one number.
+        Lengths of the axes; if there are none, one number is drawn.
     loc, scale : float or NDArray
         Mean and standard deviation.
     dtype : str or numpy.dtype, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
-        when not given.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
+        float32, or that of `out`.
     ctx : Context, optional
-        The device; the current one by default.
+        Device of the result; the current context by default.
     out : NDArray, optional
-        Where the result is written.
+        Array that the result is written to.
 
     Returns
     -------
@@ -210,16 +213,17 @@ def exponential(
     Parameters
     ----------
     scale : float or NDArray
-        Mean, not 0. An array of shape (s) gives an output of shape (s, shape).
+        Mean, above 0. An array of shape (s) gives an output of shape (s, shape).
     shape : int or tuple of int, optional
-        Without it one number, or one for each entry of the parameters, or as many as `out` holds.
+        Shape of the sample; by default one number, or one for each entry of the parameters, or as
+        many as `out` holds.
     dtype : str or numpy.dtype, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
-        when not given.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
+        float32, or that of `out`.
     ctx : Context, optional
-        The device; the current one by default.
+        Device of the result; the current context by default.
     out : NDArray, optional
-        Where the result is written.
+        Array that the result is written to.
 
     Returns
     -------
@@ -262,14 +266,15 @@ def gamma(
         Shape and scale: the mean is ``alpha * beta``. Arrays of shape (s) give an output of shape
         (s, shape).
     shape : int or tuple of int, optional
-        Without it one number, or one for each entry of the parameters, or as many as `out` holds.
+        Shape of the sample; by default one number, or one for each entry of the parameters, or as
+        many as `out` holds.
     dtype : str or numpy.dtype, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
-        when not given.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
+        float32, or that of `out`.
     ctx : Context, optional
-        The device; the current one by default.
+        Device of the result; the current context by default.
     out : NDArray, optional
-        Where the result is written.
+        Array that the result is written to.
 
     Returns
     -------
@@ -305,14 +310,15 @@ def poisson(
     lam : float or NDArray
         Mean. An array of shape (s) gives an output of shape (s, shape).
     shape : int or tuple of int, optional
-        Without it one number, or one for each entry of the parameters, or as many as `out` holds.
+        Shape of the sample; by default one number, or one for each entry of the parameters, or as
+        many as `out` holds.
     dtype : str or numpy.dtype, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
-        when not given.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
+        float32, or that of `out`.
     ctx : Context, optional
-        The device; the current one by default.
+        Device of the result; the current context by default.
     out : NDArray, optional
-        Where the result is written.
+        Array that the result is written to.
 
     Returns
     -------
@@ -352,14 +358,15 @@ def negative_binomial(
         The probability of a failure: the mean is ``k * (1 - p) / p``. Arrays of shape (s) give an
         output of shape (s, shape).
     shape : int or tuple of int, optional
-        Without it one number, or one for each entry of the parameters, or as many as `out` holds.
+        Shape of the sample; by default one number, or one for each entry of the parameters, or as
+        many as `out` holds.
     dtype : str or numpy.dtype, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
-        when not given.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
+        float32, or that of `out`.
     ctx : Context, optional
-        The device; the current one by default.
+        Device of the result; the current context by default.
     out : NDArray, optional
-        Where the result is written.
+        Array that the result is written to.
 
     Returns
     -------
@@ -399,14 +406,15 @@ def generalized_negative_binomial(
         Dispersion: the variance is ``mu + alpha * mu ** 2``. Arrays of shape (s) give an output of
         shape (s, shape).
     shape : int or tuple of int, optional
-        Without it one number, or one for each entry of the parameters, or as many as `out` holds.
+        Shape of the sample; by default one number, or one for each entry of the parameters, or as
+        many as `out` holds.
     dtype : str or numpy.dtype, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; float32, or that of `out`,
-        when not given.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
+        float32, or that of `out`.
     ctx : Context, optional
-        The device; the current one by default.
+        Device of the result; the current context by default.
     out : NDArray, optional
-        Where the result is written.
+        Array that the result is written to.
 
     Returns
     -------
@@ -447,13 +455,13 @@ def randint(
     high : int
         One more than the largest value.
     shape : int or tuple of int, optional
-        Without it one number, or as many as `out` holds.
+        Shape of the sample; by default one number, or as many as `out` holds.
     dtype : str or numpy.dtype, optional
-        ``'int32'`` (the default) or ``'int64'``.
+        Element type: ``'int32'`` (the default) or ``'int64'``.
     ctx : Context, optional
-        The device; the current one by default.
+        Device of the result; the current context by default.
     out : NDArray, optional
-        Where the result is written.
+        Array that the result is written to.
 
     Returns
     -------
@@ -462,7 +470,7 @@ def randint(
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If a parameter does not fit: `low` and `high` are no NDArrays here.
+        If a parameter does not fit: `low` and `high` are not NDArrays here.
 
     Examples
     --------
@@ -492,14 +500,14 @@ def multinomial(
     data : NDArray
         Weights that are not negative, shape (s, k); each row is divided by its sum.
     shape : int or tuple of int, optional
-        Numbers to draw from each row, one when not given.
+        How many indices to draw from each row; one by default.
     get_prob : bool
         Also return the logarithm of the probabilities of what was drawn; its gradient reaches
         `data`.
+    out : NDArray, optional
+        Array that the result is written to.
     dtype : str
         Type of the indices.
-    out : NDArray, optional
-        Where the result is written.
 
     Returns
     -------
@@ -522,8 +530,9 @@ def shuffle(data: NDArray, out: NDArray | None = None) -> NDArray:
     Parameters
     ----------
     data : NDArray
+        The array.
     out : NDArray, optional
-        Where the result is written.
+        Array that the result is written to.
 
     Returns
     -------

@@ -14,8 +14,7 @@ The layout, all numbers little-endian::
     context int32 device type, int32 device index
 
 Written is V2 (V3 under ``mx.util.np_shape``, and of an array without axes), byte for byte what
-MXNet 1.9.1 writes. Every array is loaded to the CPU, wherever it
-was saved.
+MXNet 1.9.1 writes. Every array is loaded to the CPU, wherever it was saved.
 """
 
 from __future__ import annotations
@@ -380,12 +379,12 @@ def parse(data, name):
 def load(fname: FileName) -> Any:
     """The arrays of a ``.params`` file, or of one that ends in ``.npz`` or ``.safetensors``.
 
-    They are read into the memory of the arrays, so that loading takes little more memory than they
-    do.
+    They are read into the arrays' own memory, so that loading needs little more than that.
 
     Parameters
     ----------
     fname : str or path
+        The file to read.
 
     Returns
     -------
@@ -397,7 +396,7 @@ def load(fname: FileName) -> Any:
     FileError
         When the file cannot be read; also the OSError of its kind.
     FormatError
-        When it is truncated, corrupt or is no ``.params`` file; the message
+        When it is truncated, corrupt or is not a ``.params`` file; the message
         names the file, the offset and what was expected there.
 
     Examples
@@ -435,6 +434,7 @@ def load_frombuffer(buf: bytes) -> Any:
     Parameters
     ----------
     buf : bytes-like
+        The contents of a ``.params`` file.
 
     Returns
     -------
@@ -465,9 +465,7 @@ def load_frombuffer(buf: bytes) -> Any:
 # --- writing -------------------------------------------------------------------------------------
 def chunks_of(data):
     """The bytes of the file that `save` writes, a few large pieces: those of arrays are no copies.
-
-    What was given is checked before the first of them.
-    """
+    What was given is checked before the first of them."""
     return _chunks(*_arrays_and_names(data))
 
 
@@ -557,8 +555,9 @@ def save(fname: FileName, data: NDArray | Sequence[NDArray] | Mapping[str, NDArr
     Parameters
     ----------
     fname : str or path
-        One that ends in ``.npz`` or ``.safetensors`` (extra ``safetensors``) gets that format.
+        The file; ``.npz`` or ``.safetensors`` (extra ``safetensors``) at its end is that format.
     data : NDArray, list of NDArray or dict of str to NDArray
+        What to save.
 
     Raises
     ------
@@ -586,6 +585,7 @@ def save_tobuffer(data: NDArray | Sequence[NDArray] | Mapping[str, NDArray]) -> 
     Parameters
     ----------
     data : NDArray, list of NDArray or dict of str to NDArray
+        What to save.
 
     Returns
     -------

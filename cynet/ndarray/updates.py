@@ -68,15 +68,17 @@ def adamw_update(
     Parameters
     ----------
     weight, grad, mean, var : NDArray
-        Of one shape; `mean` and `var` move.
+        The weight, its gradient, and the running means of the gradient and of its square, which are
+        updated; all of one shape.
     rescale_grad : NDArray or float
-        Factor of the gradient; where it is 0, infinite or NaN, nothing changes.
+        Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
     lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
-        A negative `clip_gradient` clips nothing.
+        Factors of the formula and of the running means; bound of the gradient's elements, none if
+        it is negative.
     out : NDArray, optional
-        Where the new weight is written; usually `weight`.
+        Array that the new weight is written to, usually `weight`.
     name : str, optional
-        Not used; symbols have names.
+        Not used; only symbols have names.
     **kwargs
         Further parameters of the operator.
 
@@ -122,17 +124,19 @@ def mp_adamw_update(
     Parameters
     ----------
     weight, grad : NDArray
-        float16, of one shape.
+        The weight and its gradient, float16, of one shape.
     mean, var, weight32 : NDArray
-        float32, of the same shape; they move.
+        The running means of the gradient and of its square, and the float32 copy of the weight; all
+        float32, of the same shape, and updated.
     rescale_grad : NDArray or float
-        Factor of the gradient; where it is 0, infinite or NaN, nothing changes.
+        Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
     lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
-        A negative `clip_gradient` clips nothing.
+        Factors of the formula and of the running means; bound of the gradient's elements, none if
+        it is negative.
     out : NDArray, optional
-        Where the new weight is written; usually `weight`.
+        Array that the new weight is written to, usually `weight`.
     name : str, optional
-        Not used; symbols have names.
+        Not used; only symbols have names.
     **kwargs
         Further parameters of the operator.
 
@@ -176,18 +180,20 @@ def multi_adamw_update(
     Parameters
     ----------
     weights, grads, mean, var : list of NDArray
+        The weights, their gradients, and the running means of the gradients and of their squares,
+        which are updated.
     rescale_grad : NDArray or float
-        One for all.
+        Factor of all gradients; if it is 0, infinite or NaN, nothing is changed.
     lrs, wds, etas : list of float
-        One for each weight.
+        Learning rate, weight decay and schedule multiplier of each weight.
     out : list of NDArray, optional
-        Where the new weights are written; usually `weights`.
+        Arrays that the new weights are written to, usually `weights`.
     name : str, optional
-        Not used; symbols have names.
+        Not used; only symbols have names.
     size : int
-        How many weights there are; 0: as many as in the list.
+        Number of weights; 0 takes it from the list.
     **kwargs
-        ``beta1, beta2, epsilon, clip_gradient``.
+        Further parameters: ``beta1``, ``beta2``, ``epsilon``, ``clip_gradient``.
 
     Returns
     -------
@@ -236,21 +242,22 @@ def multi_mp_adamw_update(
     Parameters
     ----------
     weights, grads : list of NDArray
-        float16.
+        The weights and their gradients, float16.
     mean, var, weights32 : list of NDArray
-        float32; they move.
+        The running means of the gradients and of their squares, and the float32 copies of the
+        weights; all are updated.
     rescale_grad : NDArray or float
-        One for all.
+        Factor of all gradients; if it is 0, infinite or NaN, nothing is changed.
     lrs, wds, etas : list of float
-        One for each weight.
+        Learning rate, weight decay and schedule multiplier of each weight.
     out : list of NDArray, optional
-        Where the new weights are written; usually `weights`.
+        Arrays that the new weights are written to, usually `weights`.
     name : str, optional
-        Not used; symbols have names.
+        Not used; only symbols have names.
     size : int
-        How many weights there are; 0: as many as in the list.
+        Number of weights; 0 takes it from the list.
     **kwargs
-        ``beta1, beta2, epsilon, clip_gradient``.
+        Further parameters: ``beta1``, ``beta2``, ``epsilon``, ``clip_gradient``.
 
     Returns
     -------
@@ -299,16 +306,19 @@ def multi_lamb_update(
     Parameters
     ----------
     weights, grads, mean, var : list of NDArray
+        The weights, their gradients, and the running means of the gradients and of their squares,
+        which are updated.
     step_count : list of int
-        Of each weight, which update this is, from 1.
+        Number of the update of each weight, from 1.
     lrs, wds : list of float
-        One for each weight.
+        Learning rate and weight decay of each weight.
     out : list of NDArray, optional
+        Arrays that the new weights are written to, usually `weights`.
     num_tensors : int
-        How many weights there are; 0: as many as in the list.
+        Number of weights; 0 takes it from the list.
     **kwargs
-        ``beta1, beta2, epsilon, rescale_grad, lower_bound, upper_bound, clip_gradient,
-        bias_correction``.
+        Further parameters: ``beta1``, ``beta2``, ``epsilon``, ``rescale_grad``, ``lower_bound``,
+        ``upper_bound``, ``clip_gradient``, ``bias_correction``.
 
     Returns
     -------
@@ -353,19 +363,20 @@ def multi_mp_lamb_update(
     Parameters
     ----------
     weights, grads : list of NDArray
-        float16.
+        The weights and their gradients, float16.
     mean, var, weights32 : list of NDArray
-        float32; they move.
+        The running means of the gradients and of their squares, and the float32 copies of the
+        weights; all are updated.
     step_count : list of int
-        Of each weight, which update this is, from 1.
+        Number of the update of each weight, from 1.
     lrs, wds : list of float
-        One for each weight.
+        Learning rate and weight decay of each weight.
     out : list of NDArray, optional
-        Where the new weights are written; usually `weights`.
+        Arrays that the new weights are written to, usually `weights`.
     num_tensors : int
-        How many weights there are; 0: as many as in the list.
+        Number of weights; 0 takes it from the list.
     **kwargs
-        Those of `multi_lamb_update`.
+        Further parameters, see `multi_lamb_update`.
 
     Returns
     -------

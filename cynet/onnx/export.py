@@ -88,21 +88,22 @@ def export_model(
     params : dict, list of two dicts, or path
         Arguments and auxiliary states by name.
     in_shapes : list of tuple
-        One for each input, in the order of ``list_arguments``; labels are no inputs.
+        Shape of each input, in the order of ``list_arguments``; labels are not inputs.
     in_types : dtype or list of dtypes
+        Types of the inputs.
     onnx_file_path : path
-        The file is replaced whole.
+        The file to write.
     verbose : bool
         Print a line for each node.
     dynamic : bool
-        Leave lengths open in the file; which ones, `dynamic_input_shapes` says (str for an open
-        length), without it the first axis of each input. Reshapes keep a first length only where
-        it is the batch's.
+        Leave lengths open in the file: those of `dynamic_input_shapes`, by default the first axis
+        of each input. Reshapes keep a first length only if it is that of the batch.
     dynamic_input_shapes : list of tuples
+        Shape of each input, with a str for an open length.
     run_shape_inference : bool
-        Let the onnx package note the shapes of all values in the file.
+        Let the onnx package write the shapes of all values to the file.
     input_type, input_shape
-        Older names of `in_types` and `in_shapes`.
+        Deprecated names of `in_types` and `in_shapes`.
 
     Returns
     -------
@@ -283,7 +284,7 @@ def get_operator_support(opset_version: int | None = None) -> list[str]:
     Parameters
     ----------
     opset_version : int, optional
-        13 is the only one written.
+        Only 13, the version that is written.
 
     Returns
     -------

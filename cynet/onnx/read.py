@@ -64,6 +64,7 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     Parameters
     ----------
     model_file : path
+        An ONNX file.
 
     Returns
     -------
@@ -204,6 +205,7 @@ def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, 
     Parameters
     ----------
     model_file : path
+        An ONNX file.
 
     Returns
     -------
@@ -216,7 +218,7 @@ def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, 
     FileError
         If the file cannot be read.
     FormatError
-        If it is no ONNX file.
+        If it is not an ONNX file.
 
     Examples
     --------
@@ -249,8 +251,9 @@ def import_to_gluon(model_file: Any, ctx: Any = None) -> SymbolBlock:
     Parameters
     ----------
     model_file : path
+        An ONNX file.
     ctx : Context or list of Context, optional
-        Where the parameters are; the current one by default.
+        Devices of the parameters; the current context by default.
 
     Returns
     -------

@@ -163,10 +163,13 @@ cdef class Blob:
     Attributes
     ----------
     shape : tuple of int
+        Lengths of the axes.
     dtype : numpy.dtype
+        Element type; for bfloat16 one that holds its bits.
     ctx : Context
         The device the memory is on.
     data : memoryview
+        The elements.
     data_ptr : int
         Address of the first element.
 
@@ -371,6 +374,7 @@ def get_operator(str name):
     Parameters
     ----------
     name : str
+        Name or alias of the operator.
 
     Returns
     -------

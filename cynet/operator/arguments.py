@@ -17,11 +17,11 @@ class OperatorArguments(NamedTuple):
     Parameters
     ----------
     narg : int
-        How many inputs and parameters there are.
+        Number of inputs and parameters.
     names : list of str
         Their names, inputs first.
     types : list of str
-        What each may be, in words.
+        What each may be, as text.
 
     Examples
     --------
@@ -42,6 +42,7 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     Parameters
     ----------
     op_name : str
+        Name or alias of the operator.
 
     Returns
     -------

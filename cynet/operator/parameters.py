@@ -30,7 +30,7 @@ class Field:
         Value when the caller gives none; without it the parameter is required. ``None`` makes it
         optional and unset.
     doc : str
-        One sentence for the operator's docstring.
+        Description in the operator's docstring, one sentence.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Field:
         value : object
             ``None`` and ``'None'`` are taken only if the default is ``None``.
         where : str
-            Who asks, for the message of an error: ``'operator Pooling'``.
+            Beginning of the error message, which names the operator: ``'operator Pooling'``.
 
         Returns
         -------
@@ -110,9 +110,9 @@ class Field:
         Parameters
         ----------
         value : object
-            What the caller gave, maybe as a string.
+            What the caller gave, possibly as a string.
         where : str
-            Who asks, for the message of an error.
+            Beginning of the error message, which names the operator: ``'operator Pooling'``.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class Field:
         value : object
             The value that does not fit.
         where : str
-            Who asks: the beginning of the message.
+            Beginning of the error message, which names the operator: ``'operator Pooling'``.
         wrong_type : bool
             False if a value of this type could have fitted, as for a number out of bounds.
 
@@ -206,11 +206,11 @@ class Int(Field):
     Parameters
     ----------
     default : int or None, optional
-        Value when the caller gives none; without it the parameter is required.
+        Value if the caller does not give one; a parameter without a default is required.
     doc : str
-        One sentence for the operator's docstring.
+        Description in the operator's docstring, one sentence.
     low, high : int, optional
-        The least and the largest value that is taken.
+        Smallest and largest value that is allowed.
 
     Examples
     --------
@@ -272,11 +272,11 @@ class Float(Field):
     Parameters
     ----------
     default : float or None, optional
-        Value when the caller gives none; without it the parameter is required.
+        Value if the caller does not give one; a parameter without a default is required.
     doc : str
-        One sentence for the operator's docstring.
+        Description in the operator's docstring, one sentence.
     low, high : float, optional
-        The least and the largest value that is taken. With a bound NaN is refused.
+        Smallest and largest value that is allowed; with a bound NaN is refused.
 
     Examples
     --------
@@ -355,9 +355,9 @@ class Bool(Field):
     Parameters
     ----------
     default : bool or None, optional
-        Value when the caller gives none; without it the parameter is required.
+        Value if the caller does not give one; a parameter without a default is required.
     doc : str
-        One sentence for the operator's docstring.
+        Description in the operator's docstring, one sentence.
 
     Examples
     --------
@@ -390,15 +390,15 @@ class Shape(Field):
     Parameters
     ----------
     default : tuple of int or None, optional
-        Value when the caller gives none; without it the parameter is required.
+        Value if the caller does not give one; a parameter without a default is required.
     doc : str
-        One sentence for the operator's docstring.
+        Description in the operator's docstring, one sentence.
     low : int, optional
-        The least number in the tuple; without it any of 64 bits.
+        Smallest number that is allowed in the tuple; by default any of 64 bits.
     length : int or tuple of int, optional
-        How long the tuple is, or the lengths that it may have.
+        Length of the tuple, or the lengths that it may have.
     allow_none : bool
-        True: numbers may be None, as the ends of ``slice``.
+        Whether numbers may be None, as the ends of ``slice``.
 
     Examples
     --------
@@ -450,9 +450,9 @@ class Enum(Field):
     choices : list or tuple of str
         The words; case matters.
     default : str or None, optional
-        Value when the caller gives none; without it the parameter is required.
+        Value if the caller does not give one; a parameter without a default is required.
     doc : str
-        One sentence for the operator's docstring.
+        Description in the operator's docstring, one sentence.
 
     Raises
     ------
@@ -495,9 +495,9 @@ class Str(Field):
     Parameters
     ----------
     default : str or None, optional
-        Value when the caller gives none; without it the parameter is required.
+        Value if the caller does not give one; a parameter without a default is required.
     doc : str
-        One sentence for the operator's docstring.
+        Description in the operator's docstring, one sentence.
 
     Examples
     --------
@@ -524,9 +524,9 @@ class DType(Field):
     Parameters
     ----------
     default : str or None, optional
-        Value when the caller gives none; without it the parameter is required.
+        Value if the caller does not give one; a parameter without a default is required.
     doc : str
-        One sentence for the operator's docstring.
+        Description in the operator's docstring, one sentence.
 
     Examples
     --------
@@ -554,9 +554,9 @@ class FloatTuple(Field):
     Parameters
     ----------
     default : tuple of float or None, optional
-        Value when the caller gives none; without it the parameter is required.
+        Value if the caller does not give one; a parameter without a default is required.
     doc : str
-        One sentence for the operator's docstring.
+        Description in the operator's docstring, one sentence.
 
     Examples
     --------

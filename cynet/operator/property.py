@@ -204,9 +204,9 @@ class OperatorProperty(Registered):
         Parameters
         ----------
         in_shapes, out_shapes : list of tuple or None
-            What is known so far; 0 is an unknown dimension, `EMPTY` the length of an axis that has
-            no elements. It is true and equals no 0, so ``a or b``, ``a and b and a != b`` and
-            ``all(shape)`` are right for both.
+            Shapes as far as they are known; 0 is an unknown dimension, `EMPTY` the length of an
+            axis that has no elements. It is true and equals no 0, so ``a or b``, ``a and b and a !=
+            b`` and ``all(shape)`` are right for both.
 
         Returns
         -------
@@ -324,6 +324,7 @@ class OperatorProperty(Registered):
         Parameters
         ----------
         in_shapes : list of tuple of int
+            Shapes of the inputs.
 
         Returns
         -------
@@ -345,6 +346,7 @@ class OperatorProperty(Registered):
         Parameters
         ----------
         in_shapes : list of tuple of int
+            Shapes of the inputs.
 
         Returns
         -------
@@ -368,7 +370,7 @@ class OperatorProperty(Registered):
         Parameters
         ----------
         out_grad, in_data, out_data : list of int
-            An id for each gradient of an output, each argument and each output.
+            An id for each gradient of an output, each input and each output.
 
         Returns
         -------
@@ -417,7 +419,7 @@ class OperatorProperty(Registered):
         Parameters
         ----------
         out_grad, in_data, out_data, in_grad : list of int
-            An id for each array of the call of backward.
+            An id for each array that backward gets.
 
         Returns
         -------
@@ -443,8 +445,10 @@ class OperatorProperty(Registered):
         out_grad : list of NDArray
             Gradients of the visible outputs.
         in_data, out_data : list of NDArray or None
-            What `declare_backward_dependency` names of inputs and visible outputs.
+            Inputs and visible outputs; None for those that `declare_backward_dependency` does not
+            name.
         in_shapes : list of tuple
+            Shapes of the inputs.
 
         Returns
         -------
@@ -482,11 +486,11 @@ class OperatorProperty(Registered):
         Parameters
         ----------
         ctx : Context
-            Where the arrays are; a GPU only if `any_device` is true.
+            Device of the arrays; a GPU only if `any_device` is true.
         in_shapes : list of tuple of int
-            Shapes of the arguments; all known.
+            Shapes of the inputs; all known.
         in_types : list of str
-            Their dtypes.
+            Types of the inputs.
 
         Returns
         -------

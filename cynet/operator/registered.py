@@ -123,7 +123,7 @@ class Registered:
         Parameters
         ----------
         params : dict
-            Keyword to value, as the caller gave them.
+            Keywords and values, as the caller gave them.
 
         Returns
         -------
@@ -133,7 +133,7 @@ class Registered:
         Raises
         ------
         ArgumentTypeError
-            A keyword that is no parameter. If there are no parameters at all, as for most
+            A keyword that is not a parameter. If there are no parameters at all, as for most
             operators of one expression, it is ignored with one warning (not for `users`).
 
         Examples
@@ -219,7 +219,7 @@ class Registered:
         Parameters
         ----------
         **attributes
-            Attribute to value, parameters included. They are not parsed.
+            New values of attributes, parameters included. They are not parsed.
 
         Returns
         -------
@@ -247,10 +247,11 @@ class Registered:
         Parameters
         ----------
         ctx : Context
+            Device of the arrays.
         in_shapes : list of tuple of int
-            Shapes of the arguments; all known.
+            Shapes of the inputs; all known.
         in_types : list of str
-            Their dtypes.
+            Types of the inputs.
 
         Returns
         -------
@@ -298,8 +299,11 @@ class Registered:
         Parameters
         ----------
         ctx : Context
+            Device of the arrays.
         in_shapes : list of tuple of int
+            Shapes of the inputs.
         in_types : list of str
+            Types of the inputs.
 
         Returns
         -------

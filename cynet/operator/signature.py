@@ -4,6 +4,7 @@ Both faces (mx.nd, mx.sym) generate their functions from this, so that they agre
 """
 
 import inspect
+import textwrap
 from functools import cache
 from typing import NamedTuple
 
@@ -13,6 +14,14 @@ from .examples import example_of
 from .parameters import REQUIRED
 
 _PARAMETER = inspect.Parameter
+_PYTHON_KINDS = {
+    "Shape(tuple)": "tuple of int",
+    "tuple of <float>": "tuple of float",
+    "boolean": "bool",
+    "double": "float",
+    "dtype": "str or numpy.dtype",
+    "string": "str",
+}
 
 
 class OpSignature(NamedTuple):
@@ -103,6 +112,8 @@ def docstring(entry, array="NDArray"):
     """The operator's documentation in numpydoc form; `array` is what its face calls a tensor."""
     arguments, states, variable, fields = describe(entry)[:4]
     about = entry.prop.inputs_doc
+    needed = set() if variable else set(entry.prop.with_defaults().list_arguments())
+    needed -= {"bias"} if "no_bias" in fields else set()
     lines = [
         inspect.cleandoc(entry.prop.__doc__) if entry.prop.__doc__ else f"Operator {entry.name}.",
         "",
@@ -112,25 +123,55 @@ def docstring(entry, array="NDArray"):
     if variable:
         lines += [f"*data : {array}", f"    {about.get('data', 'The inputs.')}"]
     for name in arguments:
-        lines += [f"{name} : {array}", f"    {about.get(name, _about_input(name))}"]
+        kind = array if name in needed else f"{array}, optional"
+        lines += [f"{name} : {kind}", *_wrapped(about.get(name, _about_input(name)))]
     for name in states:
-        sentence = about.get(name, "State, read and written in place.")
-        lines += [f"{name} : {array}", f"    {sentence}"]
+        lines += [f"{name} : {array}", *_wrapped(about.get(name, _about_state(name)))]
     for name, field in fields.items():
-        lines.append(f"{name} : {about_type(field)}")
-        if field.doc:
-            lines.append(f"    {field.doc}")
+        lines += [f"{name} : {_documented_type(field)}", *_wrapped(field.doc)]
     if array == "NDArray":
-        lines += ["out : NDArray or list of NDArray, optional", "    Where the result is written."]
+        lines += [
+            "out : NDArray or list of NDArray, optional",
+            "    Array, or arrays, that the result is written to.",
+            "name : str, optional",
+            "    Not used; only symbols have names.",
+        ]
     else:
-        lines += ["name : str, optional", "    Name of the node; made up when not given."]
-    lines += ["", "Returns", "-------", f"{array} or list of {array}", "    The visible outputs."]
+        lines += [
+            "name : str, optional",
+            "    Name of the node; made from the operator's name and a number by default.",
+            "attr : dict of str to str, optional",
+            "    Attributes of the node.",
+        ]
+    lines += ["", "Returns", "-------", f"{array} or list of {array}"]
+    lines.append("    The output, or a list if there are several.")
     if example := example_of(entry.name):
         lines += ["", "Examples", "--------"]
         if array != "NDArray":
             lines += ["With arrays; a symbol gives the same once it is bound to them.", ""]
         lines.append(example)
     return "\n".join(lines)
+
+
+def _wrapped(sentence):
+    """The lines of a description of a parameter."""
+    indent = "    "
+    return textwrap.wrap(sentence, 100, initial_indent=indent, subsequent_indent=indent)
+
+
+def _documented_type(field):
+    """`about_type` in Python's words, in place of MXNet's."""
+    kind, comma, rest = about_type(field).partition(", ")
+    return _PYTHON_KINDS.get(kind, kind) + comma + rest
+
+
+def _about_state(name):
+    return {
+        "mom": "Momentum, read and written in place.",
+        "mean": "Running mean of the gradient, read and written in place.",
+        "var": "Running mean of the squared gradient, read and written in place.",
+        "weight32": "Copy of the weight in float32, read and written in place.",
+    }.get(name, "State, read and written in place.")
 
 
 def _about_input(name):

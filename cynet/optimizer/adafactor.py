@@ -34,14 +34,13 @@ class Adafactor(Optimizer):
     Parameters
     ----------
     learning_rate : float
-        The largest size of a step, relative to the weight; a schedule, `lr_scheduler`, takes its
-        place.
+        Largest size of a step, relative to the weight; ignored if there is an `lr_scheduler`.
     epsilon : float
-        Added to squares of gradients.
+        Added to the squares of gradients.
     min_scale : float
-        A weight whose root mean square is less counts as if it had this one.
+        Smallest root mean square that a weight counts as having.
     clip_threshold : float
-        A step of a larger root mean square is scaled down to it.
+        Steps whose root mean square is larger are scaled down to it.
     decay_rate : float
         At the t-th update the mean square keeps the share ``1 - t ** decay_rate``; negative.
     relative_step : bool

@@ -28,16 +28,17 @@ class Adam(FusedOptimizer):
 
     Parameters
     ----------
+    learning_rate : float
+        Size of a step; ignored if there is an `lr_scheduler`.
     beta1, beta2 : float
-        Decay of the means of gradients and of their squares.
+        Decay rates of the means of gradients and of their squares.
     epsilon : float
+        Added to the root of the mean square.
     lazy_update : bool
-        Of a row_sparse gradient: change only the rows that it has, and their states; False decays
-        all rows and moves all states.
+        For a row_sparse gradient, update only the rows that it has, and their states; False updates
+        all rows.
     **kwargs
         See :class:`Optimizer`.
-    learning_rate : float
-        Size of a step; a schedule, `lr_scheduler`, takes its place.
 
     Examples
     --------
@@ -88,15 +89,16 @@ class AdamW(FusedOptimizer):
 
     Parameters
     ----------
+    learning_rate : float
+        Size of a step; ignored if there is an `lr_scheduler`.
     beta1, beta2 : float
-        Decay of the means of gradients and of their squares.
+        Decay rates of the means of gradients and of their squares.
     epsilon : float
+        Added to the root of the mean square.
     correct_bias : bool
-        Whether the means of the first steps are scaled up.
+        Whether to correct the means of the first steps for their start at 0.
     **kwargs
         See :class:`Optimizer`.
-    learning_rate : float
-        Size of a step; a schedule, `lr_scheduler`, takes its place.
 
     Examples
     --------
@@ -144,11 +146,12 @@ class Adamax(FusedOptimizer):
 
     Parameters
     ----------
+    learning_rate : float
+        Size of a step; ignored if there is an `lr_scheduler`.
     beta1, beta2 : float
+        Decay rates of the mean of gradients and of the largest gradient.
     **kwargs
         See :class:`Optimizer`.
-    learning_rate : float
-        Size of a step; a schedule, `lr_scheduler`, takes its place.
 
     Examples
     --------
@@ -187,12 +190,15 @@ class Nadam(FusedOptimizer):
 
     Parameters
     ----------
+    learning_rate : float
+        Size of a step; ignored if there is an `lr_scheduler`.
     beta1, beta2, epsilon : float
+        Decay rates of the means of gradients and of their squares; term that keeps the division
+        finite.
     schedule_decay : float
+        How fast the momentum rises to `beta1`.
     **kwargs
         See :class:`Optimizer`.
-    learning_rate : float
-        Size of a step; a schedule, `lr_scheduler`, takes its place.
 
     Examples
     --------
@@ -256,6 +262,8 @@ class FTML(FusedOptimizer):
     Parameters
     ----------
     beta1, beta2, epsilon : float
+        Decay rates of the means of gradients and of their squares; term that keeps the division
+        finite.
     **kwargs
         See :class:`Optimizer`.
 
@@ -293,6 +301,7 @@ class AdaGrad(FusedOptimizer):
     Parameters
     ----------
     eps : float
+        Keeps the division finite while the sum of squares is 0.
     **kwargs
         See :class:`Optimizer`.
 
@@ -328,8 +337,9 @@ class AdaDelta(FusedOptimizer):
     Parameters
     ----------
     rho : float
-        Decay of both means of squares.
+        Decay rate of both means of squares.
     epsilon : float
+        Added to both means of squares.
     **kwargs
         See :class:`Optimizer`.
 
@@ -366,18 +376,20 @@ class RMSProp(FusedOptimizer):
 
     Parameters
     ----------
+    learning_rate : float
+        Size of a step; ignored if there is an `lr_scheduler`.
     gamma1 : float
-        Decay of the means.
+        Decay rate of the means.
     gamma2 : float
         Momentum of the centered form.
     epsilon : float
+        Added to the mean square, so that the division is finite.
     centered : bool
+        Whether to divide by the standard deviation, and to use a momentum.
     clip_weights : float, optional
         Weights are clipped to ``[-clip_weights, clip_weights]`` after each step.
     **kwargs
         See :class:`Optimizer`.
-    learning_rate : float
-        Size of a step; a schedule, `lr_scheduler`, takes its place.
 
     Examples
     --------
@@ -429,19 +441,20 @@ class RMSProp(FusedOptimizer):
 @register
 @guarded
 class Ftrl(FusedOptimizer):
-    """Follow the regularised leader: weights that matter little become exactly 0.
+    """Follow the regularized leader: weights that matter little become exactly 0.
 
     McMahan et al., KDD 2013.
 
     Parameters
     ----------
     lamda1 : float
-        Strength of the L1 term.
+        Strength of the L1 regularization.
+    learning_rate : float
+        Size of a step; ignored if there is an `lr_scheduler`.
     beta : float
+        Added to the root of the sum of squares: larger values make the first steps smaller.
     **kwargs
         See :class:`Optimizer`.
-    learning_rate : float
-        Size of a step; a schedule, `lr_scheduler`, takes its place.
 
     Examples
     --------

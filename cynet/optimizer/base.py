@@ -78,9 +78,9 @@ def create(name: str, **kwargs: Any) -> Optimizer:
     Parameters
     ----------
     name : str
-        ``'sgd'``, ``'adam'``, ...; capitals do not matter.
+        ``'sgd'``, ``'adam'``, ...; case is ignored.
     **kwargs
-        For the class.
+        Arguments of the class.
 
     Returns
     -------
@@ -114,34 +114,34 @@ class Optimizer:
     Parameters
     ----------
     rescale_grad : float
-        Gradients are multiplied by it first; Module sets 1 / batch size.
+        Factor of the gradients; Module sets it to 1 / batch size.
     param_idx2name : dict of int to str, optional
-        Names of the weights behind indices, for `lr_mult` and `wd_mult`.
+        Names of the weights by index, for `lr_mult` and `wd_mult`.
     wd : float
         Weight decay. Weights whose names end neither with ``_weight`` nor ``_gamma`` get none
         unless ``set_wd_mult`` says otherwise.
     clip_gradient : float, optional
         Gradients are clipped to ``[-clip_gradient, clip_gradient]`` after rescaling.
     learning_rate : float, optional
-        0.01 by default.
+        Size of a step; 0.01 by default.
     lr_scheduler : LRScheduler, optional
-        Its ``base_lr`` becomes `learning_rate` where that is given; a warning says which of the two
-        counts where it has one of its own.
+        Decides the learning rate at each update. Its ``base_lr`` is set to `learning_rate` if that
+        is given; if it has one of its own, a warning says which of the two is used.
     sym : Symbol, optional
-        Its variables' ``lr_mult`` and ``wd_mult`` attributes count.
+        Symbol whose variables may have attributes ``lr_mult`` and ``wd_mult``.
     begin_num_update : int
         Where the count of updates starts.
     multi_precision : bool
         Keep a float32 copy of float16 and bfloat16 weights and update that.
     param_dict : dict, optional
-        Objects with ``lr_mult`` and ``wd_mult`` for indices.
+        Objects with attributes ``lr_mult`` and ``wd_mult``, by index.
 
     Attributes
     ----------
     aggregate_num : int
-        How many weights of one dtype a subclass's ``update_multi_precision`` gets in one call, as
-        tuples and a list of states; 0 gives it one weight, no tuples. What cynet computes itself
-        is the same in any case.
+        Number of weights of one dtype that a subclass's ``update_multi_precision`` gets in one
+        call, as tuples and a list of states; 0 gives it one weight, without tuples. What cynet
+        computes itself is the same in any case.
 
     Raises
     ------
@@ -255,9 +255,9 @@ class Optimizer:
         Parameters
         ----------
         index : int or str
-            Which weight it is: its number, or its name.
+            Number or name of the weight.
         weight : NDArray
-            The weight.
+            The weight that the state is for.
 
         Returns
         -------
@@ -271,13 +271,13 @@ class Optimizer:
         Parameters
         ----------
         index : int or str
-            Which weight it is: its number, or its name.
+            Number or name of the weight.
         weight : NDArray
-            The weight.
+            The weight to change.
         grad : NDArray
             Its gradient, of the same shape.
         state : None, NDArray or tuple
-            What `create_state` gave; it is changed in place.
+            What `create_state` returned; it is changed in place.
 
         Raises
         ------
@@ -292,9 +292,9 @@ class Optimizer:
         Parameters
         ----------
         index : int or str
-            Which weight it is: its number, or its name.
+            Number or name of the weight.
         weight : NDArray
-            The weight.
+            The weight that the state is for.
 
         Returns
         -------
@@ -319,13 +319,13 @@ class Optimizer:
         Parameters
         ----------
         index : int or str
-            Which weight it is: its number, or its name.
+            Number or name of the weight.
         weight : NDArray
-            The weight.
+            The weight to change.
         grad : NDArray
-            Its gradient.
+            Its gradient, of the same shape.
         state : None, NDArray or tuple
-            What `create_state_multi_precision` gave.
+            What `create_state_multi_precision` returned; it is changed in place.
         """
         if not isinstance(index, (list, tuple)):
             self._update_one(index, weight, grad, state)
@@ -359,7 +359,7 @@ class Optimizer:
         weights, grads : list of NDArray
             The weights and their gradients.
         states : list
-            What `create_state_multi_precision` gave for each; they are changed in place.
+            What `create_state_multi_precision` returned for each; they are changed in place.
 
         Examples
         --------
@@ -410,7 +410,7 @@ class Optimizer:
         Parameters
         ----------
         indices, weights, grads, states : list
-            As `update_all` takes them.
+            See `update_all`.
 
         Returns
         -------
@@ -452,7 +452,7 @@ class Optimizer:
         Parameters
         ----------
         lr : float
-            The new rate.
+            The new learning rate.
 
         Raises
         ------

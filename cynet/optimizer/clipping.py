@@ -23,7 +23,9 @@ def clip_global_norm(
     Parameters
     ----------
     arrays : list of NDArray
+        Arrays that are scaled in place, all by one factor.
     max_norm : float
+        Upper bound of their common norm.
     check_isfinite : bool
         Wait for the norm, warn where it is NaN or infinite, and return it as a number; False only
         queues the work, and returns an array (1,).

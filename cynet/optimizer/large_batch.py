@@ -46,17 +46,18 @@ class LAMB(FusedOptimizer):
 
     Parameters
     ----------
+    learning_rate : float
+        Size of a step; ignored if there is an `lr_scheduler`.
     beta1, beta2 : float
-        Decay of the means of gradients and of their squares.
+        Decay rates of the means of gradients and of their squares.
     epsilon : float
+        Added to the root of the mean square.
     lower_bound, upper_bound : float, optional
-        Of the weight's norm.
+        Bounds to which the weight's norm is clipped.
     bias_correction : bool
-        Whether the means of the first steps are scaled up.
+        Whether to correct the means of the first steps for their start at 0.
     **kwargs
         See :class:`Optimizer`.
-    learning_rate : float
-        Size of a step; a schedule, `lr_scheduler`, takes its place.
 
     Examples
     --------
@@ -147,14 +148,15 @@ class LARS(FusedOptimizer):
     Parameters
     ----------
     momentum : float
+        Share of the previous step that is added to each step.
     lazy_update : bool
-        Accepted for MXNet's sake; matters for sparse gradients only.
+        Part of MXNet's signature; matters for sparse gradients only.
     eta : float
-        The factor of that proportion.
+        Factor of the ratio of the two norms.
     eps : float
         Added to the gradient's norm.
     momentum_correction : bool
-        When the learning rate changes, scale the momentum by the same factor for one step.
+        If the learning rate changes, scale the momentum by the same factor for one step.
     **kwargs
         See :class:`Optimizer`.
 
@@ -257,17 +259,20 @@ class LBSGD(FusedOptimizer):
     Parameters
     ----------
     momentum : float
+        Share of the previous step that is added to each step.
     multi_precision : bool
+        Keep a float32 copy of float16 and bfloat16 weights and update that.
     warmup_strategy : str
-        ``'linear'``, ``'power2'`` or ``'sqrt'``: how the factor rises from 1 to `batch_scale`;
+        How the factor rises from 1 to `batch_scale`: ``'linear'``, ``'power2'`` or ``'sqrt'``; or
         ``'lars'``: the factor is the root of the ratio of the squared norms of weight and gradient,
         from 0.01 to 100.
     warmup_epochs, updates_per_epoch, begin_epoch : int
         Warm-up lasts for ``warmup_epochs * updates_per_epoch`` updates, counted from
         ``begin_epoch * updates_per_epoch``.
     batch_scale : int
+        Number of gradients that are summed up for one step.
     num_epochs : int
-        Accepted for MXNet's sake.
+        Part of MXNet's signature; not used.
     **kwargs
         See :class:`Optimizer`.
 

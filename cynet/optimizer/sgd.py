@@ -26,9 +26,10 @@ class SGD(FusedOptimizer):
     Parameters
     ----------
     momentum : float
+        Share of the previous step that is added to each step.
     lazy_update : bool
-        Of a row_sparse gradient: change only the rows that it has, and their states; False decays
-        all rows and moves all states.
+        For a row_sparse gradient, update only the rows that it has, and their states; False updates
+        all rows.
     **kwargs
         See :class:`Optimizer`; the default learning rate is 0.01.
 
@@ -80,6 +81,7 @@ class NAG(FusedOptimizer):
     Parameters
     ----------
     momentum : float
+        Share of the previous step that is added to each step.
     **kwargs
         See :class:`Optimizer`.
 
@@ -119,14 +121,14 @@ class Signum(FusedOptimizer):
 
     Parameters
     ----------
+    learning_rate : float
+        Size of a step; ignored if there is an `lr_scheduler`.
     momentum : float
-        0 takes the sign of the gradient itself.
+        Decay rate of the mean of gradients; 0 takes the sign of the gradient itself.
     wd_lh : float
-        Weight decay of Loshchilov and Hutter, apart from the gradient; with a momentum only.
+        Weight decay separate from the gradient (Loshchilov and Hutter); only with a momentum.
     **kwargs
         See :class:`Optimizer`.
-    learning_rate : float
-        Size of a step; a schedule, `lr_scheduler`, takes its place.
 
     Examples
     --------
@@ -169,14 +171,14 @@ class Lion(FusedOptimizer):
 
     Parameters
     ----------
+    learning_rate : float
+        Size of a step; ignored if there is an `lr_scheduler`.
     beta1 : float
-        Part of the mean in the direction.
+        Share of the mean in the direction of a step.
     beta2 : float
-        Decay of the mean.
+        Decay rate of the mean.
     **kwargs
         See :class:`Optimizer`.
-    learning_rate : float
-        Size of a step; a schedule, `lr_scheduler`, takes its place.
 
     Examples
     --------
@@ -248,8 +250,9 @@ class DCASGD(Optimizer):
     Parameters
     ----------
     momentum : float
+        Share of the previous step that is added to each step.
     lamda : float
-        How much of the delay is made up for.
+        Strength of the compensation for the delay.
     **kwargs
         See :class:`Optimizer`.
 

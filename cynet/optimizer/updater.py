@@ -26,7 +26,7 @@ class Updater:
     Parameters
     ----------
     optimizer : Optimizer
-        Or an object that has its ``update``, ``create_state`` and so on.
+        The optimizer, or an object that has its ``update``, ``create_state`` and so on.
 
     Raises
     ------
@@ -135,9 +135,9 @@ class Updater:
         Parameters
         ----------
         state : None, NDArray or nested tuple of NDArray
-            What the optimizer remembers of a weight.
+            The state of a weight.
         context : Context
-            Where the weight is.
+            Device of the weight.
 
         Returns
         -------
@@ -162,7 +162,7 @@ class Updater:
         Parameters
         ----------
         dump_optimizer : bool
-            Also the optimizer's settings and counts.
+            Whether to include the optimizer's settings and counts.
 
         Returns
         -------
@@ -181,16 +181,16 @@ class Updater:
         return b"".join(self._chunks(dump_optimizer))
 
     def chunks(self, dump_optimizer=False, pair=None):
-        """The bytes of ``get_states`` in pieces, of which the arrays' own memory is no copy.
+        """The bytes of ``get_states`` in pieces, of which the arrays' own memory is not a copy.
 
         Where a user has defined ``get_states``, what that gives.
 
         Parameters
         ----------
         dump_optimizer : bool
-            Also the optimizer's settings and counts.
+            Whether to include the optimizer's settings and counts.
         pair : dict, optional
-            What the file says of the parameters it belongs to.
+            What to write about the parameters that the states belong to.
 
         Returns
         -------
@@ -218,7 +218,7 @@ class Updater:
         Parameters
         ----------
         states : bytes
-            With an optimizer in it, that one is used from now on.
+            What `get_states` returned; an optimizer in it takes the place of this one's.
 
         Raises
         ------
@@ -243,7 +243,7 @@ class Updater:
         Parameters
         ----------
         fname : str
-            The file.
+            A file with what `get_states` returned.
 
         Raises
         ------
@@ -275,10 +275,10 @@ class Updater:
         Parameters
         ----------
         states : dict of int or str to state
-            They are moved to the weights' devices by the next step, which refuses what is of
+            States by weight. The next step moves them to the weights' devices, and refuses those of
             another optimizer or network.
         optimizer : Optimizer or None
-            What takes the place of this one's.
+            Takes the place of the present one; None keeps that.
 
         Examples
         --------
@@ -316,7 +316,7 @@ def get_updater(optimizer: Optimizer) -> Updater:
     Parameters
     ----------
     optimizer : Optimizer
-        What makes its steps.
+        The optimizer that makes the steps.
 
     Returns
     -------

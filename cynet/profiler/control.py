@@ -45,27 +45,30 @@ def set_config(**kwargs: Any) -> None:
     Parameters
     ----------
     filename : str
-        Of the trace, ``'profile.json'``.
+        File of the trace; ``'profile.json'`` by default.
     profile_all : bool
-        True: all of the four below.
+        True sets the four below.
     profile_symbolic : bool
-        Steps of graphs: each operator by name, node and direction.
+        Record steps of graphs: each operator by name, node and direction.
     profile_imperative : bool
-        Operators that are called one by one, and what else the engine runs (copies, updates).
+        Record operators that are called one by one, and what else the engine runs (copies,
+        updates).
     profile_memory : bool
-        Bytes in use on the device, after each of these.
+        Record the bytes in use on the device, after each of these.
     profile_api : bool
-        Parts of training loops, layers of Gluon, loading of data, waits. What is not given is
-        True.
+        Record parts of training loops, layers of Gluon, loading of data, and waits. Of these four,
+        what is not given is True.
     continuous_dump : bool
-        Write the file every `dump_period` seconds while it runs. False by default.
+        Write the file every `dump_period` seconds while recording; False by default.
     dump_period : float
+        Seconds between two writes of the file.
     aggregate_stats : bool
-        For MXNet's scripts: sums for `dumps` are always kept.
+        Part of MXNet's signature; sums for `dumps` are always kept.
     profile_process : str
-        ``'worker'``; there are no servers.
+        Only ``'worker'``; there are no servers.
     max_events : int
-        How many events a thread keeps for the trace, 65,536 by default; `dumps` counts all.
+        Number of events that each thread keeps for the trace, 65,536 by default; `dumps` counts
+        all.
 
     Raises
     ------
@@ -134,7 +137,7 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     state : str
         ``'run'`` or ``'stop'``.
     profile_process : str
-        ``'worker'``; there are no servers.
+        Only ``'worker'``; there are no servers.
 
     Raises
     ------
@@ -230,7 +233,7 @@ def pause(profile_process: str = "worker") -> None:
     Parameters
     ----------
     profile_process : str
-        ``'worker'``; there are no servers.
+        Only ``'worker'``; there are no servers.
 
     Raises
     ------
@@ -262,7 +265,7 @@ def resume(profile_process: str = "worker") -> None:
     Parameters
     ----------
     profile_process : str
-        ``'worker'``; there are no servers.
+        Only ``'worker'``; there are no servers.
 
     Raises
     ------
@@ -294,9 +297,9 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     Parameters
     ----------
     finished : bool
-        Nothing more is to come: recording ends, and the next ``set_state('run')`` begins anew.
+        Whether recording ends, and the next ``set_state('run')`` begins anew.
     profile_process : str
-        ``'worker'``; there are no servers.
+        Only ``'worker'``; there are no servers.
 
     Raises
     ------
@@ -337,12 +340,13 @@ def dumps(
     Parameters
     ----------
     reset : bool
-        Begin to sum anew; the trace stays.
+        Whether to set the sums back to 0; the trace stays.
     format : str
-        ``'table'`` or ``'json'``. Times are in milliseconds, memory in kB.
+        ``'table'`` or ``'json'``; times are in milliseconds, memory in kB.
     sort_by : str
-        ``'total'``, ``'avg'``, ``'min'``, ``'max'`` or ``'count'``.
+        Column to sort by: ``'total'``, ``'avg'``, ``'min'``, ``'max'`` or ``'count'``.
     ascending : bool
+        Sort from the smallest value; if False, from the largest.
 
     Returns
     -------
@@ -383,9 +387,9 @@ def profiler_set_config(mode: str = "symbolic", filename: FileName = "profile.js
     Parameters
     ----------
     mode : str
-        ``'symbolic'``, ``'imperative'``, ``'memory'``, ``'api'`` or ``'all'``.
+        What to record: ``'symbolic'``, ``'imperative'``, ``'memory'``, ``'api'`` or ``'all'``.
     filename : str
-        The file.
+        File of the trace.
 
     Raises
     ------
@@ -455,7 +459,7 @@ def set_kvstore_handle(handle: Any) -> None:
     Parameters
     ----------
     handle : object
-        Not looked at.
+        Not used.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class Domain:
     Parameters
     ----------
     name : str
-        Its name.
+        Name in the trace.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Domain:
         Parameters
         ----------
         name : str
-            Its name.
+            Name in the trace.
 
         Returns
         -------
@@ -85,7 +85,7 @@ class Domain:
         Parameters
         ----------
         name : str
-            Its name.
+            Name in the trace.
 
         Returns
         -------
@@ -99,9 +99,9 @@ class Domain:
         Parameters
         ----------
         name : str
-            Its name.
+            Name in the trace.
         value : int, optional
-            Recorded at once.
+            First value, which is recorded at once.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class Domain:
         Parameters
         ----------
         name : str
-            Its name.
+            Name in the trace.
 
         Returns
         -------
@@ -182,9 +182,9 @@ class Task(_Lasting):
     Parameters
     ----------
     domain : Domain
-        Its category in the trace.
+        Domain that it belongs to: its category in the trace.
     name : str
-        Its name.
+        Name in the trace.
 
     Examples
     --------
@@ -209,9 +209,9 @@ class Frame(_Lasting):
     Parameters
     ----------
     domain : Domain
-        Its category in the trace.
+        Domain that it belongs to: its category in the trace.
     name : str
-        Its name.
+        Name in the trace.
 
     Examples
     --------
@@ -239,7 +239,7 @@ class Event(_Lasting):
     Parameters
     ----------
     name : str
-        Its name.
+        Name in the trace.
 
     Examples
     --------
@@ -262,10 +262,11 @@ class Counter:
     Parameters
     ----------
     domain : Domain
-        Its category in the trace.
+        Domain that it belongs to: its category in the trace.
     name : str
+        Name in the trace.
     value : int, optional
-        Recorded at once.
+        First value, which is recorded at once.
 
     Examples
     --------
@@ -300,6 +301,7 @@ class Counter:
         Parameters
         ----------
         value : int
+            The new value.
         """
         with self._lock:
             self._set(value)
@@ -310,6 +312,7 @@ class Counter:
         Parameters
         ----------
         delta : int
+            How much to add.
         """
         with self._lock:
             self._set(self._value + delta)
@@ -320,6 +323,7 @@ class Counter:
         Parameters
         ----------
         delta : int
+            How much to subtract.
         """
         with self._lock:
             self._set(self._value - delta)
@@ -345,9 +349,9 @@ class Marker:
     Parameters
     ----------
     domain : Domain
-        Its category in the trace.
+        Domain that it belongs to: its category in the trace.
     name : str
-        Its name.
+        Name in the trace.
 
     Examples
     --------
@@ -371,8 +375,8 @@ class Marker:
         Parameters
         ----------
         scope : str
-            How far its line goes in the picture: ``'process'``, ``'thread'``, ``'global'``;
-            ``'task'`` and ``'marker'`` are the thread's.
+            Extent of its line in the picture: ``'process'``, ``'thread'`` or ``'global'``;
+            ``'task'`` and ``'marker'`` mean the thread.
 
         Raises
         ------
@@ -398,7 +402,7 @@ def scope(name: str = "<unk>:") -> Event:
     Parameters
     ----------
     name : str
-        Its name.
+        Name in the trace.
 
     Returns
     -------

@@ -60,11 +60,11 @@ class MXRecordIO:
     Parameters
     ----------
     uri : str or path
-        The file of records, as MXNet writes it.
+        The file of records.
     flag : str
-        ``'r'`` to read it, ``'w'`` to write it anew.
+        ``'r'`` to read the file, ``'w'`` to write a new one.
     skip_damaged : bool
-        Go on behind damaged records and count them in ``skipped``, instead of raising an error.
+        Skip damaged records, and count them in ``skipped``, instead of raising an error.
 
     Raises
     ------
@@ -244,7 +244,7 @@ class MXRecordIO:
         Parameters
         ----------
         buf : bytes
-            At most 512 MB.
+            Contents of the record, at most 512 MB.
 
         Raises
         ------
@@ -314,16 +314,17 @@ class MXIndexedRecordIO(MXRecordIO):
     uri, flag
         See :class:`MXRecordIO`.
     key_type : callable
-        Makes a key of its text.
+        Makes a key from its text.
     skip_damaged : bool
-        Of records that ``read`` comes to; ``read_idx`` has no other that it could give.
+        Skip damaged records in ``read``, and count them in ``skipped``; ``read_idx`` raises an
+        error in any case.
 
     Attributes
     ----------
     keys : list
-        In the index's order.
+        The keys, in the order of the index.
     idx : dict
-        Key to offset.
+        Offset of each key.
 
     Raises
     ------
@@ -387,7 +388,7 @@ class MXIndexedRecordIO(MXRecordIO):
         Parameters
         ----------
         idx : int
-            The record's key.
+            Key of the record.
 
         Raises
         ------
@@ -436,12 +437,12 @@ class MXIndexedRecordIO(MXRecordIO):
         return self._at
 
     def read_idx(self, idx: Any) -> bytes:
-        """The record with this key; the next one is that behind it. Threads may call it at once.
+        """The record with this key; the next one is that after it. Threads may call it at once.
 
         Parameters
         ----------
         idx : int
-            The record's key.
+            Key of the record.
 
         Returns
         -------
@@ -473,9 +474,9 @@ class MXIndexedRecordIO(MXRecordIO):
         Parameters
         ----------
         idx : int
-            The record's key.
+            Key of the record.
         buf : bytes
-            What is written.
+            Contents of the record.
 
         Raises
         ------

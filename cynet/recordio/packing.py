@@ -25,12 +25,13 @@ class IRHeader(NamedTuple("HEADER", [("flag", int), ("label", Any), ("id", int),
     Parameters
     ----------
     flag : int
-        0 with a label of one number; else how many numbers it has. `pack` sets it.
+        0 if the label is one number, otherwise how many numbers it has; `pack` sets it.
     label : float or array of float32
+        Class or target of the image.
     id : int
         Number of the image.
     id2 : int
-        The upper half of the number, usually 0.
+        Upper half of the number, usually 0.
 
     Examples
     --------
@@ -49,8 +50,9 @@ def pack(header: IRHeader | Sequence[Any], s: bytes) -> bytes:
     Parameters
     ----------
     header : IRHeader
-        A label that is no number (list, tuple, array) is written as float32.
+        The header; a label that is not a number (list, tuple, array) is written as float32.
     s : bytes
+        What follows the header.
 
     Returns
     -------
@@ -117,11 +119,12 @@ def unpack(s: bytes) -> tuple[IRHeader, bytes]:
     Parameters
     ----------
     s : bytes
+        The record.
 
     Returns
     -------
     (IRHeader, bytes)
-        The header, whose label is a float or a float32 array, and what is behind it.
+        The header, whose label is a float or a float32 array, and what is after it.
 
     Raises
     ------
@@ -155,12 +158,13 @@ def pack_img(
     Parameters
     ----------
     header : IRHeader
+        Label and number of the image.
     img : array of uint8, or of uint16 for PNG
-        (H, W, 3) in the order blue, green, red, or (H, W).
+        The image: (H, W, 3) in the order blue, green, red, or (H, W).
     quality : int
-        Of JPEG, 1 to 100; of PNG how much is tried, 0 to 9.
+        Quality of JPEG, 1 to 100, or level of compression of PNG, 0 to 9.
     img_fmt : str
-        ``'.jpg'`` or ``'.png'``.
+        Format of the image, ``'.jpg'`` or ``'.png'``.
 
     Returns
     -------
@@ -187,8 +191,9 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, NumpyArray]:
     Parameters
     ----------
     s : bytes
+        The record.
     iscolor : int
-        1: in colors, 0: in grey, -1: as it is.
+        1 for a color image, 0 for a gray one, -1 for the channels that the image has.
 
     Returns
     -------

@@ -62,7 +62,7 @@ class RNNParams:
     Parameters
     ----------
     prefix : str
-        Before each name.
+        Prefix of the variables' names.
 
     Examples
     --------
@@ -91,9 +91,9 @@ class RNNParams:
         Parameters
         ----------
         name : str
-            Its name without the prefix.
+            Name without the prefix.
         **kwargs
-            For ``mx.sym.Variable`` when it is made: ``init``, ``shape``, ...
+            Arguments of ``mx.sym.Variable``, when the variable is made: ``init``, ``shape``, ...
 
         Returns
         -------
@@ -114,7 +114,7 @@ class BaseRNNCell:
     Parameters
     ----------
     prefix : str
-        Before the names of its symbols.
+        Prefix of its symbols' names.
     params : RNNParams, optional
         Weights to share; new ones by default.
 
@@ -192,9 +192,9 @@ class BaseRNNCell:
         Parameters
         ----------
         func : callable
-            ``func(name=..., shape=..., ...)`` makes one: ``mx.sym.zeros``, ``mx.sym.Variable``.
+            ``func(name=..., shape=..., ...)`` makes a state: ``mx.sym.zeros``, ``mx.sym.Variable``.
         **kwargs
-            For `func`.
+            Further arguments of `func`.
 
         Returns
         -------
@@ -323,13 +323,13 @@ class BaseRNNCell:
         length : int
             Number of steps.
         inputs : Symbol, or list of Symbol
-            All steps in one, of `layout`, or one (batch, size) for each step.
+            One symbol of all steps, in `layout`, or a list of one (batch, size) for each step.
         begin_state : list of Symbol, optional
-            ``begin_state()`` by default.
+            States to begin with; ``begin_state()`` by default.
         layout : str
-            ``'NTC'`` or ``'TNC'``, of `inputs` and of merged outputs.
+            Order of the axes of `inputs` and of merged outputs, ``'NTC'`` or ``'TNC'``.
         merge_outputs : bool, optional
-            True: outputs are one symbol, False: a list, None: what is simpler.
+            True gives one symbol, False a list of one for each step, None whichever is simpler.
 
         Returns
         -------
@@ -343,7 +343,7 @@ class BaseRNNCell:
         ArgumentError
             `inputs` is a list of another length, or a symbol of several outputs.
         ArgumentTypeError
-            `inputs` are no symbols.
+            `inputs` are not symbols.
 
         Examples
         --------

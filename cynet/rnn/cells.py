@@ -50,9 +50,13 @@ class RNNCell(_Gated):
     Parameters
     ----------
     num_hidden : int
+        Size of the state.
     activation : str or callable
+        Name of an activation, or a function of symbols.
     prefix : str
+        Prefix of its symbols' names.
     params : RNNParams, optional
+        Weights to share; new ones by default.
 
     Examples
     --------
@@ -91,10 +95,13 @@ class LSTMCell(_Gated):
     Parameters
     ----------
     num_hidden : int
+        Size of the state.
     prefix : str
+        Prefix of its symbols' names.
     params : RNNParams, optional
+        Weights to share; new ones by default.
     forget_bias : float
-        The bias of the forget gate to begin with.
+        Initial bias of the forget gate.
 
     Examples
     --------
@@ -158,8 +165,11 @@ class GRUCell(_Gated):
     Parameters
     ----------
     num_hidden : int
+        Size of the state.
     prefix : str
+        Prefix of its symbols' names.
     params : RNNParams, optional
+        Weights to share; new ones by default.
 
     Examples
     --------

@@ -39,17 +39,17 @@ def rnn_unroll(
     Parameters
     ----------
     cell : BaseRNNCell
-        What is applied to each step.
+        Applied at each step.
     length : int
         Number of steps.
     inputs : Symbol or list of Symbol, optional
-        All steps in one, of `layout`, or one (batch, size) for each step.
+        One symbol of all steps, in `layout`, or a list of one (batch, size) for each step.
     begin_state : list of Symbol, optional
-        ``cell.begin_state()`` by default.
+        States to begin with; ``cell.begin_state()`` by default.
     input_prefix : str
-        Before the names of variables that it makes.
+        Prefix of the names of variables that are made.
     layout : str
-        ``'NTC'`` or ``'TNC'``, of `inputs`.
+        Order of the axes of `inputs`, ``'NTC'`` or ``'TNC'``.
 
     Returns
     -------
@@ -97,11 +97,11 @@ def save_rnn_checkpoint(
     Parameters
     ----------
     cells : BaseRNNCell or list of BaseRNNCell
-        Those that the symbol was made with.
+        The cells that the symbol was made with.
     prefix : str
-        Beginning of the names of the files: ``prefix-symbol.json``, ``prefix-0001.params``.
+        Beginning of the files' names.
     epoch : int
-        The number in ``prefix-0001.params``.
+        Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
     symbol : Symbol
         The network.
     arg_params, aux_params : dict of str to NDArray
@@ -134,11 +134,11 @@ def load_rnn_checkpoint(
     Parameters
     ----------
     cells : BaseRNNCell or list of BaseRNNCell
-        Those that will use the weights.
+        The cells that will use the weights.
     prefix : str
-        Beginning of the names of the files.
+        Beginning of the files' names.
     epoch : int
-        The number in ``prefix-0001.params``.
+        Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
 
     Returns
     -------
@@ -183,11 +183,11 @@ def do_rnn_checkpoint(
     Parameters
     ----------
     cells : BaseRNNCell or list of BaseRNNCell
-        Those that the network was made with.
+        The cells that the network was made with.
     prefix : str
-        Beginning of the names of the files; ``fit`` looks for the folder before it begins.
+        Beginning of the files' names; ``fit`` checks the folder before it begins.
     period : int
-        Epochs from one checkpoint to the next.
+        Number of epochs between checkpoints.
 
     Returns
     -------

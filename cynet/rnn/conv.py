@@ -25,25 +25,25 @@ class BaseConvRNNCell(BaseRNNCell):
     Parameters
     ----------
     input_shape : tuple of int
-        Shape of the input with the batch; other batches may have another size.
+        Shape of an input with its batch, which may have another size later.
     num_hidden : int
-        Channels of the states.
+        Number of channels of the states.
     h2h_kernel, h2h_dilate : pair of int
-        Of the state's convolution, which keeps its extent: kernels are odd.
+        Kernel, which is odd, and dilation of the convolution of the state.
     i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : pair of int
-        Of the input's convolution.
+        Settings of the convolution of the input.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Of the weights of input and state.
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Of the biases of input and state.
+        Initializers of the biases that go with them.
     activation : str or callable
         Name of an activation, or a function of symbols.
     prefix : str
-        Before the names of its symbols.
+        Prefix of its symbols' names.
     params : RNNParams, optional
         Weights to share; new ones by default.
     conv_layout : str
-        ``'NCHW'`` or ``'NHWC'``.
+        Order of the axes, ``'NCHW'`` or ``'NHWC'``.
 
     Raises
     ------
@@ -183,25 +183,25 @@ class ConvRNNCell(_Cell):
     Parameters
     ----------
     input_shape : tuple of int
-        Shape of the input with the batch; other batches may have another size.
+        Shape of an input with its batch, which may have another size later.
     num_hidden : int
-        Channels of the states.
+        Number of channels of the states.
     h2h_kernel, h2h_dilate : pair of int
-        Of the state's convolution, which keeps its extent: kernels are odd.
+        Kernel, which is odd, and dilation of the convolution of the state.
     i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : pair of int
-        Of the input's convolution.
+        Settings of the convolution of the input.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Of the weights of input and state.
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Of the biases of input and state.
+        Initializers of the biases that go with them.
     activation : str or callable
         Name of an activation, or a function of symbols; a leaky ReLU of slope 0.2 by default.
     prefix : str
-        Before the names of its symbols.
+        Prefix of its symbols' names.
     params : RNNParams, optional
         Weights to share; new ones by default.
     conv_layout : str
-        ``'NCHW'`` or ``'NHWC'``.
+        Order of the axes, ``'NCHW'`` or ``'NHWC'``.
 
     Raises
     ------
@@ -238,25 +238,25 @@ class ConvLSTMCell(_Cell):
     Parameters
     ----------
     input_shape : tuple of int
-        Shape of the input with the batch; other batches may have another size.
+        Shape of an input with its batch, which may have another size later.
     num_hidden : int
-        Channels of the states.
+        Number of channels of the states.
     h2h_kernel, h2h_dilate : pair of int
-        Of the state's convolution, which keeps its extent: kernels are odd.
+        Kernel, which is odd, and dilation of the convolution of the state.
     i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : pair of int
-        Of the input's convolution.
+        Settings of the convolution of the input.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Of the weights of input and state.
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Of the biases of input and state.
+        Initializers of the biases that go with them.
     activation : str or callable
         Name of an activation, or a function of symbols; a leaky ReLU of slope 0.2 by default.
     prefix : str
-        Before the names of its symbols.
+        Prefix of its symbols' names.
     params : RNNParams, optional
         Weights to share; new ones by default.
     conv_layout : str
-        ``'NCHW'`` or ``'NHWC'``.
+        Order of the axes, ``'NCHW'`` or ``'NHWC'``.
 
     Raises
     ------
@@ -302,25 +302,25 @@ class ConvGRUCell(_Cell):
     Parameters
     ----------
     input_shape : tuple of int
-        Shape of the input with the batch; other batches may have another size.
+        Shape of an input with its batch, which may have another size later.
     num_hidden : int
-        Channels of the states.
+        Number of channels of the states.
     h2h_kernel, h2h_dilate : pair of int
-        Of the state's convolution, which keeps its extent: kernels are odd.
+        Kernel, which is odd, and dilation of the convolution of the state.
     i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : pair of int
-        Of the input's convolution.
+        Settings of the convolution of the input.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Of the weights of input and state.
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Of the biases of input and state.
+        Initializers of the biases that go with them.
     activation : str or callable
         Name of an activation, or a function of symbols; a leaky ReLU of slope 0.2 by default.
     prefix : str
-        Before the names of its symbols.
+        Prefix of its symbols' names.
     params : RNNParams, optional
         Weights to share; new ones by default.
     conv_layout : str
-        ``'NCHW'`` or ``'NHWC'``.
+        Order of the axes, ``'NCHW'`` or ``'NHWC'``.
 
     Raises
     ------

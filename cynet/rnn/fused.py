@@ -27,19 +27,23 @@ class FusedRNNCell(BaseRNNCell):
     Parameters
     ----------
     num_hidden : int
+        Size of the state of each direction.
     num_layers : int
+        Number of layers.
     mode : str
-        ``'rnn_relu'``, ``'rnn_tanh'``, ``'lstm'`` or ``'gru'``.
+        Kind of the cells: ``'rnn_relu'``, ``'rnn_tanh'``, ``'lstm'`` or ``'gru'``.
     bidirectional : bool
+        Whether to run in both directions.
     dropout : float
-        Between layers.
+        Share of the elements between layers that training sets to 0.
     get_next_state : bool
-        Whether ``unroll`` gives the states behind the last step; else none.
+        Whether ``unroll`` returns the states after the last step; if False, an empty list.
     forget_bias : float
-        The bias of an LSTM's forget gate to begin with.
+        Initial bias of an LSTM's forget gate.
     prefix : str, optional
-        The mode and ``_`` by default.
+        Prefix of its symbols' names; by default the mode and ``_``.
     params : RNNParams, optional
+        Weights to share; new ones by default.
 
     Raises
     ------

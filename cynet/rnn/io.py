@@ -34,16 +34,17 @@ def encode_sentences(
     Parameters
     ----------
     sentences : list of list of str
+        The sentences, as lists of words.
     vocab : dict of str to int, optional
-        The number of each word; made of the words by default.
+        Number of each word; by default made from the words.
     invalid_label : int
-        The number that no word gets, for padding.
+        Number that no word gets, for padding.
     invalid_key : str
         The key of `invalid_label` in a new vocabulary.
     start_label : int
-        The first word's number.
+        Number of the first word.
     unknown_token : str, optional
-        Stands for words that are not in `vocab`.
+        Word whose number stands for words that are not in `vocab`.
 
     Returns
     -------
@@ -98,17 +99,17 @@ class BucketSentenceIter(DataIter):
     sentences : list of list of int
         Words as numbers, such as `encode_sentences` gives them.
     batch_size : int
-        Sentences a batch.
+        Number of sentences in a batch.
     buckets : list of int, optional
-        Lengths; by default those that a whole batch of sentences has.
+        Lengths of the buckets; by default those for which there is a whole batch of sentences.
     invalid_label : int
-        For padding.
+        Number that sentences are padded with.
     data_name, label_name : str
         Names in ``provide_data`` and ``provide_label``.
-    dtype : numpy dtype
-        Of data and labels.
+    dtype : str or numpy.dtype
+        Type of data and labels.
     layout : str
-        ``'NT'`` or ``'TN'``.
+        Order of the axes, ``'NT'`` or ``'TN'``: batch, time.
 
     Raises
     ------
@@ -228,12 +229,12 @@ class BucketSentenceIter(DataIter):
         Parameters
         ----------
         state : dict
-            What ``state_dict`` gave.
+            What `state_dict` returned.
 
         Raises
         ------
         FormatError
-            That is no state of it, or one of other sentences.
+            That is not a state of it, or one of other sentences.
         """
         who, names = type(self).__name__, [f"data{i}" for i in range(len(self.data))]
         check_keys(state, who, ("idx", "position", *names))

@@ -24,11 +24,11 @@ class DropoutCell(BaseRNNCell):
     Parameters
     ----------
     dropout : float
-        The share that becomes 0, in training.
+        Share of the elements that training sets to 0.
     prefix : str
-        Before the names of its symbols.
+        Prefix of its symbols' names.
     params : RNNParams, optional
-        Accepted as all cells do; it has no weights.
+        Part of the signature of all cells; it has no weights.
 
     Raises
     ------
@@ -89,7 +89,7 @@ class ModifierCell(BaseRNNCell):
     Parameters
     ----------
     base_cell : BaseRNNCell
-        The other cell.
+        The cell that is modified.
 
     Raises
     ------
@@ -171,9 +171,9 @@ class ZoneoutCell(ModifierCell):
     Parameters
     ----------
     base_cell : BaseRNNCell
-        A single cell.
+        A single cell, not a FusedRNNCell or BidirectionalCell.
     zoneout_outputs, zoneout_states : float
-        The shares that stay, in training.
+        Probabilities that an entry keeps its value in training.
 
     Raises
     ------
@@ -239,7 +239,7 @@ class ResidualCell(ModifierCell):
     Parameters
     ----------
     base_cell : BaseRNNCell
-        Whose outputs have the size of its inputs.
+        A cell whose outputs have the size of its inputs.
 
     Raises
     ------

@@ -70,6 +70,7 @@ class SequentialRNNCell(_Stack):
     Parameters
     ----------
     params : RNNParams, optional
+        Weights to share; new ones by default.
 
     Examples
     --------
@@ -90,7 +91,7 @@ class SequentialRNNCell(_Stack):
         Parameters
         ----------
         cell : BaseRNNCell
-            One more.
+            The cell, which gets the output of the one below.
         """
         self._take(cell)
 
@@ -138,9 +139,11 @@ class BidirectionalCell(_Stack):
     Parameters
     ----------
     l_cell, r_cell : BaseRNNCell
+        The cell that runs forwards, and the one that runs backwards.
     params : RNNParams, optional
+        Weights to share; new ones by default.
     output_prefix : str
-        Before the names of outputs.
+        Prefix of the outputs' names.
 
     Examples
     --------

@@ -153,14 +153,14 @@ class Rtc:
     Parameters
     ----------
     name : str
-        What the kernel is called in messages.
+        Name of the kernel in messages.
     inputs, outputs : sequence of (str, NDArray)
         Names of the arrays, and arrays that have the dtypes and numbers of axes of those that will
-        be pushed. Sizes may change from push to push.
+        be pushed. Sizes may differ.
     kernel : str
-        CUDA C++, what stands between the kernel's braces.
+        The body of the kernel in CUDA C++, without braces.
     check : bool, optional
-        The checking mode of the emulator; default CYNET_CHECK_KERNELS.
+        Whether the emulator checks what kernels do; by default as CYNET_CHECK_KERNELS says.
 
     Raises
     ------
@@ -219,9 +219,10 @@ class Rtc:
         Parameters
         ----------
         inputs, outputs : sequence of NDArray
-            In the order of the constructor, of the same dtypes and numbers of axes.
+            Arrays in the order of the constructor, with the same dtypes and numbers of axes.
         grid_dims, block_dims : tuple of int
-            Blocks of the grid and threads of a block, up to three axes; at most 1024 threads.
+            Number of blocks in the grid and of threads in a block, along up to three axes; at most
+            1024 threads.
 
         Raises
         ------
@@ -326,13 +327,13 @@ class CudaModule:
     Parameters
     ----------
     source : str
-        CUDA C++.
+        The source, in CUDA C++.
     options : sequence of str
         Options of the compiler: ``-D``, ``-U``, ``-I``, ``--use_fast_math``, ...
     exports : sequence of str
-        Instances of kernel templates that are to be launched, e.g. ``["axpy<float>"]``.
+        Instances of kernel templates that will be launched: ``["axpy<float>"]``.
     check : bool, optional
-        The checking mode of the emulator; default CYNET_CHECK_KERNELS.
+        Whether the emulator checks what kernels do; by default as CYNET_CHECK_KERNELS says.
 
     Raises
     ------
@@ -374,10 +375,10 @@ class CudaModule:
         Parameters
         ----------
         name : str
-            Name in the source; for an instance of a template as it stands in `exports`.
+            Name in the source; for an instance of a template, as it stands in `exports`.
         signature : str
-            The arguments as in C, e.g. ``"const float *x, float *y, int n"``. An array that is
-            not const is written.
+            The arguments as in C: ``"const float *x, float *y, int n"``. An array that is not const
+            is written.
 
         Returns
         -------
@@ -440,7 +441,7 @@ class CudaKernel:
     name : str
         Name in the source.
     program, arguments, names
-        What `CudaModule.get_kernel` hands on: the source, and what the signature says.
+        Passed on by `CudaModule.get_kernel`: the source, and the contents of the signature.
 
     Examples
     --------
@@ -488,13 +489,14 @@ class CudaKernel:
         Parameters
         ----------
         args : sequence
-            An NDArray for each pointer and a number for each value, as the signature has them.
+            An NDArray for each pointer and a number for each value, in the order of the signature.
         ctx : Context
-            The device to run on; the arrays must be there.
+            Device to run on; the arrays must be there.
         grid_dims, block_dims : tuple of int
-            Blocks of the grid and threads of a block, up to three axes; at most 1024 threads.
+            Number of blocks in the grid and of threads in a block, along up to three axes; at most
+            1024 threads.
         shared_mem : int
-            Bytes of dynamic shared memory of a block.
+            Size of the dynamic shared memory of a block, in bytes.
 
         Raises
         ------

@@ -36,32 +36,32 @@ class Predictor:
         Prefix of a checkpoint (``model`` for ``model-symbol.json`` and ``model-0010.params``), an
         ``.onnx`` file, a Symbol, or a Block with its parameters, which is hybridized.
     params : dict, pair of dict or str, optional
-        Of a Symbol: arguments and auxiliary states, or the ``.params`` file that has them.
+        Arguments and auxiliary states of a Symbol, or the ``.params`` file that holds them.
     shapes : dict of str to tuple, or tuple
-        The shape of one row of each input, without the first axis; -1 is a length that may vary.
-        A tuple is the shape of the only input, called ``data``.
+        Shape of one row of each input, without the first axis; -1 is a length that may vary. A
+        single tuple is the shape of the only input, called ``data``.
     dtype : str
-        ``'float32'``, or ``'bfloat16'`` or ``'float16'``: what convolutions and products compute
-        with. Inputs and outputs stay float32.
+        Type in which convolutions and products are computed: ``'float32'``, ``'bfloat16'`` or
+        ``'float16'``. Inputs and outputs stay float32.
     epoch : int, optional
-        Of the checkpoint; the last one when not given.
+        Epoch of the checkpoint; the last one by default.
     input_dtypes : dict of str to dtype, optional
-        Of inputs that are not float32.
+        Types of inputs that are not float32.
     max_batch : int
-        Rows of a batch.
+        Largest number of rows in a batch.
     max_delay : float
-        Seconds that a batch waits for more rows. 0 is best unless requests come evenly and one row
-        costs nearly as much as a batch.
+        Seconds for which a batch waits for more rows. 0 is best unless requests come evenly and one
+        row costs nearly as much as a batch.
     max_waiting : int
-        Rows that may wait; requests beyond are refused.
+        Number of rows that may wait; further requests are refused.
     workers : int
-        Batches that run at the same time.
+        Number of batches that run at the same time.
     timeout : float, optional
-        Seconds within which a request must get its turn.
+        Seconds within which a request must get its turn; by default there is no limit.
     warm_up : bool
-        Run each batch size once now, with zeros, so that no request pays for making the plans.
+        Run each batch size once, with zeros, so that no request waits for the making of plans.
     ctx : Context, optional
-        The device of a network that is loaded or made from a Symbol.
+        Device of a network that is loaded, or made from a Symbol.
 
     Raises
     ------

@@ -51,14 +51,15 @@ class Application:
     Parameters
     ----------
     predictor : Predictor
+        Computes the answers.
     max_body : int
-        Bytes of a body.
+        Largest size of a body, in bytes.
     images : Images, optional
-        How images become rows; without it they are refused.
+        Converts images to rows; if it is not given, images are refused.
     classes : list of str, optional
         Names of the columns of the first output.
     top : int
-        How many of them an answer has.
+        Number of names in an answer.
 
     Examples
     --------

@@ -27,11 +27,11 @@ def histogram(
     Parameters
     ----------
     a : Symbol
-        The numbers, any shape.
+        Numbers, of any shape.
     bins : int or Symbol
         Number of intervals, or their edges.
     range : tuple of float, optional
-        Lower end of the first and upper end of the last interval.
+        Lower end of the first interval and upper end of the last one.
 
     Returns
     -------
@@ -71,7 +71,9 @@ def boolean_mask(data: Symbol, index: Symbol, axis: int = 0) -> Symbol:
     Parameters
     ----------
     data, index : Symbol
+        The arguments of ``mx.nd.contrib.boolean_mask``.
     axis : int
+        The axis that `index` belongs to.
 
     Returns
     -------
@@ -164,19 +166,21 @@ def SparseEmbedding(
     Parameters
     ----------
     data : Symbol
-        Indices.
+        Indices of rows.
     weight : Symbol, optional
-        Rows (input_dim, output_dim); a variable by default.
+        The matrix, (input_dim, output_dim); a new variable by default.
     input_dim, output_dim : int
-    dtype : dtype
+        Number and size of the rows.
+    dtype : str or numpy.dtype
+        Type of the matrix.
     sparse_grad : bool
-        True; `Embedding` has gradients of the other kind.
+        Only True; `Embedding` has dense gradients, too.
     name : str, optional
-        Name of the node; made up when not given.
+        Name of the node.
     attr : dict, optional
         Attributes of the node.
     deterministic : bool
-        Taken: sums are always in one order.
+        Part of MXNet's signature; sums are always in one order.
 
     Returns
     -------

@@ -29,14 +29,15 @@ def foreach(
     Parameters
     ----------
     body : callable
-        ``body(row, states)`` gives ``(outputs, new_states)``, Symbols or nested lists of them.
+        ``body(row, states)`` returns ``(outputs, new_states)``, Symbols or nested lists of them.
         States keep their structure, shapes and dtypes. What the body reads from outside becomes an
         input of the loop.
     data : Symbol or nested list of Symbol
         Arrays of one length T; the body gets rows (shape (1,) of arrays of one axis).
     init_states : Symbol or nested list of Symbol
+        States of the first run.
     name : str
-        What the subgraph's name begins with.
+        Beginning of the subgraph's name.
 
     Returns
     -------
@@ -47,7 +48,7 @@ def foreach(
     Raises
     ------
     AssertionError
-        Data or states that are no Symbols, or that the body does not use; states of another
+        Data or states that are not Symbols, or that the body does not use; states of another
         structure.
 
     Examples
@@ -225,9 +226,10 @@ def cond(
     pred : Symbol
         One number; 0 stands for False.
     then_func, else_func : callable
-        Without arguments; both give as many Symbols, of the same shapes and dtypes.
+        Functions without arguments, which return the same number of Symbols of the same shapes and
+        dtypes.
     name : str
-        What the subgraphs' names begin with.
+        Beginning of the subgraphs' names.
 
     Returns
     -------

@@ -36,10 +36,11 @@ def zeros(
     Parameters
     ----------
     shape : int or tuple of int
-        0 is a dimension that inference completes.
-    dtype : optional
-        float32 when not given.
+        Shape; 0 is a dimension that inference finds.
+    dtype : str or numpy.dtype, optional
+        Element type; float32 by default.
     name : str, optional
+        Name of the symbol.
 
     Returns
     -------
@@ -61,13 +62,12 @@ def ones(
 
     Parameters
     ----------
-    dtype : str or numpy.dtype
-        Type of the elements.
-    name : str
-        Its name.
     shape : int or tuple of int
+        Shape; 0 is a dimension that inference finds.
     dtype : str or numpy.dtype, optional
+        Element type; float32 by default.
     name : str, optional
+        Name of the symbol.
 
     Returns
     -------
@@ -94,15 +94,14 @@ def full(
 
     Parameters
     ----------
-    dtype : str or numpy.dtype
-        Type of the elements.
-    name : str
-        Its name.
     shape : int or tuple of int
+        Shape; 0 is a dimension that inference finds.
     val : number
-        The value.
+        Value of all elements.
     dtype : str or numpy.dtype, optional
+        Element type; float32 by default.
     name : str, optional
+        Name of the symbol.
 
     Returns
     -------
@@ -135,12 +134,15 @@ def arange(
     Parameters
     ----------
     start, stop, step : float
+        Start, end (not included) and distance of the numbers; `start` alone is the end, from 0.
     repeat : int
+        How often each number is repeated.
     infer_range : bool
-        Let `stop` follow from the shape that is needed.
+        Let inference find `stop` from the shape that is needed.
     name : str, optional
-    dtype : optional
-        float32 when not given.
+        Name of the symbol.
+    dtype : str or numpy.dtype, optional
+        Element type; float32 by default.
 
     Returns
     -------
@@ -179,18 +181,16 @@ def linspace(
 
     Parameters
     ----------
-    name : str
-        Its name.
-    dtype : str or numpy.dtype
-        Type of the elements.
     start, stop : float
-        The ends.
+        The first and the last number.
     num : int
-        How many numbers.
+        Number of values.
     endpoint : bool
-        Whether `stop` is the last of them.
+        Whether `stop` is the last value; if False, it is left out.
     name : str, optional
+        Name of the symbol.
     dtype : str or numpy.dtype, optional
+        Element type; float32 by default.
 
     Returns
     -------
@@ -227,16 +227,14 @@ def eye(
 
     Parameters
     ----------
-    dtype : str or numpy.dtype
-        Type of the elements.
-    name : str
-        Its name.
     N, M : int
-        Rows and columns; M=0 means as many as rows.
+        Number of rows and of columns; 0 columns means as many as rows.
     k : int
-        The diagonal.
+        Number of the diagonal: 0 is the main one, positive ones are above it.
     dtype : str or numpy.dtype, optional
+        Element type; float32 by default.
     name : str, optional
+        Name of the symbol.
 
     Returns
     -------
@@ -281,6 +279,7 @@ def power(base: Symbol | Number, exp: Symbol | float) -> Any:
     Parameters
     ----------
     base, exp : Symbol or number
+        Base and exponent.
 
     Returns
     -------
@@ -307,6 +306,7 @@ def maximum(left: Symbol | float, right: Symbol | float) -> Any:
     Parameters
     ----------
     left, right : Symbol or number
+        The operands.
 
     Returns
     -------
@@ -330,6 +330,7 @@ def minimum(left: Symbol | float, right: Symbol | float) -> Any:
     Parameters
     ----------
     left, right : Symbol or number
+        The operands.
 
     Returns
     -------
@@ -353,6 +354,7 @@ def hypot(left: Symbol | float, right: Symbol | float) -> Any:
     Parameters
     ----------
     left, right : Symbol or number
+        The operands.
 
     Returns
     -------
@@ -378,11 +380,13 @@ def split_v2(
     Parameters
     ----------
     ary : Symbol
+        The symbol to split.
     indices_or_sections : int or tuple of int
-        A number of equal parts, or where the parts after the first begin.
+        Number of equal parts, or indices at which the parts after the first begin.
     axis : int
+        The axis to split along.
     squeeze_axis : bool
-        Drop `axis` from the parts; each must be of length 1 there.
+        Remove `axis` from the parts, which must have length 1 along it.
 
     Returns
     -------

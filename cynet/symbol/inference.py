@@ -100,7 +100,8 @@ class Inference:
         Parameters
         ----------
         *args, **kwargs
-            Anything NumPy takes as a dtype, in the order of `list_arguments` or by name.
+            Types of arguments, anything that NumPy accepts as a dtype: in the order of
+            `list_arguments`, or by name.
 
         Returns
         -------

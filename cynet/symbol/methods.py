@@ -39,9 +39,7 @@ class OperatorMethods:
         Parameters
         ----------
         axis : int
-            The axis.
-        axis : int
-            Where the axis of length 1 is put.
+            Position of the new axis.
         inplace : bool
             Not used: a symbol has no memory.
 
@@ -58,10 +56,8 @@ class OperatorMethods:
 
         Parameters
         ----------
-        axis : int
-            The axis.
         axis : int or tuple of int, optional
-            Axes of length 1; all of them when not given.
+            Axes of length 1 to remove; all of them by default.
         inplace : bool
             Not used: a symbol has no memory.
 
@@ -96,14 +92,12 @@ class OperatorMethods:
 
         Parameters
         ----------
-        axis : int
-            The axis.
         indices_or_sections : int or tuple of int
-            Number of equal parts, or where parts begin.
+            Number of equal parts, or indices at which the parts after the first begin.
         axis : int
-            The axis that is split.
+            The axis to split along.
         squeeze_axis : bool
-            Drop the axis; each part has length 1 along it.
+            Remove the axis from the parts, which must have length 1 along it.
 
         Examples
         --------

@@ -51,13 +51,14 @@ def uniform(
     Parameters
     ----------
     low, high : float or Symbol
-        The ends. Symbols of shape (s) give an output of shape (s, shape).
+        The lower bound, and the upper bound, which is not included. Symbols of shape (s) give an
+        output of shape (s, shape).
     shape : int or tuple of int, optional
-        Without it the shape is that of what the output is used for.
+        Shape of the sample; by default that of what the output is used for.
     dtype : str, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
     **kwargs
-        ``name`` and ``attr`` of the node.
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -88,11 +89,11 @@ def normal(
     loc, scale : float or Symbol
         Mean and standard deviation. Symbols of shape (s) give an output of shape (s, shape).
     shape : int or tuple of int, optional
-        Without it the shape is that of what the output is used for.
+        Shape of the sample; by default that of what the output is used for.
     dtype : str, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
     **kwargs
-        ``name`` and ``attr`` of the node.
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -126,13 +127,13 @@ def randn(
     Parameters
     ----------
     *shape : int
-        Without any, the shape is that of what the output is used for.
+        Lengths of the axes; if there are none, the shape is that of what the output is used for.
     loc, scale : float or Symbol
         Mean and standard deviation.
     dtype : str, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
     **kwargs
-        ``name`` and ``attr`` of the node.
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -163,13 +164,13 @@ def exponential(
     Parameters
     ----------
     scale : float or Symbol
-        Mean, not 0.
+        Mean, above 0.
     shape : int or tuple of int, optional
-        Without it the shape is that of what the output is used for.
+        Shape of the sample; by default that of what the output is used for.
     dtype : str, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
     **kwargs
-        ``name`` and ``attr`` of the node.
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -209,11 +210,11 @@ def gamma(
     alpha, beta : float or Symbol
         Shape and scale: the mean is ``alpha * beta``.
     shape : int or tuple of int, optional
-        Without it the shape is that of what the output is used for.
+        Shape of the sample; by default that of what the output is used for.
     dtype : str, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
     **kwargs
-        ``name`` and ``attr`` of the node.
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -247,11 +248,11 @@ def poisson(
     lam : float or Symbol
         Mean.
     shape : int or tuple of int, optional
-        Without it the shape is that of what the output is used for.
+        Shape of the sample; by default that of what the output is used for.
     dtype : str, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
     **kwargs
-        ``name`` and ``attr`` of the node.
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -288,11 +289,11 @@ def negative_binomial(
     p : float or Symbol
         The probability of a failure: the mean is ``k * (1 - p) / p``.
     shape : int or tuple of int, optional
-        Without it the shape is that of what the output is used for.
+        Shape of the sample; by default that of what the output is used for.
     dtype : str, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
     **kwargs
-        ``name`` and ``attr`` of the node.
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -329,11 +330,11 @@ def generalized_negative_binomial(
     alpha : float or Symbol
         Dispersion: the variance is ``mu + alpha * mu ** 2``.
     shape : int or tuple of int, optional
-        Without it the shape is that of what the output is used for.
+        Shape of the sample; by default that of what the output is used for.
     dtype : str, optional
-        ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
     **kwargs
-        ``name`` and ``attr`` of the node.
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -368,11 +369,11 @@ def randint(
     low, high : int
         The smallest value, and one more than the largest.
     shape : int or tuple of int, optional
-        Without it the shape is that of what the output is used for.
+        Shape of the sample; by default that of what the output is used for.
     dtype : str, optional
-        ``'int32'`` (the default) or ``'int64'``.
+        Element type: ``'int32'`` (the default) or ``'int64'``.
     **kwargs
-        ``name`` and ``attr`` of the node.
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -407,13 +408,13 @@ def multinomial(
     data : Symbol
         Weights that are not negative, shape (s, k); each row is divided by its sum.
     shape : int or tuple of int, optional
-        Numbers to draw from each row; one without it.
+        How many indices to draw from each row; one by default.
     get_prob : bool
         Also give the logarithms of the probabilities of what was drawn.
     dtype : str
         Type of the indices.
     **kwargs
-        ``name`` and ``attr`` of the node.
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -441,8 +442,9 @@ def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
     Parameters
     ----------
     data : Symbol
+        The array.
     **kwargs
-        ``name`` and ``attr`` of the node.
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------

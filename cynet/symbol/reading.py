@@ -19,7 +19,7 @@ def load_json(json_str: str) -> Symbol:
     Parameters
     ----------
     json_str : str
-        What ``Symbol.tojson`` gave.
+        What ``Symbol.tojson`` returned.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def load(fname: FileName) -> Symbol:
     Parameters
     ----------
     fname : str
-        The file.
+        A file that ``Symbol.save`` or MXNet wrote.
 
     Returns
     -------

@@ -46,7 +46,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
     Parameters
     ----------
     heads : iterable of (Node, int)
-        Nodes of the graph and which of their outputs; programs leave this to the makers above.
+        Nodes of the graph and numbers of their outputs; use the functions above instead.
 
     Examples
     --------
@@ -139,9 +139,9 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         Parameters
         ----------
         name : str
-            Its name.
+            Name of the variable.
         row : bool
-            Whether it stands for a row.
+            Whether it stands for a row of this output.
 
         Returns
         -------
@@ -251,7 +251,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
 
     # --- names ---
     def list_arguments(self) -> list[str]:
-        """Names of the arguments: the variables that are no auxiliary states, in depth-first
+        """Names of the arguments: the variables that are not auxiliary states, in depth-first
         order.
 
         Returns
@@ -299,7 +299,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         Parameters
         ----------
         key : str
-            The name of the attribute or parameter.
+            Name of the attribute or parameter.
 
         Returns
         -------
@@ -324,7 +324,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         Parameters
         ----------
         recursive : bool
-            Refused: `attr_dict` has those of all nodes.
+            Not supported: `attr_dict` has the attributes of all nodes.
 
         Returns
         -------
@@ -374,7 +374,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         Parameters
         ----------
         remove_amp_cast : bool
-            Leave out ``amp_cast`` and ``amp_multicast``, which ``mx.contrib.amp`` puts in.
+            Leave out ``amp_cast`` and ``amp_multicast``, which ``mx.contrib.amp`` inserted.
 
         Returns
         -------
@@ -388,9 +388,9 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         Parameters
         ----------
         fname : str
-            The file.
+            The file to write.
         remove_amp_cast : bool
-            Leave out what mixed precision inserted.
+            Leave out the casts that mixed precision inserted.
 
         Raises
         ------
@@ -440,17 +440,20 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         Parameters
         ----------
         ctx : Context
+            Device of the executor.
         args : list or dict of NDArray
             The arguments, in the order of `list_arguments` or by name.
         args_grad : list or dict of NDArray, optional
-            Where gradients go; arguments left out get none.
+            Arrays that gradients are written to; arguments that are left out get none.
         grad_req : str, list or dict
-            ``'write'``, ``'add'`` or ``'null'``, for all, each, or by name.
+            What backward does with each gradient: ``'write'``, ``'add'`` or ``'null'``; one for
+            all, a list, or by name.
         aux_states : list or dict of NDArray, optional
+            The auxiliary states, in the order of `list_auxiliary_states` or by name.
         group2ctx : dict of str to Context, optional
             Device of each ``ctx_group``.
         shared_exec : Executor, optional
-            One whose memory may be reused, for buckets.
+            Executor whose memory may be reused, as for buckets.
 
         Returns
         -------
@@ -492,23 +495,27 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         Parameters
         ----------
         ctx : Context
+            Device of the executor.
         grad_req : str, list or dict
-            As in `bind`.
+            What backward does with each gradient, see `bind`.
         type_dict : dict of str to dtype, optional
-            Types of arguments; float32 where nothing follows.
+            Types of arguments; those that inference does not find are float32.
         stype_dict : dict, optional
-            Storage types of arguments, over what variables say: ``'default'``, ``'row_sparse'``,
-            ``'csr'``. With a sparse one the graph runs node by node.
+            Storage types of arguments, which take precedence over those of variables:
+            ``'default'``, ``'row_sparse'``, ``'csr'``. With a sparse one the graph runs node by
+            node.
         group2ctx : dict of str to Context, optional
+            Device of each ``ctx_group``.
         shared_arg_names : list of str, optional
             Arguments whose arrays are taken from `shared_exec`.
         shared_exec : Executor, optional
+            Executor whose memory may be reused, as for buckets.
         shared_buffer : dict of str to NDArray, optional
-            Arrays to reuse where they are large enough; new ones are added.
+            Arrays to reuse if they are large enough; new ones are added to it.
         **kwargs : tuple
-            Shapes of arguments. What is given for names that the symbol has not, here and in
-            `type_dict`, is passed over with a warning: an inner layer may be bound with the shapes
-            of the whole network.
+            Shapes of arguments. Names that the symbol does not have, here and in `type_dict`, are
+            ignored with a warning: an inner layer may be bound with the shapes of the whole
+            network.
 
         Returns
         -------
@@ -545,9 +552,9 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         Parameters
         ----------
         ctx : Context, optional
-            The current one when not given.
+            Device; the current context by default.
         **kwargs : NDArray
-            All arguments by name.
+            All arguments, by name.
 
         Returns
         -------

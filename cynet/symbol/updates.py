@@ -34,15 +34,17 @@ def adamw_update(
     Parameters
     ----------
     weight, grad, mean, var : Symbol
-        Of one shape; `mean` and `var` are states that move.
+        The weight, its gradient, and the running means of the gradient and of its square, which are
+        states that are updated; all of one shape.
     rescale_grad : Symbol or float
-        Factor of the gradient; where it is 0, infinite or NaN, nothing changes.
+        Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
     lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
-        A negative `clip_gradient` clips nothing.
+        Factors of the formula and of the running means; bound of the gradient's elements, none if
+        it is negative.
     out : None
-        Symbols have no arrays to write to.
+        Not used; symbols have no arrays to write to.
     name : str, optional
-        Name of the node; made up when not given.
+        Name of the node.
     **kwargs
         ``attr`` of the node.
 
@@ -89,17 +91,19 @@ def mp_adamw_update(
     Parameters
     ----------
     weight, grad : Symbol
-        float16, of one shape.
+        The weight and its gradient, float16, of one shape.
     mean, var, weight32 : Symbol
-        float32, of the same shape; states that move.
+        The running means of the gradient and of its square, and the float32 copy of the weight; all
+        float32, of the same shape, and states that are updated.
     rescale_grad : Symbol or float
-        Factor of the gradient; where it is 0, infinite or NaN, nothing changes.
+        Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
     lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
-        A negative `clip_gradient` clips nothing.
+        Factors of the formula and of the running means; bound of the gradient's elements, none if
+        it is negative.
     out : None
-        Symbols have no arrays to write to.
+        Not used; symbols have no arrays to write to.
     name : str, optional
-        Name of the node; made up when not given.
+        Name of the node.
     **kwargs
         ``attr`` of the node.
 

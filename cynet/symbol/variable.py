@@ -37,21 +37,22 @@ def Variable(
     Parameters
     ----------
     name : str
+        Name of the variable.
     attr : dict of str to str, optional
-        Attributes, over those of the current AttrScope.
+        Attributes, which take precedence over those of the current AttrScope.
     shape : tuple of int, optional
-        Used where binding is given none; 0 is an unknown dimension.
+        Shape that is used if binding does not give one; 0 is an unknown dimension.
     lr_mult, wd_mult : float, optional
-        Factors of the learning rate and the weight decay.
-    dtype : optional
-        Anything NumPy takes as a dtype.
+        Factors of the learning rate and of the weight decay.
+    dtype : str or numpy.dtype, optional
+        Type that is used if binding does not give one.
     init : Initializer or str, optional
-        How Module initialises it.
+        Initializer that Module uses.
     stype : str, optional
         Storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``. Graphs with sparse arrays run
         node by node.
     **kwargs
-        More attributes; names start and end with two underscores.
+        More attributes; their names start and end with two underscores.
 
     Returns
     -------
@@ -60,7 +61,7 @@ def Variable(
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        An attribute of another name; a name that is no str.
+        An attribute of another name; a name that is not a str.
 
     Examples
     --------
@@ -116,8 +117,9 @@ def Group(symbols: Iterable[Symbol], create_fn: type[Symbol] = Symbol) -> Symbol
     Parameters
     ----------
     symbols : sequence of Symbol
+        The symbols whose outputs are grouped.
     create_fn : subclass of Symbol
-        The class of the result.
+        Class of the result.
 
     Returns
     -------

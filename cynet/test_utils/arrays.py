@@ -24,8 +24,9 @@ def random_uniform_arrays(*shapes: Shape, **kwargs: Any) -> list[NumpyArray]:
     Parameters
     ----------
     *shapes : tuple of int
+        Shape of each array.
     **kwargs
-        ``low=0.0`` and ``high=1.0``, the ends of the range; ``dtype=numpy.float32``.
+        Bounds and type: ``low=0.0``, ``high=1.0``, ``dtype=numpy.float32``.
 
     Returns
     -------
@@ -56,8 +57,9 @@ def random_sample(population: Sequence[Any], k: int) -> list[Any]:
     Parameters
     ----------
     population : sequence
+        What to draw from.
     k : int
-        How many.
+        Number of elements to draw.
 
     Returns
     -------
@@ -107,7 +109,9 @@ def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> ND
     Parameters
     ----------
     rows, columns : int
+        Number of rows and of columns.
     dtype : numpy dtype
+        Type of the entries.
 
     Returns
     -------
@@ -130,7 +134,9 @@ def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
     Parameters
     ----------
     size : int
+        Number of entries.
     dtype : numpy dtype
+        Type of the entries.
 
     Returns
     -------
@@ -152,6 +158,7 @@ def get_identity_mat(size: int) -> NDArray:
     Parameters
     ----------
     size : int
+        Number of rows and of columns.
 
     Returns
     -------
@@ -174,6 +181,7 @@ def get_identity_mat_batch(size: int) -> NDArray:
     Parameters
     ----------
     size : int
+        Number of rows and of columns.
 
     Returns
     -------
@@ -195,8 +203,9 @@ def assign_each(the_input: NumpyArray, function: Callable[[Any], Any] | None) ->
     Parameters
     ----------
     the_input : numpy.ndarray
+        The array.
     function : callable or None
-        From a number to a number; None changes nothing.
+        Takes a number and returns one; None changes nothing.
 
     Returns
     -------
@@ -224,9 +233,9 @@ def assign_each2(
     Parameters
     ----------
     input1, input2 : numpy.ndarray
-        Of one shape.
+        Arrays of one shape.
     function : callable or None
-        From two numbers to a number; None gives a copy of `input1`.
+        Takes two numbers and returns one; None gives a copy of `input1`.
 
     Returns
     -------
@@ -264,12 +273,13 @@ def np_reduce(
     Parameters
     ----------
     dat : numpy.ndarray
+        The array to reduce.
     axis : int, list of int or None
-        None stands for all axes.
+        Axes to reduce; None means all.
     keepdims : bool
-        Whether the axes stay, with length 1.
+        Whether to keep the axes, with length 1.
     numpy_reduce_func : callable
-        ``numpy.sum``, ``numpy.max``, ...
+        The reduction: ``numpy.sum``, ``numpy.max``, ...
 
     Returns
     -------
@@ -299,7 +309,9 @@ def collapse_sum_like(a: NumpyArray, shape: Shape) -> NumpyArray:
     Parameters
     ----------
     a : numpy.ndarray
+        The array to sum.
     shape : tuple of int
+        The shape to sum it to.
 
     Returns
     -------
@@ -343,6 +355,7 @@ def new_orthonormal_matrix_2d(n: int) -> NumpyArray:
     Parameters
     ----------
     n : int
+        Number of rows and of columns.
 
     Returns
     -------
@@ -365,6 +378,7 @@ def new_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
     Parameters
     ----------
     n : int
+        Number of rows and of columns.
 
     Returns
     -------
@@ -388,6 +402,7 @@ def new_sym_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
     Parameters
     ----------
     n : int
+        Number of rows and of columns.
 
     Returns
     -------
@@ -412,7 +427,7 @@ def new_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
     Parameters
     ----------
     shape : tuple of int
-        The last two lengths, those of a matrix, are equal.
+        Shape of the batch; the last two lengths, those of a matrix, are equal.
 
     Returns
     -------
@@ -434,7 +449,7 @@ def new_sym_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
     Parameters
     ----------
     shape : tuple of int
-        The last two lengths, those of a matrix, are equal.
+        Shape of the batch; the last two lengths, those of a matrix, are equal.
 
     Returns
     -------

@@ -57,12 +57,13 @@ def simple_forward(
     Parameters
     ----------
     sym : Symbol
+        The network to compute.
     ctx : Context, optional
-        By default that of `default_context`.
+        Device; by default that of `default_context`.
     is_train : bool
-        Run forward in training mode.
+        Whether forward runs in training mode.
     **inputs
-        A NumPy array for each argument.
+        A NumPy array for each argument, by name.
 
     Returns
     -------
@@ -126,16 +127,21 @@ def check_symbolic_forward(
     Parameters
     ----------
     sym : Symbol
+        The symbol to check.
     location : list or dict of array
-        Its arguments.
+        Values of its arguments, in order or by name.
     expected : list or dict of array
-        Its outputs.
+        Expected outputs, in order or by name.
     rtol, atol : float, optional
+        Relative and absolute tolerance; by default as the dtype allows.
     aux_states : list or dict of array, optional
+        Values of its auxiliary states, in order or by name.
     ctx : Context, optional
+        Device; by default that of `default_context`.
     equal_nan : bool
+        Whether nan equals nan.
     dtype : numpy dtype
-        For arguments of a floating type.
+        Type of the arguments that have a floating type.
 
     Returns
     -------
@@ -191,21 +197,27 @@ def check_symbolic_backward(
     Parameters
     ----------
     sym : Symbol
+        The symbol to check.
     location : list or dict of array
-        Its arguments.
+        Values of its arguments, in order or by name.
     out_grads : list or dict of array, or None
-        Gradients of its outputs.
+        Gradients of its outputs; None for ones.
     expected : list or dict of array
-        Gradients of arguments; a dict may leave some out.
+        Expected gradients of the arguments; a dict may leave some out.
     rtol, atol : float, optional
+        Relative and absolute tolerance; by default as the dtype allows.
     aux_states : list or dict of array, optional
+        Values of its auxiliary states, in order or by name.
     grad_req : str, list or dict
-        With ``'add'`` the expected gradient comes on top of random values.
+        What to do with gradients; with ``'add'`` the expected gradient is added to random values.
     ctx : Context, optional
+        Device; by default that of `default_context`.
     grad_stypes : optional
-        Matters for sparse gradients only.
+        Part of MXNet's signature; matters for sparse gradients only.
     equal_nan : bool
+        Whether nan equals nan.
     dtype : numpy dtype
+        Type of the arguments that have a floating type.
 
     Returns
     -------
@@ -277,16 +289,17 @@ def numeric_grad(
     Parameters
     ----------
     executor : Executor
+        Bound symbol whose arguments are varied.
     location : dict of str to numpy.ndarray
-        Arguments to vary and where.
+        Arguments to vary, and the values at which to do it.
     aux_states : dict of str to array, optional
-        Put back before every forward.
+        Auxiliary states, which are restored before every forward.
     eps : float
         Distance between the two points.
     use_forward_train : bool
-        Run forward in training mode.
+        Whether forward runs in training mode.
     dtype : numpy dtype
-        Accepted for MXNet's sake; sums are taken in float64.
+        Part of MXNet's signature; sums are taken in float64.
 
     Returns
     -------
@@ -351,22 +364,26 @@ def check_numeric_gradient(
     Parameters
     ----------
     sym : Symbol
-        With one output.
+        A symbol with one output.
     location : list or dict of array
-        Its arguments.
+        Values of its arguments, in order or by name.
     aux_states : list or dict of array, optional
+        Values of its auxiliary states, in order or by name.
     numeric_eps : float, optional
-        Distance between the two points; by dtype.
+        Distance between the two points; by default as the dtype allows.
     rtol, atol : float, optional
+        Relative and absolute tolerance; by default as the dtype allows.
     grad_nodes : list of str or dict of str to grad_req, optional
         Arguments to check; by default those of a floating type, or all where none is. Integers
         among them become `dtype`.
     use_forward_train : bool
-        Run forward in training mode.
+        Whether forward runs in training mode.
     ctx : Context, optional
+        Device; by default that of `default_context`.
     grad_stype_dict : optional
-        Matters for sparse gradients only.
+        Part of MXNet's signature; matters for sparse gradients only.
     dtype : numpy dtype
+        Type of the arguments that are checked.
 
     Raises
     ------
@@ -468,25 +485,28 @@ def check_consistency(
     Parameters
     ----------
     sym : Symbol or list of Symbol
-        One for all, or one for each entry of `ctx_list`.
+        One symbol for all entries of `ctx_list`, or one for each.
     ctx_list : list of dict
-        ``{'ctx': mx.cpu(), 'data': (2, 3), 'type_dict': {'data': np.float64}}``.
+        Devices, shapes and types: ``{'ctx': mx.cpu(), 'data': (2, 3), 'type_dict': {'data':
+        np.float64}}``.
     scale : float
-        Size of random arguments.
+        Scale of the random arguments.
     grad_req : str or dict
+        What to do with gradients: ``'write'``, ``'add'`` or ``'null'``, for all or by name.
     arg_params, aux_params : dict of array, optional
-        Values instead of random ones.
+        Values of arguments and auxiliary states; random ones by default.
     rtol, atol : float or dict, optional
-        By the coarsest dtype of an entry.
+        Tolerances; by default as the coarsest dtype of an entry allows.
     raise_on_err : bool
-        Raise AssertionError; else only the return value tells.
+        Whether to raise AssertionError; if False, only the return value tells.
     ground_truth : dict, optional
         Values to compare with; those of the finest dtype by default.
     equal_nan : bool
+        Whether nan equals nan.
     use_uniform : bool
-        Draw arguments evenly instead of normally.
+        Draw arguments from a uniform distribution instead of a normal one.
     rand_type : numpy dtype
-        Of the random arguments before conversion.
+        Type in which random arguments are drawn, before conversion.
 
     Returns
     -------

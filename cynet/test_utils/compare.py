@@ -47,12 +47,12 @@ def set_default_context(ctx: Context) -> None:
     Parameters
     ----------
     ctx : Context
-        What `default_context` gives from now on, inside ``with`` statements, too.
+        The device that `default_context` returns from now on, inside ``with`` statements, too.
 
     Raises
     ------
     ArgumentTypeError
-        If it is no Context.
+        If it is not a Context.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False)
     dim0, dim1 : int
         The largest lengths.
     allow_zero_size : bool
-        Whether a length may be 0; else all are 1 or more.
+        Whether a length may be 0.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def rand_shape_3d(
     dim0, dim1, dim2 : int
         The largest lengths.
     allow_zero_size : bool
-        Whether a length may be 0; else all are 1 or more.
+        Whether a length may be 0.
 
     Returns
     -------
@@ -138,11 +138,11 @@ def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) ->
     Parameters
     ----------
     num_dim : int
-        How many axes, from 0 to 8.
+        Number of axes, from 0 to 8.
     dim : int or sequence of int
-        The largest length, one for all or one for each axis.
+        Largest length, one for all axes or one for each.
     allow_zero_size : bool
-        Whether a length may be 0; else all are 1 or more.
+        Whether a length may be 0.
 
     Returns
     -------
@@ -175,6 +175,7 @@ def random_arrays(*shapes: Shape) -> Any:
     Parameters
     ----------
     *shapes : tuple of int
+        Shape of each array.
 
     Returns
     -------
@@ -207,15 +208,17 @@ def rand_ndarray(
     Parameters
     ----------
     shape : tuple of int
+        Shape of the array.
     stype : str
-        ``'default'``, ``'csr'`` or ``'row_sparse'``.
-    dtype : numpy dtype, optional
-        float32 by default.
-    modifier_func : callable, optional
-        Applied to the entries first.
+        Storage type: ``'default'``, ``'csr'`` or ``'row_sparse'``.
     density, shuffle_csr_indices, distribution
         Of sparse arrays, see `rand_sparse_ndarray`.
+    dtype : numpy dtype, optional
+        Element type; float32 by default.
+    modifier_func : callable, optional
+        Applied to the entries first.
     ctx : Context, optional
+        Device of the array; by default that of `default_context`.
 
     Returns
     -------
@@ -258,7 +261,9 @@ def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
     Parameters
     ----------
     rtol : float, optional
+        The tolerance; by default that of `dtype`.
     dtype : numpy dtype
+        Type that decides by default.
 
     Returns
     -------
@@ -280,7 +285,9 @@ def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
     Parameters
     ----------
     atol : float, optional
+        The tolerance; by default that of `dtype`.
     dtype : numpy dtype
+        Type that decides by default.
 
     Returns
     -------
@@ -304,8 +311,9 @@ def get_tols(
     Parameters
     ----------
     x, y : array_like
+        The arrays.
     rtol, atol : float, optional
-        Taken as they are where they are given.
+        Tolerances; those that are given are returned as they are.
 
     Returns
     -------
@@ -330,6 +338,7 @@ def same(a: ArrayLike, b: ArrayLike) -> bool:
     Parameters
     ----------
     a, b : NDArray or array_like
+        The arrays.
 
     Returns
     -------
@@ -359,12 +368,12 @@ def almost_equal(
     a, b : NDArray or array_like
         What was found, what was expected.
     rtol, atol : float, optional
-        Entries may differ by ``atol + rtol * abs(b)``. By dtype where none are given: 1e-4 and
+        Entries may differ by ``atol + rtol * abs(b)``; by default as the dtype allows: 1e-4 and
         1e-3 for float32.
     equal_nan : bool
         Whether nan equals nan.
     use_broadcast : bool
-        Whether shapes may differ that broadcast together.
+        Whether shapes may differ as long as they broadcast against each other.
 
     Returns
     -------
@@ -401,15 +410,16 @@ def assert_almost_equal(
     a, b : NDArray, numpy.ndarray or number
         What was found, what was expected.
     rtol, atol : float, optional
-        By dtype where none are given: 1e-4 and 1e-3 for float32.
+        Entries may differ by ``atol + rtol * abs(b)``; by default as the dtype allows: 1e-4 and
+        1e-3 for float32.
     names : pair of str
-        What to call `a` and `b`.
+        Names of `a` and `b` in messages.
     equal_nan : bool
         Whether nan equals nan.
     use_broadcast : bool
-        Whether shapes may differ that broadcast together.
+        Whether shapes may differ as long as they broadcast against each other.
     mismatches : pair of int
-        How many places are shown: the first number.
+        Number of places that are shown: the first of the two.
 
     Raises
     ------
@@ -461,9 +471,11 @@ def assert_exception(
     Parameters
     ----------
     f : callable
+        The function to call.
     exception_type : type
+        The expected class.
     *args, **kwargs
-        What `f` is called with.
+        Arguments of `f`.
 
     Raises
     ------

@@ -54,14 +54,15 @@ def download(
     Parameters
     ----------
     url : str
+        Address of the file.
     fname : str, optional
         Name of the file; the last part of the URL by default.
     dirname : str, optional
-        Folder, made if it is missing.
+        Folder of the file, made if it is missing.
     overwrite : bool
-        Download even if the file is there.
+        Download the file even if it is there.
     retries : int
-        How often to try at most.
+        Largest number of attempts.
 
     Returns
     -------
@@ -242,10 +243,11 @@ def get_mnist_iterator(
     Parameters
     ----------
     batch_size : int
+        Number of examples in a batch.
     input_shape : tuple of int
         Shape of one image: (784,) or (1, 28, 28).
     num_parts, part_index : int
-        Take one of several equal parts of the data.
+        Number of equal parts of the data, and which of them to read.
 
     Returns
     -------
@@ -372,10 +374,11 @@ def download_model(
     Parameters
     ----------
     model_name : str
+        Name of the network in `meta_info`.
     dst_dir : str
         Folder of the files.
     meta_info : dict
-        For each name the addresses ``{"symbol": ..., "params": ...}``. MXNet's own server is gone,
+        Addresses of each network, ``{"symbol": ..., "params": ...}``. MXNet's own server is gone,
         so there is no default.
 
     Returns
@@ -425,7 +428,7 @@ def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
     Parameters
     ----------
     home_env : str
-        MXNet's; the program is the one that belongs to this cynet, whatever it is.
+        Part of MXNet's signature; the program is the one of this cynet in any case.
 
     Returns
     -------
@@ -447,10 +450,11 @@ def get_zip_data(data_dir: FileName, url: str, data_origin_name: str) -> None:
     Parameters
     ----------
     data_dir : str
-        The folder, made if it is missing.
+        Folder of the archive, made if it is missing.
     url : str
+        Address of the archive.
     data_origin_name : str
-        The archive's file name.
+        Name of the archive's file.
 
     Raises
     ------
@@ -492,10 +496,11 @@ def get_bz2_data(data_dir: FileName, data_name: str, url: str, data_origin_name:
     Parameters
     ----------
     data_dir : str
-        The folder, made if it is missing.
+        Folder of the file, made if it is missing.
     data_name : str
         Name of the unpacked file.
     url : str
+        Address of the packed file.
     data_origin_name : str
         Name of the packed file, which is removed.
 

@@ -27,8 +27,9 @@ def gen_buckets_probs_with_ppf(
     Parameters
     ----------
     ppf : callable
-        From a probability to the value below which that share lies.
+        Takes a probability and returns the value below which that share lies.
     nbuckets : int
+        Number of buckets.
 
     Returns
     -------
@@ -67,10 +68,11 @@ def mean_check(
     Parameters
     ----------
     generator : callable
-        ``generator(n)`` gives n independent samples.
+        ``generator(n)`` returns n independent samples.
     mu, sigma : float
         The distribution's mean and standard deviation.
     nsamples : int
+        Number of samples to draw.
 
     Returns
     -------
@@ -97,10 +99,11 @@ def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 100
     Parameters
     ----------
     generator : callable
-        ``generator(n)`` gives n independent samples.
+        ``generator(n)`` returns n independent samples.
     sigma : float
         The distribution's standard deviation.
     nsamples : int
+        Number of samples to draw.
 
     Returns
     -------
@@ -150,12 +153,13 @@ def chi_square_check(
     Parameters
     ----------
     generator : callable
-        ``generator(n)`` gives n independent samples.
+        ``generator(n)`` returns n independent samples.
     buckets : list of (low, high), or list of number
         Ranges of a continuous distribution, or all values of a discrete one.
     probs : list of float
         The probability of each bucket.
     nsamples : int
+        Number of samples to draw.
 
     Returns
     -------
@@ -206,9 +210,11 @@ def verify_generator(
     generator, buckets, probs, nsamples
         See `chi_square_check`.
     nrepeat : int
+        Number of tests.
     success_rate : float
-        The share of tests that must succeed.
+        Share of the tests that must succeed.
     alpha : float
+        Bound that `p` has to exceed for a test to succeed.
 
     Returns
     -------

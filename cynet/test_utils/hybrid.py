@@ -34,14 +34,15 @@ def check_gluon_hybridize_consistency(
     Parameters
     ----------
     net_builder : callable
-        ``net_builder(prefix=...)`` makes the Block; its output is one array.
+        ``net_builder(prefix=...)`` makes the Block, whose output is one array.
     data_l : sequence of NDArray
-        Its inputs, of real numbers.
+        Inputs of the Block, of real numbers.
     numpy_func : callable, optional
-        What the output must be, of the inputs as NumPy arrays.
+        Computes the expected output from the inputs as NumPy arrays.
     test_grad : bool
-        Also compare gradients.
+        Whether to compare gradients, too.
     rtol, atol : float
+        Relative and absolute tolerance.
 
     Raises
     ------

@@ -75,6 +75,7 @@ def effective_dtype(dat: ArrayLike) -> Any:
     Parameters
     ----------
     dat : array_like
+        Array whose dtype decides.
 
     Returns
     -------
@@ -95,10 +96,11 @@ def get_tolerance(dat: ArrayLike, tol: Any, default_tol: dict[Any, float]) -> fl
     Parameters
     ----------
     dat : array_like
+        Array whose dtype decides.
     tol : float, dict or None
-        A number is the tolerance; a dict has that of some dtypes.
+        A tolerance, or tolerances of some dtypes.
     default_tol : dict
-        The tolerance of dtypes that `tol` lacks.
+        Tolerances of dtypes that `tol` does not have.
 
     Returns
     -------
@@ -127,6 +129,7 @@ def get_etol(etol: float | None = None) -> float:
     Parameters
     ----------
     etol : float, optional
+        The share; 0 by default.
 
     Returns
     -------
@@ -154,6 +157,7 @@ def assert_allclose(
     Parameters
     ----------
     a, b : NDArray or array_like
+        What was found, what was expected.
     rtol, atol : float
         Entries may differ by ``atol + rtol * abs(b)``.
     equal_nan : bool
@@ -187,17 +191,17 @@ def assert_almost_equal_with_err(
     Parameters
     ----------
     a, b : NDArray or array_like
-        Of one shape.
+        Arrays of one shape: what was found, what was expected.
     rtol, atol : float, optional
-        By dtype where none are given.
+        Entries may differ by ``atol + rtol * abs(b)``; by default as the dtype allows.
     etol : float, optional
-        The share, from 0 to 1; 0 by default.
+        Share of the entries that may differ by more, from 0 to 1; 0 by default.
     names : pair of str
-        What messages call `a` and `b`.
+        Names of `a` and `b` in messages.
     equal_nan : bool
         Whether nan equals nan.
     mismatches : pair of int
-        How many places are shown: the first number.
+        Number of places that are shown: the first of the two.
 
     Raises
     ------
@@ -229,11 +233,11 @@ def assert_almost_equal_ignore_nan(
     Parameters
     ----------
     a, b : NDArray or array_like
-        Of one shape.
+        Arrays of one shape: what was found, what was expected.
     rtol, atol : float, optional
-        By dtype where none are given.
+        Entries may differ by ``atol + rtol * abs(b)``; by default as the dtype allows.
     names : pair of str
-        What messages call `a` and `b`.
+        Names of `a` and `b` in messages.
 
     Raises
     ------
@@ -257,6 +261,7 @@ def checkShapes(a: ArrayLike, b: ArrayLike) -> None:
     Parameters
     ----------
     a, b : NDArray or numpy.ndarray
+        The arrays.
 
     Raises
     ------
@@ -283,10 +288,11 @@ def locationError(
     Parameters
     ----------
     a, b : numpy.ndarray
+        The arrays.
     index : tuple of int
-        The place.
+        Index of the place.
     names : pair of str
-        What to call `a` and `b`.
+        Names of `a` and `b` in the line.
     maxError : bool
         Whether it is the place where they differ most.
 
@@ -311,7 +317,7 @@ def same_array(array1: NDArray, array2: NDArray) -> bool:
     Parameters
     ----------
     array1, array2 : NDArray
-        The first is changed and changed back.
+        The arrays; the first is changed and changed back.
 
     Returns
     -------
@@ -338,6 +344,7 @@ def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
     Parameters
     ----------
     sym1, sym2 : Symbol
+        The symbols.
 
     Returns
     -------
@@ -365,9 +372,9 @@ def compare_ndarray_tuple(
     Parameters
     ----------
     t1, t2 : NDArray, tuple or None
-        None stands for nothing to compare.
+        The two states; None stands for nothing to compare.
     rtol, atol : float, optional
-        By dtype where none are given.
+        Relative and absolute tolerance; by default as the dtype allows.
 
     Raises
     ------

@@ -33,7 +33,7 @@ def retry(n: int) -> Callable[..., Any]:
     Parameters
     ----------
     n : int
-        How often at most. The last failure, an AssertionError, is passed on.
+        Largest number of attempts. The last failure, an AssertionError, is passed on.
 
     Returns
     -------
@@ -147,7 +147,7 @@ class DummyIter(DataIter):
     Raises
     ------
     ArgumentTypeError
-        If it is no DataIter.
+        If it is not a DataIter.
 
     Examples
     --------
@@ -186,16 +186,19 @@ def check_speed(
     Parameters
     ----------
     sym : Symbol
+        The symbol to time.
     location : dict of str to array, optional
-        Values of arguments; normal random ones by default.
+        Values of arguments; drawn from a normal distribution by default.
     ctx : Context, optional
+        Device; by default that of `default_context`.
     N : int
+        Number of runs.
     grad_req : str, optional
-        ``'write'`` by default.
+        What to do with gradients; ``'write'`` by default.
     typ : str
-        ``'whole'``: forward and backward; ``'forward'``: prediction.
+        What to time: ``'whole'``, forward and backward, or ``'forward'``, prediction.
     **kwargs
-        Shapes of arguments, without `location`.
+        Shapes of arguments, if there is no `location`.
 
     Returns
     -------
@@ -254,15 +257,19 @@ def compare_optimizer(
     Parameters
     ----------
     opt1, opt2 : Optimizer
+        The optimizers to compare.
     shape : tuple of int, or a list of them
+        Shape of the weight, or shapes of the weights.
     dtype : numpy dtype
+        Type of the weights.
     w_stype, g_stype : str
-        Only ``'default'``, dense.
+        Storage types of weights and gradients; only ``'default'``, dense.
     rtol, atol : float
+        Relative and absolute tolerance.
     compare_states : bool
-        Whether the states must agree, too.
+        Whether to compare the states, too.
     ntensors : int
-        The number of shapes in the list.
+        Number of shapes in the list.
 
     Examples
     --------

@@ -28,9 +28,9 @@ class Drawing:
     Parameters
     ----------
     name : str
-        The file's name without its ending.
+        Name of the file without its extension.
     format : str
-        What was asked for: there is only SVG.
+        Format that was asked for; only SVG is written.
 
     Examples
     --------
@@ -54,11 +54,11 @@ class Drawing:
         Parameters
         ----------
         name : str
-            Its name, by which edges find it.
+            Name of the box, for `edge`.
         label : str, optional
-            What stands in it; the name by default.
+            Text in the box; its name by default.
         **attrs : str
-            Of graphviz's attributes shape, width, height, fillcolor and fontcolor count.
+            Attributes of graphviz, of which shape, width, height, fillcolor and fontcolor are used.
         """
         self._nodes[name] = {**attrs, "label": name if label is None else label}
 
@@ -68,11 +68,11 @@ class Drawing:
         Parameters
         ----------
         tail, head : str
-            Names of boxes.
+            Names of the boxes at its ends.
         label : str
-            What stands beside it.
+            Text beside the arrow.
         **attrs : str
-            Of graphviz's attributes dir counts.
+            Attributes of graphviz, of which dir is used.
 
         Raises
         ------
@@ -159,14 +159,16 @@ class Drawing:
         Parameters
         ----------
         filename : str, optional
-            Without ending; by default the name and ``.gv``, as graphviz has it.
+            Name of the file without its extension; by default the name and ``.gv``, as graphviz
+            does.
         directory : str, optional
+            Folder of the files; by default the current one.
         view : bool
-            Show it, too.
+            Whether to show the picture, too.
         cleanup : bool
-            Leave out the source.
+            Whether to write no source.
         format : str, optional
-            There is only SVG; another one is warned of.
+            Only SVG; another format gives a warning.
 
         Returns
         -------
@@ -208,8 +210,10 @@ class Drawing:
         Parameters
         ----------
         filename : str, optional
-            Without ending; by default the name and ``.gv``.
+            Name of the file without its extension; by default the name and ``.gv``, as graphviz
+            does.
         directory : str, optional
+            Folder of the files; by default the current one.
 
         Returns
         -------

@@ -77,16 +77,17 @@ def plot_network(
     Parameters
     ----------
     symbol : Symbol
+        The network.
     title : str
-        Name of the graph and of the file it renders to.
+        Name of the graph, and of the file that it is rendered to.
     save_format : str
-        ``'pdf'``, ``'png'``, ``'svg'``, ...; without graphviz always SVG.
+        Format of the file: ``'pdf'``, ``'png'``, ``'svg'``, ...; without graphviz always SVG.
     shape : dict of str to tuple, optional
-        Shapes of inputs; edges are then labelled with shapes.
+        Shapes of inputs; if they are given, edges are labelled with shapes.
     dtype : dict of str to dtype, optional
         Types of inputs, checked against the network.
     node_attrs : dict of str to str, optional
-        Graphviz attributes of all nodes, over the default ones.
+        Attributes of graphviz for all nodes, which take precedence over the default ones.
     hide_weights : bool
         Leave out weights, biases and auxiliary states.
 

@@ -30,12 +30,13 @@ def print_summary(
     Parameters
     ----------
     symbol : Symbol
+        The network.
     shape : dict of str to tuple, optional
-        Shapes of inputs; without it shapes and parameter counts stay empty.
+        Shapes of inputs; if they are not given, the columns of shapes and parameters stay empty.
     line_length : int
         Width of the table in characters.
     positions : sequence of float
-        Where each of the four columns ends, as a part of the width (or as a column number).
+        End of each of the four columns, as a share of the width (or as a column number).
     fixed_param_names : sequence of str
         Parameters that are frozen, as for ``Module``; also those with ``lr_mult=0``, those that no
         gradient reaches, and what an operator does not read (gamma under ``fix_gamma``).

@@ -238,7 +238,7 @@ def test_typed_parameters_from_values_and_from_strings(rng):
     windows = np.lib.stride_tricks.sliding_window_view(location["data"], 3, 1)
     np.testing.assert_allclose(out, windows @ location["c_weight"].T, rtol=1e-5, atol=1e-5)
     document = mx.nd.test_convolution.__doc__
-    assert "Width of the window." in document and "kernel : Shape(tuple), required" in document
+    assert "Width of the window." in document and "kernel : tuple of int, required" in document
     with pytest.raises(mx.base.MXNetError, match=r"parameter 'pad' takes .* >= 0"):
         mx.sym.test_convolution(data, kernel=3, num_filter=4, pad=-1)
     with pytest.raises(mx.base.MXNetError, match="required parameter 'num_filter'"):

@@ -31,11 +31,14 @@ def init(
     Parameters
     ----------
     target_dtype : str
-        ``'float16'`` or ``'bfloat16'``, with which losses need no scale.
-    target_precision_ops, fp32_ops : list of str, optional
-        Operators for that dtype and for float32, in place of `list_lp16_ops`, `list_fp32_ops`.
+        The narrow type, ``'float16'``, or ``'bfloat16'``, with which losses need no scale.
+    target_precision_ops : list of str, optional
+        Operators to compute in the narrow type, instead of `list_lp16_ops`.
     conditional_fp32_ops : list of (str, str, list of str), optional
-        In place of `list_conditional_fp32_ops`.
+        Operators, parameters and values for which to compute in float32, instead of
+        `list_conditional_fp32_ops`.
+    fp32_ops : list of str, optional
+        Operators to compute in float32, instead of `list_fp32_ops`.
 
     Raises
     ------

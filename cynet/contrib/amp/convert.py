@@ -139,16 +139,19 @@ def convert_symbol(
     Parameters
     ----------
     sym : Symbol
+        The network.
     target_dtype : str
-        ``'float16'`` or ``'bfloat16'``.
+        The narrow type, ``'float16'`` or ``'bfloat16'``.
     target_dtype_ops, fp32_ops : list of str, optional
-        Operators for that dtype and for float32, in place of `list_lp16_ops`, `list_fp32_ops`.
+        Operators to compute in the narrow type and in float32, instead of `list_lp16_ops` and
+        `list_fp32_ops`.
     conditional_fp32_ops : list of (str, str, list of str), optional
-        In place of `list_conditional_fp32_ops`.
+        Operators, parameters and values for which to compute in float32, instead of
+        `list_conditional_fp32_ops`.
     excluded_sym_names : list of str, optional
-        Nodes that stay float32.
+        Names of nodes that stay float32.
     data_names, cast_optional_params
-        Accepted for MXNet's sake: which variables are data makes no difference here.
+        Part of MXNet's signature; which variables are data makes no difference here.
 
     Returns
     -------
@@ -201,12 +204,14 @@ def convert_model(
 
     Parameters
     ----------
-    sym, target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names
-        See `convert_symbol`.
+    sym : Symbol
+        The network.
     arg_params, aux_params : dict of str to NDArray
         The parameters and auxiliary states, by name.
+    target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names
+        See `convert_symbol`.
     cast_optional_params : bool
-        Store parameters in the narrow dtype that nothing reads but operators in it.
+        Whether to store parameters in the narrow type if only operators in that type read them.
 
     Returns
     -------
@@ -254,7 +259,7 @@ def convert_bucketing_module(
     Parameters
     ----------
     bucketing_mod : BucketingModule
-        With parameters. Buckets that it has not met are converted when they are.
+        A module with parameters. Buckets that it has not bound are converted when they are.
     target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names
         See `convert_symbol`.
     cast_optional_params : bool
@@ -334,11 +339,11 @@ def convert_hybrid_block(
     Parameters
     ----------
     block : HybridBlock
-        Hybridized, and called once.
+        A hybridized Block that was called once.
     target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names
         See `convert_symbol`.
     ctx : Context, optional
-        Where the copies are; the current one when not given.
+        Device of the copies; the current context by default.
     cast_optional_params : bool
         See `convert_model`.
 

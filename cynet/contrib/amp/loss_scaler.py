@@ -25,14 +25,14 @@ class LossScaler:
     init_scale : float
         The first scale.
     scale_factor : float
-        What the scale is multiplied or divided by.
+        Factor by which the scale grows and shrinks.
     scale_window : int
-        Steps without overflow until it grows.
+        Number of steps without overflow after which the scale grows.
 
     Attributes
     ----------
     loss_scale : float
-        The scale now, from 1 to 2 ** 24.
+        The present scale, from 1 to 2 ** 24.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class LossScaler:
         Parameters
         ----------
         params : iterable of Parameter
-            Those with ``grad_req="null"`` are passed over.
+            The parameters; those with ``grad_req="null"`` are ignored.
 
         Returns
         -------
@@ -94,7 +94,7 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
     Parameters
     ----------
     optimizer_or_trainer : gluon.Trainer
-        Made with ``update_on_kvstore=False``.
+        A Trainer that was made with ``update_on_kvstore=False``.
 
     Raises
     ------
@@ -152,9 +152,9 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
     Parameters
     ----------
     loss : NDArray or list of NDArray
-        Computed in a record scope.
+        Losses that were computed in a record scope.
     optimizer_or_trainer : gluon.Trainer
-        After `init_trainer`.
+        The Trainer, after `init_trainer`.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def unscale(optimizer_or_trainer: Trainer) -> None:
     Parameters
     ----------
     optimizer_or_trainer : gluon.Trainer
-        After `init_trainer`, and a backward pass of the scaled loss.
+        The Trainer, after `init_trainer` and a backward pass of the scaled loss.
 
     Raises
     ------

@@ -24,8 +24,9 @@ class CalibrationCollector:
     Parameters
     ----------
     include_layer : list of str, optional
-        Names of outputs to look at; None: all.
+        Names of the outputs to look at; all by default.
     logger : logging.Logger, optional
+        Receives messages.
 
     Examples
     --------
@@ -48,7 +49,7 @@ class CalibrationCollector:
         Parameters
         ----------
         name : str
-            Name of an output; one that is not in `include_layer` is passed over.
+            Name of an output; one that is not in `include_layer` is ignored.
         arr : NDArray
             Its values for a batch.
 
@@ -92,7 +93,7 @@ class LayerOutputMinMaxCollector(CalibrationCollector):
     Parameters
     ----------
     quantized_dtype : str
-        ``'int8'``, ``'uint8'`` or ``'auto'``.
+        Type that outputs are quantized to: ``'int8'``, ``'uint8'`` or ``'auto'``.
     include_layer, logger
         See `CalibrationCollector`.
 
@@ -134,11 +135,11 @@ class LayerHistogramCollector(CalibrationCollector):
     Parameters
     ----------
     num_bins : int
-        Bins of a histogram, an odd number.
+        Number of bins of a histogram; odd.
     include_layer, logger
         See `CalibrationCollector`.
     quantized_dtype : str
-        ``'int8'``, ``'uint8'`` or ``'auto'``.
+        Type that outputs are quantized to: ``'int8'``, ``'uint8'`` or ``'auto'``.
 
     Examples
     --------
@@ -197,10 +198,11 @@ def combine_histogram(
     Parameters
     ----------
     old_hist : tuple
-        (counts, edges, least value, largest value, threshold).
+        The histogram: (counts, edges, smallest value, largest value, threshold).
     arr : numpy.ndarray
+        The new values.
     new_min, new_max, new_th : float
-        Least and largest value of `arr`, and the larger of their absolute values.
+        Smallest and largest value of `arr`, and the larger of their absolute values.
 
     Returns
     -------

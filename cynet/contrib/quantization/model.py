@@ -156,10 +156,11 @@ def calib_graph(
     qsym, arg_params, aux_params, collector
         What `quantize_graph` returned.
     calib_mode : str
-        As it was there.
+        The same as for `quantize_graph`.
     quantized_dtype : str
-        As it was there.
+        The same as for `quantize_graph`.
     logger : logging.Logger, optional
+        Receives messages.
 
     Returns
     -------
@@ -257,36 +258,39 @@ def quantize_model(
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
     """A trained network in integers of 8 bits, for prediction on CPUs.
 
-    Convolutions and fully connected layers, with the BatchNorm behind them, a term that is added
+    Convolutions and fully connected layers, with the BatchNorm after them, a term that is added
     and relu, become one int8 layer each; maxima and Flatten between them stay in 8 bits.
 
     Parameters
     ----------
     sym : Symbol
+        The network.
     arg_params, aux_params : dict of str to NDArray
-        Trained parameters.
+        Trained parameters and auxiliary states, by name.
     data_names, label_names : list of str
         Names of the inputs of `calib_data`, and of labels.
     ctx : Context
-        A CPU.
+        Device of the result; only a CPU.
     excluded_sym_names, excluded_op_names : list of str, optional
-        Nodes, or operators, that stay float32.
+        Names of nodes, and of operators, that stay float32.
     calib_mode : str
-        Between which limits values are quantized: ``'none'``, those of each batch; ``'naive'``, the
-        least and largest value on `calib_data`; ``'entropy'``, limits by `calibrate_entropy`.
+        How the limits of quantized values are found: ``'none'`` takes those of each batch,
+        ``'naive'`` the smallest and the largest value on `calib_data`, ``'entropy'`` those of
+        `calibrate_entropy`.
     calib_data : DataIter or iterable of NDArray, optional
-        Data like those of prediction; needed unless `calib_mode` is ``'none'``.
+        Data like that of prediction; needed unless `calib_mode` is ``'none'``.
     num_calib_examples : int, optional
-        How many examples of it are used; all by default.
+        Number of examples to use; all by default.
     quantized_dtype : str
-        Of the data of layers: ``'int8'``, ``'uint8'``, or ``'auto'``, uint8 where no value is
-        negative. Weights are int8.
+        Type of the data of layers: ``'int8'``, ``'uint8'``, or ``'auto'``, which is uint8 if no
+        value is negative. Weights are int8.
     quantize_mode : str
-        ``'full'`` or ``'smart'``, which are the same here.
+        ``'full'`` or ``'smart'``, which mean the same.
     quantize_granularity : str
-        Whether a weight has one step, ``'tensor-wise'``, or one for each filter,
-        ``'channel-wise'``, which loses less and costs nothing.
+        ``'tensor-wise'``: a weight has one scale; ``'channel-wise'``: it has one for each filter,
+        which loses less and costs nothing.
     logger : logging.Logger, optional
+        Receives messages.
 
     Returns
     -------

@@ -158,30 +158,32 @@ def quantize_net_v2(
     Parameters
     ----------
     network : HybridBlock
-        With initialized parameters; it stays as it is.
+        A network with initialized parameters; it is not changed.
     quantized_dtype, quantize_mode, quantize_granularity, calib_mode
         See `quantize_model`; ``'custom'`` calibrates by `LayerOutputCollector`.
     exclude_layers : list of str, optional
-        Names of nodes that stay float32, as ``'conv0_fwd'``.
+        Names of nodes that stay float32, such as ``'conv0_fwd'``.
     exclude_layers_match : list of str, optional
-        Regular expressions; nodes in whose names one is found stay float32.
+        Regular expressions: nodes in whose names one is found stay float32.
     exclude_operators : list of str, optional
         Operators that stay float32.
     calib_data : DataLoader, DataIter or iterable, optional
         Batches like those of prediction.
     data_shapes : list of tuple or DataDesc, optional
-        Shapes of the inputs, which say how many there are; by default as `calib_data` has them,
-        else one.
+        Shapes of the inputs, which tell how many there are; by default those of `calib_data`,
+        otherwise one input.
     num_calib_examples : int, optional
-        How many examples of `calib_data` are used; all by default.
+        Number of examples of `calib_data` to use; all by default.
     ctx : Context
-        A CPU.
+        Device of the result; only a CPU.
     LayerOutputCollector : CalibrationCollector, optional
+        Finds the limits if `calib_mode` is ``'custom'``.
     logger : logging.Logger, optional
+        Receives messages.
     tolerance : float, optional
-        How much outputs may lose: the root mean square of their error on the first batch of
-        `calib_data`, in units of that of the outputs. Every layer is measured alone, and those that
-        lose most stay float32, as few as that takes.
+        Largest error of the outputs: the root mean square of the error on the first batch of
+        `calib_data`, relative to that of the outputs. Every layer is measured alone, and those that
+        lose most stay float32, as few as necessary.
 
     Returns
     -------

@@ -38,16 +38,16 @@ class SVRGModule(Module):
     Parameters
     ----------
     symbol, data_names, label_names, logger, context, work_load_list, fixed_param_names
-        As of a :class:`Module`.
+        See :class:`Module`.
     state_names, group2ctxs, compression_params
-        As of a :class:`Module`.
+        See :class:`Module`.
     update_freq : int
-        Epochs from one such gradient to the next.
+        Number of epochs between two such gradients.
 
     Raises
     ------
     ArgumentTypeError, ArgumentError
-        When `update_freq` is no int, or less than 1.
+        When `update_freq` is not an int, or less than 1.
 
     Notes
     -----
@@ -167,8 +167,8 @@ class SVRGModule(Module):
         Parameters
         ----------
         train_data : DataIter
-            Reset before and afterwards. A last batch that is filled up counts for the part that is
-            not padding.
+            The data; it is reset before and afterwards. Of a last batch that is filled up only the
+            part that is not padding counts.
 
         Raises
         ------

@@ -54,8 +54,9 @@ class TokenEmbedding(Vocabulary):
     Attributes
     ----------
     vec_len : int
+        Length of each vector.
     idx_to_vec : NDArray of shape (tokens, vec_len)
-        Row 0 is the vector of unknown tokens.
+        The vectors; row 0 is that of unknown tokens.
 
     Examples
     --------
@@ -89,8 +90,9 @@ class TokenEmbedding(Vocabulary):
         Parameters
         ----------
         tokens : str or list of str
+            The tokens to look up.
         lower_case_backup : bool
-            Look a token up in lower case if it is unknown as it is.
+            Whether to look up an unknown token in lower case.
 
         Returns
         -------
@@ -121,8 +123,9 @@ class TokenEmbedding(Vocabulary):
         Parameters
         ----------
         tokens : str or list of str
+            Tokens that get new vectors.
         new_vectors : NDArray
-            Of shape (vec_len,) for one token, (tokens, vec_len) for several.
+            Their vectors: of shape (vec_len,) for one token, (tokens, vec_len) for several.
 
         Raises
         ------
@@ -262,7 +265,7 @@ def create(embedding_name: str, **kwargs: Any) -> TokenEmbedding:
     embedding_name : str
         ``"glove"``, ``"fasttext"`` or the name of a class that was registered.
     **kwargs
-        Parameters of its class.
+        Arguments of its class.
 
     Returns
     -------
@@ -357,13 +360,13 @@ class GloVe(_FromRoot):
     pretrained_file_name : str
         One of ``get_pretrained_file_names("glove")``.
     embedding_root : path
-        The file is looked for in its folder ``glove``.
+        Folder whose folder ``glove`` holds the file.
     init_unknown_vec : callable
-        ``f(shape=n)`` gives the vector of unknown tokens, where the file has none.
+        ``f(shape=n)`` returns the vector of unknown tokens, unless the file has one.
     vocabulary : Vocabulary, optional
-        Keep its tokens alone.
+        Vocabulary whose tokens are kept; all by default.
     **kwargs
-        Parameters of `mx.contrib.text.vocab.Vocabulary`.
+        Arguments of `mx.contrib.text.vocab.Vocabulary`.
 
     Raises
     ------
@@ -421,9 +424,9 @@ class FastText(_FromRoot):
     Parameters
     ----------
     pretrained_file_name : str
-        Any file there; fastText publishes hundreds.
+        Name of the file; fastText publishes hundreds.
     embedding_root : path
-        The file is looked for in its folder ``fasttext``.
+        Folder whose folder ``fasttext`` holds the file.
     init_unknown_vec, vocabulary, **kwargs
         See `GloVe`.
 
@@ -462,11 +465,13 @@ class CustomEmbedding(TokenEmbedding):
     Parameters
     ----------
     pretrained_file_path : path
+        A text file with one token on each line.
     elem_delim : str
-        What stands between a token and its numbers, and between these.
+        Separator of a token and its numbers.
     encoding : str
+        Encoding of the file.
     init_unknown_vec, vocabulary
-        As for `GloVe`.
+        See `GloVe`.
 
     Examples
     --------
@@ -497,12 +502,14 @@ class CustomEmbedding(TokenEmbedding):
 
 @guarded
 class CompositeEmbedding(TokenEmbedding):
-    """Vectors of several embeddings, one behind the other, for the tokens of a vocabulary.
+    """Vectors of several embeddings, one after the other, for the tokens of a vocabulary.
 
     Parameters
     ----------
     vocabulary : Vocabulary
+        The tokens.
     token_embeddings : TokenEmbedding or list of TokenEmbedding
+        Embeddings whose vectors are concatenated.
 
     Raises
     ------

@@ -24,12 +24,13 @@ def count_tokens_from_str(
     Parameters
     ----------
     source_str : str
+        The text.
     token_delim, seq_delim : str
-        What stands between tokens and between sequences: regular expressions.
+        Regular expressions of what separates tokens and sequences.
     to_lower : bool
-        Count ``A`` as ``a``.
+        Whether to convert tokens to lower case first.
     counter_to_update : collections.Counter, optional
-        Where counts are added; a new one by default.
+        Counter that counts are added to; a new one by default.
 
     Returns
     -------

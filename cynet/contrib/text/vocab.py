@@ -24,15 +24,15 @@ class Vocabulary:
     Parameters
     ----------
     counter : collections.Counter, optional
-        How often each token was seen.
+        How often each token occurs.
     most_freq_count : int, optional
-        At most so many of them are numbered.
+        Largest number of them to keep.
     min_freq : int
-        Rarer ones are unknown.
+        Tokens that occur less often are unknown.
     unknown_token : str
-        What stands for tokens without a number.
+        Token that stands for tokens without a number.
     reserved_tokens : list of str, optional
-        Tokens that are numbered in any case, as ``<pad>``.
+        Tokens that get a number in any case, such as ``<pad>``.
 
     Raises
     ------
@@ -109,7 +109,7 @@ class Vocabulary:
         Parameters
         ----------
         tokens : str or list of str
-            What is looked up.
+            The tokens to look up.
 
         Returns
         -------

@@ -43,9 +43,10 @@ class Block(Files):
     Parameters
     ----------
     prefix : str, optional
-        Before the names of its parameters and children; made up from the class's name by default.
+        Put before the names of its parameters and children; by default made from the class's name
+        and a number.
     params : ParameterDict, optional
-        Whose parameters it shares, by name.
+        Dictionary whose parameters it shares, by name.
 
     Raises
     ------
@@ -160,10 +161,10 @@ class Block(Files):
 
         Parameters
         ----------
-        name : str
-            Its name.
         block : Block
             The child.
+        name : str, optional
+            Name among the children; by default their running number.
 
         Raises
         ------
@@ -181,7 +182,7 @@ class Block(Files):
         Parameters
         ----------
         fn : callable
-            Takes a sample, or a Block.
+            Called with one Block at a time; what it returns is ignored.
 
         Returns
         -------
@@ -244,13 +245,13 @@ class Block(Files):
         Parameters
         ----------
         init : Initializer or str
-            For parameters without one of their own; biases of layers have one.
+            Initializer of parameters that do not have one of their own, as the biases of layers do.
         ctx : Context or list of Context, optional
-            Each gets a copy.
+            Devices that each get a copy; the current context by default.
         verbose : bool
-            Log each.
+            Log how each parameter is initialized.
         force_reinit : bool
-            Also those that are initialized.
+            Also initialize parameters that are initialized already.
         """
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
@@ -310,7 +311,7 @@ class Block(Files):
         Parameters
         ----------
         dtype : str or numpy.dtype
-            Type of the elements.
+            The new element type.
 
         Examples
         --------
@@ -358,7 +359,7 @@ class Block(Files):
         Parameters
         ----------
         hook : callable
-            What is called.
+            Called as ``hook(block, inputs, output)``; `inputs` is a tuple.
 
         Returns
         -------
@@ -386,7 +387,7 @@ class Block(Files):
         Parameters
         ----------
         hook : callable
-            What is called.
+            Called as ``hook(block, inputs)``; `inputs` is a tuple.
 
         Returns
         -------
@@ -415,7 +416,7 @@ class Block(Files):
         callback : callable
             ``callback(node_name, operator_name, array)``.
         monitor_all : bool
-            Inputs of operators, too.
+            Also call it with the inputs of operators.
 
         Examples
         --------

@@ -41,7 +41,7 @@ class HookHandle:
         hooks_dict : dict
             The hooks by number.
         hook : callable
-            What is called.
+            The hook to add.
 
         Raises
         ------

@@ -155,7 +155,7 @@ class HybridBlock(Block):
         x, *args : NDArray
             What `forward` takes.
         backend : str, optional
-            A name; there are none.
+            Name of a backend.
         **kwargs
             Settings of the backend.
 
@@ -236,11 +236,11 @@ class HybridBlock(Block):
         Parameters
         ----------
         path : str
-            The file, or its beginning.
+            Beginning of the two files' names.
         epoch : int
-            Number of the epoch, in the names of files.
+            Number in the name of the parameters' file: ``path-0007.params`` for 7.
         remove_amp_cast : bool
-            Leave out what mixed precision inserted.
+            Leave out the casts that mixed precision inserted.
 
         Raises
         ------

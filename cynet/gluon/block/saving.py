@@ -21,8 +21,9 @@ class Files:
         Parameters
         ----------
         filename : str
+            The file to write; ``.npz`` or ``.safetensors`` at its end selects another format.
         deduplicate : bool
-            Write a shared parameter once.
+            Write a shared parameter only once.
 
         Examples
         --------
@@ -49,14 +50,18 @@ class Files:
         Parameters
         ----------
         filename : str
-            Of `save_parameters`, of ``collect_params().save``, or the ``.params`` of `export`.
+            A file of `save_parameters` or ``collect_params().save``, or the ``.params`` file of
+            `export`.
         ctx : Context or list of Context, optional
+            Devices of parameters that are not initialized yet; the current context by default.
         allow_missing, ignore_extra : bool
-            Leave parameters that the file lacks; pass over names that are no parameters.
+            Leave parameters as they are if the file lacks them; skip names in the file that are not
+            parameters.
         cast_dtype : bool
-            Take arrays of another dtype.
+            Accept arrays of another dtype.
         dtype_source : str
-            ``'current'`` or ``'saved'``: whose dtype holds then.
+            With `cast_dtype`: ``'current'`` keeps the parameter's dtype, ``'saved'`` takes the
+            file's.
 
         Raises
         ------
@@ -86,7 +91,7 @@ class Files:
         Parameters
         ----------
         filename : str
-            The file.
+            The file to write.
 
         Examples
         --------
@@ -115,13 +120,13 @@ class Files:
         Parameters
         ----------
         filename : str
-            The file.
+            The file to read.
         ctx : Context or list of Context, optional
-            The device; the current one by default.
+            Devices of parameters that are not initialized yet; the current context by default.
         allow_missing : bool
-            Pass over what is not given.
+            Leave parameters as they are if the file lacks them.
         ignore_extra : bool
-            Pass over names that are not there.
+            Skip names in the file that are not parameters.
 
         Examples
         --------
@@ -143,8 +148,8 @@ class Files:
 
         Parameters
         ----------
-        prefix : str, optional
-            Beginning of the names of parameters; by default one with a number.
+        prefix : str
+            Beginning of the two files' names.
 
         Examples
         --------
@@ -162,8 +167,8 @@ class Files:
 
         Parameters
         ----------
-        prefix : str, optional
-            Beginning of the names of parameters; by default one with a number.
+        prefix : str
+            Beginning of the two files' names.
 
         Examples
         --------

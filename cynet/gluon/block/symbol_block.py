@@ -29,18 +29,19 @@ if TYPE_CHECKING:
 
 @guarded(but=("__call__", "forward"))
 class SymbolBlock(HybridBlock):
-    """A Block that computes a symbol; its variables that are no inputs are parameters.
+    """A Block that computes a symbol; its variables that are not inputs are parameters.
 
-    Labels of losses (``softmax_label``) are none: where one is no input, the loss is left out, and
-    its output is differentiated as what it is, a softmax for example.
+    Labels of losses (``softmax_label``) are none: where one is not an input, the loss is left out,
+    and its output is differentiated as what it is, a softmax for example.
 
     Parameters
     ----------
     outputs : Symbol or list of Symbol
+        What the Block returns.
     inputs : Symbol or list of Symbol
-        Variables.
+        The variables that its arguments stand for, in order.
     params : ParameterDict, optional
-        Where the parameters are; new ones are made by default.
+        Holds the parameters; new ones are made by default.
 
     Raises
     ------
@@ -110,15 +111,17 @@ class SymbolBlock(HybridBlock):
         Parameters
         ----------
         symbol_file : str
-            ``NAME-symbol.json``.
+            The graph, ``NAME-symbol.json``.
         input_names : str or list of str
-            The variables that are inputs; labels only if gradients are to be those of the losses.
+            The variables that are inputs; labels only if the gradients should be those of the
+            losses.
         param_file : str, optional
-            ``NAME-0000.params``; without it parameters are to be initialized.
+            The parameters, ``NAME-0000.params``; without it they have to be initialized.
         ctx : Context or list of Context, optional
-            The device; the current one by default.
+            Devices of the parameters; the current context by default.
         allow_missing, ignore_extra : bool
-            See ``ParameterDict.load``.
+            Leave parameters as they are if the file lacks them; skip names in the file that are not
+            parameters.
 
         Returns
         -------
@@ -157,8 +160,8 @@ class SymbolBlock(HybridBlock):
 
         Parameters
         ----------
-        ctx : Context or list of Context, optional
-            The device; the current one by default.
+        ctx : Context or list of Context
+            The new devices.
 
         Examples
         --------

@@ -166,7 +166,8 @@ class Stack:
 
     Parameters
     ----------
-    dtype : dtype, optional
+    dtype : str or numpy.dtype, optional
+        Type of the batch; by default that of the samples.
 
     Examples
     --------
@@ -190,13 +191,15 @@ class Pad:
     Parameters
     ----------
     axis : int
+        The axis along which lengths may differ.
     val : number
-        What they are filled with.
+        Value of the padding.
     ret_length : bool
-        Give the lengths, int32, too.
-    dtype : dtype, optional
+        Also return the original lengths, as int32.
+    dtype : str or numpy.dtype, optional
+        Type of the batch; by default that of the samples.
     round_to : int, optional
-        Make the length a multiple of it.
+        Round the padded length up to a multiple of this.
 
     Examples
     --------
@@ -257,7 +260,9 @@ class Group:
     Parameters
     ----------
     fn : callable, or a list of all
+        The function of the first field, or a list of the functions of all fields.
     *args : callable
+        The functions of the other fields.
 
     Raises
     ------

@@ -59,30 +59,33 @@ class DataLoader:
     Parameters
     ----------
     dataset : Dataset, or anything with a length and indices
+        The samples.
     batch_size : int, optional
-        Needed unless there is a `batch_sampler`.
+        Number of samples in a batch; needed unless there is a `batch_sampler`.
     shuffle : bool
+        Whether to draw the order of the samples anew in each epoch.
     sampler : Sampler, optional
         The order of samples, instead of `shuffle`.
     last_batch : str, optional
         ``'keep'``, ``'discard'`` or ``'rollover'``; see :class:`BatchSampler`.
     batch_sampler : Sampler, optional
-        Lists of indices, instead of all of these.
+        Gives lists of indices, in place of `batch_size`, `shuffle`, `sampler` and `last_batch`.
     batchify_fn : callable, optional
-        Makes a batch of a list of samples; see ``mx.gluon.data.batchify``.
+        Makes a batch from a list of samples; see ``mx.gluon.data.batchify``.
     num_workers : int
-        Processes that make batches; 0 makes them here.
+        Number of processes that make batches; 0 makes them in this one.
     pin_memory : bool
         Put batches on ``cpu_pinned``.
     pin_device_id : int
+        Device number of that context.
     prefetch : int, optional
-        Batches that are made ahead, twice the number of workers by default.
+        Number of batches made ahead; by default twice the number of workers.
     thread_pool : bool
-        Threads instead of processes.
+        Use threads instead of processes.
     timeout : float, optional
-        Seconds after which a batch that is not there is an error; None waits.
+        Seconds to wait for a batch before an error; None waits without limit.
     auto_reload : bool
-        Begin the next epoch's batches as soon as one ends.
+        Begin the next epoch's batches as soon as an epoch ends.
 
     Raises
     ------
@@ -271,7 +274,7 @@ class DataLoader:
         Parameters
         ----------
         state : dict
-            What ``state_dict`` gave.
+            What `state_dict` returned.
 
         Raises
         ------

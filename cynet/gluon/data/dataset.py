@@ -57,7 +57,7 @@ class Dataset:
         Parameters
         ----------
         fn : callable
-            Takes a sample, or a Block.
+            Called with a sample; returns whether to keep it.
 
         Returns
         -------
@@ -73,9 +73,9 @@ class Dataset:
         Parameters
         ----------
         num_shards : int
-            How many parts.
+            Number of parts.
         index : int
-            Which of them, from 0.
+            Which part, from 0.
 
         Returns
         -------
@@ -157,8 +157,10 @@ class Dataset:
         Parameters
         ----------
         fn : callable
+            Called with the sample, or with the fields of a tuple as arguments; returns the new
+            sample.
         lazy : bool
-            Call it whenever a sample is asked for; False calls it once for all now.
+            Call `fn` each time that a sample is asked for; False calls it for all samples at once.
 
         Returns
         -------
@@ -180,9 +182,9 @@ class Dataset:
         Parameters
         ----------
         fn : callable
-            Takes a sample, or a Block.
+            Called with the first field of a sample; returns its new value.
         lazy : bool
-            Compute when a sample is asked for; else at once.
+            Call `fn` each time that a sample is asked for; False calls it for all samples at once.
 
         Returns
         -------
@@ -205,6 +207,7 @@ class SimpleDataset(Dataset):
     Parameters
     ----------
     data : sequence
+        The samples.
 
     Examples
     --------
@@ -234,8 +237,9 @@ class ArrayDataset(Dataset):
 
     Parameters
     ----------
-    *args : arrays or lists
-        NDArrays of one axis become NumPy's, so that a label is a number.
+    *args : array_like
+        Arrays or lists of one length. NDArrays with one axis are converted to NumPy arrays, so that
+        a label is a number.
 
     Raises
     ------
@@ -373,10 +377,10 @@ def random_split(dataset: Dataset, lengths: Sequence[float]) -> list[Dataset]:
     Parameters
     ----------
     dataset : Dataset
-        Anything with a length whose samples have indices.
+        Anything that has a length and indices.
     lengths : list of int or of float
-        How many samples each part has; or shares that add up to 1, of which what is left by
-        rounding down goes to the first parts, one sample each.
+        Number of samples in each part; or shares that add up to 1. What remains after rounding the
+        shares down goes to the first parts, one sample each.
 
     Returns
     -------

@@ -154,13 +154,13 @@ class MixUp(_Mixing):
     Parameters
     ----------
     classes : int
-        How many there are.
+        Number of classes.
     alpha : float
         Above 0: small values leave most samples nearly as they are.
     prob : float
         The share of batches that are mixed.
     batchify_fn : callable, optional
-        Makes the pair of data and label of a list of samples; by default both are stacked.
+        Makes the pair (data, label) from a list of samples; by default both are stacked.
 
     Raises
     ------
@@ -205,13 +205,13 @@ class CutMix(_Mixing):
     Parameters
     ----------
     classes : int
-        How many there are.
+        Number of classes.
     alpha : float
         Above 0; 1 draws the share uniformly.
     prob : float
         The share of batches that are mixed.
     batchify_fn : callable, optional
-        Makes the pair of data and label of a list of samples; by default both are stacked.
+        Makes the pair (data, label) from a list of samples; by default both are stacked.
     layout : str
         ``'NCHW'`` or ``'NHWC'``: the axes of the images.
 

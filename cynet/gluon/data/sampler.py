@@ -51,10 +51,8 @@ class SequentialSampler(Sampler):
     ----------
     length : int
         Number of indices.
-    length : int
-        How many.
     start : int
-        The first.
+        The first index.
 
     Examples
     --------
@@ -109,9 +107,9 @@ class WeightedSampler(Sampler):
     Parameters
     ----------
     weights : list of float
-        One for each sample, not negative.
+        A weight for each sample, at least 0.
     num_samples : int, optional
-        How many are drawn in an epoch; as many as there are weights when not given.
+        Number of indices in an epoch; by default the number of weights.
     replacement : bool
         Whether a sample may be drawn again.
 
@@ -160,14 +158,14 @@ class PartSampler(Sampler):
     Parameters
     ----------
     length : int
-        Of the whole data; what is left when it is shared out evenly is passed over, with `shuffle`
-        other samples in each epoch.
+        Number of samples in all. Those that remain after an even split are left out; with
+        `shuffle`, other ones in each epoch.
     num_parts, part_index : int, optional
-        How many parts, and which one; by default one for each rank.
+        Number of parts, and which of them; by default one part for each rank.
     shuffle : bool
-        An order that all parts share, drawn anew each time.
+        Whether to draw an order, the same for all parts, in each epoch.
     seed : int
-        It decides the orders, with the number of the epoch.
+        Decides the orders, together with the number of the epoch.
 
     Raises
     ------
@@ -215,10 +213,9 @@ class FilterSampler(Sampler):
     Parameters
     ----------
     fn : callable
-        Takes a sample, or a Block.
-    fn : callable
-        Takes a sample and says whether it is taken.
+        Called with a sample; returns whether to keep it.
     dataset : Dataset
+        The samples.
 
     Examples
     --------
@@ -243,10 +240,12 @@ class BatchSampler(Sampler):
     Parameters
     ----------
     sampler : Sampler
+        Gives the indices.
     batch_size : int
+        Number of indices in a batch.
     last_batch : str
-        What becomes of fewer at the end: ``'keep'`` them, ``'discard'`` them, or ``'rollover'``:
-        the next epoch begins with them.
+        What to do with a smaller last batch: ``'keep'`` it, ``'discard'`` it, or ``'rollover'``:
+        begin the next epoch with it.
 
     Raises
     ------

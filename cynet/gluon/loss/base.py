@@ -48,7 +48,7 @@ class Loss(HybridBlock):
     weight : float or None
         Factor of the loss.
     batch_axis : int
-        The axis of samples, over which no mean is taken.
+        The axis of the samples, over which no mean is taken.
 
     Examples
     --------

@@ -17,7 +17,9 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
     from_sigmoid : bool
         Whether `pred` is a probability; False is more accurate.
     weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
 
     Examples
     --------
@@ -70,14 +72,16 @@ class SoftmaxCrossEntropyLoss(Loss):
     Parameters
     ----------
     axis : int
-        Of the classes.
+        The axis of the classes.
     sparse_label : bool
-        Whether labels are class numbers; else they are distributions. A number that is no class
+        Whether labels are class numbers; else they are distributions. A number that is not a class
         is an error, unless samples have weights: then it counts as the nearest one.
     from_logits : bool
         Whether `pred` is the logarithm of probabilities already.
     weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
 
     Examples
     --------
@@ -126,11 +130,13 @@ class KLDivLoss(Loss):
     Parameters
     ----------
     from_logits : bool
-        Whether `pred` is the logarithm of probabilities; else softmax is taken first.
+        Whether `pred` is the logarithm of probabilities; if not, log-softmax is applied to it.
     axis : int
-        Of the classes.
+        The axis of the classes.
     weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
 
     Examples
     --------

@@ -15,8 +15,11 @@ class TripletLoss(Loss):
     Parameters
     ----------
     margin : float
+        By how much `negative` should be farther away than `positive`, as a squared distance.
     weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
 
     Examples
     --------
@@ -54,8 +57,11 @@ class CosineEmbeddingLoss(Loss):
     Parameters
     ----------
     weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
     margin : float
+        Cosine below which pairs labelled -1 have no loss.
 
     Examples
     --------
@@ -98,15 +104,19 @@ class SDMLLoss(Loss):
     ----------
     smoothing_parameter : float
         Probability that is spread over all others.
-    weight : float
+    weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
 
     Examples
     --------
     >>> import cynet as mx
     >>> loss = mx.gluon.loss.SDMLLoss()
-    >>> loss(mx.nd.eye(2), mx.nd.eye(2)).shape
-    (2,)
+    >>> x = mx.nd.eye(3)
+    >>> partners, others = loss(x, x), loss(x, x[::-1])
+    >>> bool(partners.mean() < others.mean())
+    True
     """
 
     def __init__(

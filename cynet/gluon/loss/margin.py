@@ -16,8 +16,11 @@ class HingeLoss(Loss):
     Parameters
     ----------
     margin : float
+        Value of ``pred * label`` from which on there is no loss.
     weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
 
     Examples
     --------
@@ -51,8 +54,11 @@ class SquaredHingeLoss(HingeLoss):
     Parameters
     ----------
     margin : float
+        Value of ``pred * label`` from which on there is no loss.
     weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
 
     Examples
     --------
@@ -73,7 +79,9 @@ class LogisticLoss(Loss):
     Parameters
     ----------
     weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
     label_format : str
         ``'signed'``, labels -1 and 1, or ``'binary'``, 0 and 1.
 

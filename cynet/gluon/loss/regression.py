@@ -16,8 +16,10 @@ class L2Loss(Loss):
 
     Parameters
     ----------
-    weight : float or None
+    weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
 
     Examples
     --------
@@ -45,7 +47,9 @@ class L1Loss(Loss):
     Parameters
     ----------
     weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
 
     Examples
     --------
@@ -73,8 +77,11 @@ class HuberLoss(Loss):
     Parameters
     ----------
     rho : float
+        Error at which the loss turns from quadratic to linear.
     weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
 
     Raises
     ------
@@ -113,9 +120,11 @@ class PoissonNLLLoss(Loss):
     Parameters
     ----------
     weight : float, optional
+        Factor of the loss.
     from_logits : bool
         Whether `pred` is the logarithm of the rate.
     batch_axis : int
+        The axis of the samples.
     compute_full : bool
         Add Stirling's approximation of the term that does not depend on `pred`.
 

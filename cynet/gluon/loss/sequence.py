@@ -20,10 +20,11 @@ class CTCLoss(Loss):
     Parameters
     ----------
     layout : str
-        Of predictions, ``'NTC'`` or ``'TNC'``.
+        Order of the axes of predictions, ``'NTC'`` or ``'TNC'``: batch, time, classes.
     label_layout : str
-        ``'NT'`` or ``'TN'``.
+        Order of the axes of labels, ``'NT'`` or ``'TN'``.
     weight : float, optional
+        Factor of the loss.
 
     Raises
     ------

@@ -60,7 +60,7 @@ class LeakyReLU(HybridBlock):
     Parameters
     ----------
     alpha : float
-        At least 0.
+        Slope of the negative part, at least 0.
 
     Raises
     ------
@@ -90,13 +90,14 @@ class LeakyReLU(HybridBlock):
 
 @guarded(but=("hybrid_forward",))
 class PReLU(HybridBlock):
-    """``x`` above 0 and ``alpha * x`` below, where alpha is learnt.
+    """``x`` above 0 and ``alpha * x`` below, where alpha is learned.
 
     Parameters
     ----------
     alpha_initializer : Initializer
+        Initializer of the slopes; 0.25 by default.
     in_channels : int
-        1 for one slope, or the number of channels.
+        1 for one slope in all, or the number of channels for one slope each.
 
     Examples
     --------
@@ -129,6 +130,7 @@ class ELU(HybridBlock):
     Parameters
     ----------
     alpha : float
+        Scale of the negative part.
 
     Examples
     --------
@@ -153,9 +155,9 @@ class SELU(HybridBlock):
     Parameters
     ----------
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -176,9 +178,9 @@ class GELU(HybridBlock):
     Parameters
     ----------
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -199,6 +201,7 @@ class Swish(HybridBlock):
     Parameters
     ----------
     beta : float
+        Factor inside of the sigmoid.
 
     Examples
     --------

@@ -30,20 +30,21 @@ class MultiHeadAttention(HybridBlock):
     units : int
         Width of the output and of all heads together; a multiple of `num_heads`.
     num_heads : int
+        Number of heads.
     dropout : float
-        Share of the weights that training sets to 0.
+        Share of the attention weights that training sets to 0.
     causal : bool
-        Whether a query looks at no key behind its own place.
+        Whether a query ignores the keys at later positions.
     use_bias : bool
-        Of the four projections.
+        Whether the four projections have a bias.
     rotary : bool
         Whether queries and keys are rotated by their positions, see `RotaryPosition`.
     weight_initializer : Initializer or str, optional
-        Of the projections.
+        Initializer of the projections' weights.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Raises
     ------
@@ -55,8 +56,13 @@ class MultiHeadAttention(HybridBlock):
     >>> import cynet as mx
     >>> layer = mx.gluon.nn.MultiHeadAttention(units=8, num_heads=2, causal=True)
     >>> layer.initialize()
-    >>> layer(mx.nd.ones((2, 5, 8))).shape
+    >>> x = mx.nd.random.normal(shape=(2, 5, 8))  # batch of 2, length 5
+    >>> y = layer(x)
+    >>> y.shape
     (2, 5, 8)
+    >>> x[:, 3:] = 0  # with causal=True, earlier positions do not see later ones
+    >>> mx.test_utils.almost_equal(layer(x)[:, :3], y[:, :3])
+    True
     """
 
     def __init__(

@@ -45,12 +45,15 @@ class Dense(HybridBlock):
     units : int
         Size of the output.
     activation : str, optional
-        See :class:`Activation`.
+        Name of an activation applied to the output, see :class:`Activation`.
     use_bias : bool
+        Whether to add a bias.
     flatten : bool
-        Join all axes but the first; False maps the last axis.
-    dtype : dtype
+        Collapse all axes but the first into one; False applies the layer along the last axis.
+    dtype : str or numpy.dtype
+        Type of the parameters.
     weight_initializer, bias_initializer : Initializer or str, optional
+        Initializers of the weight (units, in_units) and the bias (units,).
     in_units : int
         Size of the input; 0 leaves it to the first forward pass.
 
@@ -126,8 +129,9 @@ class Dropout(HybridBlock):
     Parameters
     ----------
     rate : float
+        Probability that an element is set to 0.
     axes : tuple of int
-        Axes along which one decision holds.
+        Axes along which one decision holds: the mask has extent 1 there.
 
     Raises
     ------
@@ -137,8 +141,14 @@ class Dropout(HybridBlock):
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.Dropout(0.5)(mx.nd.ones((1, 2))).asnumpy().tolist()
-    [[1.0, 1.0]]
+    >>> layer, x = mx.gluon.nn.Dropout(0.5), mx.nd.ones((10, 10))
+    >>> with mx.autograd.record():
+    ...     y = layer(x)
+    ...
+    >>> sorted(set(y.asnumpy().ravel().tolist()))
+    [0.0, 2.0]
+    >>> bool((layer(x) == x).min())  # in prediction nothing is dropped
+    True
     """
 
     def __init__(self, rate: float, axes: Sequence[int] = (), **kwargs: Any) -> None:
@@ -165,11 +175,13 @@ class Embedding(HybridBlock):
     Parameters
     ----------
     input_dim : int
-        Number of rows.
+        Number of rows: indices are below it.
     output_dim : int
         Size of the vectors.
-    dtype : dtype
+    dtype : str or numpy.dtype
+        Type of the weight, and so of the vectors.
     weight_initializer : Initializer or str, optional
+        Initializer of the matrix.
     sparse_grad : bool
         The gradient of the weight is row_sparse: it holds the rows that the batch named, and
         optimizers with lazy updates change these alone.
@@ -177,10 +189,11 @@ class Embedding(HybridBlock):
     Examples
     --------
     >>> import cynet as mx
-    >>> layer = mx.gluon.nn.Embedding(10, 4)
+    >>> layer = mx.gluon.nn.Embedding(3, 2)
     >>> layer.initialize()
-    >>> layer(mx.nd.array([[1, 2, 3]])).shape
-    (1, 3, 4)
+    >>> layer.weight.set_data(mx.nd.array([[0, 1], [10, 11], [20, 21]]))
+    >>> layer(mx.nd.array([2, 0, 2])).asnumpy().tolist()
+    [[20.0, 21.0], [0.0, 1.0], [20.0, 21.0]]
     """
 
     def __init__(
@@ -225,9 +238,9 @@ class Flatten(HybridBlock):
     Parameters
     ----------
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -253,7 +266,7 @@ class Lambda(Block):
     function : str or callable
         The name of a function of ``mx.nd``, or ``f(x, ...)``.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
 
     Raises
     ------
@@ -296,7 +309,7 @@ class HybridLambda(HybridBlock):
     function : str or callable
         The name of a function of ``mx.nd`` and ``mx.sym``, or ``f(F, x, ...)``.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
 
     Raises
     ------

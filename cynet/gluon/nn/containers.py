@@ -19,12 +19,12 @@ class _Members(Block):
     """What both containers do with their members."""
 
     def add(self, *blocks: Block) -> None:
-        """Put Blocks behind the last one.
+        """Put Blocks after the last one.
 
         Parameters
         ----------
-        blocks : Block
-            One more, or several.
+        *blocks : Block
+            One or more Blocks.
         """
         for each in blocks:
             self.register_child(each)

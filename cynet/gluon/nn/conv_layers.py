@@ -139,27 +139,34 @@ class Conv1D(_Conv):
     Parameters
     ----------
     channels : int
-        Of the output.
+        Number of channels of the output.
     kernel_size : int or tuple of int
+        Extent of the kernel along each spatial axis.
     strides, padding, dilation : int or tuple of int
+        Step of the kernel; zeros added on both sides of each axis; distance between neighbors in
+        the kernel.
     groups : int
-        Groups of channels that are convolved apart.
+        Number of groups of channels that are convolved separately.
     layout : str
-        ``'NCW'`` or ``'NWC'``.
+        Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
     activation : str, optional
-        See :class:`Activation`.
+        Name of an activation applied to the output, see :class:`Activation`.
     use_bias : bool
+        Whether to add a bias to each channel.
     weight_initializer, bias_initializer : Initializer or str, optional
+        Initializers of the kernel and the bias.
     in_channels : int
-        Of the input; 0 leaves it to the first forward pass.
+        Number of channels of the input; 0 leaves it to the first forward pass.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> layer = mx.gluon.nn.Conv1D(4, 3)
-    >>> layer.initialize()
-    >>> layer(mx.nd.ones((1, 1, 5))).shape
-    (1, 4, 3)
+    >>> layer = mx.gluon.nn.Conv1D(channels=1, kernel_size=2)
+    >>> layer.initialize(mx.init.One())
+    >>> layer(mx.nd.array([[[1, 2, 3, 4]]])).asnumpy().tolist()
+    [[[3.0, 5.0, 7.0]]]
+    >>> layer.weight.shape, layer.bias.shape
+    ((1, 1, 2), (1,))
     """
 
     _axes = 1
@@ -204,27 +211,38 @@ class Conv2D(_Conv):
     Parameters
     ----------
     channels : int
-        Of the output.
+        Number of channels of the output.
     kernel_size : int or tuple of int
+        Extent of the kernel along each spatial axis.
     strides, padding, dilation : int or tuple of int
+        Step of the kernel; zeros added on both sides of each axis; distance between neighbors in
+        the kernel.
     groups : int
-        Groups of channels that are convolved apart.
+        Number of groups of channels that are convolved separately.
     layout : str
-        ``'NCHW'`` or ``'NHWC'``.
+        Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
     activation : str, optional
-        See :class:`Activation`.
+        Name of an activation applied to the output, see :class:`Activation`.
     use_bias : bool
+        Whether to add a bias to each channel.
     weight_initializer, bias_initializer : Initializer or str, optional
+        Initializers of the kernel and the bias.
     in_channels : int
-        Of the input; 0 leaves it to the first forward pass.
+        Number of channels of the input; 0 leaves it to the first forward pass.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> layer = mx.gluon.nn.Conv2D(4, 3)
+    >>> layer = mx.gluon.nn.Conv2D(channels=1, kernel_size=3, padding=1)
+    >>> layer.initialize(mx.init.One())
+    >>> layer(mx.nd.ones((1, 1, 3, 3)))[0, 0].asnumpy()  # how many neighbors each pixel has
+    array([[4., 6., 4.],
+           [6., 9., 6.],
+           [4., 6., 4.]], dtype=float32)
+    >>> layer = mx.gluon.nn.Conv2D(channels=16, kernel_size=3, strides=2, padding=1)
     >>> layer.initialize()
-    >>> layer(mx.nd.ones((1, 1, 5, 5))).shape
-    (1, 4, 3, 3)
+    >>> layer(mx.nd.ones((8, 3, 32, 32))).shape, layer.weight.shape
+    ((8, 16, 16, 16), (16, 3, 3, 3))
     """
 
     _axes = 2
@@ -269,19 +287,24 @@ class Conv3D(_Conv):
     Parameters
     ----------
     channels : int
-        Of the output.
+        Number of channels of the output.
     kernel_size : int or tuple of int
+        Extent of the kernel along each spatial axis.
     strides, padding, dilation : int or tuple of int
+        Step of the kernel; zeros added on both sides of each axis; distance between neighbors in
+        the kernel.
     groups : int
-        Groups of channels that are convolved apart.
+        Number of groups of channels that are convolved separately.
     layout : str
-        ``'NCDHW'`` or ``'NDHWC'``.
+        Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
     activation : str, optional
-        See :class:`Activation`.
+        Name of an activation applied to the output, see :class:`Activation`.
     use_bias : bool
+        Whether to add a bias to each channel.
     weight_initializer, bias_initializer : Initializer or str, optional
+        Initializers of the kernel and the bias.
     in_channels : int
-        Of the input; 0 leaves it to the first forward pass.
+        Number of channels of the input; 0 leaves it to the first forward pass.
 
     Examples
     --------
@@ -334,29 +357,35 @@ class Conv1DTranspose(_Conv):
     Parameters
     ----------
     channels : int
-        Of the output.
+        Number of channels of the output.
     kernel_size : int or tuple of int
-    strides, padding, dilation : int or tuple of int
-    output_padding : int or tuple of int
-        Elements added at the end of each axis of the output.
+        Extent of the kernel along each spatial axis.
+    strides, padding : int or tuple of int
+        Spacing of input elements in the output; elements removed on both sides of each axis of the
+        output.
+    output_padding, dilation : int or tuple of int
+        Elements added at the end of each axis of the output; distance between neighbors in the
+        kernel.
     groups : int
-        Groups of channels that are convolved apart.
+        Number of groups of channels that are convolved separately.
     layout : str
-        ``'NCW'`` or ``'NWC'``.
+        Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
     activation : str, optional
-        See :class:`Activation`.
+        Name of an activation applied to the output, see :class:`Activation`.
     use_bias : bool
+        Whether to add a bias to each channel.
     weight_initializer, bias_initializer : Initializer or str, optional
+        Initializers of the kernel and the bias.
     in_channels : int
-        Of the input; 0 leaves it to the first forward pass.
+        Number of channels of the input; 0 leaves it to the first forward pass.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> layer = mx.gluon.nn.Conv1DTranspose(4, 3)
-    >>> layer.initialize()
-    >>> layer(mx.nd.ones((1, 1, 5))).shape
-    (1, 4, 7)
+    >>> layer = mx.gluon.nn.Conv1DTranspose(channels=1, kernel_size=2, strides=2)
+    >>> layer.initialize(mx.init.One())
+    >>> layer(mx.nd.array([[[1, 2]]])).asnumpy().tolist()
+    [[[1.0, 1.0, 2.0, 2.0]]]
     """
 
     _axes = 1
@@ -404,29 +433,36 @@ class Conv2DTranspose(_Conv):
     Parameters
     ----------
     channels : int
-        Of the output.
+        Number of channels of the output.
     kernel_size : int or tuple of int
-    strides, padding, dilation : int or tuple of int
-    output_padding : int or tuple of int
-        Elements added at the end of each axis of the output.
+        Extent of the kernel along each spatial axis.
+    strides, padding : int or tuple of int
+        Spacing of input elements in the output; elements removed on both sides of each axis of the
+        output.
+    output_padding, dilation : int or tuple of int
+        Elements added at the end of each axis of the output; distance between neighbors in the
+        kernel.
     groups : int
-        Groups of channels that are convolved apart.
+        Number of groups of channels that are convolved separately.
     layout : str
-        ``'NCHW'`` or ``'NHWC'``.
+        Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
     activation : str, optional
-        See :class:`Activation`.
+        Name of an activation applied to the output, see :class:`Activation`.
     use_bias : bool
+        Whether to add a bias to each channel.
     weight_initializer, bias_initializer : Initializer or str, optional
+        Initializers of the kernel and the bias.
     in_channels : int
-        Of the input; 0 leaves it to the first forward pass.
+        Number of channels of the input; 0 leaves it to the first forward pass.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> layer = mx.gluon.nn.Conv2DTranspose(4, 3)
-    >>> layer.initialize()
-    >>> layer(mx.nd.ones((1, 1, 5, 5))).shape
-    (1, 4, 7, 7)
+    >>> layer = mx.gluon.nn.Conv2DTranspose(channels=1, kernel_size=2, strides=2)
+    >>> layer.initialize(mx.init.One())
+    >>> layer(mx.nd.array([[[[1, 2]]]]))[0, 0].asnumpy()  # twice as high and wide
+    array([[1., 1., 2., 2.],
+           [1., 1., 2., 2.]], dtype=float32)
     """
 
     _axes = 2
@@ -474,21 +510,27 @@ class Conv3DTranspose(_Conv):
     Parameters
     ----------
     channels : int
-        Of the output.
+        Number of channels of the output.
     kernel_size : int or tuple of int
-    strides, padding, dilation : int or tuple of int
-    output_padding : int or tuple of int
-        Elements added at the end of each axis of the output.
+        Extent of the kernel along each spatial axis.
+    strides, padding : int or tuple of int
+        Spacing of input elements in the output; elements removed on both sides of each axis of the
+        output.
+    output_padding, dilation : int or tuple of int
+        Elements added at the end of each axis of the output; distance between neighbors in the
+        kernel.
     groups : int
-        Groups of channels that are convolved apart.
+        Number of groups of channels that are convolved separately.
     layout : str
-        ``'NCDHW'`` or ``'NDHWC'``.
+        Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
     activation : str, optional
-        See :class:`Activation`.
+        Name of an activation applied to the output, see :class:`Activation`.
     use_bias : bool
+        Whether to add a bias to each channel.
     weight_initializer, bias_initializer : Initializer or str, optional
+        Initializers of the kernel and the bias.
     in_channels : int
-        Of the input; 0 leaves it to the first forward pass.
+        Number of channels of the input; 0 leaves it to the first forward pass.
 
     Examples
     --------

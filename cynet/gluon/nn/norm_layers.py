@@ -48,25 +48,38 @@ class BatchNorm(_Norm):
     Parameters
     ----------
     axis : int
-        Of the channels.
+        The axis of the channels.
     momentum : float
-        Of the averages.
+        How much of the running mean and variance each training step keeps.
     epsilon : float
+        Added to the variance, so that the division is stable.
     center, scale : bool
-        Whether beta is added, and gamma multiplied.
+        Whether to add beta, and whether to multiply by gamma.
     use_global_stats : bool
+        Normalize by the running mean and variance in training, too.
     beta_initializer, gamma_initializer : Initializer or str
+        Initializers of beta and gamma.
     running_mean_initializer, running_variance_initializer : Initializer or str
+        Initializers of the running mean and variance.
     in_channels : int
-        0 leaves it to the first forward pass.
+        Number of channels; 0 leaves it to the first forward pass.
 
     Examples
     --------
     >>> import cynet as mx
     >>> layer = mx.gluon.nn.BatchNorm()
     >>> layer.initialize()
-    >>> layer(mx.nd.ones((2, 3, 4, 4))).shape
-    (2, 3, 4, 4)
+    >>> x = mx.nd.array([[1, 10], [3, 30]])  # two samples of two channels
+    >>> with mx.autograd.record():
+    ...     y = layer(x)  # in training, by the batch's own mean and variance
+    ...
+    >>> y.asnumpy().round(2)
+    array([[-1., -1.],
+           [ 1.,  1.]], dtype=float32)
+    >>> y.backward()
+    >>> layer.running_mean.data()  # 0.9 of the old one, 0.1 of the batch's
+    [0.2 2. ]
+    <NDArray 2 @cpu(0)>
     """
 
     def __init__(
@@ -135,28 +148,28 @@ class BatchNorm(_Norm):
 
 @guarded(but=("hybrid_forward",))
 class BatchNormReLU(BatchNorm):
-    """BatchNorm with a rectifier behind it; see :class:`BatchNorm`.
+    """BatchNorm with a rectifier after it; see :class:`BatchNorm`.
 
     Parameters
     ----------
     axis : int
         The axis of the channels.
     momentum : float
-        How much of the running mean and variance is kept in a batch of training.
+        How much of the running mean and variance each training step keeps.
     epsilon : float
-        Added to the variance.
+        Added to the variance, so that the division is stable.
     center, scale : bool
-        Whether beta is added, and gamma multiplied.
+        Whether to add beta, and whether to multiply by gamma.
     use_global_stats : bool
         Normalize by the running mean and variance in training, too.
     beta_initializer, gamma_initializer : Initializer or str
-        Of beta and gamma.
+        Initializers of beta and gamma.
     running_mean_initializer, running_variance_initializer : Initializer or str
-        Of the running mean and variance.
+        Initializers of the running mean and variance.
     in_channels : int
-        0 leaves it to the first forward pass.
+        Number of channels; 0 leaves it to the first forward pass.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -181,16 +194,19 @@ class LayerNorm(_Norm):
     Parameters
     ----------
     axis : int
+        The axis to normalize along.
     epsilon : float
+        Added to the variance, so that the division is stable.
     center, scale : bool
-        Whether beta is added, and gamma multiplied.
+        Whether to add beta, and whether to multiply by gamma.
     beta_initializer, gamma_initializer : Initializer or str
+        Initializers of beta and gamma.
     in_channels : int
         Length of the axis; 0 leaves it to the first forward pass.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -236,12 +252,13 @@ class RMSNorm(HybridBlock):
     epsilon : float
         Added to the mean square.
     gamma_initializer : Initializer or str
+        Initializer of the factors.
     in_channels : int
         Length of the axis; 0 leaves it to the first forward pass.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -286,22 +303,25 @@ class GroupNorm(_Norm):
     Parameters
     ----------
     num_groups : int
+        Number of groups of consecutive channels.
     epsilon : float
+        Added to the variance, so that the division is stable.
     center, scale : bool
-        Whether beta is added, and gamma multiplied, both of shape (num_groups,).
+        Whether to add beta, and whether to multiply by gamma, both of shape (num_groups,).
     beta_initializer, gamma_initializer : Initializer or str
+        Initializers of beta and gamma.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
     >>> import cynet as mx
     >>> layer = mx.gluon.nn.GroupNorm(2)
     >>> layer.initialize()
-    >>> layer(mx.nd.ones((1, 4, 3, 3))).shape
-    (1, 4, 3, 3)
+    >>> layer(mx.nd.array([[[1], [3], [10], [30]]])).asnumpy().round(2).ravel()
+    array([-1.,  1., -1.,  1.], dtype=float32)
     """
 
     def __init__(
@@ -335,21 +355,24 @@ class InstanceNorm(_Norm):
     Parameters
     ----------
     axis : int
-        Of the channels.
+        The axis of the channels.
     epsilon : float
+        Added to the variance, so that the division is stable.
     center, scale : bool
-        Whether beta is added, and gamma multiplied.
+        Whether to add beta, and whether to multiply by gamma.
     beta_initializer, gamma_initializer : Initializer or str
+        Initializers of beta and gamma.
     in_channels : int
-        0 leaves it to the first forward pass.
+        Number of channels; 0 leaves it to the first forward pass.
 
     Examples
     --------
     >>> import cynet as mx
     >>> layer = mx.gluon.nn.InstanceNorm()
     >>> layer.initialize()
-    >>> layer(mx.nd.ones((1, 2, 3))).shape
-    (1, 2, 3)
+    >>> layer(mx.nd.array([[[1, 3], [10, 30]]])).asnumpy().round(2)
+    array([[[-1.,  1.],
+            [-1.,  1.]]], dtype=float32)
     """
 
     def __init__(

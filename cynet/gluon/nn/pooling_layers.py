@@ -61,20 +61,21 @@ class MaxPool1D(_Pooling):
     Parameters
     ----------
     pool_size : int or tuple of int
+        Extent of the window along each spatial axis.
     strides : int or tuple of int, optional
-        `pool_size` by default.
+        Step from window to window; `pool_size` by default.
     padding : int or tuple of int
-        Elements added on both sides of an axis.
+        Number of elements added on both sides of each spatial axis.
     layout : str
-        ``'NCW'`` or ``'NWC'``.
+        Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
     ceil_mode : bool
-        Whether the last window may reach over the end.
+        Round output extents up, so that the last window may reach beyond the end.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.MaxPool1D()(mx.nd.ones((1, 1, 4))).shape
-    (1, 1, 2)
+    >>> mx.gluon.nn.MaxPool1D()(mx.nd.array([[[1, 3, 5, 9]]])).asnumpy().tolist()
+    [[[3.0, 9.0]]]
     """
 
     _axes = 1
@@ -106,20 +107,21 @@ class MaxPool2D(_Pooling):
     Parameters
     ----------
     pool_size : int or tuple of int
+        Extent of the window along each spatial axis.
     strides : int or tuple of int, optional
-        `pool_size` by default.
+        Step from window to window; `pool_size` by default.
     padding : int or tuple of int
-        Elements added on both sides of an axis.
+        Number of elements added on both sides of each spatial axis.
     layout : str
-        ``'NCHW'`` or ``'NHWC'``.
+        Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
     ceil_mode : bool
-        Whether the last window may reach over the end.
+        Round output extents up, so that the last window may reach beyond the end.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.MaxPool2D()(mx.nd.ones((1, 1, 4, 4))).shape
-    (1, 1, 2, 2)
+    >>> mx.gluon.nn.MaxPool2D()(mx.nd.arange(16).reshape((1, 1, 4, 4))).asnumpy().tolist()
+    [[[[5.0, 7.0], [13.0, 15.0]]]]
     """
 
     _axes = 2
@@ -151,20 +153,21 @@ class MaxPool3D(_Pooling):
     Parameters
     ----------
     pool_size : int or tuple of int
+        Extent of the window along each spatial axis.
     strides : int or tuple of int, optional
-        `pool_size` by default.
+        Step from window to window; `pool_size` by default.
     padding : int or tuple of int
-        Elements added on both sides of an axis.
-    layout : str
-        ``'NCDHW'`` or ``'NDHWC'``.
+        Number of elements added on both sides of each spatial axis.
     ceil_mode : bool
-        Whether the last window may reach over the end.
+        Round output extents up, so that the last window may reach beyond the end.
+    layout : str
+        Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.MaxPool3D()(mx.nd.ones((1, 1, 4, 4, 4))).shape
-    (1, 1, 2, 2, 2)
+    >>> mx.gluon.nn.MaxPool3D()(mx.nd.arange(8).reshape((1, 1, 2, 2, 2))).asnumpy().tolist()
+    [[[[[7.0]]]]]
     """
 
     _axes = 3
@@ -196,22 +199,23 @@ class AvgPool1D(_Pooling):
     Parameters
     ----------
     pool_size : int or tuple of int
+        Extent of the window along each spatial axis.
     strides : int or tuple of int, optional
-        `pool_size` by default.
+        Step from window to window; `pool_size` by default.
     padding : int or tuple of int
-        Elements added on both sides of an axis.
+        Number of elements added on both sides of each spatial axis.
     layout : str
-        ``'NCW'`` or ``'NWC'``.
+        Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
     ceil_mode : bool
-        Whether the last window may reach over the end.
+        Round output extents up, so that the last window may reach beyond the end.
     count_include_pad : bool
-        Whether elements of the border count as zeros in the mean.
+        Whether padding counts, as zeros, in the mean.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.AvgPool1D()(mx.nd.ones((1, 1, 4))).shape
-    (1, 1, 2)
+    >>> mx.gluon.nn.AvgPool1D()(mx.nd.array([[[1, 3, 5, 9]]])).asnumpy().tolist()
+    [[[2.0, 7.0]]]
     """
 
     _axes = 1
@@ -245,22 +249,23 @@ class AvgPool2D(_Pooling):
     Parameters
     ----------
     pool_size : int or tuple of int
+        Extent of the window along each spatial axis.
     strides : int or tuple of int, optional
-        `pool_size` by default.
+        Step from window to window; `pool_size` by default.
     padding : int or tuple of int
-        Elements added on both sides of an axis.
-    layout : str
-        ``'NCHW'`` or ``'NHWC'``.
+        Number of elements added on both sides of each spatial axis.
     ceil_mode : bool
-        Whether the last window may reach over the end.
+        Round output extents up, so that the last window may reach beyond the end.
+    layout : str
+        Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
     count_include_pad : bool
-        Whether elements of the border count as zeros in the mean.
+        Whether padding counts, as zeros, in the mean.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.AvgPool2D()(mx.nd.ones((1, 1, 4, 4))).shape
-    (1, 1, 2, 2)
+    >>> mx.gluon.nn.AvgPool2D()(mx.nd.arange(16).reshape((1, 1, 4, 4))).asnumpy().tolist()
+    [[[[2.5, 4.5], [10.5, 12.5]]]]
     """
 
     _axes = 2
@@ -294,22 +299,23 @@ class AvgPool3D(_Pooling):
     Parameters
     ----------
     pool_size : int or tuple of int
+        Extent of the window along each spatial axis.
     strides : int or tuple of int, optional
-        `pool_size` by default.
+        Step from window to window; `pool_size` by default.
     padding : int or tuple of int
-        Elements added on both sides of an axis.
-    layout : str
-        ``'NCDHW'`` or ``'NDHWC'``.
+        Number of elements added on both sides of each spatial axis.
     ceil_mode : bool
-        Whether the last window may reach over the end.
+        Round output extents up, so that the last window may reach beyond the end.
+    layout : str
+        Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
     count_include_pad : bool
-        Whether elements of the border count as zeros in the mean.
+        Whether padding counts, as zeros, in the mean.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.AvgPool3D()(mx.nd.ones((1, 1, 4, 4, 4))).shape
-    (1, 1, 2, 2, 2)
+    >>> mx.gluon.nn.AvgPool3D()(mx.nd.arange(8).reshape((1, 1, 2, 2, 2))).asnumpy().tolist()
+    [[[[[3.5]]]]]
     """
 
     _axes = 3
@@ -343,13 +349,13 @@ class GlobalMaxPool1D(_Pooling):
     Parameters
     ----------
     layout : str
-        ``'NCW'`` or ``'NWC'``.
+        Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.GlobalMaxPool1D()(mx.nd.ones((1, 1, 4))).shape
-    (1, 1, 1)
+    >>> mx.gluon.nn.GlobalMaxPool1D()(mx.nd.array([[[1, 3, 5, 9]]])).asnumpy().tolist()
+    [[[9.0]]]
     """
 
     _axes = 1
@@ -365,13 +371,13 @@ class GlobalMaxPool2D(_Pooling):
     Parameters
     ----------
     layout : str
-        ``'NCHW'`` or ``'NHWC'``.
+        Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.GlobalMaxPool2D()(mx.nd.ones((1, 1, 4, 4))).shape
-    (1, 1, 1, 1)
+    >>> mx.gluon.nn.GlobalMaxPool2D()(mx.nd.arange(8).reshape((1, 2, 2, 2))).asnumpy().tolist()
+    [[[[3.0]], [[7.0]]]]
     """
 
     _axes = 2
@@ -387,13 +393,13 @@ class GlobalMaxPool3D(_Pooling):
     Parameters
     ----------
     layout : str
-        ``'NCDHW'`` or ``'NDHWC'``.
+        Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.GlobalMaxPool3D()(mx.nd.ones((1, 1, 4, 4, 4))).shape
-    (1, 1, 1, 1, 1)
+    >>> mx.gluon.nn.GlobalMaxPool3D()(mx.nd.arange(16).reshape((1, 2, 2, 2, 2))).asnumpy().tolist()
+    [[[[[7.0]]], [[[15.0]]]]]
     """
 
     _axes = 3
@@ -409,13 +415,13 @@ class GlobalAvgPool1D(_Pooling):
     Parameters
     ----------
     layout : str
-        ``'NCW'`` or ``'NWC'``.
+        Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.GlobalAvgPool1D()(mx.nd.ones((1, 1, 4))).shape
-    (1, 1, 1)
+    >>> mx.gluon.nn.GlobalAvgPool1D()(mx.nd.array([[[1, 3, 5, 9]]])).asnumpy().tolist()
+    [[[4.5]]]
     """
 
     _axes = 1
@@ -431,13 +437,13 @@ class GlobalAvgPool2D(_Pooling):
     Parameters
     ----------
     layout : str
-        ``'NCHW'`` or ``'NHWC'``.
+        Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.GlobalAvgPool2D()(mx.nd.ones((1, 1, 4, 4))).shape
-    (1, 1, 1, 1)
+    >>> mx.gluon.nn.GlobalAvgPool2D()(mx.nd.arange(8).reshape((1, 2, 2, 2))).asnumpy().tolist()
+    [[[[1.5]], [[5.5]]]]
     """
 
     _axes = 2
@@ -453,13 +459,13 @@ class GlobalAvgPool3D(_Pooling):
     Parameters
     ----------
     layout : str
-        ``'NCDHW'`` or ``'NDHWC'``.
+        Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.GlobalAvgPool3D()(mx.nd.ones((1, 1, 4, 4, 4))).shape
-    (1, 1, 1, 1, 1)
+    >>> mx.gluon.nn.GlobalAvgPool3D()(mx.nd.arange(16).reshape((1, 2, 2, 2, 2))).asnumpy().tolist()
+    [[[[[3.5]]], [[[11.5]]]]]
     """
 
     _axes = 3
@@ -475,7 +481,7 @@ class ReflectionPad2D(HybridBlock):
     Parameters
     ----------
     padding : int or tuple of int
-        Width of the border; or 8 numbers, before and behind each of the four axes.
+        Width of the border; or 8 numbers, before and after each of the four axes.
 
     Raises
     ------
@@ -485,8 +491,11 @@ class ReflectionPad2D(HybridBlock):
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.nn.ReflectionPad2D(1)(mx.nd.ones((1, 1, 3, 3))).shape
-    (1, 1, 5, 5)
+    >>> mx.gluon.nn.ReflectionPad2D(1)(mx.nd.array([[[[1, 2], [3, 4]]]]))[0, 0].asnumpy()
+    array([[4., 3., 4., 3.],
+           [2., 1., 2., 1.],
+           [4., 3., 4., 3.],
+           [2., 1., 2., 1.]], dtype=float32)
     """
 
     def __init__(self, padding: ShapeLike = 0, **kwargs: Any) -> None:

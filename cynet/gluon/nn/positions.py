@@ -40,16 +40,17 @@ class SinusoidalPosition(HybridBlock):
     Parameters
     ----------
     units : int
-        Even.
+        Size of the vectors; even.
     max_length : int
-        Of the longest sequence; longer ones are refused.
+        Length of the longest sequence; longer ones are refused.
     dropout : float
         Share of the sum that training sets to 0.
     base : float
+        Wavelengths grow from 2 pi to about ``2 pi * base`` positions.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Raises
     ------
@@ -98,17 +99,18 @@ class RotaryPosition(HybridBlock):
     Parameters
     ----------
     units : int
-        Even; of one head.
+        Size of one head; even.
     max_length : int
-        Of the longest sequence; longer ones are refused.
+        Length of the longest sequence; longer ones are refused.
     base : float
+        Angles fall from 1 to about ``1 / base`` radians a position.
     interleaved : bool
         Pairs are entries ``2 * i`` and ``2 * i + 1``, as in the paper; False: ``i`` and
         ``i + units / 2``, as LLaMA's weights in the form of Hugging Face need it.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Raises
     ------

@@ -73,25 +73,25 @@ class TransformerEncoderLayer(_Layer):
     units : int
         Width of inputs and outputs; a multiple of `num_heads`.
     num_heads : int
-        Of the attention.
+        Number of heads of the attention.
     hidden_size : int
-        Width between the two layers.
+        Width between the two Dense layers of the feed-forward network.
     dropout : float
-        Share of attention's weights, and of outputs of parts, that training sets to 0.
+        Share of the attention weights, and of the outputs of the parts, that training sets to 0.
     activation : str
-        ``'relu'`` or ``'gelu'``.
+        Activation of the feed-forward network, ``'relu'`` or ``'gelu'``.
     pre_norm : bool
-        Norms before the parts; False: behind the sums.
+        Normalize before each part; False normalizes after each residual sum.
     causal : bool
-        Whether a position looks at none behind it.
+        Whether a position ignores later ones.
     rotary : bool
         Whether queries and keys are rotated by their positions, see `RotaryPosition`.
     epsilon : float
-        Of the norms.
+        Added to the variances of the LayerNorms.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Raises
     ------
@@ -148,25 +148,25 @@ class TransformerDecoderLayer(_Layer):
     units : int
         Width of inputs and outputs; a multiple of `num_heads`.
     num_heads : int
-        Of both attentions.
+        Number of heads of both attentions.
     hidden_size : int
-        Width between the two layers.
+        Width between the two Dense layers of the feed-forward network.
     dropout : float
-        Share of attentions' weights, and of outputs of parts, that training sets to 0.
+        Share of the attention weights, and of the outputs of the parts, that training sets to 0.
     activation : str
-        ``'relu'`` or ``'gelu'``.
+        Activation of the feed-forward network, ``'relu'`` or ``'gelu'``.
     pre_norm : bool
-        Norms before the parts; False: behind the sums.
+        Normalize before each part; False normalizes after each residual sum.
     causal : bool
-        Whether a position looks at none behind it.
+        Whether a position ignores later ones.
     rotary : bool
         Whether queries and keys of the self-attention are rotated by their positions.
     epsilon : float
-        Of the norms.
+        Added to the variances of the LayerNorms.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Raises
     ------
@@ -227,23 +227,24 @@ class _Stack(HybridBlock):
 
 @guarded(but=("hybrid_forward",))
 class TransformerEncoder(_Stack):
-    """`num_layers` of `TransformerEncoderLayer`, and a LayerNorm behind them with `pre_norm`.
+    """`num_layers` of `TransformerEncoderLayer`, and a LayerNorm after them with `pre_norm`.
 
     Parameters
     ----------
     num_layers : int
+        Number of layers.
     units : int
         Width of inputs and outputs; a multiple of `num_heads`.
     num_heads : int
-        Of each attention.
+        Number of heads of each attention.
     hidden_size : int
-        Width between the two layers of each network.
+        Width between the two Dense layers of each feed-forward network.
     dropout, activation, pre_norm, causal, rotary, epsilon
-        As of `TransformerEncoderLayer`.
+        See `TransformerEncoderLayer`.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Raises
     ------
@@ -295,23 +296,24 @@ class TransformerEncoder(_Stack):
 
 @guarded(but=("hybrid_forward",))
 class TransformerDecoder(_Stack):
-    """`num_layers` of `TransformerDecoderLayer`, and a LayerNorm behind them with `pre_norm`.
+    """`num_layers` of `TransformerDecoderLayer`, and a LayerNorm after them with `pre_norm`.
 
     Parameters
     ----------
     num_layers : int
+        Number of layers.
     units : int
         Width of inputs and outputs; a multiple of `num_heads`.
     num_heads : int
-        Of each attention.
+        Number of heads of each attention.
     hidden_size : int
-        Width between the two layers of each network.
+        Width between the two Dense layers of each feed-forward network.
     dropout, activation, pre_norm, causal, rotary, epsilon
-        As of `TransformerDecoderLayer`.
+        See `TransformerDecoderLayer`.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Raises
     ------

@@ -21,8 +21,9 @@ class Constant(Parameter):
     Parameters
     ----------
     name : str
-    value : array
-        Becomes float32 unless it is an NDArray of another dtype.
+        The whole name, with prefixes.
+    value : NDArray or array_like
+        The values; float32 unless it is an NDArray of another dtype.
 
     Examples
     --------

@@ -52,12 +52,13 @@ class Parameter(HeldArrays, RowSparseData):
     grad_req : str
         ``'write'``, ``'add'`` (the caller zeroes) or ``'null'``.
     shape : tuple of int or int, optional
-        0 is a dimension that the first forward pass tells.
-    dtype : dtype
+        A dimension of 0 is filled in by the first forward pass.
+    dtype : str or numpy.dtype
+        Element type.
     lr_mult, wd_mult : float
-        Factors of the learning rate and the weight decay.
+        Factors of the learning rate and of the weight decay.
     init : Initializer or str, optional
-        Instead of the one that ``initialize`` of a Block is given.
+        Used instead of the initializer that ``Block.initialize`` is given.
     allow_deferred_init : bool
         Whether `initialize` may wait for the shape.
     differentiable : bool
@@ -239,13 +240,15 @@ class Parameter(HeldArrays, RowSparseData):
         Parameters
         ----------
         init : Initializer or str, optional
-            Before ``Parameter.init``, which is before `default_init`. Whatever the name ends with,
-            it fills the parameter as a weight.
+            Takes precedence over ``Parameter.init``, which takes precedence over `default_init`. It
+            fills the parameter as a weight, whatever the name ends with.
         ctx : Context or list of Context, optional
-            The current one by default.
+            Devices of the arrays; the current context by default.
         default_init : Initializer or str
+            Used if neither `init` nor ``Parameter.init`` is given.
         force_reinit : bool
-            Fill what is initialized already again; else that is left, with a warning.
+            Fill the arrays again if there are some; otherwise they are left as they are, with a
+            warning.
 
         Raises
         ------
@@ -377,7 +380,7 @@ class Parameter(HeldArrays, RowSparseData):
         Parameters
         ----------
         data : NDArray or array-like
-            The values, of its shape.
+            The values, of the parameter's shape.
 
         Raises
         ------
@@ -418,7 +421,7 @@ class Parameter(HeldArrays, RowSparseData):
         Parameters
         ----------
         ctx : Context or list of Context
-            The new ones.
+            The new devices.
 
         Raises
         ------
@@ -445,7 +448,7 @@ class Parameter(HeldArrays, RowSparseData):
         Parameters
         ----------
         dtype : str or numpy.dtype
-            The new type.
+            The new element type.
         """
         dtype_flag(dtype)  # refuses what none is
         self._dtype = dtype

@@ -31,9 +31,9 @@ class ParameterDict:
     Parameters
     ----------
     prefix : str
-        Stands before the names that `get` is given.
+        Put before the names that `get` is given.
     shared : ParameterDict, optional
-        Where `get` looks before it makes a parameter.
+        Dictionary in which `get` looks before it makes a parameter.
 
     Raises
     ------
@@ -132,9 +132,10 @@ class ParameterDict:
         Parameters
         ----------
         name : str
+            Name without the dictionary's prefix.
         **kwargs
-            For :class:`Parameter`. Of a parameter that is there they are compared with what it
-            has; unknown dimensions of its shape are filled in.
+            Arguments of :class:`Parameter`. If the parameter exists, they are compared with what it
+            has, and unknown dimensions of its shape are filled in.
 
         Returns
         -------
@@ -175,9 +176,9 @@ class ParameterDict:
         Parameters
         ----------
         name : str
-            Its name without the prefix.
+            Name without the dictionary's prefix.
         value : NDArray, numpy.ndarray, number or nested list, optional
-            What it is made of; needed if there is none of this name.
+            Values of the constant; needed if there is none of this name.
 
         Returns
         -------
@@ -222,7 +223,7 @@ class ParameterDict:
         Parameters
         ----------
         other : ParameterDict or dict
-            Name to Parameter.
+            Parameters by whole name.
 
         Raises
         ------
@@ -281,13 +282,13 @@ class ParameterDict:
         Parameters
         ----------
         init : Initializer or str
-            For those that have none of their own; uniform by default.
+            Initializer of parameters that do not have one of their own; uniform by default.
         ctx : Context or list of Context, optional
-            The device; the current one by default.
+            Devices of the arrays; the current context by default.
         verbose : bool
-            Log what is done.
+            Log how each parameter is initialized.
         force_reinit : bool
-            Give new values even if there are some.
+            Also initialize parameters that are initialized already.
 
         Examples
         --------
@@ -315,8 +316,8 @@ class ParameterDict:
 
         Parameters
         ----------
-        ctx : Context or list of Context, optional
-            The device; the current one by default.
+        ctx : Context or list of Context
+            The new devices.
 
         Examples
         --------
@@ -358,7 +359,7 @@ class ParameterDict:
         Parameters
         ----------
         name : str
-            Of the attribute: ``'grad_req'``, ``'lr_mult'``, ...
+            Name of the attribute: ``'grad_req'``, ``'lr_mult'``, ...
         value : object
             Its new value.
         """
@@ -372,9 +373,9 @@ class ParameterDict:
         Parameters
         ----------
         filename : str
-            The file; ``.npz`` or ``.safetensors`` at its end chooses another format.
+            The file to write; ``.npz`` or ``.safetensors`` at its end selects another format.
         strip_prefix : str
-            What all names begin with, and is left out of them.
+            Prefix that all names have, and that is removed from them.
 
         Raises
         ------
@@ -417,17 +418,19 @@ class ParameterDict:
         Parameters
         ----------
         filename : str
-            A ``.params`` file; ``arg:`` and ``aux:`` before its names count for nothing.
+            A ``.params`` file; ``arg:`` and ``aux:`` before a name are ignored.
         ctx : Context or list of Context, optional
-            For parameters that are not initialized.
+            Devices of parameters that are not initialized yet; the current context by default.
         allow_missing, ignore_extra : bool
-            Leave parameters that the file lacks; pass over names that are no parameters.
+            Leave parameters as they are if the file lacks them; skip names in the file that are not
+            parameters.
         restore_prefix : str
-            Put before the file's names.
+            Put before the names in the file.
         cast_dtype : bool
-            Take arrays of another dtype.
+            Accept arrays of another dtype.
         dtype_source : str
-            ``'current'`` or ``'saved'``: whose dtype holds then.
+            With `cast_dtype`: ``'current'`` keeps the parameter's dtype, ``'saved'`` takes the
+            file's.
 
         Raises
         ------
@@ -473,22 +476,22 @@ class ParameterDict:
         Parameters
         ----------
         param_dict : dict of str to NDArray
-            Values by name; ``arg:`` and ``aux:`` before a name are dropped.
+            Values by name; ``arg:`` and ``aux:`` before a name are ignored.
         ctx : Context or list of Context, optional
-            The device of parameters that are not initialized; the current one by default.
+            Devices of parameters that are not initialized yet; the current context by default.
         allow_missing : bool
-            Pass over what is not given.
+            Leave parameters as they are if `param_dict` lacks them.
         ignore_extra : bool
-            Pass over names that are not there.
+            Skip names in `param_dict` that are not parameters.
         restore_prefix : str
-            Put before the names of `param_dict`.
+            Put before the names in `param_dict`.
         filename : str, optional
-            Where the dict is from, for messages of errors.
+            Where the arrays come from, for error messages.
         cast_dtype : bool
-            Let dtypes differ.
+            Accept arrays of another dtype.
         dtype_source : str
-            With `cast_dtype`: ``'current'``, that of the parameter, or ``'saved'``, that of the
-            array.
+            With `cast_dtype`: ``'current'`` keeps the parameter's dtype, ``'saved'`` takes the
+            array's.
 
         Raises
         ------

@@ -121,7 +121,7 @@ class RecurrentCell(Block):
         Parameters
         ----------
         batch_size : int
-            Examples in a batch.
+            Number of sequences.
 
         Returns
         -------
@@ -143,11 +143,11 @@ class RecurrentCell(Block):
         Parameters
         ----------
         batch_size : int
-            Examples in a batch.
+            Number of sequences.
         func : callable
             ``func(shape=..., ...)`` makes one; ``mx.nd.zeros`` by default.
         **kwargs
-            For `func`: ctx, dtype, ...
+            Arguments of `func`: ctx, dtype, ...
 
         Returns
         -------
@@ -198,15 +198,19 @@ class RecurrentCell(Block):
         Parameters
         ----------
         length : int
+            Number of steps; None takes it from an array.
         inputs : array, or a list of one (batch, size) for each step
+            The sequences.
         begin_state : list, optional
-            Zeros by default.
+            States to begin with; zeros by default.
         layout : str
-            ``'NTC'`` or ``'TNC'``, of `inputs` and of merged outputs.
+            Order of the axes of `inputs` and of merged outputs, ``'NTC'`` or ``'TNC'``.
         merge_outputs : bool, optional
-            True: one array; False: a list; None: a list, or an array with `valid_length`.
+            True gives one array, False a list of one for each step; None a list, or an array with
+            `valid_length`.
         valid_length : array, optional
-            (batch,) lengths: outputs behind them are 0, states those at the length.
+            Length of each sequence, (batch,): outputs after it are 0, and states are those at that
+            step.
 
         Returns
         -------
@@ -256,9 +260,9 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
     Parameters
     ----------
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------

@@ -79,11 +79,15 @@ class RNNCell(_Gated):
     Parameters
     ----------
     hidden_size : int
+        Size of the state.
     activation : str or Block
+        Activation of the new state.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Initializers of the biases that go with them.
     input_size : int
-        0 leaves it to the first forward pass.
+        Size of the input; 0 leaves it to the first forward pass.
     prefix, params
         See :class:`Block`.
 
@@ -153,14 +157,17 @@ class LSTMCell(_Gated):
     Parameters
     ----------
     hidden_size : int
+        Size of the state.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Initializers of the biases that go with them.
     input_size : int
-        0 leaves it to the first forward pass.
+        Size of the input; 0 leaves it to the first forward pass.
     prefix, params
         See :class:`Block`.
     activation, recurrent_activation : str or Block
-        Of cells and of gates.
+        Activations of the cell state and of the gates.
 
     Examples
     --------
@@ -236,14 +243,17 @@ class GRUCell(_Gated):
     Parameters
     ----------
     hidden_size : int
+        Size of the state.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Initializers of the biases that go with them.
     input_size : int
-        0 leaves it to the first forward pass.
+        Size of the input; 0 leaves it to the first forward pass.
     prefix, params
         See :class:`Block`.
     activation, recurrent_activation : str or Block
-        Of the new state and of gates.
+        Activations of the new state and of the gates.
 
     Examples
     --------
@@ -318,12 +328,15 @@ class LSTMPCell(_Gated):
     Parameters
     ----------
     hidden_size, projection_size : int
+        Sizes of the cell state and of the projected state, which is the output.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Initializers of the weights of the input and of the state.
     h2r_weight_initializer : Initializer or str, optional
-        Of the projection.
+        Initializer of the projection's weight.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Initializers of the biases that go with them.
     input_size : int
-        0 leaves it to the first forward pass.
+        Size of the input; 0 leaves it to the first forward pass.
     prefix, params
         See :class:`Block`.
 

@@ -22,8 +22,9 @@ class DropoutCell(HybridRecurrentCell):
     Parameters
     ----------
     rate : float
+        Probability that an element is set to 0.
     axes : tuple of int
-        Axes along which one decision holds.
+        Axes along which one decision holds: the mask has extent 1 there.
     prefix, params
         See :class:`Block`.
 
@@ -88,7 +89,7 @@ class ModifierCell(HybridRecurrentCell):
     Parameters
     ----------
     base_cell : RecurrentCell
-        The other cell.
+        The cell that is modified.
 
     Raises
     ------
@@ -146,7 +147,7 @@ class ZoneoutCell(ModifierCell):
     Parameters
     ----------
     base_cell : RecurrentCell
-        A single cell.
+        A single cell, not a BidirectionalCell.
     zoneout_outputs, zoneout_states : float
         Probabilities that an entry stays.
 
@@ -213,7 +214,7 @@ class ResidualCell(ModifierCell):
     Parameters
     ----------
     base_cell : RecurrentCell
-        Of an output as large as its input.
+        Cell whose output is as large as its input.
 
     Examples
     --------

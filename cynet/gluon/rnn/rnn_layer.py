@@ -121,7 +121,7 @@ class _RNNLayer(HybridBlock):
         Parameters
         ----------
         batch_size : int
-            Examples in a batch.
+            Number of sequences.
 
         Returns
         -------
@@ -151,10 +151,11 @@ class _RNNLayer(HybridBlock):
         Parameters
         ----------
         batch_size : int
+            Number of sequences.
         func : callable
-            Makes one; ``mx.nd.zeros`` by default.
+            Makes a state, called with its shape; ``mx.nd.zeros`` by default.
         **kwargs
-            For `func`.
+            Arguments of `func`.
 
         Returns
         -------
@@ -285,21 +286,27 @@ class RNN(_RNNLayer):
     Parameters
     ----------
     hidden_size : int
+        Size of the state of each direction.
     num_layers : int
+        Number of layers, each on the output of the one below.
     activation : str
         ``'relu'`` or ``'tanh'``.
     layout : str
-        ``'TNC'`` or ``'NTC'``.
+        Order of the axes of inputs and outputs, ``'TNC'`` or ``'NTC'``: time, batch, channels.
     dropout : float
-        Between layers, in training.
+        Share of the elements between layers that training sets to 0.
     bidirectional : bool
+        Also run backwards over the sequence; the outputs of both directions are concatenated.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Initializers of the weights of inputs and of states.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Initializers of the biases that go with them.
     input_size : int
-        0 leaves it to the first forward pass.
-    dtype : dtype
+        Size of an input at one step; 0 leaves it to the first forward pass.
+    dtype : str or numpy.dtype
+        Type of the parameters.
     use_sequence_length : bool
-        Each call needs `sequence_length`, the length of each sequence: outputs behind its end are
+        Each call needs `sequence_length`, the length of each sequence: outputs after its end are
         0, and the backward direction begins there. A call that has lengths uses them in any case.
 
     Raises
@@ -364,26 +371,34 @@ class LSTM(_RNNLayer):
     Parameters
     ----------
     hidden_size : int
+        Size of the state of each direction.
     num_layers : int
+        Number of layers, each on the output of the one below.
     layout : str
-        ``'TNC'`` or ``'NTC'``.
+        Order of the axes of inputs and outputs, ``'TNC'`` or ``'NTC'``: time, batch, channels.
     dropout : float
-        Between layers, in training.
+        Share of the elements between layers that training sets to 0.
     bidirectional : bool
+        Also run backwards over the sequence; the outputs of both directions are concatenated.
     input_size : int
-        0 leaves it to the first forward pass.
+        Size of an input at one step; 0 leaves it to the first forward pass.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Initializers of the weights of inputs and of states.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
+        Initializers of the biases that go with them.
     projection_size : int, optional
-        Length of the state, which is then the product of a weight by what it would be without it.
+        Size of the output and of its state, which are projected to it; by default there is no
+        projection.
     h2r_weight_initializer : Initializer or str, optional
-        Of that weight.
+        Initializer of the projection's weight.
     state_clip_min, state_clip_max : float, optional
-        Bounds of cells.
+        Bounds to which cell states are clipped.
     state_clip_nan : bool
-    dtype : dtype
+        Whether the bounds replace NaN, too.
+    dtype : str or numpy.dtype
+        Type of the parameters.
     use_sequence_length : bool
-        Each call needs `sequence_length`, the length of each sequence: outputs behind its end are
+        Each call needs `sequence_length`, the length of each sequence: outputs after its end are
         0, and the backward direction begins there. A call that has lengths uses them in any case.
 
     Raises
@@ -462,19 +477,25 @@ class GRU(_RNNLayer):
     Parameters
     ----------
     hidden_size : int
+        Size of the state of each direction.
     num_layers : int
+        Number of layers, each on the output of the one below.
     layout : str
-        ``'TNC'`` or ``'NTC'``.
+        Order of the axes of inputs and outputs, ``'TNC'`` or ``'NTC'``: time, batch, channels.
     dropout : float
-        Between layers, in training.
+        Share of the elements between layers that training sets to 0.
     bidirectional : bool
+        Also run backwards over the sequence; the outputs of both directions are concatenated.
     input_size : int
-        0 leaves it to the first forward pass.
+        Size of an input at one step; 0 leaves it to the first forward pass.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Initializers of the weights of inputs and of states.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-    dtype : dtype
+        Initializers of the biases that go with them.
+    dtype : str or numpy.dtype
+        Type of the parameters.
     use_sequence_length : bool
-        Each call needs `sequence_length`, the length of each sequence: outputs behind its end are
+        Each call needs `sequence_length`, the length of each sequence: outputs after its end are
         0, and the backward direction begins there. A call that has lengths uses them in any case.
 
     Examples

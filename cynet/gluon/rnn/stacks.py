@@ -25,7 +25,7 @@ class _Stack(RecurrentCell):
         Parameters
         ----------
         cell : RecurrentCell
-            One more.
+            The cell, which gets the output of the one below.
         """
         self.register_child(cell)
 
@@ -106,9 +106,9 @@ class SequentialRNNCell(_Stack):
     Parameters
     ----------
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -128,9 +128,9 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
     Parameters
     ----------
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -157,9 +157,11 @@ class BidirectionalCell(HybridRecurrentCell):
     Parameters
     ----------
     l_cell, r_cell : RecurrentCell
+        The cell that runs forwards, and the one that runs backwards.
     params : ParameterDict, optional
+        Dictionary whose parameters are shared, by name.
     output_prefix : str
-        Of the outputs' names.
+        Prefix of the outputs' names.
 
     Examples
     --------

@@ -87,11 +87,11 @@ class NumpyMethods:
         Parameters
         ----------
         axis : int or tuple of int, optional
-            Axes to reduce, all by default.
+            Axes to reduce; all by default.
         keepdims : bool
-            Keep them with length 1.
+            Keep the axes, with length 1.
         ddof : float
-            The sum is divided by the number of elements less `ddof`.
+            Subtracted from the number of elements that the sum of squares is divided by.
 
         Returns
         -------
@@ -120,11 +120,11 @@ class NumpyMethods:
         Parameters
         ----------
         axis : int or tuple of int, optional
-            All axes when not given.
+            Axes to reduce; all by default.
         keepdims : bool
-            Keep the axes with length 1.
+            Keep the axes, with length 1.
         ddof : int
-            What is taken off the number of elements that the sum of squares is divided by.
+            Subtracted from the number of elements that the sum of squares is divided by.
 
         Examples
         --------
@@ -141,9 +141,9 @@ class NumpyMethods:
         Parameters
         ----------
         axis : int or tuple of int, optional
-            All axes when not given.
+            Axes to reduce; all by default.
         keepdims : bool
-            Keep the axes with length 1.
+            Keep the axes, with length 1.
 
         Examples
         --------
@@ -160,9 +160,9 @@ class NumpyMethods:
         Parameters
         ----------
         axis : int or tuple of int, optional
-            All axes when not given.
+            Axes to reduce; all by default.
         keepdims : bool
-            Keep the axes with length 1.
+            Keep the axes, with length 1.
 
         Examples
         --------
@@ -183,9 +183,9 @@ class NumpyMethods:
         Parameters
         ----------
         axis : int, optional
-            Of the flattened array when not given.
+            The axis; by default the array is flattened.
         dtype : str or numpy.dtype, optional
-            Of the result.
+            Type of the result; by default that of the array.
 
         Examples
         --------
@@ -214,7 +214,7 @@ class NumpyMethods:
         Parameters
         ----------
         k : int
-            The diagonal that is kept with what is below it.
+            Number of the diagonal above which the zeros begin.
 
         Examples
         --------
@@ -231,7 +231,7 @@ class NumpyMethods:
         Parameters
         ----------
         k : int
-            The diagonal that is kept with what is above it.
+            Number of the diagonal below which the zeros begin.
 
         Examples
         --------
@@ -272,8 +272,8 @@ class NumpyMethods:
         Parameters
         ----------
         return_index, return_inverse, return_counts : bool
-            Also return, as int64 arrays: where each value stands first, which value each element
-            is, how often each value occurs.
+            Also return, as int64 arrays, the first index of each value, the number of the value of
+            each element, and how often each value occurs.
 
         Returns
         -------
@@ -415,7 +415,7 @@ def einsum(subscripts: str, *operands: NDArray) -> NDArray:
         ``"ij,jk->ik"``: letters for the axes of each operand, and of the result; without an arrow
         the result has the letters that occur once, sorted. ``...`` stands for axes that broadcast.
     *operands : NDArray
-        Of one float dtype.
+        Arrays of one float dtype.
 
     Returns
     -------

@@ -24,9 +24,10 @@ class ShapeMethods:
 
         Parameters
         ----------
-        shape : tuple of int, or ints
-            Sizes, with MXNet's codes: 0 keeps the size, -1 is inferred, -2 keeps all that remain,
-            -3 joins two axes, -4 splits one into the two sizes that follow.
+        *shape : tuple of int, or ints
+            New lengths of the axes, with MXNet's codes: 0 keeps the length, -1 is inferred, -2
+            keeps all that remain, -3 joins two axes, -4 splits one into the two lengths that
+            follow.
         reverse : bool
             Read the codes from the last axis to the first.
 
@@ -122,9 +123,9 @@ class ShapeMethods:
         Parameters
         ----------
         rhs : NDArray
-            What is written, of the slice's shape.
+            The values, of the slice's shape.
         begin, end, step : tuple of int
-            The slice, as of ``mx.nd.slice``.
+            The slice, see ``mx.nd.slice``.
 
         Examples
         --------
@@ -145,9 +146,9 @@ class ShapeMethods:
         Parameters
         ----------
         value : number
-            What is written.
+            Written to each element of the slice.
         begin, end, step : tuple of int
-            The slice, as of ``mx.nd.slice``.
+            The slice, see ``mx.nd.slice``.
 
         Examples
         --------
@@ -177,7 +178,7 @@ class ShapeMethods:
         Parameters
         ----------
         axis : int
-            Where the axis of length 1 is put.
+            Position of the new axis.
         inplace : bool
             Share the memory.
 
@@ -196,7 +197,7 @@ class ShapeMethods:
         Parameters
         ----------
         axis : int or tuple of int, optional
-            Axes of length 1; all of them when not given.
+            Axes of length 1 to remove; all of them by default.
         inplace : bool
             Share the memory.
 
@@ -231,11 +232,11 @@ class ShapeMethods:
         Parameters
         ----------
         indices_or_sections : int or tuple of int
-            Number of equal parts, or where parts begin.
+            Number of equal parts, or indices at which the parts after the first begin.
         axis : int
-            The axis that is split.
+            The axis to split along.
         squeeze_axis : bool
-            Drop the axis; each part has length 1 along it.
+            Remove the axis from the parts, which must have length 1 along it.
 
         Examples
         --------
@@ -254,7 +255,7 @@ class ShapeMethods:
         Parameters
         ----------
         shape : tuple of int
-            The new shape; a length of 0 stays as it is.
+            The new shape; an axis of 0 keeps its length.
 
         Examples
         --------

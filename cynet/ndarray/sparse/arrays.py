@@ -201,7 +201,7 @@ class BaseSparseNDArray(NDArray):
         Parameters
         ----------
         source : NDArray
-            Of the same shape.
+            Array of the same shape to copy.
 
         Returns
         -------
@@ -401,7 +401,7 @@ class CSRNDArray(BaseSparseNDArray):
         Parameters
         ----------
         full_check : bool
-            Look at every index; else only at the lengths and ends.
+            Whether to check every index; if False, only the lengths and ends.
 
         Raises
         ------
@@ -461,7 +461,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         Parameters
         ----------
         full_check : bool
-            Look at every index; else only at the lengths and ends.
+            Whether to check every index; if False, only the lengths and ends.
 
         Raises
         ------

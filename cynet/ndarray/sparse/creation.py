@@ -62,14 +62,15 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
     Parameters
     ----------
     arg1 : tuple, NDArray, numpy.ndarray or SciPy matrix
-        ``(data, indices, indptr)``; ``(data, (row, col))``, elements in any order of which equal
-        ones are summed; ``(M, N)``, a shape, for zeros; a dense array or list of lists; a csr
-        matrix; a matrix of SciPy.
+        One of: ``(data, indices, indptr)``; ``(data, (row, col))``, elements in any order, of which
+        those at one place are summed; ``(M, N)``, a shape, for zeros; a dense array or list of
+        lists; a csr matrix; a matrix of SciPy.
     shape : tuple of int, optional
-        By default what the indices ask for.
+        Shape; by default the smallest that the indices allow.
     ctx : Context, optional
+        Device of the matrix; the current context by default.
     dtype : str or numpy.dtype or type, optional
-        By default that of the values, float32 where they are a list.
+        Element type; by default that of the values, and float32 for a list.
 
     Returns
     -------
@@ -184,12 +185,14 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
     Parameters
     ----------
     arg1 : tuple, NDArray or numpy.ndarray
-        ``(data, indices)``: rows and their numbers; a shape, for zeros; a dense array; a row_sparse
-        one.
+        One of: ``(data, indices)``, rows and their numbers; a shape, for zeros; a dense array; a
+        row_sparse array.
     shape : tuple of int, optional
-        By default as many rows as the indices ask for.
+        Shape; by default with as few rows as the indices allow.
     ctx : Context, optional
+        Device of the array; the current context by default.
     dtype : str or numpy.dtype or type, optional
+        Element type; by default that of the values, and float32 for a list.
 
     Returns
     -------
@@ -238,12 +241,13 @@ def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: 
     Parameters
     ----------
     stype : str
-        ``'csr'``, ``'row_sparse'`` or ``'default'``.
+        Storage type: ``'csr'``, ``'row_sparse'`` or ``'default'``.
     shape : tuple of int
+        Shape of the array.
     ctx : Context, optional
-        The device; the current one by default.
+        Device of the array; the current context by default.
     dtype : str or numpy.dtype or type, optional
-        float32 by default.
+        Element type; float32 by default.
 
     Returns
     -------
@@ -282,12 +286,13 @@ def empty(stype: str, shape: Any, ctx: Any = None, dtype: Any = None) -> Any:
     Parameters
     ----------
     stype : str
-        ``'csr'``, ``'row_sparse'`` or ``'default'``.
+        Storage type: ``'csr'``, ``'row_sparse'`` or ``'default'``.
     shape : tuple of int
+        Shape of the array.
     ctx : Context, optional
-        The device; the current one by default.
+        Device of the array; the current context by default.
     dtype : str or numpy.dtype or type, optional
-        float32 by default.
+        Element type; float32 by default.
 
     Returns
     -------
@@ -311,8 +316,12 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
     Parameters
     ----------
     source_array : CSRNDArray, RowSparseNDArray or SciPy matrix
+        The array to copy.
     ctx : Context, optional
+        Device of the copy; by default that of the array, and the current context for a SciPy
+        matrix.
     dtype : str or numpy.dtype or type, optional
+        Element type; by default that of the array.
 
     Returns
     -------

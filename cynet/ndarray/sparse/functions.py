@@ -32,14 +32,15 @@ def cast_storage(
     Parameters
     ----------
     data : NDArray
+        The array to convert.
     stype : str
-        ``'default'``, ``'csr'`` or ``'row_sparse'``.
+        The new storage type: ``'default'``, ``'csr'`` or ``'row_sparse'``.
     out : NDArray, optional
-        Where to put it.
+        Array that the result is written to.
     name : str, optional
-        Not used; symbols have names.
+        Not used; only symbols have names.
     **kwargs
-        There are no others: each is refused by its name.
+        Not supported: each is refused by its name.
 
     Returns
     -------
@@ -49,7 +50,7 @@ def cast_storage(
     Raises
     ------
     ArgumentTypeError
-        If `data` is no NDArray.
+        If `data` is not an NDArray.
     ArgumentError
         If there is no such storage type, or not of as many axes.
 
@@ -74,12 +75,13 @@ def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None
     Parameters
     ----------
     data : CSRNDArray
+        The matrix.
     axis : int, optional
-        0: in each column; 1: in each row; without it in all.
+        0 counts in each column, 1 in each row; by default in the whole matrix.
     out : NDArray, optional
-        Where to put it.
+        Array that the result is written to.
     name : str, optional
-        Not used; symbols have names.
+        Not used; only symbols have names.
 
     Returns
     -------
@@ -89,7 +91,7 @@ def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None
     Raises
     ------
     ArgumentError
-        If `data` is no csr matrix, or there is no such axis.
+        If `data` is not a csr matrix, or there is no such axis.
 
     Examples
     --------
@@ -121,12 +123,13 @@ def edge_id(
     Parameters
     ----------
     data : CSRNDArray
+        The matrix.
     u, v : NDArray
-        Rows and columns, of one axis and length; this waits for them.
+        Rows and columns, with one axis and of the same length; this waits for them.
     out : NDArray, optional
-        Where to put it.
+        Array that the result is written to.
     name : str, optional
-        Not used; symbols have names.
+        Not used; only symbols have names.
 
     Returns
     -------
@@ -136,7 +139,7 @@ def edge_id(
     Raises
     ------
     ArgumentError
-        If `data` is no csr matrix, or a place is beyond it.
+        If `data` is not a csr matrix, or a place is beyond it.
     ShapeError
         If `u` and `v` are not of one axis and length.
 
@@ -187,19 +190,21 @@ def SparseEmbedding(
     Parameters
     ----------
     data : NDArray
-        Indices.
+        Indices of rows.
     weight : NDArray or RowSparseNDArray
-        Rows (input_dim, output_dim).
+        The matrix, (input_dim, output_dim).
     input_dim, output_dim : int
-    dtype : dtype
+        Number and size of the rows.
+    dtype : str or numpy.dtype
+        Type of the matrix.
     sparse_grad : bool
-        True; `Embedding` has gradients of the other kind.
+        Only True; `Embedding` has dense gradients, too.
     out : NDArray, optional
-        Where to put it.
+        Array that the result is written to.
     name : str, optional
-        Not used; symbols have names.
+        Not used; only symbols have names.
     deterministic : bool
-        Taken: sums are always in one order.
+        Part of MXNet's signature; sums are always in one order.
 
     Returns
     -------

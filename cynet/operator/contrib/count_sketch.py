@@ -25,7 +25,7 @@ class CountSketchProperty(KernelProperty):
         "s": "Signs, shape (1, in_dim).",
     }
     out_dim = Int(doc="How many sums a line has.", low=1)
-    processing_batch_size = Int(32, doc="Accepted for files, without effect.", low=1)
+    processing_batch_size = Int(32, doc="Part of MXNet's signature; not used.", low=1)
     zeros = ("d_h", "d_s")
     forward = Kernel("count_sketch", ("data", "h", "s"))
     backward = Kernel("count_sketch_grad", ("d_output", "h", "s"), ("d_data",))

@@ -30,7 +30,7 @@ class FftProperty(OperatorProperty):
 
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Real lines in the last axis."}
-    compute_size = Int(128, doc="Accepted for files, without effect.", low=1)
+    compute_size = Int(128, doc="Part of MXNet's signature; not used.", low=1)
     back = False
 
     def infer_shape(self, in_shapes, out_shapes):

@@ -28,7 +28,7 @@ class QuadraticProperty(_PolynomialProperty):
 
     a = Float(0.0, doc="Factor of the square.")
     b = Float(0.0, doc="Factor of data.")
-    c = Float(0.0, doc="What is added.")
+    c = Float(0.0, doc="Constant term.")
     backward = Kernel(
         "polynomial_grad", ("d_output", "data"), ("d_data",), in_place=(("d_output", "d_data"),)
     )
@@ -51,7 +51,7 @@ class GradientMultiplierProperty(_PolynomialProperty):
     """The input itself; its gradient is multiplied by `scalar` (negative: gradient reversal)."""
 
     scalar = Double(1.0, doc="Factor of the gradient.")
-    is_int = Bool(True, doc="Accepted for files, without effect.")
+    is_int = Bool(True, doc="Part of MXNet's signature; not used.")
 
     def kernel_params(self, in_shapes):
         return {"a": 0.0, "b": 1.0, "c": 0.0, "p": 0.0, "q": self.scalar}

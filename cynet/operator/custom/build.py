@@ -153,7 +153,7 @@ def compile_pyx(path: FileName, name: str | None = None, force: bool = False) ->
     MissingFileError
         When there is no such file; also a FileNotFoundError.
     ArgumentError
-        When it is no .pyx, or its name is no module name.
+        When it is not a .pyx, or its name is not a module name.
 
     Examples
     --------

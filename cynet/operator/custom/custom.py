@@ -83,7 +83,8 @@ class CustomOp:
         req : list of str
             ``'null'``, ``'write'``, ``'inplace'`` or ``'add'`` for each output; `assign` obeys it.
         in_data, out_data, aux : list of NDArray
-            Ready to be read. An array that is kept has its values of the end of the call.
+            Inputs, outputs and auxiliary states; ready to be read. An array that is kept has the
+            values of the end of the call.
 
         Raises
         ------
@@ -118,11 +119,13 @@ class CustomOp:
         req : list of str
             ``'write'`` for each input: several gradients of one value are added up outside.
         out_grad : list of NDArray
-            The gradients of the outputs. If they are not asked for, as by a loss, they are ones.
-        in_data, out_data, aux : list of NDArray
-            What forward read and wrote.
+            Gradients of the outputs; ones if they are not asked for, as by a loss.
+        in_data, out_data : list of NDArray
+            The inputs and outputs of forward.
         in_grad : list of NDArray
             An array for each input, whether its gradient is wanted or not.
+        aux : list of NDArray
+            The auxiliary states.
         """
         for each in in_grad:
             each[:] = 0
@@ -170,7 +173,7 @@ class CustomOpProp:
     Parameters
     ----------
     need_top_grad : bool
-        Whether backward needs the outputs' gradients (False for a loss).
+        Whether backward needs the gradients of the outputs (False for a loss).
 
     Notes
     -----
@@ -287,7 +290,8 @@ class CustomOpProp:
         Parameters
         ----------
         ograd_stype, in_stype, out_stype, igrad_stype, aux_stype : list of str
-            The storage types of what backward reads and writes.
+            Storage types of gradients of the outputs, inputs, outputs, gradients of the inputs, and
+            auxiliary states.
 
         Returns
         -------
@@ -380,11 +384,11 @@ class CustomOpProp:
         Parameters
         ----------
         ctx : Context
-            Where the arrays are.
+            Device of the arrays.
         in_shapes : list of list of int
             Shapes of the inputs.
         in_dtypes : list of type
-            Their NumPy types.
+            NumPy types of the inputs.
 
         Returns
         -------

@@ -41,7 +41,7 @@ class PythonOp:
     Parameters
     ----------
     need_top_grad : bool
-        Whether backward needs the outputs' gradients (False for a loss).
+        Whether backward needs the gradients of the outputs (False for a loss).
 
     Examples
     --------
@@ -130,7 +130,7 @@ class PythonOp:
         out_grad : list of numpy.ndarray or NDArray
             The gradients of the outputs; ones if they are not asked for.
         in_data, out_data : list of numpy.ndarray or NDArray
-            What forward read and wrote.
+            The inputs and outputs of forward.
         in_grad : list of numpy.ndarray or NDArray
             An array for each input, to be written in place.
 
@@ -240,7 +240,7 @@ class NumpyOp(PythonOp):
     Parameters
     ----------
     need_top_grad : bool
-        Whether backward needs the outputs' gradients (False for a loss).
+        Whether backward needs the gradients of the outputs (False for a loss).
 
     Examples
     --------
@@ -267,7 +267,7 @@ class NDArrayOp(PythonOp):
     Parameters
     ----------
     need_top_grad : bool
-        Whether backward needs the outputs' gradients (False for a loss).
+        Whether backward needs the gradients of the outputs (False for a loss).
 
     Examples
     --------

@@ -68,7 +68,7 @@ class SimpleOp:
     Parameters
     ----------
     name : str
-        Name of the operator, as `register` takes it.
+        Name of the operator, see `register`.
 
     Examples
     --------
@@ -155,12 +155,13 @@ class SimpleOp:
         Parameters
         ----------
         device : {'cpu', 'gpu'}
+            Kind of device that the function is for.
         function : callable
             ``function(src, env, ret, req, ctx)`` or ``function(lhs, rhs, env, ret, req, ctx)``:
             blobs, an `EnvArguments`, the blob to write and its `OpReq`. Or a C function that Cython
             code wraps.
         inplace : int
-            `kNoInplace`, or that the output may take an input's memory: `kInplaceInOut` (unary),
+            Whether the output may take an input's memory: `kNoInplace`, `kInplaceInOut` (unary) or
             `kInplaceLhsOut` (binary).
 
         Returns
@@ -204,14 +205,15 @@ class SimpleOp:
         Parameters
         ----------
         device : {'cpu', 'gpu'}
+            Kind of device that the function is for.
         gradient : callable
             Unary: ``(out_grad, env, in_grad, req, ctx)``, with ``out_value`` or ``in_data0`` after
             ``out_grad`` when it reads the output or the input. Binary: ``(out_grad, env, lhs_grad,
             rhs_grad, req_lhs_grad, req_rhs_grad, ctx)``, with ``lhs, rhs`` after ``out_grad`` when
             it reads the operands.
         inplace : int
-            `kNoInplace`, or that a gradient may take the memory of `out_grad`: `kInplaceOutIn`
-            (unary), `kInplaceOutLhs` (binary).
+            Whether a gradient may take the memory of `out_grad`: `kNoInplace`, `kInplaceOutIn`
+            (unary) or `kInplaceOutLhs` (binary).
 
         Returns
         -------
@@ -269,8 +271,9 @@ class SimpleOp:
         Parameters
         ----------
         enable : bool
+            Whether to allow ``scalar=``.
         default : float, optional
-            Without it every call must give the scalar.
+            Value of the scalar if the call does not give one; by default every call must.
 
         Returns
         -------
@@ -304,6 +307,7 @@ class SimpleOp:
         Parameters
         ----------
         enable : bool
+            Whether to allow keywords.
 
         Returns
         -------
@@ -336,8 +340,8 @@ class SimpleOp:
 
         Parameters
         ----------
-        *dtypes : str or dtype
-            ``'float32', 'float64'``, ...
+        *dtypes : str or numpy.dtype
+            The types that are allowed: ``'float32', 'float64'``, ...
 
         Returns
         -------
@@ -346,7 +350,7 @@ class SimpleOp:
         Raises
         ------
         ArgumentError, ArgumentTypeError
-            If one of them is no dtype of cynet's.
+            If one of them is not a dtype of cynet's.
 
         Examples
         --------
@@ -410,6 +414,7 @@ class SimpleOp:
         Parameters
         ----------
         pure : bool
+            Whether the functions are pure.
 
         Returns
         -------
@@ -441,6 +446,7 @@ class SimpleOp:
         Parameters
         ----------
         text : str
+            The docstring.
 
         Returns
         -------
@@ -547,8 +553,8 @@ def register(name: str) -> SimpleOp:
     Parameters
     ----------
     name : str
-        An identifier: the operator becomes ``mx.nd.<name>`` and ``mx.sym.<name>``. One that a user
-        registered before is replaced.
+        Name of the operator, an identifier: it becomes ``mx.nd.<name>`` and ``mx.sym.<name>``. An
+        operator that a user registered under this name is replaced.
 
     Returns
     -------
@@ -558,7 +564,7 @@ def register(name: str) -> SimpleOp:
     Raises
     ------
     ArgumentError
-        If it is no identifier, or a built-in operator has that name.
+        If it is not an identifier, or a built-in operator has that name.
 
     Examples
     --------

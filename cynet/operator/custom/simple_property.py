@@ -25,9 +25,9 @@ def assign(out: Any, req: int, value: Any) -> None:
     out : Blob, numpy.ndarray or None
         What an operator was given to write; nothing is done for None.
     req : int
-        An `OpReq`.
+        What to do with `out`, an `OpReq`.
     value : array_like
-        Broadcast and converted to the shape and dtype of `out`.
+        The value; it is broadcast and converted to the shape and dtype of `out`.
 
     Raises
     ------
@@ -63,11 +63,12 @@ class EnvArguments:
     Parameters
     ----------
     scalar : float
-        The ``scalar=`` of the call, if enabled, else 0.
+        The ``scalar=`` of the call if it is enabled, otherwise 0.
     kwargs : dict of str to str
-        The other keywords of the call, if enabled.
+        The other keywords of the call if they are enabled.
     resource : sequence
-        The resources requested, in order: ``get_space(shape, dtype)`` or ``get_random()``.
+        The resources that were requested, in order: ``get_space(shape, dtype)`` or
+        ``get_random()``.
 
     Examples
     --------

@@ -76,7 +76,7 @@ class BoxDecodeProperty(KernelProperty):
     std2 = Float(1.0, doc="Factor of the third one.")
     std3 = Float(1.0, doc="Factor of the fourth one.")
     clip = Float(-1.0, doc="Most that the logarithm of a size may be; 0 or less: anything.")
-    format = Enum(FORMATS, "center", doc="What the four numbers of an anchor are (see box_iou).")
+    format = Enum(FORMATS, "center", doc="Format of the anchors, see box_iou.")
     inputs_doc = {"data": "Codes (batch, n, 4).", "anchors": "Anchors of all images, (1, n, 4)."}
     forward = Kernel("box_decode", ("data", "anchors"))
 

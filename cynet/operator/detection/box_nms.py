@@ -22,16 +22,18 @@ class BoxNmsProperty(KernelProperty):
     The gradient of a row that is kept goes to the row of `data` that it was.
     """
 
-    overlap_thresh = Float(0.5, doc="A box goes where it overlaps a better one by more than this.")
-    valid_thresh = Float(0.0, doc="Only boxes with a score over this count.")
-    topk = Int(-1, doc="How many of the best boxes count; -1: all, 0: data is copied.")
-    coord_start = Int(2, doc="Where the four numbers of the box begin in a row.")
-    score_index = Int(1, doc="Where the score is in a row.")
-    id_index = Int(-1, doc="Where the class is in a row; -1: there is none.")
-    background_id = Int(-1, doc="Rows of this class do not count.")
-    force_suppress = Bool(False, doc="Boxes of other classes suppress, too.")
-    in_format = Enum(FORMATS, "corner", doc="What the four numbers of `data` are (see box_iou).")
-    out_format = Enum(FORMATS, "corner", doc="What those of the output are.")
+    overlap_thresh = Float(
+        0.5, doc="Overlap (intersection over union) above which a better box suppresses a box."
+    )
+    valid_thresh = Float(0.0, doc="Score above which boxes are considered.")
+    topk = Int(-1, doc="Number of best boxes to consider; -1 means all, 0 copies data.")
+    coord_start = Int(2, doc="Index of the first of a box's four numbers in a row.")
+    score_index = Int(1, doc="Index of the score in a row.")
+    id_index = Int(-1, doc="Index of the class in a row; -1 if there is none.")
+    background_id = Int(-1, doc="Class of rows that are ignored.")
+    force_suppress = Bool(False, doc="Whether boxes also suppress boxes of other classes.")
+    in_format = Enum(FORMATS, "corner", doc="Format of the boxes in `data`, see box_iou.")
+    out_format = Enum(FORMATS, "corner", doc="Format of the boxes in the output.")
 
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Rows with a score and four numbers of a box, shape (..., n, width)."}

@@ -27,7 +27,7 @@ class MultiBoxDetectionProperty(KernelProperty):
         doc="A box goes where it overlaps a better one as much as this; "
         "beyond (0, 1] none goes, and they are not sorted.",
     )
-    force_suppress = Bool(False, doc="Boxes of other classes suppress, too.")
+    force_suppress = Bool(False, doc="Whether boxes also suppress boxes of other classes.")
     variances = FloatTuple((0.1, 0.1, 0.2, 0.2), doc="Factors of the numbers of a code.")
     nms_topk = Int(-1, doc="How many of the best boxes stay before suppression; 0 or less: all.")
     inputs_doc = {

@@ -46,7 +46,10 @@ class ProposalProperty(KernelProperty):
 
     rpn_pre_nms_top_n = Int(6000, doc="How many of the best regions count; 0 or less: all.")
     rpn_post_nms_top_n = Int(300, doc="How many regions an image gives.", low=0)
-    threshold = Float(0.7, doc="A region goes where it overlaps a better one by more than this.")
+    threshold = Float(
+        0.7,
+        doc="Overlap (intersection over union) above which a better region suppresses a region.",
+    )
     rpn_min_size = Int(
         16, doc="Regions with a shorter side, in pixels of the unscaled image, come last."
     )

@@ -11,8 +11,8 @@ from .layout import PixelsProperty, check_image
 class NormalizeProperty(PixelsProperty):
     """``(data - mean) / std`` of each channel."""
 
-    mean = FloatTuple((0.0,), doc="One number, or one a channel.")
-    std = FloatTuple((1.0,), doc="One number, or one a channel.")
+    mean = FloatTuple((0.0,), doc="One number, or one for each channel.")
+    std = FloatTuple((1.0,), doc="One number, or one for each channel.")
     inputs_doc = {"data": "Image (C, H, W) or batch (N, C, H, W) of 1 or 3 channels."}
     forward = Kernel("image_normalize", in_place=(("data", "output"),))
     backward = Kernel(

@@ -29,7 +29,7 @@ class KlSparseRegProperty(KernelProperty):
     graph = GraphHooks(float32_beside_half=("moving_avg",))
     sparseness_target = Float(0.1, doc="Mean activation that is aimed at.", low=0, high=1)
     penalty = Float(0.001, doc="Weight of the divergence.")
-    momentum = Float(0.9, doc="How much of the running mean is kept.", low=0, high=1)
+    momentum = Float(0.9, doc="Share of the running mean that each step keeps.", low=0, high=1)
 
     def list_auxiliary_states(self):
         return ["moving_avg"]

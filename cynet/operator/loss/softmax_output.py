@@ -34,7 +34,7 @@ class SoftmaxOutputProperty(KernelProperty):
     multi_output = Bool(
         False, doc="Softmax along axis 1, a label for each position of the other axes."
     )
-    use_ignore = Bool(False, doc="Whether ignore_label is looked at.")
+    use_ignore = Bool(False, doc="Whether to ignore rows with ignore_label.")
     preserve_shape = Bool(False, doc="Softmax along the last axis.")
     normalization = Enum(
         tuple(_NORMALIZATION),

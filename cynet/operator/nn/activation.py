@@ -44,7 +44,7 @@ class ActivationProperty(UnaryProperty):
     """
 
     graph = ActivationHooks(elementwise=True, float32_beside_half=())
-    act_type = Enum(tuple(FUNCTIONS), doc="Which function.")
+    act_type = Enum(tuple(FUNCTIONS), doc="The function to apply.")
 
     inputs_doc = {"data": "Input of any shape."}
 

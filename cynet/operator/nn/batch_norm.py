@@ -44,14 +44,14 @@ class BatchNormProperty(KernelProperty):
     """
 
     eps = Double(1e-3, doc="Added to the variance.", low=0.0)
-    momentum = Float(0.9, doc="How much of the moving statistics stays at each step.")
+    momentum = Float(0.9, doc="Share of the moving statistics that each step keeps.")
     fix_gamma = Bool(True, doc="Take gamma as 1, write 1 into it, give it gradient 0.")
     use_global_stats = Bool(False, doc="Use the moving statistics in training too.")
     output_mean_var = Bool(False, doc="Also give the mean and 1 / sqrt(var + eps) as outputs.")
     axis = Int(1, doc="The axis of channels.")
-    cudnn_off = Bool(False, doc="Accepted and not needed.")
-    min_calib_range = Float(None, doc="Accepted and not needed.")
-    max_calib_range = Float(None, doc="Accepted and not needed.")
+    cudnn_off = Bool(False, doc="Part of MXNet's signature; not used.")
+    min_calib_range = Float(None, doc="Part of MXNet's signature; not used.")
+    max_calib_range = Float(None, doc="Part of MXNet's signature; not used.")
 
     inputs_doc = {
         "data": "Input, channels along `axis`.",

@@ -22,9 +22,12 @@ class DropoutProperty(KernelProperty):
     """
 
     p = Float(0.5, doc="Probability of an element to be dropped.", low=0.0, high=1.0)
-    mode = Enum(("training", "always"), "training", doc="When elements are dropped.")
+    mode = Enum(
+        ("training", "always"), "training",
+        doc="Whether elements are dropped in training only, or always.",
+    )
     axes = Shape((), doc="Axes along which the mask repeats.", low=0)
-    cudnn_off = Bool(False, doc="Accepted and not needed.")
+    cudnn_off = Bool(False, doc="Part of MXNet's signature; not used.")
 
     graph = DropoutHooks(float32_beside_half=())
     inputs_doc = {"data": "Input of any shape."}

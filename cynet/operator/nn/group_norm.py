@@ -23,7 +23,7 @@ class GroupNormProperty(KernelProperty):
     + eps) * gamma + beta`` with mean, variance, gamma and beta of each group (Wu and He, 2018).
     """
 
-    num_groups = Int(1, doc="Number of groups that the channels are cut into.", low=1)
+    num_groups = Int(1, doc="Number of groups that the channels are split into.", low=1)
     eps = Float(1e-5, doc="Added to the variance.", low=0.0)
     output_mean_var = Bool(False, doc="Also give the mean and sqrt(var + eps) as outputs (N, G).")
 

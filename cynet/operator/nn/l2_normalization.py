@@ -18,7 +18,9 @@ class L2NormalizationProperty(KernelProperty):
     """
 
     eps = Float(1e-10, doc="Added to the sum.", low=0.0)
-    mode = Enum(("channel", "instance", "spatial"), "instance", doc="What is summed.")
+    mode = Enum(
+        ("channel", "instance", "spatial"), "instance", doc="Axes over which the norm is taken."
+    )
 
     inputs_doc = {"data": "Input (N, C, ...)."}
     forward = Kernel("l2_norm", in_place=(("data", "output"),))

@@ -62,10 +62,10 @@ class LeakyReLUProperty(KernelProperty):
     """
 
     act_type = Enum(("elu", "gelu", "leaky", "prelu", "rrelu", "selu"), "leaky",
-                    doc="Which function.")
-    slope = Float(0.25, doc="Of leaky and elu.")
-    lower_bound = Float(0.125, doc="Of rrelu's slopes.")
-    upper_bound = Float(0.334, doc="Of rrelu's slopes.")
+                    doc="The function to apply.")
+    slope = Float(0.25, doc="Slope of leaky, or scale of elu's negative part.")
+    lower_bound = Float(0.125, doc="Bound of the slopes that rrelu draws.")
+    upper_bound = Float(0.334, doc="Bound of the slopes that rrelu draws.")
 
     channels_last = False  # a form the layout pass makes, of prelu
     graph = PReLUHooks(float32_beside_half=(), draws_in_training_alone=True)

@@ -33,9 +33,11 @@ class SoftmaxProperty(OutDType, KernelProperty):
     """
 
     axis = Int(-1, doc="The axis whose entries sum to 1.")
-    temperature = Double(None, doc="Divides data first; 1 by default, and not 0.")
-    dtype = Enum(("float16", "float32", "float64"), None, doc="Of the output: data's, the default.")
-    use_length = Bool(False, doc="Whether there is an input `length`.")
+    temperature = Double(None, doc="Data are divided by it first; 1 by default, not 0.")
+    dtype = Enum(
+        ("float16", "float32", "float64"), None, doc="Type of the output; by default that of data."
+    )
+    use_length = Bool(False, doc="Whether the input `length` is given.")
 
     graph = GraphHooks(float32_beside_half=("length",))
     inputs_doc = {

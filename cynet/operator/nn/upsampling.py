@@ -34,12 +34,12 @@ class UpSamplingProperty(KernelProperty):
 
     key_var_num_args = "num_args"
 
-    scale = Int(doc="How many times larger.", low=1)
+    scale = Int(doc="Factor of height and width.", low=1)
     num_filter = Int(0, doc="Number of channels, for 'bilinear'.", low=0)
     sample_type = Enum(("bilinear", "nearest"), doc="How elements are filled in.")
     multi_input_mode = Enum(("concat", "sum"), "concat", doc="How several inputs are joined.")
     num_args = Int(1, doc="Number of inputs.", low=1, high=MOST)
-    workspace = Int(512, doc="Accepted and not needed.", low=0)
+    workspace = Int(512, doc="Part of MXNet's signature; not used.", low=0)
 
     channels_last = False  # a form the layout pass makes, of 'nearest'
     graph = UpSamplingHooks(float32_beside_half=())

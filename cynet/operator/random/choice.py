@@ -25,7 +25,7 @@ class MultinomialProperty(KernelProperty):
     and then `shape`; without `shape` each row gives one number.
     """
 
-    shape = Shape((), "Numbers to draw from each row.", low=1)
+    shape = Shape((), "Shape of the sample for each row.", low=1)
     get_prob = Bool(False, "Also return the logarithm of the probabilities of what was drawn.")
     dtype = DType("int32", "Type of the indices.")
     inputs_doc = {"data": "Weights that are not negative, shape (s, k)."}

@@ -203,7 +203,7 @@ DISTRIBUTIONS = (
         "Poisson distributed counts (in a float type) of mean lam"),
     Distribution(
         "negative_binomial", Law.NegativeBinomial,
-        (("k", Int, 1, "Failures at which the experiment ends."),
+        (("k", Int, 1, "Number of failures at which the experiment ends."),
          ("p", Float, 1.0, "Probability of a failure.")),
         (("k", lambda p: p.k >= 0, "k must not be negative"),
          ("p", lambda p: 0 < p.p <= 1, "p must be in (0, 1]")),
@@ -242,7 +242,8 @@ def _register(row):
 
     renamed = [(new, *p[1:]) for new, p in zip(row.sample_names, row.parameters)]
     sample = type(f"Sample{title}Property", (_SampleDistribution,), {
-        "shape": Shape((), "Numbers to draw for each set of parameters.", low=1), "dtype": _dtype(),
+        "shape": Shape((), "Shape of the sample for each set of parameters.", low=1),
+        "dtype": _dtype(),
         "row": Distribution(row.name, row.code, renamed, (), row.text),
         "inputs_doc": {name: doc for name, _, _, doc in renamed}, "__module__": __name__,
         "__doc__": f"For each set of parameters {row.text}: shape (s) gives (s, shape)."})

@@ -40,7 +40,7 @@ class RNNProperty(OperatorProperty):
         doc="Number of layers, each over the output of the one below.", low=1, high=MOST_ARRAYS
     )
     bidirectional = Bool(False, doc="Whether each layer runs over the sequences backwards, too.")
-    mode = Enum(("rnn_relu", "rnn_tanh", "lstm", "gru"), doc="What a step computes.")
+    mode = Enum(("rnn_relu", "rnn_tanh", "lstm", "gru"), doc="Kind of the cells.")
     p = Float(
         0.0,
         doc="Probability of an element of a layer's output, the last layer's apart, to be dropped "
@@ -62,7 +62,9 @@ class RNNProperty(OperatorProperty):
     )
     lstm_state_clip_max = Double(None, doc="Largest value of an LSTM's cells.")
     lstm_state_clip_nan = Bool(False, doc="Whether clipping turns NaN into lstm_state_clip_min.")
-    use_sequence_length = Bool(False, doc="Whether `sequence_length` is given; else all are full.")
+    use_sequence_length = Bool(
+        False, doc="Whether `sequence_length` is given; if not, all sequences are full."
+    )
 
     inputs_doc = {
         "data": "Sequences, (steps, batch, input size).",

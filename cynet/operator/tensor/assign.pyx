@@ -37,7 +37,7 @@ class AssignProperty(OperatorProperty):
 class SliceAssignProperty(AssignProperty):
     """The left input with a part replaced by the right one, which has the part's shape."""
 
-    inputs_doc = {"lhs": "The array.", "rhs": "What the part becomes."}
+    inputs_doc = {"lhs": "The array.", "rhs": "New values of the part."}
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])
@@ -55,7 +55,7 @@ class SliceAssignScalarProperty(AssignProperty):
 
     parameter_order = ("scalar",)
     inputs_doc = {"data": "The array."}
-    scalar = Double(0.0, doc="What the part is filled with.")
+    scalar = Double(0.0, doc="Value that the part is filled with.")
 
     def create_operator(self, ctx, in_shapes, in_types):
         return AssignOperator(in_types[0], in_shapes[0], self.ranges(in_shapes[0]), self.scalar)

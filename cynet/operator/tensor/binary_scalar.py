@@ -35,7 +35,7 @@ class BinaryScalarProperty(OperatorProperty):
     """Base of the rows below: one array, one number."""
 
     inputs_doc = {"data": "The array operand, any shape."}
-    scalar = Number(1.0, doc="The number.")
+    scalar = Number(1.0, doc="The number operand.")
     is_int = Bool(True, doc="Whether the number was written as an int; without effect.")
     functor = None
     graph = BinaryScalarHooks(elementwise=True)

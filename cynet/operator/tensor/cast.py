@@ -15,7 +15,7 @@ class CastProperty(KernelProperty):
 
     inputs_doc = {"data": "The input, any shape and dtype."}
     graph = GraphHooks(bfloat16_loops=True)
-    dtype = DType(doc="Dtype of the output.")
+    dtype = DType(doc="Type of the output.")
     forward = Kernel("cast")
     backward = Kernel("cast", ("d_output",), ("d_data",))
     floats = ()

@@ -147,7 +147,7 @@ class SliceChannelProperty(MoveProperty):
 
     graph = SliceChannelHooks()
     num_outputs = Int(doc="Number of pieces; must divide the axis.", low=1, high=MOST_ARRAYS)
-    axis = Int(1, doc="The axis that is parted.")
+    axis = Int(1, doc="The axis to split along.")
     squeeze_axis = Bool(False, doc="Drop the axis, which must then have length `num_outputs`.")
 
     def list_outputs(self):
@@ -210,7 +210,7 @@ class SplitV2Property(MoveProperty):
     indices = Shape(
         (), doc="First index of each piece; the first is 0. Unless `sections` is given."
     )
-    axis = Int(1, doc="The axis that is parted.")
+    axis = Int(1, doc="The axis to split along.")
     squeeze_axis = Bool(False, doc="Drop the axis, which each piece must then have with length 1.")
     sections = Int(0, doc="Number of equal parts; 0: `indices` is used.", low=0, high=MOST_ARRAYS)
 

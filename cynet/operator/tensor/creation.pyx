@@ -28,7 +28,7 @@ class CreationProperty(OperatorProperty):
 
     differentiable = False
     ctx = Str("", doc="Device of the output; '' for the current one.")
-    dtype = DType("float32", doc="Dtype of the output.")
+    dtype = DType("float32", doc="Type of the output.")
 
     def list_arguments(self):
         return []
@@ -202,9 +202,9 @@ class LinspaceProperty(CreationProperty):
     start = Double(doc="First value.")
     stop = Double(None, doc="Last value, or the first one left out without `endpoint`.")
     num = Int(doc="Number of values.", low=1)
-    step = Double(1.0, doc="Kept for files, without effect.")
-    repeat = Int(1, doc="Kept for files, without effect.")
-    infer_range = Bool(False, doc="Kept for files, without effect.")
+    step = Double(1.0, doc="Part of MXNet's signature; not used.")
+    repeat = Int(1, doc="Part of MXNet's signature; not used.")
+    infer_range = Bool(False, doc="Part of MXNet's signature; not used.")
     endpoint = Bool(True, doc="Whether `stop` is the last value.")
 
     def out_shape(self):
@@ -263,7 +263,7 @@ class ArangeLikeProperty(OperatorProperty):
     start = Double(0.0, doc="First value.")
     step = Double(1.0, doc="Distance of two values.")
     repeat = Int(1, doc="How often each value is repeated.", low=1)
-    ctx = Str("", doc="Kept for files, without effect.")
+    ctx = Str("", doc="Part of MXNet's signature; not used.")
     axis = Int(None, doc="Axis whose length is taken; None: the shape of the input.")
     differentiable = False
 

@@ -24,7 +24,7 @@ class PadProperty(MoveProperty, KernelProperty):
     pad_width = Shape(
         doc="Lengths before and after each axis, in turn; the first four are 0.", low=0
     )
-    constant_value = Double(0.0, doc="What constant borders hold.")
+    constant_value = Double(0.0, doc="Value of constant borders.")
     forward = Kernel("borders")
     backward = Kernel("borders_grad", ("d_output",), ("d_data",))
     floats = ()

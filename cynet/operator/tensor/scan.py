@@ -17,7 +17,7 @@ class CumSumProperty(OutDType, KernelProperty):
 
     inputs_doc = {"a": "The input, any shape."}
     axis = Int(None, doc="The axis; None flattens the input.")
-    dtype = DType(None, doc="Dtype of the output and of the sums; the input's by default.")
+    dtype = DType(None, doc="Type of the output and of the sums; by default that of the input.")
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]

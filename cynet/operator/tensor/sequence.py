@@ -20,7 +20,9 @@ class SequenceProperty(KernelProperty):
         "data": "Sequences, (time, batch, ...) or with axis=1 (batch, time, ...).",
         "sequence_length": "Length of each sequence; only with use_sequence_length.",
     }
-    use_sequence_length = Bool(False, doc="Whether `sequence_length` is given; else all are full.")
+    use_sequence_length = Bool(
+        False, doc="Whether `sequence_length` is given; if not, all sequences are full."
+    )
     takes_last = False
     value = 0.0
     zeros = ("d_sequence_length?",)

@@ -96,7 +96,7 @@ class SliceProperty(SlicedProperty):
 class SliceAxisProperty(SlicedProperty):
     """The part from `begin` up to `end` of one axis."""
 
-    axis = Int(doc="The axis that is cut.")
+    axis = Int(doc="The axis to slice along.")
     begin = Int(doc="First index; negative from the end.")
     end = IntOrNone(doc="Index after the last; negative from the end, None for the end.")
 

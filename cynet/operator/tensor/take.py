@@ -56,12 +56,18 @@ class TakeProperty(IndexedProperty):
     """
 
     graph = GraphHooks(takes_empty=True)
-    inputs_doc = {"a": "The array that is read.", "indices": "Which slices; any shape and dtype."}
+    inputs_doc = {
+        "a": "The array to take from.",
+        "indices": "Indices of the slices; any shape and dtype.",
+    }
     forward = Kernel("take", ("a", "indices"))
     backward = Kernel("take_grad", ("d_output", "indices"), ("d_a",))
     zeros = ("d_indices",)
-    axis = Int(0, doc="The axis that is indexed.")
-    mode = Enum(MODES, "clip", doc="Indices out of bounds: brought to the end, wrapped, refused.")
+    axis = Int(0, doc="The axis to index along.")
+    mode = Enum(
+        MODES, "clip",
+        doc="Indices out of bounds: clip to the nearest valid one, wrap around, or raise an error.",
+    )
 
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
@@ -81,15 +87,18 @@ class PickProperty(IndexedProperty):
 
     graph = GraphHooks(takes_empty=True)
     inputs_doc = {
-        "data": "The array that is read.",
-        "index": "Which element; of the shape of data without the axis, or with it at length 1.",
+        "data": "The array to take from.",
+        "index": "Index of each element, in data's shape without the axis or with length 1 there.",
     }
     forward = Kernel("pick", ("data", "index"))
     backward = Kernel("pick_grad", ("d_output", "index"), ("d_data",))
     zeros = ("d_index",)
     axis = Int(-1, doc="The axis along which elements are picked.")
     keepdims = Bool(False, doc="Keep the axis with length 1.")
-    mode = Enum(MODES, "clip", doc="Indices out of bounds: brought to the end, wrapped, refused.")
+    mode = Enum(
+        MODES, "clip",
+        doc="Indices out of bounds: clip to the nearest valid one, wrap around, or raise an error.",
+    )
 
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
@@ -147,7 +156,7 @@ class OneHotProperty(KernelProperty):
     depth = Int(doc="Length of the new last axis.", low=0)
     on_value = Double(1.0, doc="Value at the index.")
     off_value = Double(0.0, doc="Value elsewhere.")
-    dtype = DType("float32", doc="Dtype of the output.")
+    dtype = DType("float32", doc="Type of the output.")
     differentiable = False
 
     def infer_shape(self, in_shapes, out_shapes):
@@ -173,7 +182,7 @@ class GatherNDProperty(IndexedProperty):
     """
 
     inputs_doc = {
-        "data": "The array that is read.",
+        "data": "The array to take from.",
         "indices": "One row of indices for each of the first axes of data.",
     }
     forward = Kernel("gather_nd", ("data", "indices"))

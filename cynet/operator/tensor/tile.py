@@ -125,7 +125,7 @@ class BroadcastAxisProperty(SpreadProperty):
     """The input with some axes of length 1 repeated."""
 
     axis = Shape((), doc="Axis or axes of length 1.")
-    size = Shape((), doc="Length each of them gets.", low=1)
+    size = Shape((), doc="New length of each of these axes.", low=1)
 
     def out_shape(self, in_shapes):
         shape = in_shapes[0]

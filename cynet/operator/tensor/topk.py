@@ -89,14 +89,14 @@ class TopKProperty(OrderProperty):
     """The k largest (or smallest) elements along an axis: their positions, their values, or a
     mask."""
 
-    k = Int(1, doc="How many elements; below 1: all.")
+    k = Int(1, doc="Number of elements; below 1 means all.")
     ret_typ = Enum(
         ("value", "indices", "mask", "both"),
         "indices",
         doc="Values; positions; both; or an array of the input's shape with 1 at the k elements.",
     )
     is_ascend = Bool(False, doc="Take the smallest ones, smallest first.")
-    dtype = DType("float32", doc="Dtype of the positions.")
+    dtype = DType("float32", doc="Type of the positions.")
 
     @property
     def differentiable(self):
@@ -127,7 +127,7 @@ class TopKProperty(OrderProperty):
 class SortProperty(OrderProperty):
     """The elements sorted along an axis."""
 
-    is_ascend = Bool(True, doc="Smallest first.")
+    is_ascend = Bool(True, doc="Sort from the smallest value.")
 
     def list_outputs(self):
         return ["output0"]
@@ -136,8 +136,8 @@ class SortProperty(OrderProperty):
 class ArgsortProperty(OrderProperty):
     """The positions that sort the elements along an axis."""
 
-    is_ascend = Bool(True, doc="Smallest first.")
-    dtype = DType("float32", doc="Dtype of the positions.")
+    is_ascend = Bool(True, doc="Sort from the smallest value.")
+    dtype = DType("float32", doc="Type of the positions.")
     differentiable = False
 
     def given(self):

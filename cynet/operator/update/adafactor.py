@@ -25,7 +25,9 @@ class AdafactorBase(KernelProperty):
     lr = Float(doc="Learning rate of this step.")
     decay = Float(0.0, doc="Share that the weight loses.")
     rescale_grad = Float(1.0, doc="Factor of the gradient.")
-    clip_gradient = Float(-1.0, doc="Bound of the scaled gradient; negative: none.")
+    clip_gradient = Float(
+        -1.0, doc="Bound to which the rescaled gradient is clipped; negative means none."
+    )
     epsilon = Float(1e-30, doc="Added to squares of gradients.")
     min_scale = Float(
         -1.0,

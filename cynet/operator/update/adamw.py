@@ -18,7 +18,9 @@ class AdamWBase(ManyWeights):
     beta1 = Float(0.9, doc="Decay of the mean.")
     beta2 = Float(0.999, doc="Decay of the variance.")
     epsilon = Float(1e-8, doc="Added to the denominator.")
-    clip_gradient = Float(-1.0, doc="Bound of the scaled gradient; negative: none.")
+    clip_gradient = Float(
+        -1.0, doc="Bound to which the rescaled gradient is clipped; negative means none."
+    )
     rule = "adamw"
     states = ("mean", "var")
 

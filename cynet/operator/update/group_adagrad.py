@@ -18,7 +18,9 @@ class GroupAdaGradProperty(KernelProperty):
 
     lr = Float(doc="Learning rate.")
     rescale_grad = Float(1.0, doc="Factor of the gradient.")
-    clip_gradient = Float(-1.0, doc="Bound of the scaled gradient; negative: none.")
+    clip_gradient = Float(
+        -1.0, doc="Bound to which the rescaled gradient is clipped; negative means none."
+    )
     epsilon = Float(1e-5, doc="Added under the root.")
     differentiable = False
     floats = ()

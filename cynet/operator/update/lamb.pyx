@@ -60,9 +60,13 @@ class Moments(OperatorProperty):
     beta1 = Float(0.9, doc="Decay of the mean.")
     beta2 = Float(0.999, doc="Decay of the variance.")
     epsilon = Float(1e-6, doc="Added to the denominator.")
-    bias_correction = Bool(True, doc="Whether the means of the first steps are scaled up.")
+    bias_correction = Bool(
+        True, doc="Whether to correct the means of the first steps for their start at 0."
+    )
     rescale_grad = Float(1.0, doc="Factor of the gradient.")
-    clip_gradient = Float(-1.0, doc="Bound of the scaled gradient; negative: none.")
+    clip_gradient = Float(
+        -1.0, doc="Bound to which the rescaled gradient is clipped; negative means none."
+    )
 
     def step_numbers(self, wd, t):
         """What the rule lamb_step takes, for the t-th update of a weight."""
@@ -153,8 +157,8 @@ class LambPhase2Property(OperatorProperty):
     first gave and the norms ``r1`` of the weight and ``r2`` of the step."""
 
     lr = Float(doc="Learning rate.")
-    lower_bound = Float(-1.0, doc="Least norm of the weight; negative: none.")
-    upper_bound = Float(-1.0, doc="Largest norm of the weight; negative: none.")
+    lower_bound = Float(-1.0, doc="Lower bound of the weight's norm; negative means none.")
+    upper_bound = Float(-1.0, doc="Upper bound of the weight's norm; negative means none.")
     differentiable = False
     graph = GraphHooks(bfloat16_loops=True)
     master = False
@@ -247,8 +251,8 @@ class MultiLambProperty(Moments, ManyWeights):
     learning_rates = FloatTuple(doc="Learning rates.")
     wds = FloatTuple(doc="Weight decays.")
     step_count = Shape(doc="Numbers of the updates, from 1.", low=1)
-    lower_bound = Float(-1.0, doc="Least norm of a weight; negative: none.")
-    upper_bound = Float(-1.0, doc="Largest norm of a weight; negative: none.")
+    lower_bound = Float(-1.0, doc="Lower bound of a weight's norm; negative means none.")
+    upper_bound = Float(-1.0, doc="Upper bound of a weight's norm; negative means none.")
     num_tensors = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
     states = ("mean", "var")
 

@@ -126,7 +126,9 @@ class MultiSGDProperty(ManyWeights):
     lrs = FloatTuple(doc="Learning rates.")
     wds = FloatTuple(doc="Weight decays.")
     rescale_grad = Float(1.0, doc="Factor of the gradients.")
-    clip_gradient = Float(-1.0, doc="Bound of the scaled gradients; negative: none.")
+    clip_gradient = Float(
+        -1.0, doc="Bound to which the rescaled gradients are clipped; negative means none."
+    )
     num_weights = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
     rule = "sgd"
 
@@ -149,7 +151,9 @@ class PreloadedSGDProperty(ManyWeights):
 
     shared = ("lrs", "wds")
     rescale_grad = Float(1.0, doc="Factor of the gradients.")
-    clip_gradient = Float(-1.0, doc="Bound of the scaled gradients; negative: none.")
+    clip_gradient = Float(
+        -1.0, doc="Bound to which the rescaled gradients are clipped; negative means none."
+    )
     num_weights = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
     rule = "sgd"
 

@@ -39,7 +39,9 @@ class UpdateProperty(OperatorProperty):
     lr = Float(doc="Learning rate.")
     wd = Float(0.0, doc="Weight decay.")
     rescale_grad = Float(1.0, doc="Factor of the gradient.")
-    clip_gradient = Float(-1.0, doc="Bound of the scaled gradient; negative: none.")
+    clip_gradient = Float(
+        -1.0, doc="Bound to which the rescaled gradient is clipped; negative means none."
+    )
     graph = UpdateHooks()
     differentiable = False
     rule = None
@@ -144,7 +146,9 @@ cdef class UpdateOperator(Operator):
 class SGDProperty(UpdateProperty):
     """Gradient descent: ``output = weight - lr * (grad + wd * weight)``."""
 
-    lazy_update = Bool(True, doc="For sparse gradients; without effect on dense ones.")
+    lazy_update = Bool(
+        True, doc="For sparse gradients: update only the rows that the gradient has."
+    )
     rule = "sgd"
 
 
@@ -154,7 +158,9 @@ class SGDMomentumProperty(UpdateProperty):
 
     parameter_order = ("lr", "momentum")
     momentum = Float(0.0, doc="Decay of the momentum.")
-    lazy_update = Bool(True, doc="For sparse gradients; without effect on dense ones.")
+    lazy_update = Bool(
+        True, doc="For sparse gradients: update only the rows that the gradient has."
+    )
     rule = "sgd_mom"
     states = ("mom",)
 
@@ -208,7 +214,9 @@ class AdamProperty(UpdateProperty):
     beta1 = Float(0.9, doc="Decay of the mean.")
     beta2 = Float(0.999, doc="Decay of the variance.")
     epsilon = Float(1e-8, doc="Added to the denominator.")
-    lazy_update = Bool(True, doc="For sparse gradients; without effect on dense ones.")
+    lazy_update = Bool(
+        True, doc="For sparse gradients: update only the rows that the gradient has."
+    )
     rule = "adam"
     states = ("mean", "var")
 
@@ -236,7 +244,7 @@ class RMSPropProperty(UpdateProperty):
     parameter_order = ("lr", "gamma1", "epsilon")
     gamma1 = Float(0.95, doc="Decay of the squared gradient.")
     epsilon = Float(1e-8, doc="Added under the root.")
-    clip_weights = Float(-1.0, doc="Bound of the new weight; negative: none.")
+    clip_weights = Float(-1.0, doc="Bound to which the new weight is clipped; negative means none.")
     rule = "rmsprop"
     states = ("n",)
 
@@ -256,7 +264,7 @@ class RMSPropAlexProperty(UpdateProperty):
     gamma1 = Float(0.95, doc="Decay of the squared gradient and of its mean.")
     gamma2 = Float(0.9, doc="Decay of the momentum.")
     epsilon = Float(1e-8, doc="Added under the root.")
-    clip_weights = Float(-1.0, doc="Bound of the new weight; negative: none.")
+    clip_weights = Float(-1.0, doc="Bound to which the new weight is clipped; negative means none.")
     rule = "rmspropalex"
     states = ("n", "g", "delta")
 
@@ -290,7 +298,9 @@ class FTMLProperty(UpdateProperty):
     beta2 = Float(0.999, doc="Decay of the variance.")
     epsilon = Double(1e-8, doc="Added to the denominator.")
     t = Int(doc="Number of this update, from 1.", low=1)
-    clip_grad = Float(-1.0, doc="Bound of the scaled gradient; negative: none.")
+    clip_grad = Float(
+        -1.0, doc="Bound to which the rescaled gradient is clipped; negative means none."
+    )
     rule = "ftml"
     states = ("d", "v", "z")
 

@@ -19,7 +19,7 @@ class BilinearSamplerProperty(KernelProperty):
     pixels outside are zeros. Both inputs have a gradient.
     """
 
-    cudnn_off = Bool(None, doc="Accepted and not needed.")
+    cudnn_off = Bool(None, doc="Part of MXNet's signature; not used.")
 
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, H, W).", "grid": "Points (N, 2, H', W'): x, then y."}

@@ -47,12 +47,12 @@ class OffsetWindows(OperatorProperty):
     modulated, holds = False, True
     kernel = Shape(doc="Size of the window: (h, w).")
     stride = Shape((), doc="Step of the window; all 1 by default.")
-    dilate = Shape((), doc="Distance of the window's points; all 1 by default.")
+    dilate = Shape((), doc="Distance between neighboring points of the window; all 1 by default.")
     pad = Shape((), doc="Zeros added at both ends; all 0 by default.")
     num_filter = Int(doc="Number of output channels.", low=1)
-    num_group = Int(1, doc="Number of groups that channels and filters are cut into.", low=1)
+    num_group = Int(1, doc="Number of groups that channels and filters are split into.", low=1)
     num_deformable_group = Int(1, doc="Number of groups of channels that share offsets.", low=1)
-    workspace = Int(1024, doc="Accepted and not needed.", low=0)
+    workspace = Int(1024, doc="Part of MXNet's signature; not used.", low=0)
     no_bias = Bool(False, doc="Leave out the bias.")
 
     graph = GraphHooks(float32_beside_half=())
@@ -153,7 +153,7 @@ class ModulatedDeformableConvolutionProperty(OffsetWindows):
 
     modulated, holds = True, False
     inputs_doc = _DOCS
-    im2col_step = Int(64, doc="Accepted and not needed.", low=1)
+    im2col_step = Int(64, doc="Part of MXNet's signature; not used.", low=1)
     layout = _layout()
 
 

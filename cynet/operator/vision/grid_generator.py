@@ -40,7 +40,7 @@ class GridGeneratorProperty(KernelProperty):
     its flow leads, and target_shape is not read.
     """
 
-    transform_type = Enum(("affine", "warp"), doc="What data is.")
+    transform_type = Enum(("affine", "warp"), doc="Contents of data.")
     target_shape = Shape((0, 0), doc="Height and width of the grid, for 'affine'.")
 
     graph = GraphHooks(float32_beside_half=())

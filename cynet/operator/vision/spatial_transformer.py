@@ -20,9 +20,9 @@ class SpatialTransformerProperty(KernelProperty):
     """
 
     target_shape = Shape((0, 0), doc="Height and width of the output.")
-    transform_type = Enum(("affine",), doc="What loc is.")
+    transform_type = Enum(("affine",), doc="Contents of loc.")
     sampler_type = Enum(("bilinear",), doc="How data is read between pixels.")
-    cudnn_off = Bool(None, doc="Accepted and not needed.")
+    cudnn_off = Bool(None, doc="Part of MXNet's signature; not used.")
 
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, H, W).", "loc": "Affine maps (N, 6), row by row."}

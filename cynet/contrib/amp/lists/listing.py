@@ -83,7 +83,7 @@ def list_lp16_ops(target_dtype: str = "float16") -> list[str]:
     Parameters
     ----------
     target_dtype : str
-        ``'float16'`` or ``'bfloat16'``.
+        The narrow type, ``'float16'`` or ``'bfloat16'``.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def list_fp32_ops(target_dtype: str = "float16") -> list[str]:
     Parameters
     ----------
     target_dtype : str
-        ``'float16'`` or ``'bfloat16'``.
+        The narrow type, ``'float16'`` or ``'bfloat16'``.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, 
     Parameters
     ----------
     target_dtype : str
-        ``'float16'`` or ``'bfloat16'``.
+        The narrow type, ``'float16'`` or ``'bfloat16'``.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
     Parameters
     ----------
     target_dtype : str
-        ``'float16'`` or ``'bfloat16'``.
+        The narrow type, ``'float16'`` or ``'bfloat16'``.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def list_lp16_fp32_ops(target_dtype: str = "float16") -> list[str]:
     Parameters
     ----------
     target_dtype : str
-        ``'float16'`` or ``'bfloat16'``.
+        The narrow type, ``'float16'`` or ``'bfloat16'``.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def list_loss_output_functions(target_dtype: str = "float16") -> list[str]:
     Parameters
     ----------
     target_dtype : str
-        ``'float16'`` or ``'bfloat16'``.
+        The narrow type, ``'float16'`` or ``'bfloat16'``.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def list_lp16_use_fp32_params(target_dtype: str = "float16") -> dict[str, list[s
     Parameters
     ----------
     target_dtype : str
-        ``'float16'`` or ``'bfloat16'``.
+        The narrow type, ``'float16'`` or ``'bfloat16'``.
 
     Returns
     -------

@@ -138,31 +138,34 @@ class DeformableConvolution(_DeformableConv):
     Parameters
     ----------
     channels : int
-        Of the output.
+        Number of channels of the output.
     kernel_size, strides, padding, dilation : int or tuple of int
-        Of both convolutions.
+        Settings of both convolutions along the two spatial axes, as of
+        :class:`~cynet.gluon.nn.Conv2D`.
     groups : int
-        Groups of channels that are convolved apart.
+        Number of groups of channels that are convolved separately.
     num_deformable_group : int
-        Groups of channels that have offsets of their own.
+        Number of groups of channels that have offsets of their own.
     layout : str
-        ``'NCHW'``.
-    use_bias, offset_use_bias : bool
-        Whether the convolution, and that of the offsets, has biases.
+        Order of the axes; only ``'NCHW'``.
+    use_bias : bool
+        Whether to add a bias to each channel.
     in_channels : int
-        Of the input; 0 leaves it to the first forward pass.
+        Number of channels of the input; 0 leaves it to the first forward pass.
     activation : str, optional
-        See :class:`~cynet.gluon.nn.Activation`.
+        Name of an activation applied to the output, see :class:`~cynet.gluon.nn.Activation`.
     weight_initializer, bias_initializer : Initializer or str, optional
-        Of the convolution.
+        Initializers of the convolution's kernel and bias.
     offset_weight_initializer, offset_bias_initializer : Initializer or str
-        Of the convolution that computes the offsets.
+        Initializers of the convolution that computes the offsets.
+    offset_use_bias : bool
+        Whether the convolution that computes the offsets has a bias.
     op_name, adj : optional
-        Accepted at their defaults.
+        Part of MXNet's signature; only their defaults are accepted.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -209,56 +212,50 @@ class DeformableConvolution(_DeformableConv):
 
 @guarded(but=("hybrid_forward",))
 class ModulatedDeformableConvolution(_DeformableConv):
-    r"""DeformableConvolution whose samples are multiplied by factors between 0 and 2.
+    """DeformableConvolution whose samples are multiplied by factors between 0 and 2.
 
-        Zhu et al., "Deformable ConvNets v2", 2019. The convolution that computes the offsets
-        computes the factors, too: twice the sigmoid of its last channels.
-
-        Parameters
-        ----------
-        channels : int
-            Of the output.
-        kernel_size, strides, padding, dilation, groups, num_deformable_group, layout, use_bias, \
-    in_channels, activation, weight_initializer, bias_initializer, offset_weight_initializer, \
-    offset_bias_initializer, offset_use_bias, op_name, adj
-            See :class:`DeformableConvolution`.
-
-        Examples
-        --------
-        >>> import cynet as mx
-        >>> layer = mx.gluon.contrib.cnn.ModulatedDeformableConvolution(4, kernel_size=3, padding=1)
-        >>> layer.initialize()
-        >>> layer(mx.nd.ones((1, 2, 5, 5))).shape
-        (1, 4, 5, 5)
+    Zhu et al., "Deformable ConvNets v2", 2019. The convolution that computes the offsets
+    computes the factors, too: twice the sigmoid of its last channels.
 
     Parameters
     ----------
     channels : int
-        Of the output.
+        Number of channels of the output.
     kernel_size, strides, padding, dilation : int or tuple of int
-        Of both convolutions.
+        Settings of both convolutions along the two spatial axes, as of
+        :class:`~cynet.gluon.nn.Conv2D`.
     groups : int
-        Groups of channels that are convolved apart.
+        Number of groups of channels that are convolved separately.
     num_deformable_group : int
-        Groups of channels that have offsets of their own.
+        Number of groups of channels that have offsets of their own.
     layout : str
-        ``'NCHW'``.
-    use_bias, offset_use_bias : bool
-        Whether the convolution, and that of the offsets, has biases.
+        Order of the axes; only ``'NCHW'``.
+    use_bias : bool
+        Whether to add a bias to each channel.
     in_channels : int
-        Of the input; 0 leaves it to the first forward pass.
+        Number of channels of the input; 0 leaves it to the first forward pass.
     activation : str, optional
-        See :class:`~cynet.gluon.nn.Activation`.
+        Name of an activation applied to the output, see :class:`~cynet.gluon.nn.Activation`.
     weight_initializer, bias_initializer : Initializer or str, optional
-        Of the convolution.
+        Initializers of the convolution's kernel and bias.
     offset_weight_initializer, offset_bias_initializer : Initializer or str
-        Of the convolution that computes the offsets.
+        Initializers of the convolution that computes the offsets.
+    offset_use_bias : bool
+        Whether the convolution that computes the offsets has a bias.
     op_name, adj : optional
-        Accepted at their defaults.
+        Part of MXNet's signature; only their defaults are accepted.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> layer = mx.gluon.contrib.cnn.ModulatedDeformableConvolution(4, kernel_size=3, padding=1)
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((1, 2, 5, 5))).shape
+    (1, 4, 5, 5)
     """
 
     _each = 3

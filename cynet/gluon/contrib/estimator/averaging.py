@@ -26,11 +26,11 @@ class AveragingHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
     Parameters
     ----------
     average : gluon.EMA or gluon.SWA
-        Of the estimator's network.
+        Average of the estimator's network.
     start : int
-        Epochs at the beginning that are not averaged.
+        Number of epochs at the beginning that are not averaged.
     priority : float
-        Between that of updates, -2000, and that of validation, -1000.
+        Handlers run in rising order: this one after updates (-2000) and before validation (-1000).
 
     Raises
     ------

@@ -42,23 +42,24 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     Parameters
     ----------
     model_dir : str
-        A folder, made if it is not there.
+        Folder of the files, made if it does not exist.
     model_prefix : str
-        Beginning of the names of the files.
+        Beginning of the files' names.
     monitor : EvalMetric, optional
-        Of the estimator's `train_metrics` or `val_metrics`, for `save_best`.
+        One of the estimator's `train_metrics` or `val_metrics`, by which `save_best` decides.
     verbose : int
-        1 and more: log what is written.
+        Log what is written if it is above 0.
     save_best : bool
         Also write ``PREFIX-best.params`` whenever `monitor` has improved.
     mode : str
-        ``'min'``, ``'max'``; ``'auto'`` takes what the metric's name says.
+        Which values are better: ``'min'``, ``'max'``, or ``'auto'``, which decides by the metric's
+        name.
     epoch_period, batch_period : int, optional
-        After how many epochs and batches; None is never.
+        Number of epochs, and of batches, between checkpoints; None writes none.
     max_checkpoints : int
-        Older ones are removed.
+        Number of checkpoints to keep; older ones are removed.
     resume_from_checkpoint : bool
-        Go on from the last one, with the epochs or batches that are left.
+        Continue from the last checkpoint, with the epochs or batches that remain.
 
     Raises
     ------

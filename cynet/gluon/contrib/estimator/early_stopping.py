@@ -24,15 +24,17 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
     Parameters
     ----------
     monitor : EvalMetric
-        Of the estimator's `train_metrics` or `val_metrics`.
+        One of the estimator's `train_metrics` or `val_metrics`.
     min_delta : float
-        By how much a value must be better to count.
+        Smallest change that counts as an improvement.
     patience : int
-        Training ends with this many epochs in a row without improvement; 0 and 1 are the same.
+        Number of epochs in a row without improvement after which training ends; 0 and 1 are the
+        same.
     mode : str
-        ``'min'``, ``'max'``; ``'auto'`` takes what the metric's name says.
+        Which values are better: ``'min'``, ``'max'``, or ``'auto'``, which decides by the metric's
+        name.
     baseline : float, optional
-        The value to improve on at first.
+        Value that the first epochs have to improve on.
 
     Raises
     ------

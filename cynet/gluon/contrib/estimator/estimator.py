@@ -44,22 +44,22 @@ class Estimator:
     Parameters
     ----------
     net : Block
-        Its parameters are initialized if they are not yet.
+        The network; its parameters are initialized if they are not yet.
     loss : Loss
         Called with predictions and labels.
     train_metrics, val_metrics : EvalMetric or list of EvalMetric, optional
-        By default the loss, and accuracy beside it where the loss is one of classes; those of
-        validation are copies. Their names get ``'training '`` and ``'validation '`` before them.
+        By default the loss, and accuracy beside it if the loss is one of classes; those of
+        validation are copies. ``'training '`` and ``'validation '`` are put before their names.
     initializer : Initializer, optional
-        For parameters that are not initialized.
+        Initializer of parameters that are not initialized.
     trainer : Trainer, optional
-        SGD with learning rate 0.001 by default.
+        Updates the parameters; SGD with learning rate 0.001 by default.
     context : Context or list of Context, optional
-        Several split each batch among them.
-    val_net, val_loss
-        Other ones for validation.
+        Devices to train on; several split each batch among them.
+    val_net, val_loss : optional
+        Network and loss of validation; by default those of training.
     batch_processor : BatchProcessor, optional
-        What is done with a batch.
+        Computes what is done with a batch; a BatchProcessor by default.
 
     Raises
     ------
@@ -192,12 +192,13 @@ class Estimator:
         event_handlers : list of EventHandler, optional
             Beside those for updates, metrics, validation, the end and logging.
         batch_axis : int
+            The axis of the examples.
 
         Raises
         ------
         ArgumentError
             A ValueError: neither or both of `epochs` and `batches`; a handler refers to a metric
-            that is not the estimator's; the data are no DataLoader.
+            that is not the estimator's; the data are not a DataLoader.
         """
         _check_loader(train_data)
         if (epochs is None) == (batches is None):
@@ -249,11 +250,11 @@ class Estimator:
         Parameters
         ----------
         val_data : DataLoader
-            Of pairs (data, label).
+            Gives pairs (data, label).
         batch_axis : int
             The axis of the examples.
         event_handlers : list of EventHandler, optional
-            Of epoch_begin, batch_begin, batch_end and epoch_end.
+            Handlers of epoch_begin, batch_begin, batch_end and epoch_end.
 
         Raises
         ------

@@ -46,9 +46,9 @@ class TrainBegin(EventHandler):
         Parameters
         ----------
         estimator : Estimator
-            Whose training, or validation, it is.
+            The estimator that calls the handler.
         *args, **kwargs
-            None; room for what a later version may say.
+            Not used today; later versions may pass more.
         """
 
 
@@ -79,9 +79,9 @@ class TrainEnd(EventHandler):
         Parameters
         ----------
         estimator : Estimator
-            Whose training, or validation, it is.
+            The estimator that calls the handler.
         *args, **kwargs
-            None; room for what a later version may say.
+            Not used today; later versions may pass more.
         """
 
 
@@ -113,9 +113,9 @@ class EpochBegin(EventHandler):
         Parameters
         ----------
         estimator : Estimator
-            Whose training, or validation, it is.
+            The estimator that calls the handler.
         *args, **kwargs
-            None; room for what a later version may say.
+            Not used today; later versions may pass more.
         """
 
 
@@ -151,9 +151,9 @@ class EpochEnd(EventHandler):
         Parameters
         ----------
         estimator : Estimator
-            Whose training, or validation, it is.
+            The estimator that calls the handler.
         *args, **kwargs
-            None; room for what a later version may say.
+            Not used today; later versions may pass more.
 
         Returns
         -------
@@ -192,7 +192,7 @@ class BatchBegin(EventHandler):
         Parameters
         ----------
         estimator : Estimator
-            Whose training, or validation, it is.
+            The estimator that calls the handler.
         *args, **kwargs
             ``batch``, as the loader gave it.
         """
@@ -228,7 +228,7 @@ class BatchEnd(EventHandler):
         Parameters
         ----------
         estimator : Estimator
-            Whose training, or validation, it is.
+            The estimator that calls the handler.
         *args, **kwargs
             ``batch``, ``pred``, ``label`` and ``loss``.
 

@@ -27,7 +27,7 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
     Parameters
     ----------
     max_epoch, max_batch : int, optional
-        The numbers until then.
+        Number of epochs and of batches, until `fit` gives others.
 
     Examples
     --------
@@ -82,9 +82,9 @@ class MetricHandler(EpochBegin, BatchEnd, EpochEnd):
     Parameters
     ----------
     metrics : EvalMetric or list of EvalMetric
-        A Loss is updated by the losses, others by labels and predictions.
+        A metric of class Loss is updated by the losses, others by labels and predictions.
     priority : float
-        Before handlers of a higher number: others read metrics that are up to date.
+        Handlers run in rising order: this one before those that read metrics.
 
     Raises
     ------
@@ -143,15 +143,15 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
     Parameters
     ----------
     val_data : DataLoader
-        Of pairs (data, label).
+        Gives pairs (data, label).
     eval_fn : callable
         Called with `val_data`, ``batch_axis`` and ``event_handlers``, as `Estimator.evaluate`.
     epoch_period, batch_period : int, optional
-        None: not after epochs, or batches.
+        Number of epochs, and of batches, between validations; None leaves it out.
     priority : float
-        Before handlers of a higher number.
+        Handlers run in rising order.
     event_handlers : list of EventHandler, optional
-        Of the validation.
+        Handlers of the validation.
 
     Raises
     ------
@@ -230,7 +230,7 @@ class GradientUpdateHandler(BatchEnd):
     Parameters
     ----------
     priority : float
-        Before handlers of a higher number: metrics come after the update.
+        Handlers run in rising order: this one before those of metrics (-1000).
 
     Examples
     --------

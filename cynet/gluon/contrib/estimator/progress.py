@@ -22,11 +22,11 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     Parameters
     ----------
     log_interval : int or str
-        Batches from one line to the next; ``'epoch'`` gives a line an epoch.
+        Number of batches between lines, or ``'epoch'`` for one line an epoch.
     metrics : EvalMetric or list of EvalMetric, optional
-        Whose values the lines have.
+        Metrics whose values are logged.
     priority : float
-        The last one by default, when metrics are up to date.
+        Handlers run in rising order: by default this one is the last, when metrics are up to date.
 
     Raises
     ------

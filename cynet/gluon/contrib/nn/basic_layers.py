@@ -40,7 +40,7 @@ class Concurrent(Sequential):
     Parameters
     ----------
     axis : int
-        Along which outputs are concatenated.
+        The axis along which outputs are concatenated.
     prefix, params
         See :class:`Block`.
 
@@ -72,7 +72,7 @@ class HybridConcurrent(HybridSequential):
     Parameters
     ----------
     axis : int
-        Along which outputs are concatenated.
+        The axis along which outputs are concatenated.
     prefix, params
         See :class:`Block`.
 
@@ -110,9 +110,9 @@ class Identity(HybridBlock):
     Parameters
     ----------
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -137,12 +137,15 @@ class SyncBatchNorm(BatchNorm):
     Parameters
     ----------
     in_channels : int
+        Number of channels; 0 leaves it to the first forward pass.
     num_devices : int, optional
-        1, or None for that.
+        Number of devices in this process; only 1, or None for that.
     momentum, epsilon, center, scale, use_global_stats
         See :class:`~cynet.gluon.nn.BatchNorm`.
     beta_initializer, gamma_initializer : Initializer or str
+        Initializers of beta and gamma.
     running_mean_initializer, running_variance_initializer : Initializer or str
+        Initializers of the running mean and variance.
 
     Raises
     ------
@@ -246,6 +249,7 @@ class PixelShuffle1D(_PixelShuffle):
     Parameters
     ----------
     factor : int or tuple of int
+        Factor of the width.
 
     Examples
     --------
@@ -268,13 +272,14 @@ class PixelShuffle2D(_PixelShuffle):
     Parameters
     ----------
     factor : int or tuple of int
-        One for both axes, or of each.
+        One factor for both axes, or one for each.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.gluon.contrib.nn.PixelShuffle2D((2, 3))(mx.nd.zeros((1, 12, 3, 5))).shape
-    (1, 2, 6, 15)
+    >>> layer = mx.gluon.contrib.nn.PixelShuffle2D(2)
+    >>> layer(mx.nd.arange(4).reshape((1, 4, 1, 1))).asnumpy().tolist()
+    [[[[0.0, 1.0], [2.0, 3.0]]]]
     """
 
     _dims = 2
@@ -290,7 +295,7 @@ class PixelShuffle3D(_PixelShuffle):
     Parameters
     ----------
     factor : int or tuple of int
-        One for all axes, or of each.
+        One factor for all axes, or one for each.
 
     Examples
     --------

@@ -21,11 +21,13 @@ class SparseEmbedding(Block):
     Parameters
     ----------
     input_dim : int
-        Number of rows.
+        Number of rows: indices are below it.
     output_dim : int
         Size of the vectors.
-    dtype : dtype
+    dtype : str or numpy.dtype
+        Type of the weight, and so of the vectors.
     weight_initializer : Initializer or str, optional
+        Initializer of the matrix.
     **kwargs
         See :class:`Block`.
 

@@ -227,18 +227,23 @@ class Conv1DRNNCell(_ConvRNNCell):
     Parameters
     ----------
     input_shape : tuple of int
-        Of one input without the batch: ``(C, W)``.
+        Shape of one input, without the batch: ``(C, W)``.
     hidden_channels : int
-        Of the states and the output.
+        Number of channels of the states and of the output.
     i2h_kernel, h2h_kernel : int or tuple of int
-        Of the convolutions of input and state; the state's are odd, for it keeps its size.
+        Kernels of the convolutions of the input and of the state; the second is odd.
     i2h_pad : int or tuple of int
+        Padding of the input; the state is padded so that it keeps its extent.
     i2h_dilate, h2h_dilate : int or tuple of int
+        Dilations of the convolutions of the input and of the state.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-    conv_layout : str
-        ``'NCW'``, the default, or ``'NWC'``.
+        Initializers of the biases that go with them.
+    conv_layout : str, optional
+        Order of the axes, ``'NCW'``, the default, or ``'NWC'``.
     activation : str or Block
+        Activation of the new state.
     prefix, params
         See :class:`Block`.
 
@@ -264,25 +269,25 @@ class Conv1DLSTMCell(_ConvLSTMCell):
     input_shape : tuple of int
         Shape of one input, without the batch: channels, then 1 extent.
     hidden_channels : int
-        Channels of the states.
+        Number of channels of the states and of the output.
     i2h_kernel, h2h_kernel : int or tuple of int
-        Of the convolutions of the input and of the state; the second is odd.
+        Kernels of the convolutions of the input and of the state; the second is odd.
     i2h_pad : int or tuple of int
-        Padding of the input; the state keeps its extent.
+        Padding of the input; the state is padded so that it keeps its extent.
     i2h_dilate, h2h_dilate : int or tuple of int
-        Dilation of both.
+        Dilations of the convolutions of the input and of the state.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Of the weights of input and state.
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Of the biases of input and state.
-    conv_layout : str
-        Letters of the axes, the channels behind the batch or last.
-    activation : str
-        Name of the activation of inputs and outputs; ``'tanh'`` by default.
+        Initializers of the biases that go with them.
+    conv_layout : str, optional
+        Order of the axes, ``'NCW'``, the default, or ``'NWC'``.
+    activation : str or Block
+        Activation of the candidate cell and of the output.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -306,25 +311,25 @@ class Conv1DGRUCell(_ConvGRUCell):
     input_shape : tuple of int
         Shape of one input, without the batch: channels, then 1 extent.
     hidden_channels : int
-        Channels of the states.
+        Number of channels of the states and of the output.
     i2h_kernel, h2h_kernel : int or tuple of int
-        Of the convolutions of the input and of the state; the second is odd.
+        Kernels of the convolutions of the input and of the state; the second is odd.
     i2h_pad : int or tuple of int
-        Padding of the input; the state keeps its extent.
+        Padding of the input; the state is padded so that it keeps its extent.
     i2h_dilate, h2h_dilate : int or tuple of int
-        Dilation of both.
+        Dilations of the convolutions of the input and of the state.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Of the weights of input and state.
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Of the biases of input and state.
-    conv_layout : str
-        Letters of the axes, the channels behind the batch or last.
-    activation : str
-        Name of the activation of inputs and outputs; ``'tanh'`` by default.
+        Initializers of the biases that go with them.
+    conv_layout : str, optional
+        Order of the axes, ``'NCW'``, the default, or ``'NWC'``.
+    activation : str or Block
+        Activation of the candidate state.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -346,18 +351,23 @@ class Conv2DRNNCell(_ConvRNNCell):
     Parameters
     ----------
     input_shape : tuple of int
-        Of one input without the batch: ``(C, H, W)``.
+        Shape of one input, without the batch: ``(C, H, W)``.
     hidden_channels : int
-        Of the states and the output.
+        Number of channels of the states and of the output.
     i2h_kernel, h2h_kernel : int or tuple of int
-        Of the convolutions of input and state; the state's are odd, for it keeps its size.
+        Kernels of the convolutions of the input and of the state; the second is odd.
     i2h_pad : int or tuple of int
+        Padding of the input; the state is padded so that it keeps its extent.
     i2h_dilate, h2h_dilate : int or tuple of int
+        Dilations of the convolutions of the input and of the state.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-    conv_layout : str
-        ``'NCHW'``, the default, or ``'NHWC'``.
+        Initializers of the biases that go with them.
+    conv_layout : str, optional
+        Order of the axes, ``'NCHW'``, the default, or ``'NHWC'``.
     activation : str or Block
+        Activation of the new state.
     prefix, params
         See :class:`Block`.
 
@@ -383,25 +393,25 @@ class Conv2DLSTMCell(_ConvLSTMCell):
     input_shape : tuple of int
         Shape of one input, without the batch: channels, then 2 extents.
     hidden_channels : int
-        Channels of the states.
+        Number of channels of the states and of the output.
     i2h_kernel, h2h_kernel : int or tuple of int
-        Of the convolutions of the input and of the state; the second is odd.
+        Kernels of the convolutions of the input and of the state; the second is odd.
     i2h_pad : int or tuple of int
-        Padding of the input; the state keeps its extent.
+        Padding of the input; the state is padded so that it keeps its extent.
     i2h_dilate, h2h_dilate : int or tuple of int
-        Dilation of both.
+        Dilations of the convolutions of the input and of the state.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Of the weights of input and state.
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Of the biases of input and state.
-    conv_layout : str
-        Letters of the axes, the channels behind the batch or last.
-    activation : str
-        Name of the activation of inputs and outputs; ``'tanh'`` by default.
+        Initializers of the biases that go with them.
+    conv_layout : str, optional
+        Order of the axes, ``'NCHW'``, the default, or ``'NHWC'``.
+    activation : str or Block
+        Activation of the candidate cell and of the output.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -425,25 +435,25 @@ class Conv2DGRUCell(_ConvGRUCell):
     input_shape : tuple of int
         Shape of one input, without the batch: channels, then 2 extents.
     hidden_channels : int
-        Channels of the states.
+        Number of channels of the states and of the output.
     i2h_kernel, h2h_kernel : int or tuple of int
-        Of the convolutions of the input and of the state; the second is odd.
+        Kernels of the convolutions of the input and of the state; the second is odd.
     i2h_pad : int or tuple of int
-        Padding of the input; the state keeps its extent.
+        Padding of the input; the state is padded so that it keeps its extent.
     i2h_dilate, h2h_dilate : int or tuple of int
-        Dilation of both.
+        Dilations of the convolutions of the input and of the state.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Of the weights of input and state.
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Of the biases of input and state.
-    conv_layout : str
-        Letters of the axes, the channels behind the batch or last.
-    activation : str
-        Name of the activation of inputs and outputs; ``'tanh'`` by default.
+        Initializers of the biases that go with them.
+    conv_layout : str, optional
+        Order of the axes, ``'NCHW'``, the default, or ``'NHWC'``.
+    activation : str or Block
+        Activation of the candidate state.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -465,18 +475,23 @@ class Conv3DRNNCell(_ConvRNNCell):
     Parameters
     ----------
     input_shape : tuple of int
-        Of one input without the batch: ``(C, D, H, W)``.
+        Shape of one input, without the batch: ``(C, D, H, W)``.
     hidden_channels : int
-        Of the states and the output.
+        Number of channels of the states and of the output.
     i2h_kernel, h2h_kernel : int or tuple of int
-        Of the convolutions of input and state; the state's are odd, for it keeps its size.
+        Kernels of the convolutions of the input and of the state; the second is odd.
     i2h_pad : int or tuple of int
+        Padding of the input; the state is padded so that it keeps its extent.
     i2h_dilate, h2h_dilate : int or tuple of int
+        Dilations of the convolutions of the input and of the state.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-    conv_layout : str
-        ``'NCDHW'``, the default, or ``'NDHWC'``.
+        Initializers of the biases that go with them.
+    conv_layout : str, optional
+        Order of the axes, ``'NCDHW'``, the default, or ``'NDHWC'``.
     activation : str or Block
+        Activation of the new state.
     prefix, params
         See :class:`Block`.
 
@@ -502,25 +517,25 @@ class Conv3DLSTMCell(_ConvLSTMCell):
     input_shape : tuple of int
         Shape of one input, without the batch: channels, then 3 extents.
     hidden_channels : int
-        Channels of the states.
+        Number of channels of the states and of the output.
     i2h_kernel, h2h_kernel : int or tuple of int
-        Of the convolutions of the input and of the state; the second is odd.
+        Kernels of the convolutions of the input and of the state; the second is odd.
     i2h_pad : int or tuple of int
-        Padding of the input; the state keeps its extent.
+        Padding of the input; the state is padded so that it keeps its extent.
     i2h_dilate, h2h_dilate : int or tuple of int
-        Dilation of both.
+        Dilations of the convolutions of the input and of the state.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Of the weights of input and state.
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Of the biases of input and state.
-    conv_layout : str
-        Letters of the axes, the channels behind the batch or last.
-    activation : str
-        Name of the activation of inputs and outputs; ``'tanh'`` by default.
+        Initializers of the biases that go with them.
+    conv_layout : str, optional
+        Order of the axes, ``'NCDHW'``, the default, or ``'NDHWC'``.
+    activation : str or Block
+        Activation of the candidate cell and of the output.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -544,25 +559,25 @@ class Conv3DGRUCell(_ConvGRUCell):
     input_shape : tuple of int
         Shape of one input, without the batch: channels, then 3 extents.
     hidden_channels : int
-        Channels of the states.
+        Number of channels of the states and of the output.
     i2h_kernel, h2h_kernel : int or tuple of int
-        Of the convolutions of the input and of the state; the second is odd.
+        Kernels of the convolutions of the input and of the state; the second is odd.
     i2h_pad : int or tuple of int
-        Padding of the input; the state keeps its extent.
+        Padding of the input; the state is padded so that it keeps its extent.
     i2h_dilate, h2h_dilate : int or tuple of int
-        Dilation of both.
+        Dilations of the convolutions of the input and of the state.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Of the weights of input and state.
+        Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Of the biases of input and state.
-    conv_layout : str
-        Letters of the axes, the channels behind the batch or last.
-    activation : str
-        Name of the activation of inputs and outputs; ``'tanh'`` by default.
+        Initializers of the biases that go with them.
+    conv_layout : str, optional
+        Order of the axes, ``'NCDHW'``, the default, or ``'NDHWC'``.
+    activation : str or Block
+        Activation of the candidate state.
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------

@@ -25,9 +25,9 @@ class VariationalDropoutCell(ModifierCell):
     Parameters
     ----------
     base_cell : RecurrentCell
-        A single cell.
+        The cell around which elements are dropped.
     drop_inputs, drop_states, drop_outputs : float
-        Probabilities; of the states the first one is affected.
+        Probabilities that an element is set to 0; of several states only the first one is affected.
 
     Raises
     ------

@@ -59,9 +59,9 @@ class MNIST(_Images):
         Folder of the IDX files, plain or .gz. Where it has none, those that
         ``mx.test_utils.get_mnist`` finds; where there are none either, they are downloaded into it.
     train : bool
-        The 60,000 of the training set, or the 10,000 of the test set.
+        True for the 60,000 images of the training set, False for the 10,000 of the test set.
     transform : callable, optional
-        ``transform(image, label)`` gives the sample.
+        Called as ``transform(image, label)``; returns the sample.
 
     Examples
     --------

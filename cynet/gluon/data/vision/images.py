@@ -69,12 +69,11 @@ class ImageRecordDataset(_Skipping, RecordFileDataset):
     filename : str
         ``NAME.rec``; its index is ``NAME.idx``.
     flag : int
-        1: images (H, W, 3) in colors; 0: (H, W, 1) in grey.
+        1 for color images (H, W, 3), 0 for grayscale images (H, W, 1).
     transform : callable, optional
-        ``transform(image, label)`` gives the sample.
+        Called as ``transform(image, label)``; returns the sample.
     skip_damaged : bool
-        In the place of an image that cannot be read stands the next one that can; they are counted
-        in ``skipped``.
+        Replace an image that cannot be read by the next one that can; ``skipped`` counts them.
 
     Examples
     --------
@@ -123,14 +122,13 @@ class ImageFolderDataset(_Skipping, Dataset):
     Parameters
     ----------
     root : str
-        Has a folder for each class, with its .jpg, .jpeg and .png files.
+        Folder with one folder for each class, which holds .jpg, .jpeg and .png files.
     flag : int
-        1: images (H, W, 3) in colors; 0: (H, W, 1) in grey.
+        1 for color images (H, W, 3), 0 for grayscale images (H, W, 1).
     transform : callable, optional
-        ``transform(image, label)`` gives the sample.
+        Called as ``transform(image, label)``; returns the sample.
     skip_damaged : bool
-        In the place of an image that cannot be read stands the next one that can; they are counted
-        in ``skipped``.
+        Replace an image that cannot be read by the next one that can; ``skipped`` counts them.
 
     Attributes
     ----------

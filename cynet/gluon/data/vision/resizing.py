@@ -93,11 +93,12 @@ class Resize(HybridBlock):
     Parameters
     ----------
     size : int or (int, int)
-        (width, height), or both; with `keep_ratio` the shorter side.
+        (width, height), or one number for both; with `keep_ratio` one number is the length of the
+        shorter side.
     keep_ratio : bool
-        With one int: keep the ratio of sides.
+        Keep the ratio of width to height if `size` is one number.
     interpolation : int
-        See ``mx.image.imresize``.
+        Method of interpolation, see ``mx.image.imresize``.
 
     Examples
     --------
@@ -127,15 +128,18 @@ class CenterCrop(_OfPixels):
     Parameters
     ----------
     size : int or (int, int)
-        (width, height).
+        Size of the result: (width, height), or one number for both.
     interpolation : int
+        Method of interpolation if the crop is resized, see ``mx.image.imresize``.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> transform = mx.gluon.data.vision.transforms.CenterCrop((4, 2))  # width, height
-    >>> transform(mx.nd.zeros((8, 10, 3), dtype="uint8")).shape
-    (2, 4, 3)
+    >>> image = mx.nd.arange(16).reshape((4, 4, 1))
+    >>> mx.gluon.data.vision.transforms.CenterCrop((4, 2))(image)[:, :, 0]  # width, height
+    [[ 4.  5.  6.  7.]
+     [ 8.  9. 10. 11.]]
+    <NDArray 2x4 @cpu(0)>
     """
 
     def __init__(self, size: Any, interpolation: int = 1) -> None:
@@ -153,12 +157,13 @@ class RandomResizedCrop(_OfPixels):
     Parameters
     ----------
     size : int or (int, int)
-        (width, height).
+        Size of the result: (width, height), or one number for both.
     scale : (float, float)
-        Least and largest part of the image's area.
+        Smallest and largest area of the crop, as a share of the image's area.
     ratio : (float, float)
-        Least and largest width / height.
+        Smallest and largest ratio of width to height of the crop.
     interpolation : int
+        Method of interpolation if the crop is resized, see ``mx.image.imresize``.
 
     Examples
     --------
@@ -192,17 +197,20 @@ class CropResize(HybridBlock):
     Parameters
     ----------
     x, y, width, height : int
-        The part; it lies in the image.
+        Left edge, top edge and size of the crop, which has to lie inside of the image.
     size : int or (int, int), optional
-        (width, height).
+        Size that the crop is resized to: (width, height), or one number for both.
     interpolation : int, optional
+        Method of interpolation, see ``mx.image.imresize``.
 
     Examples
     --------
     >>> import cynet as mx
-    >>> transform = mx.gluon.data.vision.transforms.CropResize(x=1, y=2, width=4, height=5)
-    >>> transform(mx.nd.zeros((8, 10, 3), dtype="uint8")).shape
-    (5, 4, 3)
+    >>> image = mx.nd.arange(16).reshape((4, 4, 1))
+    >>> transform = mx.gluon.data.vision.transforms.CropResize(x=1, y=2, width=3, height=1)
+    >>> transform(image)[:, :, 0]
+    [[ 9. 10. 11.]]
+    <NDArray 1x3 @cpu(0)>
     """
 
     def __init__(
@@ -236,7 +244,9 @@ class Rotate(Block):
     Parameters
     ----------
     rotation_degrees : float
+        The angle, in degrees.
     zoom_in, zoom_out : bool
+        Zoom in until no border is visible, or out until the whole image is; not both.
 
     Examples
     --------
@@ -266,10 +276,11 @@ class RandomRotation(Block):
     Parameters
     ----------
     angle_limits : (float, float)
-        In degrees.
+        Smallest and largest angle, in degrees.
     zoom_in, zoom_out : bool
+        Zoom in until no border is visible, or out until the whole image is; not both.
     rotate_with_proba : float
-        Probability of being turned at all.
+        Probability that an image is rotated at all.
 
     Raises
     ------

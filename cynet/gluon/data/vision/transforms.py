@@ -48,6 +48,7 @@ class Compose(Sequential):
     Parameters
     ----------
     transforms : list of Block or callable
+        Applied in this order.
 
     Examples
     --------
@@ -97,7 +98,8 @@ class Cast(HybridBlock):
 
     Parameters
     ----------
-    dtype : dtype
+    dtype : str or numpy.dtype
+        The new element type.
 
     Examples
     --------
@@ -122,9 +124,9 @@ class ToTensor(HybridBlock):
     Parameters
     ----------
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -145,7 +147,7 @@ class Normalize(HybridBlock):
     Parameters
     ----------
     mean, std : float or list of float
-        One number, or one a channel.
+        One number, or one for each channel.
 
     Examples
     --------
@@ -177,16 +179,17 @@ class RandomFlipLeftRight(HybridBlock):
     Parameters
     ----------
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
     >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomFlipLeftRight()
-    >>> transform(mx.nd.zeros((4, 5, 3))).shape
-    (4, 5, 3)
+    >>> mirrored = transform(mx.nd.array([[[1], [2]]])).asnumpy().ravel().tolist()
+    >>> mirrored in ([1, 2], [2, 1])
+    True
     """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -202,16 +205,17 @@ class RandomFlipTopBottom(HybridBlock):
     Parameters
     ----------
     prefix : str, optional
-        Beginning of the names of parameters; by default one with a number.
+        Prefix of the parameters' names; by default made from the class's name and a number.
     params : ParameterDict, optional
-        Parameters to share.
+        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
     >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomFlipTopBottom()
-    >>> transform(mx.nd.zeros((4, 5, 3))).shape
-    (4, 5, 3)
+    >>> mirrored = transform(mx.nd.array([[[1]], [[2]]])).asnumpy().ravel().tolist()
+    >>> mirrored in ([1, 2], [2, 1])
+    True
     """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -226,7 +230,9 @@ class RandomApply(Sequential):
     Parameters
     ----------
     transforms : Block or list of Block
+        What to apply.
     p : float
+        Probability that it is applied.
 
     Examples
     --------
@@ -274,14 +280,15 @@ class RandomBrightness(_RandomColor):
     Parameters
     ----------
     brightness : float
-        Most that it changes, as a part.
+        The factor is drawn from ``[1 - brightness, 1 + brightness]``.
 
     Examples
     --------
     >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomBrightness(0.4)
-    >>> transform(mx.nd.ones((4, 5, 3))).shape
-    (4, 5, 3)
+    >>> factor = transform(mx.nd.ones((1, 1, 3))).mean().asscalar().item()
+    >>> 0.6 <= round(factor, 4) <= 1.4
+    True
     """
 
     _operator = "random_brightness"
@@ -296,7 +303,7 @@ class RandomContrast(_RandomColor):
     Parameters
     ----------
     contrast : float
-        Most that it changes, as a part.
+        The factor is drawn from ``[1 - contrast, 1 + contrast]``.
 
     Examples
     --------
@@ -318,7 +325,7 @@ class RandomSaturation(_RandomColor):
     Parameters
     ----------
     saturation : float
-        Most that it changes, as a part.
+        The factor is drawn from ``[1 - saturation, 1 + saturation]``.
 
     Examples
     --------
@@ -340,7 +347,7 @@ class RandomHue(_RandomColor):
     Parameters
     ----------
     hue : float
-        Most that it changes, as a part of the circle.
+        The angle is drawn from ``[-hue, hue]``, as a share of the color circle.
 
     Examples
     --------
@@ -363,6 +370,7 @@ class RandomColorJitter(HybridBlock):
     Parameters
     ----------
     brightness, contrast, saturation, hue : float
+        Ranges, as of the transforms that are named after them; 0 leaves one out.
 
     Examples
     --------

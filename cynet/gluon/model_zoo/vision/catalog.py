@@ -128,9 +128,9 @@ def get_model(name: str, **kwargs: Any) -> HybridBlock:
     Parameters
     ----------
     name : str
-        ``'resnet18_v1'``, ``'vgg16_bn'``, ``'mobilenet1.0'``, ...; upper case will do.
+        ``'resnet18_v1'``, ``'vgg16_bn'``, ``'mobilenet1.0'``, ...; case is ignored.
     **kwargs
-        What the function of that network takes: ``pretrained``, ``ctx``, ``root``, ``classes``, ...
+        Arguments of that network's function: ``pretrained``, ``ctx``, ``root``, ``classes``, ...
 
     Returns
     -------

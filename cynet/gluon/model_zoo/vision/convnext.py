@@ -63,15 +63,16 @@ class ConvNeXt(Network):
     Parameters
     ----------
     layers : sequence of int
-        Blocks of each stage.
+        Number of blocks in each stage.
     channels : sequence of int
-        Of each stage.
+        Number of channels of each stage.
     drop_path : float
         Share of the samples for which training leaves out the last block; that of the blocks before
         it rises from 0 evenly.
     classes : int
+        Number of classes, and of scores in the output.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -141,9 +142,9 @@ def get_convnext(
     pretrained : bool
         Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`.
     ctx : Context or list of Context, optional
-        Where they go; the CPU by default.
+        Devices of the weights; the CPU by default.
     root : str
-        Folder of the files of weights.
+        Folder of the weights' files.
     **kwargs
         ``drop_path``, ``classes``, ``prefix`` and ``params``.
 

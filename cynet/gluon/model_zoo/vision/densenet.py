@@ -54,14 +54,15 @@ class DenseNet(Network):
     growth_rate : int
         Channels that each layer adds.
     block_config : list of int
-        Layers in each stage.
+        Number of layers in each stage.
     bn_size : int
         Channels inside a layer, in growth rates.
     dropout : float
-        Behind each layer.
+        Share of the elements that training sets to 0 after each layer.
     classes : int
+        Number of classes, and of scores in the output.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

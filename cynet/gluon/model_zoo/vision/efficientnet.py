@@ -106,17 +106,18 @@ class EfficientNet(Network):
     Parameters
     ----------
     width, depth : float
-        Of the numbers of channels, and of blocks, of B0.
+        Factors of the numbers of channels and of blocks of B0.
     dropout : float
         Share of the features that training sets to 0.
     drop_path : float
-        Share of the samples for which training leaves out the block behind the last one; that of
+        Share of the samples for which training leaves out the block after the last one; that of
         the blocks rises from 0 evenly.
     classes : int
+        Number of classes, and of scores in the output.
     epsilon, momentum : float
-        Of the BatchNorms.
+        Settings of the BatchNorms.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -186,9 +187,9 @@ def get_efficientnet(
     pretrained : bool
         Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`.
     ctx : Context or list of Context, optional
-        Where they go; the CPU by default.
+        Devices of the weights; the CPU by default.
     root : str
-        Folder of the files of weights.
+        Folder of the weights' files.
     **kwargs
         ``dropout``, ``drop_path``, ``classes``, ``prefix`` and ``params``.
 

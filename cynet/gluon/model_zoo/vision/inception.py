@@ -139,8 +139,9 @@ class Inception3(Network):
     Parameters
     ----------
     classes : int
+        Number of classes, and of scores in the output.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -190,11 +191,11 @@ def inception_v3(
     Parameters
     ----------
     pretrained : bool
-        Load weights that were trained on ImageNet; they are for 1000 classes.
+        Load weights trained on ImageNet, which are for 1000 classes.
     ctx : Context or list of Context, optional
-        Where they go; the CPU by default.
+        Devices of the weights; the CPU by default.
     root : str
-        Folder of the files of weights, to which they are downloaded if they are not there.
+        Folder of the weights' files, which are downloaded into it if necessary.
     **kwargs
         ``classes``, ``prefix`` and ``params``.
 

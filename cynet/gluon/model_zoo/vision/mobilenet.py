@@ -42,10 +42,11 @@ class MobileNet(Network):
     Parameters
     ----------
     multiplier : float
-        Of the numbers of channels.
+        Factor of the numbers of channels.
     classes : int
+        Number of classes, and of scores in the output.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -108,10 +109,11 @@ class MobileNetV2(Network):
     Parameters
     ----------
     multiplier : float
-        Of the numbers of channels.
+        Factor of the numbers of channels.
     classes : int
+        Number of classes, and of scores in the output.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -154,13 +156,13 @@ def get_mobilenet(
     Parameters
     ----------
     multiplier : float
-        Of the numbers of channels; there are trained weights for 1, 0.75, 0.5 and 0.25.
+        Factor of the numbers of channels; there are trained weights for 1, 0.75, 0.5 and 0.25.
     pretrained : bool
-        Load weights that were trained on ImageNet; they are for 1000 classes.
+        Load weights trained on ImageNet, which are for 1000 classes.
     ctx : Context or list of Context, optional
-        Where they go; the CPU by default.
+        Devices of the weights; the CPU by default.
     root : str
-        Folder of the files of weights, to which they are downloaded if they are not there.
+        Folder of the weights' files, which are downloaded into it if necessary.
     **kwargs
         ``classes``, ``prefix`` and ``params``.
 
@@ -198,13 +200,13 @@ def get_mobilenet_v2(
     Parameters
     ----------
     multiplier : float
-        Of the numbers of channels; there are trained weights for 1, 0.75, 0.5 and 0.25.
+        Factor of the numbers of channels; there are trained weights for 1, 0.75, 0.5 and 0.25.
     pretrained : bool
-        Load weights that were trained on ImageNet; they are for 1000 classes.
+        Load weights trained on ImageNet, which are for 1000 classes.
     ctx : Context or list of Context, optional
-        Where they go; the CPU by default.
+        Devices of the weights; the CPU by default.
     root : str
-        Folder of the files of weights, to which they are downloaded if they are not there.
+        Folder of the weights' files, which are downloaded into it if necessary.
     **kwargs
         ``classes``, ``prefix`` and ``params``.
 

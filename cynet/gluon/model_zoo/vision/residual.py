@@ -55,15 +55,15 @@ class BasicBlockV1(_BlockV1):
     Parameters
     ----------
     channels : int
-        Of the output.
+        Number of channels of the output.
     stride : int
-        Of the first convolution.
+        Stride of the first convolution.
     downsample : bool
-        Project the input by a 1x1 convolution, which it needs where stride or channels change.
+        Project the input by a 1x1 convolution, which is necessary if stride or channels change.
     in_channels : int
-        Channels of the input; 0 leaves them to the first forward pass.
+        Number of channels of the input; 0 leaves it to the first forward pass.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -100,15 +100,15 @@ class BottleneckV1(_BlockV1):
     Parameters
     ----------
     channels : int
-        Of the output.
+        Number of channels of the output.
     stride : int
-        Of the first 1x1 convolution.
+        Stride of the first 1x1 convolution.
     downsample : bool
-        Project the input by a 1x1 convolution, which it needs where stride or channels change.
+        Project the input by a 1x1 convolution, which is necessary if stride or channels change.
     in_channels : int
-        Channels of the input; 0 leaves them to the first forward pass.
+        Number of channels of the input; 0 leaves it to the first forward pass.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -151,15 +151,15 @@ class BottleneckV1b(_BlockV1):
     Parameters
     ----------
     channels : int
-        Of the output.
+        Number of channels of the output.
     stride : int
-        Of the 3x3 convolution.
+        Stride of the 3x3 convolution.
     downsample : bool
-        Project the input by a 1x1 convolution, which it needs where stride or channels change.
+        Project the input by a 1x1 convolution, which is necessary if stride or channels change.
     in_channels : int
-        Channels of the input; 0 leaves them to the first forward pass.
+        Number of channels of the input; 0 leaves it to the first forward pass.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -197,20 +197,20 @@ class BottleneckV1b(_BlockV1):
 
 @guarded(but=("hybrid_forward",))
 class BasicBlockV2(HybridBlock):
-    """Two 3x3 convolutions, each behind a normalization.
+    """Two 3x3 convolutions, each after a normalization.
 
     Parameters
     ----------
     channels : int
-        Of the output.
+        Number of channels of the output.
     stride : int
-        Of the first convolution.
+        Stride of the first convolution.
     downsample : bool
-        Project the input by a 1x1 convolution, which it needs where stride or channels change.
+        Project the input by a 1x1 convolution, which is necessary if stride or channels change.
     in_channels : int
-        Channels of the input; 0 leaves them to the first forward pass.
+        Number of channels of the input; 0 leaves it to the first forward pass.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -249,20 +249,20 @@ class BasicBlockV2(HybridBlock):
 
 @guarded(but=("hybrid_forward",))
 class BottleneckV2(HybridBlock):
-    """Convolutions 1x1, 3x3 and 1x1, each behind a normalization.
+    """Convolutions 1x1, 3x3 and 1x1, each after a normalization.
 
     Parameters
     ----------
     channels : int
-        Of the output.
+        Number of channels of the output.
     stride : int
-        Of the 3x3 convolution.
+        Stride of the 3x3 convolution.
     downsample : bool
-        Project the input by a 1x1 convolution, which it needs where stride or channels change.
+        Project the input by a 1x1 convolution, which is necessary if stride or channels change.
     in_channels : int
-        Channels of the input; 0 leaves them to the first forward pass.
+        Number of channels of the input; 0 leaves it to the first forward pass.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -345,14 +345,15 @@ class ResNetV1(_ResNet):
     block : class
         BasicBlockV1, BottleneckV1 or BottleneckV1b.
     layers : list of int
-        Blocks in each stage.
+        Number of blocks in each stage.
     channels : list of int
-        Of the stem, and of each stage.
+        Number of channels of the stem, and of each stage.
     classes : int
+        Number of classes, and of scores in the output.
     thumbnail : bool
-        A stem for images of 32x32.
+        Use a stem for images of 32x32.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

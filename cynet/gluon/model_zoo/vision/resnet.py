@@ -52,15 +52,15 @@ def get_resnet(
     Parameters
     ----------
     version : int
-        1: normalization behind convolutions; 2: before them.
+        1: normalization after convolutions; 2: before them.
     num_layers : int
         18, 34, 50, 101 or 152.
     pretrained : bool
-        Load weights that were trained on ImageNet; they are for 1000 classes.
+        Load weights trained on ImageNet, which are for 1000 classes.
     ctx : Context or list of Context, optional
-        Where they go; the CPU by default.
+        Devices of the weights; the CPU by default.
     root : str
-        Folder of the files of weights, to which they are downloaded if they are not there.
+        Folder of the weights' files, which are downloaded into it if necessary.
     **kwargs
         ``classes``, ``thumbnail`` (a stem for images of 32x32), ``prefix`` and ``params``.
 
@@ -256,9 +256,9 @@ def get_resnet_v1b(
     pretrained : bool
         Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`.
     ctx : Context or list of Context, optional
-        Where they go; the CPU by default.
+        Devices of the weights; the CPU by default.
     root : str
-        Folder of the files of weights.
+        Folder of the weights' files.
     **kwargs
         ``classes``, ``thumbnail`` (a stem for images of 32x32), ``prefix`` and ``params``.
 

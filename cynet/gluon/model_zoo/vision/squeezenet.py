@@ -49,9 +49,9 @@ class SqueezeNet(Network):
     version : str
         ``'1.0'`` or ``'1.1'``.
     classes : int
-        Number of scores.
+        Number of classes, and of scores in the output.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

@@ -28,18 +28,18 @@ vgg_spec = {
 
 @guarded(but=("hybrid_forward",))
 class VGG(Network):
-    """VGG, for images of 224x224: stacks of 3x3 convolutions with a pooling layer behind each.
+    """VGG, for images of 224x224: stacks of 3x3 convolutions with a pooling layer after each.
 
     Parameters
     ----------
     layers, filters : list of int
         Convolutions in each stack, and the channels of each.
     classes : int
-        Number of scores.
+        Number of classes, and of scores in the output.
     batch_norm : bool
-        Normalize behind each convolution.
+        Normalize after each convolution.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -99,11 +99,11 @@ def get_vgg(
     num_layers : int
         11, 13, 16 or 19.
     pretrained : bool
-        Load weights that were trained on ImageNet; they are for 1000 classes.
+        Load weights trained on ImageNet, which are for 1000 classes.
     ctx : Context or list of Context, optional
-        Where they go; the CPU by default.
+        Devices of the weights; the CPU by default.
     root : str
-        Folder of the files of weights, to which they are downloaded if they are not there.
+        Folder of the weights' files, which are downloaded into it if necessary.
     **kwargs
         ``batch_norm``, ``classes``, ``prefix`` and ``params``.
 

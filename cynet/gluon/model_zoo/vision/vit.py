@@ -54,20 +54,21 @@ class VisionTransformer(Network):
     Parameters
     ----------
     patch_size : int
-        Pixels of each side of a patch.
+        Length of each side of a patch, in pixels.
     num_layers : int
-        Of the encoder, see :class:`TransformerEncoder`.
+        Number of layers of the encoder, see :class:`TransformerEncoder`.
     units, num_heads, hidden_size : int
-        Of each layer.
+        Settings of each layer, see :class:`TransformerEncoderLayer`.
     image_size : int
-        Pixels of each side of an image; a multiple of `patch_size`. The network takes no other
-        size, since each position has weights of its own.
+        Length of each side of an image, in pixels; a multiple of `patch_size`. The network takes no
+        other size, since each position has weights of its own.
     dropout : float
         Share of the encoder's weights of attention, of outputs of its parts, and of its input, that
         training sets to 0.
     classes : int
+        Number of classes, and of scores in the output.
     **kwargs
-        prefix and params of :class:`Block`.
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -135,13 +136,13 @@ def get_vit(
     size : str
         ``'s'``, ``'b'`` or ``'l'``: layers of 384, 768 or 1024 units.
     patch_size : int
-        Pixels of each side of a patch.
+        Length of each side of a patch, in pixels.
     pretrained : bool
         Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`.
     ctx : Context or list of Context, optional
-        Where they go; the CPU by default.
+        Devices of the weights; the CPU by default.
     root : str
-        Folder of the files of weights.
+        Folder of the weights' files.
     **kwargs
         ``image_size``, ``dropout``, ``classes``, ``prefix`` and ``params``.
 

@@ -56,15 +56,15 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
 
     kernel = Shape(doc="Size of the window: (w,), (h, w) or (d, h, w).")
     stride = Shape((), doc="Step of the window; all 1 by default.")
-    dilate = Shape((), doc="Distance of the window's points; all 1 by default.")
+    dilate = Shape((), doc="Distance between neighboring points of the window; all 1 by default.")
     pad = Shape((), doc="Zeros added at both ends; all 0 by default.")
     num_filter = Int(doc="Number of output channels.", low=1)
-    num_group = Int(1, doc="Number of groups that channels and filters are cut into.", low=1)
+    num_group = Int(1, doc="Number of groups that channels and filters are split into.", low=1)
     workspace = Int(1024, doc="Most scratch memory of cuDNN, in MiB; not needed on a CPU.", low=0)
     no_bias = Bool(False, doc="Leave out the bias.")
     cudnn_tune = Enum(("fastest", "limited_workspace", "off"), None,
                       doc="On a GPU, time cuDNN's algorithms: all, or within workspace.")
-    cudnn_off = Bool(False, doc="Accepted and not needed.")
+    cudnn_off = Bool(False, doc="Part of MXNet's signature; not used.")
     layout = Enum(LAYOUTS, None, doc="Order of axes: channels first by default, or last.")
 
     graph = ConvolutionHooks(float32_beside_half=())

@@ -53,17 +53,17 @@ class DeconvolutionProperty(OperatorProperty):
 
     kernel = Shape(doc="Size of the window: (w,), (h, w) or (d, h, w).")
     stride = Shape((), doc="Step of the window in out; all 1 by default.")
-    dilate = Shape((), doc="Distance of the window's points; all 1 by default.")
+    dilate = Shape((), doc="Distance between neighboring points of the window; all 1 by default.")
     pad = Shape((), doc="Cut off at both ends of out; all 0 by default.")
     adj = Shape((), doc="Added to the end of out, less than stride; all 0 by default.")
     target_shape = Shape((), doc="Spatial size of out; pad and adj are not looked at then.")
     num_filter = Int(doc="Number of output channels.", low=1)
-    num_group = Int(1, doc="Number of groups that channels and filters are cut into.", low=1)
+    num_group = Int(1, doc="Number of groups that channels and filters are split into.", low=1)
     workspace = Int(512, doc="Most scratch memory of cuDNN, in MiB; not needed on a CPU.", low=0)
     no_bias = Bool(True, doc="Leave out the bias.")
     cudnn_tune = Enum(("fastest", "limited_workspace", "off"), None,
                       doc="On a GPU, time cuDNN's algorithms: all, or within workspace.")
-    cudnn_off = Bool(False, doc="Accepted and not needed.")
+    cudnn_off = Bool(False, doc="Part of MXNet's signature; not used.")
     layout = Enum(LAYOUTS, None, doc="Order of axes: channels first by default, or last.")
 
     graph = DeconvolutionHooks(float32_beside_half=())
