@@ -382,7 +382,7 @@ cdef class Engine:
         Parameters
         ----------
         var : Variable
-            The variable.
+            Tag that nothing will be pushed on any more.
         on_delete : callable, optional
             Called without arguments when it is deleted.
 
@@ -422,7 +422,7 @@ cdef class Engine:
         Parameters
         ----------
         var : Variable
-            The variable.
+            Tag of what has to be done.
 
         Raises
         ------

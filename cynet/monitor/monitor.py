@@ -92,7 +92,7 @@ class Monitor:
         name : str
             Name under which it is collected.
         array : NDArray
-            The value.
+            Array whose statistic is taken.
 
         Examples
         --------

@@ -19,7 +19,7 @@ def random_brightness(data: NDArray, min_factor: float, max_factor: float, out: 
 def random_color_jitter(data: NDArray, brightness: float, contrast: float, saturation: float, hue: float, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Changes of brightness, contrast, saturation and hue, in an order that is drawn."""
 def random_contrast(data: NDArray, min_factor: float, max_factor: float, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """Pixels times a factor, plus the image's mean grey times what the factor lacks to 1."""
+    """Pixels times a factor, plus the image's mean gray times what the factor lacks to 1."""
 def random_flip_left_right(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The image mirrored left to right, or as it is, each with probability 1/2; in a batch each image on its own."""
 def random_flip_top_bottom(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -29,7 +29,7 @@ def random_hue(data: NDArray, min_factor: float, max_factor: float, out: NDArray
 def random_lighting(data: NDArray, alpha_std: float = 0.05, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Noise along the principal components of ImageNet's colors: one light for an image."""
 def random_saturation(data: NDArray, min_factor: float, max_factor: float, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
-    """Pixels times a factor, plus their own grey times what the factor lacks to 1."""
+    """Pixels times a factor, plus their own gray times what the factor lacks to 1."""
 def resize(data: NDArray, size: ShapeLike = (), keep_ratio: bool = False, interp: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """The image, or each of a batch, in another size."""
 def to_tensor(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -114,12 +114,9 @@ def docstring(entry, array="NDArray"):
     about = entry.prop.inputs_doc
     needed = set() if variable else set(entry.prop.with_defaults().list_arguments())
     needed -= {"bias"} if "no_bias" in fields else set()
-    lines = [
-        inspect.cleandoc(entry.prop.__doc__) if entry.prop.__doc__ else f"Operator {entry.name}.",
-        "",
-        "Parameters",
-        "----------",
-    ]
+    text = inspect.cleandoc(entry.prop.__doc__ or f"Operator {entry.name}.").splitlines()
+    lines = [part for line in text for part in textwrap.wrap(line, 100) or [""]]
+    lines += ["", "Parameters", "----------"]
     if variable:
         lines += [f"*data : {array}", f"    {about.get('data', 'The inputs.')}"]
     for name in arguments:

@@ -128,7 +128,7 @@ def UpSampling(*data: Symbol | Sequence[Symbol], scale: int = ..., num_filter: i
 def abs(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Absolute value of each element: ``output = |data|``."""
 def adam_update(weight: Symbol | None = None, grad: Symbol | None = None, mean: Symbol | None = None, var: Symbol | None = None, lr: float = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    """Adam: ``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2) * g ** 2``, ``output = weight - lr * mean / (sqrt(var) + epsilon)`` with ``g = grad + wd * weight``, clipped."""
+    """Adam: steps along the mean of gradients over the root of their mean square."""
 def add_n(*data: Symbol | Sequence[Symbol], num_args: int = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Sum of any number of arrays of one shape: ``output = data[0] + data[1] + ...``."""
 def all_finite(data: Symbol | None = None, init_output: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -272,9 +272,9 @@ def flip(data: Symbol | None = None, axis: ShapeLike = ..., name: str | None = N
 def floor(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Greatest integer that is not above each element."""
 def ftml_update(weight: Symbol | None = None, grad: Symbol | None = None, d: Symbol | None = None, v: Symbol | None = None, z: Symbol | None = None, lr: float = ..., beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-08, t: int = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_grad: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    """Follow the moving leader: ``v = beta2 * v + (1 - beta2) * g ** 2``, ``d = (1 - beta1 ** t) / lr * (sqrt(v / (1 - beta2 ** t)) + epsilon)``, ``z = beta1 * z + (1 - beta1) * g - (d - beta1 * d_before) * weight``, ``output = -z / d`` with ``g = grad + wd * weight``, clipped."""
+    """Follow the moving leader (Zheng and Kwok, 2017), with ``g = grad + wd * weight``, clipped."""
 def ftrl_update(weight: Symbol | None = None, grad: Symbol | None = None, z: Symbol | None = None, n: Symbol | None = None, lr: float = ..., lamda1: float = 0.01, beta: float = 1.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    """Follow the regularised leader: ``z += grad - (sqrt(n + grad ** 2) - sqrt(n)) * weight / lr``, ``n += grad ** 2``, ``output = (sign(z) * lamda1 - z) / ((beta + sqrt(n)) / lr + wd)`` where ``|z| > lamda1``, else 0."""
+    """Follow the regularized leader: ``z += grad - (sqrt(n + grad ** 2) - sqrt(n)) * weight / lr``, ``n += grad ** 2``, ``output = (sign(z) * lamda1 - z) / ((beta + sqrt(n)) / lr + wd)`` where ``|z| > lamda1``, else 0."""
 def gamma(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Gamma function of each element."""
 def gammaln(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

@@ -19,7 +19,7 @@ def random_brightness(data: Symbol | None = None, min_factor: float = ..., max_f
 def random_color_jitter(data: Symbol | None = None, brightness: float = ..., contrast: float = ..., saturation: float = ..., hue: float = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Changes of brightness, contrast, saturation and hue, in an order that is drawn."""
 def random_contrast(data: Symbol | None = None, min_factor: float = ..., max_factor: float = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    """Pixels times a factor, plus the image's mean grey times what the factor lacks to 1."""
+    """Pixels times a factor, plus the image's mean gray times what the factor lacks to 1."""
 def random_flip_left_right(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The image mirrored left to right, or as it is, each with probability 1/2; in a batch each image on its own."""
 def random_flip_top_bottom(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -29,7 +29,7 @@ def random_hue(data: Symbol | None = None, min_factor: float = ..., max_factor: 
 def random_lighting(data: Symbol | None = None, alpha_std: float = 0.05, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Noise along the principal components of ImageNet's colors: one light for an image."""
 def random_saturation(data: Symbol | None = None, min_factor: float = ..., max_factor: float = ..., name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    """Pixels times a factor, plus their own grey times what the factor lacks to 1."""
+    """Pixels times a factor, plus their own gray times what the factor lacks to 1."""
 def resize(data: Symbol | None = None, size: ShapeLike = (), keep_ratio: bool = False, interp: int = 1, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """The image, or each of a batch, in another size."""
 def to_tensor(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

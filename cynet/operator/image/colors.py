@@ -50,13 +50,13 @@ class RandomBrightnessProperty(FactorProperty):
 
 
 class RandomContrastProperty(FactorProperty):
-    """Pixels times a factor, plus the image's mean grey times what the factor lacks to 1."""
+    """Pixels times a factor, plus the image's mean gray times what the factor lacks to 1."""
 
     kind = 1
 
 
 class RandomSaturationProperty(FactorProperty):
-    """Pixels times a factor, plus their own grey times what the factor lacks to 1."""
+    """Pixels times a factor, plus their own gray times what the factor lacks to 1."""
 
     kind = 2
 

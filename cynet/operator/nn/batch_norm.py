@@ -40,7 +40,7 @@ class BatchNormProperty(KernelProperty):
     ``out = (data - mean) / sqrt(var + eps) * gamma + beta``. In training, mean and var are the
     batch's and backward moves the moving statistics: ``moving = momentum * moving + (1 - momentum)
     * batch`` (the variance is the biased one). Otherwise, and always with `use_global_stats`, they
-      are the moving ones.
+    are the moving ones.
     """
 
     eps = Double(1e-3, doc="Added to the variance.", low=0.0)

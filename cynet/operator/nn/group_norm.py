@@ -19,7 +19,7 @@ from .normalized import normalized, scaled
 class GroupNormProperty(KernelProperty):
     """Normalize each group of channels of each sample, then scale and shift it.
 
-    The C channels are cut into `num_groups` groups of neighbours; ``out = (data - mean) / sqrt(var
+    The C channels are cut into `num_groups` groups of neighbors; ``out = (data - mean) / sqrt(var
     + eps) * gamma + beta`` with mean, variance, gamma and beta of each group (Wu and He, 2018).
     """
 

@@ -31,8 +31,8 @@ class RNNProperty(OperatorProperty):
 
     With `use_sequence_length`, steps behind a sequence's length give 0 and change no state, and the
     second direction begins at a sequence's own last step; the states of one of length 0 stay what
-    they were. (MXNet does so on GPUs, and computes all
-    steps on the CPU.) The same holds for clipping: MXNet does neither on the CPU, cynet does both.
+    they were. (MXNet does so on GPUs, and computes all steps on the CPU.) The same holds for
+    clipping: MXNet does neither on the CPU, cynet does both.
     """
 
     state_size = Int(doc="Size of the state of each layer and direction.", low=1)

@@ -4,6 +4,8 @@ The inputs are, for each weight, the weight, its gradient and its states; the ou
 weights. The rules are those of the operators for one weight (`update.pyx`).
 """
 
+from inspect import cleandoc
+
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
@@ -181,7 +183,8 @@ class PreloadedSGDMomentumProperty(PreloadedSGDProperty):
 
 def with_masters(prop, name):
     """The property class of the same rule for float16 weights with float32 masters."""
-    text = f"{prop.__doc__}\n\nComputed on `weight32`, the float32 masters of the weights."
+    rule = cleandoc(prop.__doc__)
+    text = f"{rule}\n\nComputed on `weight32`, the float32 masters of the weights."
     states = (*prop.states, "weight32")
     own = {"__doc__": text, "__module__": __name__, "master": True, "states": states}
     return type(name, (prop,), own)

@@ -6,6 +6,8 @@ well. The gradient is first scaled by `rescale_grad` and clipped to [-clip_gradi
 (not if that is negative). ``output`` is usually the weight itself (``out=weight``).
 """
 
+from inspect import cleandoc
+
 from libc.math cimport isfinite
 from libcpp.vector cimport vector
 
@@ -202,12 +204,11 @@ class SignumProperty(UpdateProperty):
 
 
 class AdamProperty(UpdateProperty):
-    """Adam: ``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2) * g **
-    2``,
-    ``output = weight - lr * mean / (sqrt(var) + epsilon)`` with ``g = grad + wd * weight``,
-    clipped.
+    """Adam: steps along the mean of gradients over the root of their mean square.
 
-    Bias correction is the caller's, in `lr`.
+    ``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2) * g ** 2``,
+    ``output = weight - lr * mean / (sqrt(var) + epsilon)`` with ``g = grad + wd * weight``,
+    clipped. Bias correction is the caller's, in `lr`.
     """
 
     parameter_order = ("lr", "beta1", "beta2", "epsilon")
@@ -273,7 +274,7 @@ class RMSPropAlexProperty(UpdateProperty):
 
 
 class FTRLProperty(UpdateProperty):
-    """Follow the regularised leader: ``z += grad - (sqrt(n + grad ** 2) - sqrt(n)) * weight / lr``,
+    """Follow the regularized leader: ``z += grad - (sqrt(n + grad ** 2) - sqrt(n)) * weight / lr``,
     ``n += grad ** 2``, ``output = (sign(z) * lamda1 - z) / ((beta + sqrt(n)) / lr + wd)`` where
     ``|z| > lamda1``, else 0."""
 
@@ -288,10 +289,12 @@ class FTRLProperty(UpdateProperty):
 
 
 class FTMLProperty(UpdateProperty):
-    """Follow the moving leader: ``v = beta2 * v + (1 - beta2) * g ** 2``, ``d = (1 - beta1 ** t) /
-    lr *
-    (sqrt(v / (1 - beta2 ** t)) + epsilon)``, ``z = beta1 * z + (1 - beta1) * g - (d - beta1 *
-    d_before) * weight``, ``output = -z / d`` with ``g = grad + wd * weight``, clipped."""
+    """Follow the moving leader (Zheng and Kwok, 2017), with ``g = grad + wd * weight``, clipped.
+
+    ``v = beta2 * v + (1 - beta2) * g ** 2``,
+    ``d = (1 - beta1 ** t) / lr * (sqrt(v / (1 - beta2 ** t)) + epsilon)``,
+    ``z = beta1 * z + (1 - beta1) * g - (d - beta1 * d_before) * weight``, ``output = -z / d``.
+    """
 
     parameter_order = ("lr", "beta1", "beta2", "epsilon", "t")
     beta1 = Float(0.6, doc="Decay of the mean.")
@@ -334,6 +337,7 @@ for _name, _prop in ROWS.items():
 # the same rules for narrow weights with a float32 master, which is the last state
 for _name in ("sgd_update", "sgd_mom_update", "nag_mom_update"):
     _prop = ROWS[_name]
+    _text = cleandoc(_prop.__doc__)
     register_operator(f"mp_{_name}", type(f"MP{_prop.__name__}", (_prop,), {
-        "__doc__": f"{_prop.__doc__}\n\nComputed on `weight32`, the float32 master of the weight.",
+        "__doc__": f"{_text}\n\nComputed on `weight32`, the float32 master of the weight.",
         "__module__": __name__, "master": True, "states": (*_prop.states, "weight32")}))

@@ -35,7 +35,7 @@ class BilinearResize2DProperty(KernelProperty):
         doc="Where the output's size comes from.",
     )
     align_corners = Bool(
-        True, doc="Whether the centres of the outer pixels stay in place; else their edges do."
+        True, doc="Whether the centers of the outer pixels stay in place; else their edges do."
     )
 
     graph = GraphHooks(float32_beside_half=(), shape_only=(1,))

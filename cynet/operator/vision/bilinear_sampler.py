@@ -15,7 +15,7 @@ from .planes import merged
 class BilinearSamplerProperty(KernelProperty):
     """Read data at the points of a grid, by bilinear interpolation.
 
-    Points have x and y (the two channels of grid) in [-1, 1], which the outer pixels' centres span;
+    Points have x and y (the two channels of grid) in [-1, 1], which the outer pixels' centers span;
     pixels outside are zeros. Both inputs have a gradient.
     """
 

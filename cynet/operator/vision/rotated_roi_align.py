@@ -14,7 +14,7 @@ class RROIAlignProperty(RegionsProperty):
     """Cut rotated regions into bins and take the mean of bilinear samples of each.
 
     A region is (image, x, y, width, height, angle): its middle and size in the image's pixels, and
-    degrees by which it is turned, counter-clockwise where y points down. Width and height are at
+    degrees by which it is turned, counterclockwise where y points down. Width and height are at
     least 1 pixel of the data. rois get no gradient.
     """
 
