@@ -74,8 +74,8 @@ class SoftmaxCrossEntropyLoss(Loss):
     axis : int
         The axis of the classes.
     sparse_label : bool
-        Whether labels are class numbers; else they are distributions. A number that is not a class
-        is an error, unless samples have weights: then it counts as the nearest one.
+        Whether labels are class numbers; if not, they are distributions. A number that is not a
+        class is an error, unless samples have weights: then it counts as the nearest one.
     from_logits : bool
         Whether `pred` is the logarithm of probabilities already.
     weight : float, optional

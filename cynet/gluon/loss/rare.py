@@ -28,11 +28,14 @@ class SigmoidFocalLoss(Loss):
     Parameters
     ----------
     gamma : float
-        How little; 0 is the plain cross-entropy.
+        How strongly samples that are predicted well are weighted down; 0 gives the plain
+        cross-entropy.
     alpha : float, optional
-        Share of the positive labels, from 0 to 1; None weights both by 1.
+        Weight of the positive labels, from 0 to 1; None weights both by 1.
     weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
 
     Raises
     ------
@@ -85,16 +88,19 @@ class SoftmaxFocalLoss(Loss):
     Parameters
     ----------
     axis : int
-        Of the classes.
+        The axis of the classes.
     gamma : float
-        How little; 0 is the plain cross-entropy.
+        How strongly samples that are predicted well are weighted down; 0 gives the plain
+        cross-entropy.
     sparse_label : bool
-        Whether labels are class numbers; else they are distributions. A number that is no class
-        is an error, unless samples have weights: then it counts as the nearest one.
+        Whether labels are class numbers; if not, they are distributions. A number that is not a
+        class is an error, unless samples have weights: then it counts as the nearest one.
     from_logits : bool
         Whether `pred` is the logarithm of probabilities already.
     weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
 
     Raises
     ------
@@ -155,11 +161,13 @@ class DiceLoss(Loss):
     Parameters
     ----------
     from_sigmoid : bool
-        Whether `pred` is a probability.
+        Whether `pred` is a probability; if not, the sigmoid is applied to it.
     smooth : float
-        With more than 0 two empty regions overlap.
+        Added to both sides of the quotient; above 0, two empty regions overlap.
     weight : float, optional
+        Factor of the loss.
     batch_axis : int
+        The axis of the samples.
 
     Raises
     ------
