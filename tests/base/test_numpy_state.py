@@ -7,7 +7,12 @@ import pytest
 
 import cynet as mx
 from cynet import gluon, nd
-from cynet.base.numpy_state import numpy_state, place_of_numpy, set_numpy_state
+from cynet.base.numpy_state import (
+    numpy_state,
+    place_of_numpy,
+    seeded_numpy,
+    set_numpy_state,
+)
 
 
 @pytest.fixture(params=["MT19937", "PCG64", "SFC64", "Philox"], autouse=True)
@@ -69,3 +74,28 @@ def test_training_goes_on(tmp_path):
         gluon.data.DataLoader([1], 1).load_state_dict(
             {"epoch": 0, "batch": 0, "begin": None, "now": {"numpy": ["Foo", {}]}}
         )
+
+
+def _state():
+    """All of the state; of a generator that is no Mersenne twister NumPy restores no normals."""
+    state = numpy_state()
+    return state if state[0] == "MT19937" else state[1]["state"]
+
+
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("normals", [0, 1, 2])
+def test_numpy_goes_on_where_it_was(kind, monkeypatch, normals, plain):
+    if not plain:  # a NumPy whose generators are laid out in another way
+        monkeypatch.setattr("cynet.base.numpy_state._plain_words", False)
+    np.random.seed(9)
+    wanted = np.random.randn(3).tolist()
+    np.random.rand(700)
+    for _ in range(normals):
+        np.random.randn()
+    before = _state()
+    for _ in range(2):
+        with pytest.raises(KeyError), seeded_numpy(9):
+            assert np.random.randn(3).tolist() == wanted
+            np.random.set_bit_generator(np.random.PCG64(3))
+            raise KeyError
+        assert _state() == before

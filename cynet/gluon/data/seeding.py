@@ -14,13 +14,14 @@ import numpy as np
 
 from ... import random as mx_random
 from ..._resource import use_own_streams
-from ...base.numpy_state import place_of_numpy
+from ...base.numpy_state import place_of_numpy, seeded_numpy
 from ...base.tracing import has_trace
 from ..block.traced import UntraceableError
 
 
 class _Local(threading.local):
-    generator = None
+    seed = None  # of the batch that is made
+    generator = None  # which draws from it, made when it is first asked for
 
 
 _local = _Local()
@@ -48,6 +49,8 @@ def sample_generator():
     """
     if has_trace():
         raise UntraceableError("random numbers that Python draws cannot be part of a graph")
+    if _local.generator is None and _local.seed is not None:
+        _local.generator = np.random.default_rng(_local.seed)
     if _local.generator is not None:
         return _local.generator
     drawn = mx_random.shuffles_drawn()
@@ -87,33 +90,31 @@ def seed_process(seed):
     np.random.seed(seed)
     random.seed(seed)
     mx_random.seed(seed)
-    _local.generator = np.random.default_rng(seed)
+    _local.seed, _local.generator = seed, None
 
 
 @contextmanager
 def seeded_thread(seed):
     """This thread's `sample_generator`, and what operators draw that it calls, for a batch."""
-    before, _local.generator = _local.generator, np.random.default_rng(seed)
+    before = _local.seed, _local.generator
+    _local.seed, _local.generator = seed, None
     streams = use_own_streams((seed, 0))
     try:
         yield
     finally:
-        _local.generator = before
+        _local.seed, _local.generator = before
         use_own_streams(streams)
 
 
 @contextmanager
 def seeded_here(seed):
     """NumPy's, Python's and cynet's streams for a batch, afterwards where they were."""
-    numpy_before, python_before = np.random.get_state(legacy=False), random.getstate()
-    own = mx_random.get_state()
-    np.random.seed(seed)
+    python_before, own = random.getstate(), mx_random.get_state()
     random.seed(seed)
     mx_random.seed(seed)
     try:
-        with seeded_thread(seed):
+        with seeded_numpy(seed), seeded_thread(seed):
             yield
     finally:
-        np.random.set_state(numpy_before)
         random.setstate(python_before)
         mx_random.set_state(own)
