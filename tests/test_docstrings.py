@@ -108,7 +108,10 @@ def needed(value):
         found = inspect.signature(value).parameters
     except (TypeError, ValueError):
         return []
-    return [name for name in found if name not in ("self", "cls")]
+    names = [name for name in found if name not in ("self", "cls")]
+    if names == ["args", "kwargs"]:  # handed on to what the docstring describes
+        return ["kwargs"] if "**kwargs" in (value.__doc__ or "") else []
+    return names
 
 
 def returns(value):
@@ -203,7 +206,9 @@ def lacks(path, value, owner):
     found = wrong(value, text)
     if not re.match(r"\S[^\n]*(\n\S[^\n]*){0,2}(\n\n|\Z)", text):
         found.add("summary")
-    if not prop and set(needed(value)) - described(text) - {"args", "kwargs"}:
+    known = {name for each in entries(text, "Parameters") for name in each[0]}
+    others = {"kwargs"} if known - set(needed(value)) else set()  # keywords by their names
+    if not prop and set(needed(value)) - described(text) - others:
         found.add("parameters")
     if not (prop or inspect.isclass(value)) and returns(value) and not re.search(
         r"^(Returns|Yields)\n", text, re.M

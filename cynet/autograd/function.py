@@ -64,7 +64,13 @@ class Function:
     _called = False
 
     def save_for_backward(self, *args: NDArray) -> None:
-        """Keep arrays for backward, as `saved_tensors`."""
+        """Keep arrays for backward, as `saved_tensors`.
+
+        Parameters
+        ----------
+        *args : NDArray
+            Arrays of forward that backward needs.
+        """
         self.saved_tensors = args
 
     def forward(self, *inputs: Any) -> Any:

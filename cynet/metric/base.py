@@ -209,9 +209,7 @@ def to_numpy(array: Any) -> NumpyArray:
 
 @guarded(but=("update_dict",))
 class EvalMetric:
-    """A running mean of some figure over labels and predictions.
-
-    One thread at a time uses a metric (docs/guide/threads.md).
+    """A running mean over labels and predictions; one thread at a time uses it.
 
     Two means are kept: the *local* one since ``reset_local``, which Speedometer restarts, and the
     *global* one since ``reset``. A subclass defines ``update(labels, preds)``, most easily through
@@ -223,6 +221,8 @@ class EvalMetric:
         Name of the metric in its results.
     output_names, label_names : list of str, optional
         Names of the outputs and of the labels that ``update_dict`` picks; all by default.
+    **kwargs
+        Further settings that `get_config` returns.
 
     Examples
     --------

@@ -433,6 +433,8 @@ def zeros_like(
         Array that is filled instead of a new one.
     name : str, optional
         Not used; only symbols have names.
+    **kwargs
+        Ignored with a warning: the operator has no parameters.
 
     Returns
     -------
@@ -465,6 +467,8 @@ def ones_like(
         Array that is filled instead of a new one.
     name : str, optional
         Not used; only symbols have names.
+    **kwargs
+        Ignored with a warning: the operator has no parameters.
 
     Returns
     -------

@@ -75,6 +75,11 @@ class OperatorProperty(Registered):
     an unknown shape, 0 an unknown dimension and `EMPTY` a length that is known to be 0. Types are
     dtype names (``'float32'``) or ``None``.
 
+    Parameters
+    ----------
+    **kwargs
+        Parameters of the operator, by name.
+
     Attributes
     ----------
     key_var_num_args : str or None

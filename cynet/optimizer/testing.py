@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 class Test(Optimizer):
     """Adds the rescaled gradient to the weight, and keeps the weight as state; for tests.
 
+    Parameters
+    ----------
+    **kwargs
+        See :class:`Optimizer`.
+
     Examples
     --------
     >>> import cynet as mx

@@ -32,6 +32,8 @@ def histogram(
         Number of intervals, or their edges.
     range : tuple of float, optional
         Lower end of the first interval and upper end of the last one.
+    **kwargs
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -181,6 +183,8 @@ def SparseEmbedding(
         Attributes of the node.
     deterministic : bool
         Part of MXNet's signature; sums are always in one order.
+    **kwargs
+        Further parameters of the operator.
 
     Returns
     -------

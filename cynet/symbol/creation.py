@@ -41,6 +41,8 @@ def zeros(
         Element type; float32 by default.
     name : str, optional
         Name of the symbol.
+    **kwargs
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -68,6 +70,8 @@ def ones(
         Element type; float32 by default.
     name : str, optional
         Name of the symbol.
+    **kwargs
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -102,6 +106,8 @@ def full(
         Element type; float32 by default.
     name : str, optional
         Name of the symbol.
+    **kwargs
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------
@@ -235,6 +241,8 @@ def eye(
         Element type; float32 by default.
     name : str, optional
         Name of the symbol.
+    **kwargs
+        Name and attributes of the node: ``name``, ``attr``.
 
     Returns
     -------

@@ -77,6 +77,11 @@ class Inference:
         """As `infer_shape`, but unknown shapes come back as ``()`` and unknown dimensions as 0;
         under ``mx.util.np_shape`` as None and -1.
 
+        Parameters
+        ----------
+        *args, **kwargs
+            See `infer_shape`.
+
         Returns
         -------
         (arguments, outputs, auxiliary states) : tuple of list of tuple
@@ -132,6 +137,11 @@ class Inference:
         self, *args: DTypeLike | None, **kwargs: DTypeLike
     ) -> tuple[list[type | None], list[type | None], list[type | None]]:
         """As `infer_type`, but unknown types come back as None.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            See `infer_type`.
 
         Returns
         -------

@@ -25,6 +25,11 @@ class OperatorMethods:
     def astype(self, *args, **kwargs):
         """This symbol's values in another type: operator Cast.
 
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of ``mx.sym.cast``.
+
         Examples
         --------
         >>> import cynet as mx
@@ -42,6 +47,8 @@ class OperatorMethods:
             Position of the new axis.
         inplace : bool
             Not used: a symbol has no memory.
+        **kwargs
+            Name and attributes of the node: ``name``, ``attr``.
 
         Examples
         --------
@@ -60,6 +67,8 @@ class OperatorMethods:
             Axes of length 1 to remove; all of them by default.
         inplace : bool
             Not used: a symbol has no memory.
+        **kwargs
+            Name and attributes of the node: ``name``, ``attr``.
 
         Examples
         --------
@@ -78,6 +87,8 @@ class OperatorMethods:
         ----------
         inplace : bool
             Not used: a symbol has no memory.
+        **kwargs
+            Name and attributes of the node: ``name``, ``attr``.
 
         Examples
         --------

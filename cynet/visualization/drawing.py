@@ -169,6 +169,8 @@ class Drawing:
             Whether to write no source.
         format : str, optional
             Only SVG; another format gives a warning.
+        **kwargs
+            Other arguments of graphviz; not used.
 
         Returns
         -------

@@ -472,6 +472,8 @@ class CustomEmbedding(TokenEmbedding):
         Encoding of the file.
     init_unknown_vec, vocabulary
         See `GloVe`.
+    **kwargs
+        Arguments of `mx.contrib.text.vocab.Vocabulary`.
 
     Examples
     --------

@@ -461,6 +461,11 @@ class Block(Files):
     def forward(self, *args: Any) -> Any:
         """What the Block computes; subclasses define it.
 
+        Parameters
+        ----------
+        *args : NDArray
+            The inputs.
+
         Returns
         -------
         NDArray, or nested list or tuple of NDArray

@@ -192,6 +192,11 @@ class HybridBlock(Block):
     def infer_shape(self, *args: Any) -> None:
         """Fill in unknown shapes of parameters from those of inputs.
 
+        Parameters
+        ----------
+        *args : NDArray or Symbol
+            Inputs, whose shapes are known.
+
         Examples
         --------
         >>> import cynet as mx
@@ -206,6 +211,11 @@ class HybridBlock(Block):
 
     def infer_type(self, *args: Any) -> None:
         """Take over the dtypes of parameters that those of inputs ask for.
+
+        Parameters
+        ----------
+        *args : NDArray or Symbol
+            Inputs, whose dtypes are known.
 
         Examples
         --------

@@ -49,6 +49,8 @@ class Loss(HybridBlock):
         Factor of the loss.
     batch_axis : int
         The axis of the samples, over which no mean is taken.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

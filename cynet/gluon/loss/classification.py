@@ -20,6 +20,8 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -82,6 +84,8 @@ class SoftmaxCrossEntropyLoss(Loss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -137,6 +141,8 @@ class KLDivLoss(Loss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

@@ -20,6 +20,8 @@ class TripletLoss(Loss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -62,6 +64,8 @@ class CosineEmbeddingLoss(Loss):
         The axis of the samples.
     margin : float
         Cosine below which pairs labelled -1 have no loss.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -108,6 +112,8 @@ class SDMLLoss(Loss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

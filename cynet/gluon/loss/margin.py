@@ -21,6 +21,8 @@ class HingeLoss(Loss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -59,6 +61,8 @@ class SquaredHingeLoss(HingeLoss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -84,6 +88,8 @@ class LogisticLoss(Loss):
         The axis of the samples.
     label_format : str
         ``'signed'``, labels -1 and 1, or ``'binary'``, 0 and 1.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

@@ -36,6 +36,8 @@ class SigmoidFocalLoss(Loss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -101,6 +103,8 @@ class SoftmaxFocalLoss(Loss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -168,6 +172,8 @@ class DiceLoss(Loss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

@@ -20,6 +20,8 @@ class L2Loss(Loss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -50,6 +52,8 @@ class L1Loss(Loss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -82,6 +86,8 @@ class HuberLoss(Loss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -127,6 +133,8 @@ class PoissonNLLLoss(Loss):
         The axis of the samples.
     compute_full : bool
         Add Stirling's approximation of the term that does not depend on `pred`.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

@@ -25,6 +25,8 @@ class CTCLoss(Loss):
         Order of the axes of labels, ``'NT'`` or ``'TN'``.
     weight : float, optional
         Factor of the loss.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

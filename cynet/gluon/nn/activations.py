@@ -23,6 +23,8 @@ class Activation(HybridBlock):
     ----------
     activation : str
         ``'relu'``, ``'sigmoid'``, ``'tanh'``, ``'softrelu'`` or ``'softsign'``.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -61,6 +63,8 @@ class LeakyReLU(HybridBlock):
     ----------
     alpha : float
         Slope of the negative part, at least 0.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -98,6 +102,8 @@ class PReLU(HybridBlock):
         Initializer of the slopes; 0.25 by default.
     in_channels : int
         1 for one slope in all, or the number of channels for one slope each.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -131,6 +137,8 @@ class ELU(HybridBlock):
     ----------
     alpha : float
         Scale of the negative part.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -202,6 +210,8 @@ class Swish(HybridBlock):
     ----------
     beta : float
         Factor inside of the sigmoid.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

@@ -56,6 +56,8 @@ class Dense(HybridBlock):
         Initializers of the weight (units, in_units) and the bias (units,).
     in_units : int
         Size of the input; 0 leaves it to the first forward pass.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -132,6 +134,8 @@ class Dropout(HybridBlock):
         Probability that an element is set to 0.
     axes : tuple of int
         Axes along which one decision holds: the mask has extent 1 there.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -185,6 +189,8 @@ class Embedding(HybridBlock):
     sparse_grad : bool
         The gradient of the weight is row_sparse: it holds the rows that the batch named, and
         optimizers with lazy updates change these alone.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

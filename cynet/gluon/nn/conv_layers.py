@@ -157,6 +157,8 @@ class Conv1D(_Conv):
         Initializers of the kernel and the bias.
     in_channels : int
         Number of channels of the input; 0 leaves it to the first forward pass.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -229,6 +231,8 @@ class Conv2D(_Conv):
         Initializers of the kernel and the bias.
     in_channels : int
         Number of channels of the input; 0 leaves it to the first forward pass.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -305,6 +309,8 @@ class Conv3D(_Conv):
         Initializers of the kernel and the bias.
     in_channels : int
         Number of channels of the input; 0 leaves it to the first forward pass.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -378,6 +384,8 @@ class Conv1DTranspose(_Conv):
         Initializers of the kernel and the bias.
     in_channels : int
         Number of channels of the input; 0 leaves it to the first forward pass.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -454,6 +462,8 @@ class Conv2DTranspose(_Conv):
         Initializers of the kernel and the bias.
     in_channels : int
         Number of channels of the input; 0 leaves it to the first forward pass.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -531,6 +541,8 @@ class Conv3DTranspose(_Conv):
         Initializers of the kernel and the bias.
     in_channels : int
         Number of channels of the input; 0 leaves it to the first forward pass.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

@@ -63,6 +63,8 @@ class BatchNorm(_Norm):
         Initializers of the running mean and variance.
     in_channels : int
         Number of channels; 0 leaves it to the first forward pass.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -364,6 +366,8 @@ class InstanceNorm(_Norm):
         Initializers of beta and gamma.
     in_channels : int
         Number of channels; 0 leaves it to the first forward pass.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

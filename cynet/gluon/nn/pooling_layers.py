@@ -70,6 +70,8 @@ class MaxPool1D(_Pooling):
         Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
     ceil_mode : bool
         Round output extents up, so that the last window may reach beyond the end.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -116,6 +118,8 @@ class MaxPool2D(_Pooling):
         Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
     ceil_mode : bool
         Round output extents up, so that the last window may reach beyond the end.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -162,6 +166,8 @@ class MaxPool3D(_Pooling):
         Round output extents up, so that the last window may reach beyond the end.
     layout : str
         Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -210,6 +216,8 @@ class AvgPool1D(_Pooling):
         Round output extents up, so that the last window may reach beyond the end.
     count_include_pad : bool
         Whether padding counts, as zeros, in the mean.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -260,6 +268,8 @@ class AvgPool2D(_Pooling):
         Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
     count_include_pad : bool
         Whether padding counts, as zeros, in the mean.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -310,6 +320,8 @@ class AvgPool3D(_Pooling):
         Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
     count_include_pad : bool
         Whether padding counts, as zeros, in the mean.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -350,6 +362,8 @@ class GlobalMaxPool1D(_Pooling):
     ----------
     layout : str
         Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -372,6 +386,8 @@ class GlobalMaxPool2D(_Pooling):
     ----------
     layout : str
         Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -394,6 +410,8 @@ class GlobalMaxPool3D(_Pooling):
     ----------
     layout : str
         Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -416,6 +434,8 @@ class GlobalAvgPool1D(_Pooling):
     ----------
     layout : str
         Order of the axes, ``'NCW'`` or ``'NWC'``: batch, channels, width.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -438,6 +458,8 @@ class GlobalAvgPool2D(_Pooling):
     ----------
     layout : str
         Order of the axes, ``'NCHW'`` or ``'NHWC'``: batch, channels, height, width.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -460,6 +482,8 @@ class GlobalAvgPool3D(_Pooling):
     ----------
     layout : str
         Order of the axes, ``'NCDHW'`` or ``'NDHWC'``: batch, channels, depth, height, width.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -482,6 +506,8 @@ class ReflectionPad2D(HybridBlock):
     ----------
     padding : int or tuple of int
         Width of the border; or 8 numbers, before and after each of the four axes.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

@@ -308,6 +308,8 @@ class RNN(_RNNLayer):
     use_sequence_length : bool
         Each call needs `sequence_length`, the length of each sequence: outputs after its end are
         0, and the backward direction begins there. A call that has lengths uses them in any case.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -400,6 +402,8 @@ class LSTM(_RNNLayer):
     use_sequence_length : bool
         Each call needs `sequence_length`, the length of each sequence: outputs after its end are
         0, and the backward direction begins there. A call that has lengths uses them in any case.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -497,6 +501,8 @@ class GRU(_RNNLayer):
     use_sequence_length : bool
         Each call needs `sequence_length`, the length of each sequence: outputs after its end are
         0, and the backward direction begins there. A call that has lengths uses them in any case.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

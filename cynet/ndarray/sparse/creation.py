@@ -248,6 +248,8 @@ def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: 
         Device of the array; the current context by default.
     dtype : str or numpy.dtype or type, optional
         Element type; float32 by default.
+    **kwargs
+        Not supported: each is refused by its name.
 
     Returns
     -------

@@ -146,6 +146,8 @@ class SyncBatchNorm(BatchNorm):
         Initializers of beta and gamma.
     running_mean_initializer, running_variance_initializer : Initializer or str
         Initializers of the running mean and variance.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

@@ -393,6 +393,8 @@ class ResNetV2(_ResNet):
         BasicBlockV2 or BottleneckV2.
     layers, channels, classes, thumbnail
         See :class:`ResNetV1`.
+    **kwargs
+        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
