@@ -251,8 +251,9 @@ def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> ND
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd
-    >>> hvd.allgather(mx.nd.array([[1, 2], [3, 4]])).shape
-    (2, 2)
+    >>> hvd.allgather(mx.nd.array([[1, 2], [3, 4]])).asnumpy()  # of a single process
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
     """
     if not isinstance(tensor, nd.NDArray) or tensor.ndim < 1:
         raise ArgumentError(f"allgather takes an NDArray with an axis, got {shown(tensor)}")

@@ -153,9 +153,10 @@ class CenterCropAug(Augmenter):
     Examples
     --------
     >>> import cynet as mx
-    >>> image = mx.nd.zeros((8, 10, 3), dtype="uint8")
-    >>> mx.image.CenterCropAug((4, 6))(image).shape
-    (6, 4, 3)
+    >>> image = mx.nd.arange(16).reshape((4, 4, 1))
+    >>> mx.image.CenterCropAug((2, 1))(image)[:, :, 0]  # width, height
+    [[5. 6.]]
+    <NDArray 1x2 @cpu(0)>
     """
 
     def __init__(self, size: Sequence[int], interp: int = 2) -> None:

@@ -229,8 +229,10 @@ def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None 
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.image.imresize(mx.nd.zeros((4, 6, 3), dtype="uint8"), 3, 2).shape
-    (2, 3, 3)
+    >>> image = mx.nd.array([[[10], [20]]], dtype="uint8")  # one row of two pixels
+    >>> mx.image.imresize(image, w=4, h=1, interp=0)[:, :, 0]
+    [[10 10 20 20]]
+    <NDArray 1x4 @cpu(0)>
     """
     array = pixels(src)
     return made(resized(array, w, h, chosen(interp, (*array.shape[:2], h, w))), out)
@@ -278,8 +280,11 @@ def copyMakeBorder(
     Examples
     --------
     >>> import cynet as mx
-    >>> mx.image.copyMakeBorder(mx.nd.zeros((2, 2, 3), dtype="uint8"), 1, 1, 2, 2).shape
-    (4, 6, 3)
+    >>> image = mx.nd.array([[[5], [6]]], dtype="uint8")  # one row of two pixels
+    >>> mx.image.copyMakeBorder(image, top=1, bot=0, left=1, right=2, value=9)[:, :, 0]
+    [[9 9 9 9 9]
+     [9 5 6 9 9]]
+    <NDArray 2x5 @cpu(0)>
     """
     if type not in range(5):
         raise ArgumentError(f"type is 0 to 4, got {shown(type)}")
@@ -386,9 +391,10 @@ def fixed_crop(
     Examples
     --------
     >>> import cynet as mx
-    >>> image = mx.nd.zeros((8, 10, 3), dtype="uint8")
-    >>> mx.image.fixed_crop(image, x0=1, y0=2, w=4, h=5).shape
-    (5, 4, 3)
+    >>> image = mx.nd.arange(16).reshape((4, 4, 1))
+    >>> mx.image.fixed_crop(image, x0=1, y0=2, w=3, h=1)[:, :, 0]
+    [[ 9. 10. 11.]]
+    <NDArray 1x3 @cpu(0)>
     """
     return made(crop(pixels(src), x0, y0, w, h, size, interp))
 

@@ -209,11 +209,11 @@ def to_numpy(array: Any) -> NumpyArray:
 
 @guarded(but=("update_dict",))
 class EvalMetric:
-    """A running mean over labels and predictions; one thread at a time uses it.
+    """A running mean over labels and predictions.
 
-    Two means are kept: the *local* one since ``reset_local``, which Speedometer restarts, and the
-    *global* one since ``reset``. A subclass defines ``update(labels, preds)``, most easily through
-    ``self._add(sum, count)``.
+    One thread at a time uses a metric (docs/guide/threads.md). Two means are kept: the *local* one
+    since ``reset_local``, which Speedometer restarts, and the *global* one since ``reset``. A
+    subclass defines ``update(labels, preds)``, most easily through ``self._add(sum, count)``.
 
     Parameters
     ----------

@@ -272,8 +272,8 @@ class Group:
     Examples
     --------
     >>> tokens, label = Group(Pad(), Stack())([([1, 2], 0), ([3], 1)])
-    >>> tokens.shape, label.shape
-    ((2, 2), (2,))
+    >>> tokens.asnumpy().tolist(), label.asnumpy().tolist()
+    ([[1, 2], [3, 0]], [0, 1])
     """
 
     def __init__(

@@ -487,7 +487,9 @@ def matmul(a: NDArray, b: NDArray) -> NDArray:
     Examples
     --------
     >>> import cynet as mx
-    >>> a, b = mx.nd.ones((5, 2, 3)), mx.nd.ones((3, 4))
+    >>> (mx.nd.array([[1, 2], [3, 4]]) @ mx.nd.array([[5], [6]])).asnumpy().tolist()
+    [[17.0], [39.0]]
+    >>> a, b = mx.nd.ones((5, 2, 3)), mx.nd.ones((3, 4))  # leading axes are broadcast
     >>> (a @ b).shape
     (5, 2, 4)
     """

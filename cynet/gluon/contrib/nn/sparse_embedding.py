@@ -36,8 +36,12 @@ class SparseEmbedding(Block):
     >>> import cynet as mx
     >>> layer = mx.gluon.contrib.nn.SparseEmbedding(10, 4)
     >>> layer.initialize()
-    >>> layer(mx.nd.array([[1, 2, 3]])).shape
-    (1, 3, 4)
+    >>> with mx.autograd.record():
+    ...     y = layer(mx.nd.array([7, 2]))
+    ...
+    >>> y.backward()
+    >>> layer.weight.grad().indices.asnumpy()  # the gradient holds these rows only
+    array([2, 7])
     """
 
     def __init__(

@@ -309,8 +309,9 @@ class RandomContrast(_RandomColor):
     --------
     >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomContrast(0.4)
-    >>> transform(mx.nd.ones((4, 5, 3))).shape
-    (4, 5, 3)
+    >>> gray = mx.nd.full((4, 5, 3), 100)  # has no contrast to change
+    >>> transform(gray)[0, 0].asnumpy().round()
+    array([100., 100., 100.], dtype=float32)
     """
 
     _operator = "random_contrast"
@@ -331,8 +332,9 @@ class RandomSaturation(_RandomColor):
     --------
     >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomSaturation(0.4)
-    >>> transform(mx.nd.ones((4, 5, 3))).shape
-    (4, 5, 3)
+    >>> gray, red = transform(mx.nd.array([[[100, 100, 100], [200, 0, 0]]]))[0].asnumpy()
+    >>> gray.round(), bool(red[0] > red[1])  # gray stays gray, red becomes paler or stronger
+    (array([100., 100., 100.], dtype=float32), True)
     """
 
     _operator = "random_saturation"
@@ -353,8 +355,9 @@ class RandomHue(_RandomColor):
     --------
     >>> import cynet as mx
     >>> transform = mx.gluon.data.vision.transforms.RandomHue(0.1)
-    >>> transform(mx.nd.ones((4, 5, 3))).shape
-    (4, 5, 3)
+    >>> gray = mx.nd.full((4, 5, 3), 100)  # has no hue to change
+    >>> transform(gray)[0, 0].asnumpy().round()
+    array([100., 100., 100.], dtype=float32)
     """
 
     _operator = "random_hue"
