@@ -456,7 +456,7 @@ class Executor(Watched):
         Parameters
         ----------
         arg_params, aux_params : dict of str to NDArray
-            Parameters and auxiliary states by name.
+            Parameters and auxiliary states by name; `aux_params` may be None.
         allow_extra_params : bool
             Ignore names that are not bound.
 

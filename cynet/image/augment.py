@@ -236,8 +236,9 @@ def CreateAugmenter(
         With `rand_crop`, crop a random area of random ratio of width to height.
     rand_mirror : bool
         Mirror half of the images.
-    mean, std : array of 3 numbers, or True
-        Mean and standard deviation to normalize by; True takes those of ImageNet.
+    mean, std : array of 3 numbers, or True, optional
+        Mean and standard deviation to normalize by; True takes those of ImageNet. By default images
+        are not normalized.
     brightness, contrast, saturation, hue, pca_noise : float
         Ranges of the changes of color; 0 leaves one out.
     rand_gray : float

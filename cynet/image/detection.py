@@ -509,8 +509,9 @@ def CreateDetAugmenter(
         Probability that an image becomes gray.
     rand_mirror : bool
         Mirror half of the images.
-    mean, std : array of 3 numbers, or True
-        Mean and standard deviation to normalize by; True takes those of ImageNet.
+    mean, std : array of 3 numbers, or True, optional
+        Mean and standard deviation to normalize by; True takes those of ImageNet. By default images
+        are not normalized.
     brightness, contrast, saturation, pca_noise, hue : float
         Ranges of the changes of color; 0 leaves one out.
     inter_method : int

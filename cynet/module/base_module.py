@@ -229,18 +229,19 @@ class BaseModule(Evaluation, Defaults):
             Scored after each epoch.
         eval_metric : str, list or EvalMetric
             Metrics of training: ``"acc"``, ``["acc", "ce"]``, a metric of your own.
-        epoch_end_callback : callable or list of callable
-            ``callback(epoch, symbol, arg_params, aux_params)``.
-        batch_end_callback : callable or list of callable
-            ``callback(BatchEndParam)``.
+        epoch_end_callback : callable or list of callable, optional
+            Called after each epoch as ``callback(epoch, symbol, arg_params, aux_params)``.
+        batch_end_callback : callable or list of callable, optional
+            Called after each batch as ``callback(BatchEndParam)``.
         kvstore : str or KVStore
             Sums gradients over several devices or processes; one device needs none.
         optimizer : str or Optimizer
             ``"sgd"``, ``"adam"``, ...: the classes of ``mx.optimizer``.
         optimizer_params : dict or pairs
             Settings of an optimizer by name: ``{"learning_rate": 0.1, "momentum": 0.9}``.
-        eval_end_callback, eval_batch_end_callback : callable or list of callable
-            Like `batch_end_callback`, for the evaluation.
+        eval_end_callback, eval_batch_end_callback : callable or list of callable, optional
+            Called after each evaluation, and after each of its batches, as
+            ``callback(BatchEndParam)``.
         initializer : Initializer or str
             Gives parameters their first values, unless `arg_params` has them.
         arg_params, aux_params : dict of str to NDArray, optional

@@ -48,8 +48,8 @@ class Evaluation:
             ``"acc"``, ``["acc", "ce"]`` or a metric of ``mx.metric``.
         num_batch : int, optional
             Stop after this many batches.
-        batch_end_callback, score_end_callback : callable or list of callable
-            ``callback(BatchEndParam)``.
+        batch_end_callback, score_end_callback : callable or list of callable, optional
+            Called after each batch, and at the end, as ``callback(BatchEndParam)``.
         reset : bool
             Whether to reset `eval_data` first.
         epoch : int

@@ -64,8 +64,8 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
         losses that are not listed anywhere: a prediction needs none.
     logger : module or logging.Logger
         Receives the messages of ``fit``.
-    context : Context, str (``'cpu'``, ``'gpu(1)'``) or list of these
-        Devices; several split each batch among them.
+    context : Context, str (``'cpu'``, ``'gpu(1)'``) or list of these, optional
+        Devices; several split each batch among them. The CPU by default.
     work_load_list : list of number, optional
         Share of the batch for each context; equal by default.
     fixed_param_names : list of str, optional
@@ -347,7 +347,7 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
         Parameters
         ----------
         data_shapes, label_shapes : list of (str, tuple) or DataDesc
-            Names and shapes of a batch's arrays, as for `bind`.
+            Names and shapes of a batch's arrays, see `bind`; None if there are no labels.
 
         Raises
         ------

@@ -214,7 +214,7 @@ def rand_zipfian(
     range_max : int
         Number of classes.
     ctx : Context, optional
-        Device of the result; the current context by default.
+        Device of the result; by default that of `true_classes`.
 
     Returns
     -------

@@ -95,7 +95,7 @@ def while_loop(
     loop_vars : NDArray or list of NDArray
         Initial values of the loop variables, at least one.
     max_iterations : int
-        Largest number of runs.
+        Largest number of runs, at least 1; required.
 
     Returns
     -------

@@ -83,7 +83,8 @@ def uniform(
         Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
         float32, or that of `out`.
     ctx : Context, optional
-        Device of the result; the current context by default.
+        Device of the result; by default that of parameters that are arrays, otherwise the current
+        context.
     out : NDArray, optional
         Where to write.
 
@@ -131,7 +132,8 @@ def normal(
         Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
         float32, or that of `out`.
     ctx : Context, optional
-        Device of the result; the current context by default.
+        Device of the result; by default that of parameters that are arrays, otherwise the current
+        context.
     out : NDArray, optional
         Array that the result is written to.
 
@@ -179,7 +181,8 @@ def randn(
         Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
         float32, or that of `out`.
     ctx : Context, optional
-        Device of the result; the current context by default.
+        Device of the result; by default that of parameters that are arrays, otherwise the current
+        context.
     out : NDArray, optional
         Array that the result is written to.
 
@@ -221,7 +224,8 @@ def exponential(
         Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
         float32, or that of `out`.
     ctx : Context, optional
-        Device of the result; the current context by default.
+        Device of the result; by default that of parameters that are arrays, otherwise the current
+        context.
     out : NDArray, optional
         Array that the result is written to.
 
@@ -272,7 +276,8 @@ def gamma(
         Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
         float32, or that of `out`.
     ctx : Context, optional
-        Device of the result; the current context by default.
+        Device of the result; by default that of parameters that are arrays, otherwise the current
+        context.
     out : NDArray, optional
         Array that the result is written to.
 
@@ -316,7 +321,8 @@ def poisson(
         Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
         float32, or that of `out`.
     ctx : Context, optional
-        Device of the result; the current context by default.
+        Device of the result; by default that of parameters that are arrays, otherwise the current
+        context.
     out : NDArray, optional
         Array that the result is written to.
 
@@ -364,7 +370,8 @@ def negative_binomial(
         Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
         float32, or that of `out`.
     ctx : Context, optional
-        Device of the result; the current context by default.
+        Device of the result; by default that of parameters that are arrays, otherwise the current
+        context.
     out : NDArray, optional
         Array that the result is written to.
 
@@ -412,7 +419,8 @@ def generalized_negative_binomial(
         Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
         float32, or that of `out`.
     ctx : Context, optional
-        Device of the result; the current context by default.
+        Device of the result; by default that of parameters that are arrays, otherwise the current
+        context.
     out : NDArray, optional
         Array that the result is written to.
 

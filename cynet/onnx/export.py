@@ -98,7 +98,7 @@ def export_model(
     dynamic : bool
         Leave lengths open in the file: those of `dynamic_input_shapes`, by default the first axis
         of each input. Reshapes keep a first length only if it is that of the batch.
-    dynamic_input_shapes : list of tuples
+    dynamic_input_shapes : list of tuples, optional
         Shape of each input, with a str for an open length.
     run_shape_inference : bool
         Let the onnx package write the shapes of all values to the file.

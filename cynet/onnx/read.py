@@ -253,7 +253,7 @@ def import_to_gluon(model_file: Any, ctx: Any = None) -> SymbolBlock:
     model_file : path
         An ONNX file.
     ctx : Context or list of Context, optional
-        Devices of the parameters; the current context by default.
+        Devices of the parameters; the CPU by default.
 
     Returns
     -------

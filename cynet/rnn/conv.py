@@ -196,7 +196,7 @@ class ConvRNNCell(_Cell):
         Initializers of the biases that go with them.
     activation : str or callable
         Name of an activation, or a function of symbols; a leaky ReLU of slope 0.2 by default.
-    prefix : str
+    prefix : str, optional
         Prefix of its symbols' names.
     params : RNNParams, optional
         Weights to share; new ones by default.
@@ -251,7 +251,7 @@ class ConvLSTMCell(_Cell):
         Initializers of the biases that go with them.
     activation : str or callable
         Name of an activation, or a function of symbols; a leaky ReLU of slope 0.2 by default.
-    prefix : str
+    prefix : str, optional
         Prefix of its symbols' names.
     params : RNNParams, optional
         Weights to share; new ones by default.
@@ -315,7 +315,7 @@ class ConvGRUCell(_Cell):
         Initializers of the biases that go with them.
     activation : str or callable
         Name of an activation, or a function of symbols; a leaky ReLU of slope 0.2 by default.
-    prefix : str
+    prefix : str, optional
         Prefix of its symbols' names.
     params : RNNParams, optional
         Weights to share; new ones by default.

@@ -122,7 +122,7 @@ def while_loop(
     loop_vars : Symbol or list of Symbol
         At least one.
     max_iterations : int
-        At least 1.
+        Largest number of runs, at least 1; required.
     name : str
         What the subgraphs' names begin with.
 

@@ -53,7 +53,7 @@ class Files:
             A file of `save_parameters` or ``collect_params().save``, or the ``.params`` file of
             `export`.
         ctx : Context or list of Context, optional
-            Devices of parameters that are not initialized yet; the current context by default.
+            Devices of parameters that are not initialized yet; the CPU by default.
         allow_missing, ignore_extra : bool
             Leave parameters as they are if the file lacks them; skip names in the file that are not
             parameters.
@@ -122,7 +122,7 @@ class Files:
         filename : str
             The file to read.
         ctx : Context or list of Context, optional
-            Devices of parameters that are not initialized yet; the current context by default.
+            Devices of parameters that are not initialized yet; the CPU by default.
         allow_missing : bool
             Leave parameters as they are if the file lacks them.
         ignore_extra : bool

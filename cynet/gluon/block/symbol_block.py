@@ -118,7 +118,7 @@ class SymbolBlock(HybridBlock):
         param_file : str, optional
             The parameters, ``NAME-0000.params``; without it they have to be initialized.
         ctx : Context or list of Context, optional
-            Devices of the parameters; the current context by default.
+            Devices of the parameters; the CPU by default.
         allow_missing, ignore_extra : bool
             Leave parameters as they are if the file lacks them; skip names in the file that are not
             parameters.

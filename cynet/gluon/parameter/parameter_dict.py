@@ -420,7 +420,7 @@ class ParameterDict:
         filename : str
             A ``.params`` file; ``arg:`` and ``aux:`` before a name are ignored.
         ctx : Context or list of Context, optional
-            Devices of parameters that are not initialized yet; the current context by default.
+            Devices of parameters that are not initialized yet; the CPU by default.
         allow_missing, ignore_extra : bool
             Leave parameters as they are if the file lacks them; skip names in the file that are not
             parameters.
@@ -478,7 +478,7 @@ class ParameterDict:
         param_dict : dict of str to NDArray
             Values by name; ``arg:`` and ``aux:`` before a name are ignored.
         ctx : Context or list of Context, optional
-            Devices of parameters that are not initialized yet; the current context by default.
+            Devices of parameters that are not initialized yet; the CPU by default.
         allow_missing : bool
             Leave parameters as they are if `param_dict` lacks them.
         ignore_extra : bool

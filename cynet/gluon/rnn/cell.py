@@ -144,8 +144,8 @@ class RecurrentCell(Block):
         ----------
         batch_size : int
             Number of sequences.
-        func : callable
-            ``func(shape=..., ...)`` makes one; ``mx.nd.zeros`` by default.
+        func : callable, optional
+            ``func(shape=..., ...)`` makes a state; ``mx.nd.zeros`` by default.
         **kwargs
             Arguments of `func`: ctx, dtype, ...
 

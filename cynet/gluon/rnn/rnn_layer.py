@@ -152,7 +152,7 @@ class _RNNLayer(HybridBlock):
         ----------
         batch_size : int
             Number of sequences.
-        func : callable
+        func : callable, optional
             Makes a state, called with its shape; ``mx.nd.zeros`` by default.
         **kwargs
             Arguments of `func`.

@@ -68,7 +68,8 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
     shape : tuple of int, optional
         Shape; by default the smallest that the indices allow.
     ctx : Context, optional
-        Device of the matrix; the current context by default.
+        Device of the result; by default that of an array that is given, otherwise the current
+        context.
     dtype : str or numpy.dtype or type, optional
         Element type; by default that of the values, and float32 for a list.
 
@@ -190,7 +191,8 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
     shape : tuple of int, optional
         Shape; by default with as few rows as the indices allow.
     ctx : Context, optional
-        Device of the array; the current context by default.
+        Device of the result; by default that of an array that is given, otherwise the current
+        context.
     dtype : str or numpy.dtype or type, optional
         Element type; by default that of the values, and float32 for a list.
 

@@ -186,11 +186,12 @@ class Estimator:
         Parameters
         ----------
         train_data, val_data : DataLoader
-            Of pairs (data, label); with `val_data` each epoch ends in a validation.
-        epochs, batches : int
-            One of both: how long.
+            Give pairs (data, label); with `val_data`, which may be None, each epoch ends with a
+            validation.
+        epochs, batches : int, optional
+            Number of epochs, or of batches, to train; one of both is required.
         event_handlers : list of EventHandler, optional
-            Beside those for updates, metrics, validation, the end and logging.
+            Handlers beside those of updates, metrics, validation, the end and logging.
         batch_axis : int
             The axis of the examples.
 
