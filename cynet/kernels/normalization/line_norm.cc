@@ -413,14 +413,12 @@ void instance_norm_grad(const Args& args) {
                         double(args.input<T>(2)[line % p.channels]), p.eps,
                         dx ? dx + line * p.n : dx, p.n, args.add[0], sums + 2 * line);
   });
+  const int64_t both = 2 * p.channels;
+  for (int64_t image = 1; image < p.batch; ++image)
+    for (int64_t i = 0; i < both; ++i) sums[i] += sums[image * both + i];
   for (int64_t c = 0; c < p.channels; ++c) {
-    double dgamma = 0, dbeta = 0;
-    for (int64_t line = c; line < p.batch * p.channels; line += p.channels) {
-      dgamma += sums[2 * line];
-      dbeta += sums[2 * line + 1];
-    }
-    put_number(args.output<T>(1), c, dgamma, args.add[1]);
-    put_number(args.output<T>(2), c, dbeta, args.add[2]);
+    put_number(args.output<T>(1), c, p.batch ? sums[2 * c] : 0.0, args.add[1]);
+    put_number(args.output<T>(2), c, p.batch ? sums[2 * c + 1] : 0.0, args.add[2]);
   }
 }
 }
