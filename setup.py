@@ -36,6 +36,8 @@ else:
     COMPILE += ["-DCYNET_TEAM"]  # loops run on cynet's own threads (kernels/parallel.h)
     LINK = ["-Wl,--as-needed", "-fopenmp", "-pthread", "-Wl,--strip-all"]
     LINK += ["-Wl,-z,noseparate-code"]  # no pages between the parts of 119 small modules
+if DEBUG or SANITIZER:  # tests read how many objects are alive (engine/live_objects.h)
+    COMPILE += ["-DCYNET_DEBUG_COUNTERS"]
 if SANITIZER:  # OpenMP's runtime has no annotations that ThreadSanitizer could follow
     left_out = ("-O3", "-g0", "-fopenmp") if SANITIZER == "thread" else ("-O3", "-g0")
     COMPILE = [flag for flag in COMPILE if flag not in left_out]

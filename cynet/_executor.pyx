@@ -10,6 +10,7 @@ from ._engine cimport delete_variable, kInline, kNormal, kPython, new_variable, 
 from .engine.native cimport now_ns
 from .engine.trace cimport SYMBOLIC, begun, kept_text, note_operator
 from .engine.inline cimport INLINE_SEGMENT_US
+from .engine.live_objects cimport count_live, live_counter
 from ._core.copy import copy_into
 from ._ndarray cimport Chunk, NDArrayBase, new_view, same_shape
 from .executor.kept cimport Kept, complete, drop, hold, is_current, is_fresh
@@ -17,8 +18,7 @@ from .executor.tables cimport HERE, call_step, is_timed, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom
 from ._core.touched_rows cimport rows_end, rows_hold, watch_rows
 from ._typedefs cimport RunContext, TBlob, kCPU, kGPU
-from .cuda.graphs cimport prepare, release, set_random_base
-from .cuda.graphs cimport run as run_recorded
+from .cuda.graphs cimport prepare, release, run as run_recorded, set_random_base
 from .operator._base cimport OpContext
 
 from .base.dtype import NAMES, dtype_flag
@@ -29,6 +29,7 @@ from .graph.ir import FORWARD, TEMP
 from .graph.row_gradients import gradients_by_rows
 from .graph.accesses import meet, touched
 
+live_plans = live_counter()
 # Positions in Tables.keep.
 cdef enum:
     LABELS = 0
@@ -95,8 +96,7 @@ cdef inline void _note_step(Tables* tables, size_t index, int64_t begin, bint pr
         tables.spent[index] += now_ns() - begin
         tables.calls[index] += 1
     if begun(SYMBOLIC):
-        note_operator(
-            kept_text(step.name), kept_text(step.node), step.backward, begin, run_ctx)
+        note_operator(kept_text(step.name), kept_text(step.node), step.backward, begin, run_ctx)
 
 
 cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:
@@ -208,6 +208,7 @@ cdef void release_tables(Tables* tables) noexcept nogil:
     with gil:
         Py_DECREF(<object>tables.keep)
     del tables
+    count_live(-1)
 
 
 cdef class Plan:
@@ -247,6 +248,7 @@ cdef class Plan:
         keep = [self.labels, self._origins, operators, arrays, arena, self._texts]
         Py_INCREF(keep)
         self.tables.keep = <void*>keep
+        count_live(1)
         self._add_steps(graph, operators, arrays, arena)
         self._add_segments(graph, operators, arrays, arena if guard_arena else None)
 
@@ -535,8 +537,7 @@ cdef class Plan:
 
 
 cdef PlanRun* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed,
-                      uint64_t stream,
-                      size_t origin) except NULL nogil:
+                      uint64_t stream, size_t origin) except NULL nogil:
     cdef PlanRun* run = <PlanRun*>malloc(sizeof(PlanRun))
     if run == NULL:
         with gil:

@@ -12,6 +12,7 @@ from libcpp.unordered_set cimport unordered_set
 
 from . cimport _engine
 from ._storage cimport Handle, alloc, free as storage_free
+from .engine.live_objects cimport count_live, live_counter
 from ._typedefs cimport (
     MAX_NDIM, TBlob, dtype_size, kBfloat16, kCPU, kCPUPinned, kCPUShared, kGPU, kUint8)
 from .cuda.transfer cimport download, move
@@ -27,6 +28,7 @@ from .base.errors import (
 # No array has more elements: that many doubles are counted in 63 bits with some to spare.
 MOST_ELEMENTS = 1 << 56
 cdef double _MOST = MOST_ELEMENTS
+live_chunks = live_counter()
 
 cnp.import_array()
 
@@ -96,22 +98,22 @@ cdef void _free_chunk(void* arg) noexcept nogil:
     if rows != NULL:
         del rows
     del chunk
+    count_live(-1)
 
 
 cdef Chunk* _new_chunk() except NULL:
     cdef Chunk* chunk = new Chunk()
     chunk.references.store(1)
-    chunk.owner = NULL
-    chunk.written = True
+    chunk.owner, chunk.var, chunk.written = NULL, NULL, True
     chunk.exposed.store(False)
     chunk.rows.store(NULL)
     memset(&chunk.handle, 0, sizeof(Handle))
-    chunk.var = NULL
     try:
         chunk.var = _engine.new_variable()
     except BaseException:
         del chunk
         raise
+    count_live(1)
     return chunk
 
 
@@ -136,8 +138,7 @@ cdef inline int _set_shape(TBlob* blob, const int64_t* shape, int ndim) except -
         if product > _MOST:
             raise SizeError(f"an array of {product:g} elements is more than any memory holds")
         size *= shape[i]
-    blob.ndim = ndim
-    blob.size = size
+    blob.ndim, blob.size = ndim, size
     return 0
 
 
@@ -588,9 +589,8 @@ cdef class NDArrayBase:
 
 
 cdef int _refuse_unwritten(NDArrayBase array) except -1:
-    raise OperatorError(
-        f"this array of shape {blob_shape(&array.blob)} has no values: what was to compute it "
-        "failed")
+    raise OperatorError(f"this array of shape {blob_shape(&array.blob)} has no values: "
+                        "what was to compute it failed")
 
 
 cdef bint overlap(NDArrayBase a, NDArrayBase b) noexcept:

@@ -16,6 +16,7 @@ from .base.cores import usable_cores
 from .base.errors import CynetError, NotFoundError
 from .base.guard import guarded
 from .context import load_gpu_backend, num_gpus
+from .engine import get
 from .graph.pipeline import PASSES, enabled
 from .kernels.conv import onednn
 from .kernels.isa.dispatch import cpu_capabilities, cpu_capability
@@ -159,6 +160,22 @@ def _gpus():
     except CynetError as error:
         return f"none ({error})"
     return ", ".join(f"gpu({i})" for i in range(num_gpus())) or "none"
+
+
+def _live_objects():
+    """Objects that are alive, by kind, for tests; None where they are not counted: in all builds
+    but those with bounds checks or a sanitizer (CYNET_DEBUG_COUNTERS of setup.py)."""
+    from . import executor  # noqa: F401 - which imports _executor in its order
+    from ._executor import live_plans
+    from ._ndarray import live_chunks
+    from .ndarray._resolve import live_states
+    from .ndarray._tape import live_records
+
+    found = {"chunks": live_chunks(), "plans": live_plans(), "states": live_states()}
+    found["records"] = live_records()
+    census = get().census()
+    found |= {kind: census[kind] for kind in ("variables", "operators")}
+    return None if None in found.values() else found
 
 
 def describe() -> str:

@@ -15,6 +15,7 @@ REMEDIES = [
     (r"no products of our own|baseline", "a CPU with AVX2"),
     (r"MNIST", "CYNET_DATA_DIR=folder of MNIST's IDX files make test"),
     (r"only under make stress", "make stress"),
+    (r"objects are not counted", "make asan"),
     (r"every test of its file", "pytest, of the whole file"),
     (r"CYNET_TEST_GPU|needs a GPU", "make test-gpu, on a machine with a GPU"),
     (r"two GPUs", "make test-gpu, on a machine with two GPUs"),

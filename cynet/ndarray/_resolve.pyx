@@ -7,6 +7,7 @@ from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memcpy, memset
 
 from ..engine.inline cimport INLINE_BYTES, INLINE_PASS_BYTES
+from ..engine.live_objects cimport count_live, live_counter
 from .._core.sparse_kind cimport refuse_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, on_host
 from .._resource cimport kRandom
@@ -34,6 +35,7 @@ from ..operator.checks.shapes import check_elements, known, plain
 
 cdef object _kept = deque()  # the Calls of all operators' caches, the oldest first
 atexit.register(_kept.clear)  # else what users' operators hold would outlive Python
+live_states = live_counter()  # of operators of imperative calls
 cdef dict _interned = {}  # str -> bytes, for names and files whose char* running functions hold
 cdef bytes _ANY_FILE = b"(one of many files)"
 cdef enum:
@@ -63,6 +65,7 @@ cdef State* new_state(object op, str name) except NULL:
     state.references = 1
     state.op = <void*>op
     state.name = text
+    count_live(1)
     return state
 
 
@@ -71,6 +74,7 @@ cdef void drop_state(State* state) noexcept nogil:
         with gil:
             Py_DECREF(<object>state.op)
         c_free(state)
+        count_live(-1)
 
 
 # --- keys: equal only where the same Call serves --------------------------------------------------

@@ -6,6 +6,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from .._core.kept_values cimport changed_outside, count_reader, marked, older_values
+from ..engine.live_objects cimport count_live, live_counter
 from ..engine.records cimport pushed_writes
 from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, new_view, overlap, same_shape
@@ -23,6 +24,8 @@ cdef extern from "_tape.h":
     uint64_t cynet_scope
     object cynet_user_code(object package, int* place)
     int cynet_line_of(object code, int place)
+
+live_records = live_counter()  # of steps that keep arrays
 
 cdef enum:
     RECORDS = 1
@@ -171,11 +174,13 @@ cdef class Saved(Node):
         if self.open:
             self.open = False
             count_reader(-1)
+            count_live(-1)
 
     cdef int save(self, NDArrayBase array) except -1:
         if not self.open:
             self.open = True
             count_reader(1)
+            count_live(1)
         if array is not None and array.chunk.exposed.load():
             self.marks = marked(self.marks, len(self.arrays), array)
         self.arrays.append(array)

@@ -25,5 +25,5 @@ if [ $# -gt 0 ]; then
     exec "$@"
 fi
 # Left out: operators that are compiled while the tests run.
-"$python" -m pytest -q -p no:cacheprovider --timeout=900 tests/operator tests/fuzz \
+"$python" -m pytest -q -p no:cacheprovider --timeout=900 tests/operator tests/fuzz tests/test_runtime.py \
     --ignore=tests/operator/cuda --ignore=tests/operator/custom

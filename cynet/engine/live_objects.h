@@ -1,0 +1,24 @@
+// Objects of one kind that are alive, a count in each module that includes it: in builds for tests
+// alone (CYNET_DEBUG_COUNTERS in setup.py), since it costs what two atomic additions do.
+#ifndef CYNET_LIVE_OBJECTS_H
+#define CYNET_LIVE_OBJECTS_H
+
+#include <Python.h>
+
+#ifdef CYNET_DEBUG_COUNTERS
+#include <atomic>
+static std::atomic<long long> cynet_living{0};
+static inline void cynet_count_live(int more) { cynet_living.fetch_add(more); }
+static PyObject* cynet_live(PyObject*, PyObject*) { return PyLong_FromLongLong(cynet_living); }
+#else
+static inline void cynet_count_live(int) {}
+static PyObject* cynet_live(PyObject*, PyObject*) { Py_RETURN_NONE; }  // they are not counted
+#endif
+
+// A Python function without arguments that gives the count, or None.
+static PyObject* cynet_live_counter() {
+    static PyMethodDef method = {"live", cynet_live, METH_NOARGS, nullptr};
+    return PyCFunction_New(&method, nullptr);
+}
+
+#endif
