@@ -396,7 +396,7 @@ class LSTM(_RNNLayer):
     state_clip_min, state_clip_max : float, optional
         Bounds to which cell states are clipped.
     state_clip_nan : bool
-        Whether the bounds replace NaN, too.
+        Whether NaN is replaced by `state_clip_min`.
     dtype : str or numpy.dtype
         Type of the parameters.
     use_sequence_length : bool
