@@ -178,7 +178,7 @@ def binary_gradients(gradient, out_grad, lhs, rhs, targets):
     Parameters
     ----------
     gradient : Gradient
-        Row of tensor/binary_rows.py.
+        Row of tensor/binary_table.py.
     out_grad, lhs, rhs : object
         Arrays, or a float for one operand.
     targets : tuple
