@@ -9,9 +9,13 @@ from cynet import gluon
 RATES = np.geomspace(1e-3, 1.0, 40)
 
 
-def problem(rng, rows=24):
-    x = rng.normal(size=(rows, 3)).astype("float32")
-    return x, (x @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=rows)).astype("float32")
+def problem(rng, batches=3):
+    """Batches of the same 8 rows in other orders, whose squares have the curvature 1: descent with
+    rates up to 1 comes closer at each step, with one of 50 it goes far away."""
+    x = np.linalg.qr(rng.normal(size=(8, 3)))[0] * 8**0.5
+    x = x[np.concatenate([rng.permutation(8) for _ in range(batches)])]
+    y = x @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=len(x))
+    return x.astype("float32"), y.astype("float32")
 
 
 def model(x, y, size, rates):

@@ -1,6 +1,7 @@
 """Which tests are run on a fault: those of the same path, then those that name what it is in."""
 
 import ast
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -38,7 +39,7 @@ def includes():
         text = path.read_text()
         headers = re.findall(r'"([\w/.]+\.h)"', text)
         folders = (path.parent, KERNELS, KERNELS.parent)
-        found = {folder / each for each in headers for folder in folders}
+        found = {Path(os.path.normpath(folder / each)) for each in headers for folder in folders}
         if path.suffix != ".h":
             for up, at in re.findall(r"^from (\.*)([\w.]+) cimport", text, re.M):
                 folder = path.parents[len(up) - 1] if up else ROOT

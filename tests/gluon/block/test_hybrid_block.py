@@ -256,7 +256,7 @@ def test_values_cannot_be_traced():
     net = make(lambda: Hybrid(lambda F, x: nd.array(x.asnumpy())))
     assert net(nd.ones(1)).asscalar() == 1
     net.hybridize()
-    told = "asnumpy needs the values of an array, which a graph"
+    told = "asnumpy needs the values of an array, and a graph that is being traced has none"
     with pytest.raises(NotImplementedError, match=told):
         net(nd.ones(1))
     net = make(lambda: Hybrid(lambda F, x: x if x.sum() > 0 else -x))

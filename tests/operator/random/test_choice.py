@@ -67,7 +67,7 @@ def test_gradient_reaches_the_weights(req, rng):
 def test_tables_that_are_none(bad):
     table = np.full((4, 3), 0.5)
     table[2, 1] = bad
-    with pytest.raises(ValueError, match="_sample_multinomial: row 2 of data"):
+    with pytest.raises(ValueError, match="expected probabilities in row 2 of data"):
         draw("_sample_multinomial", [table])
     with pytest.raises(ValueError, match="row 0"):
         draw("_sample_multinomial", [np.zeros(3)])
