@@ -187,6 +187,11 @@ def test_the_root_has_doors_and_what_mxnet_has():
     assert {*FLOOR_OF} >= (here | folders)
 
 
+def test_the_checkout_has_sources_in_folders_alone():
+    """What an example wrote was once committed."""
+    assert {path.name for each in CODE for path in ROOT.glob(f"*{each}")} == {"setup.py"}
+
+
 def test_folders_are_small():
     """A family of operators has 40 concepts at the most, other folders 25."""
     families = {Path("operator", name) for name in ("nn", "tensor", "loss", "rnn", "random")}

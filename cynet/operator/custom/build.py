@@ -93,9 +93,10 @@ def extension(name: str, sources: Sequence[FileName], **kwargs: Any) -> Any:
 
         setup(name="my_ops", ext_modules=[mx.operator.extension("my_ops", "my_ops.pyx")])
 
-    >>> path = "scale_op.pyx"
-    >>> _ = Path(path).write_text("def twice(double x):\n    return 2 * x\n")
-    >>> made = mx.operator.extension("scale_op", path, libraries=["m"])
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "scale_op.pyx"
+    >>> _ = path.write_text("def twice(double x):\n    return 2 * x\n")
+    >>> made = mx.operator.extension("scale_op", str(path), libraries=["m"])
     >>> made.name, made.language, made.libraries
     ('scale_op', 'c++', ['m'])
     """

@@ -1,2 +1,0 @@
-def twice(double x):
-    return 2 * x
