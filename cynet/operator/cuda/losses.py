@@ -5,6 +5,7 @@ from math import prod
 
 from ...cuda.libraries.cudnn import countable
 from ...cuda.libraries.cudnn_maps import Softmax
+from ..tensor.axes import split_at
 from .cudnn_layer import LayerForm
 from .kernel_args import C_TYPES, INT, LONG
 from .launch_program import Steps, identity, operator, zeros
@@ -62,8 +63,7 @@ def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_typ
 
 @form("softmax", "log_softmax", "softmin")
 def softmax(prop, shapes, types, device):
-    shape, axis = shapes[0], prop.position(shapes[0])
-    sizes = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    sizes = split_at(shapes[0], prop.position(shapes[0]))
     length_type = types[1] if prop.use_length else None
     temperature = prop.sign * (prop.temperature or 1.0)
     return softmax_form(device, types[0], sizes, temperature, prop.log_of, length_type)

@@ -8,6 +8,7 @@ from ...kernels.table import kernels
 from ..kernel_property import Elements, Lines
 from ..nn.convolution.deconvolution import DeconvolutionProperty
 from ..nn.leaky_relu import slopes_of
+from ..tensor.axes import split_at
 from .kernel_args import BYTES, C_TYPES, INT, LONG, Axes, axis_list, collapse, layout, strides_of
 from .launch_program import Steps, constant, fold, identity, operator
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, RANDOM, each, lines
@@ -82,8 +83,7 @@ def _scales_of_rows(steps, kind, rows, n, mean, std):
 
 @form("LayerNorm")
 def layer_norm(prop, shapes, types, device):
-    shape, axis, dtype = shapes[0], prop.position(shapes[0]), types[0]
-    walk, kind = Line(prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]), 0), C_TYPES[dtype]
+    walk, kind = Line(*split_at(shapes[0], prop.position(shapes[0])), 0), C_TYPES[types[0]]
     forward, backward = Steps(), Steps()
     kept = _normalized(forward, prop, types, walk)
     known = [backward.read(OUT[i], out, walk.outer * walk.inner, COMPUTED[kind], to=(0, 3))

@@ -4,9 +4,8 @@ data and out (N, C, ...) with channels along `axis`; gamma, beta, mean, var and 
 statistics (C,).
 """
 
-from math import prod
 
-from ...base.errors import ArgumentError, ShapeError
+from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..checks.dtypes import NARROW
 from ..checks.shapes import agree
@@ -14,6 +13,7 @@ from ..graph_hooks import RESIDUAL, GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float, Int
 from ..property import merge_shapes
+from ..tensor.axes import data_axis, split_at
 from .fused_activation import TakesReluHooks
 from .normalized import along, normalized, scaled
 
@@ -111,9 +111,7 @@ class BatchNormProperty(KernelProperty):
 
     def position(self, shape):
         """The axis of channels counted from the front."""
-        if not -len(shape) <= self.axis < len(shape):
-            raise ShapeError(f"axis {self.axis} is out of range for data of shape {tuple(shape)}")
-        return self.axis % len(shape)
+        return data_axis(self.axis, shape)
 
     @property
     def backward(self):
@@ -128,11 +126,11 @@ class BatchNormProperty(KernelProperty):
         )
 
     def kernel_params(self, in_shapes):
-        shape, axis = in_shapes[0], self.position(in_shapes[0])
+        outer, channels, inner = split_at(in_shapes[0], self.position(in_shapes[0]))
         return {
-            "outer": prod(shape[:axis]),
-            "channels": shape[axis],
-            "inner": prod(shape[axis + 1 :]),
+            "outer": outer,
+            "channels": channels,
+            "inner": inner,
             "eps": self.eps,
             "momentum": self.momentum,
             "fixed": self.fix_gamma,

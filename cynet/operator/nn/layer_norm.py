@@ -4,15 +4,14 @@ data, out (..., C, ...) with C along `axis`; gamma, beta (C,); mean and std are 
 there.
 """
 
-from math import prod
 
-from ...base.errors import ShapeError
 from .._base import register_operator
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
 from ..property import merge_shapes
+from ..tensor.axes import data_axis, split_at
 from .normalized import normalized, scaled
 
 
@@ -57,14 +56,11 @@ class LayerNormProperty(KernelProperty):
 
     def position(self, shape):
         """`axis` counted from the front."""
-        if not -len(shape) <= self.axis < len(shape):
-            raise ShapeError(f"axis {self.axis} is out of range for data of shape {tuple(shape)}")
-        return self.axis % len(shape)
+        return data_axis(self.axis, shape)
 
     def kernel_params(self, in_shapes):
-        shape, axis = in_shapes[0], self.position(in_shapes[0])
-        outer, inner = prod(shape[:axis]), prod(shape[axis + 1 :])
-        return {"outer": outer, "n": shape[axis], "inner": inner, "eps": self.eps}
+        outer, n, inner = split_at(in_shapes[0], self.position(in_shapes[0]))
+        return {"outer": outer, "n": n, "inner": inner, "eps": self.eps}
 
     def rewritten(self, F, inputs, aux, training):
         data, gamma, beta = inputs

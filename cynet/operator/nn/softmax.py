@@ -10,6 +10,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..out_dtype import OutDType
 from ..parameters import Bool, Double, Enum, Int
 from ..property import merge_shapes
+from ..tensor.axes import data_axis, split_at
 
 LINE_COST = 8  # of a line, however short, in elements
 
@@ -74,9 +75,7 @@ class SoftmaxProperty(OutDType, KernelProperty):
 
     def position(self, shape):
         """The axis counted from the front."""
-        if not -len(shape) <= self.axis < len(shape):
-            raise ShapeError(f"axis {self.axis} is out of range for data of shape {tuple(shape)}")
-        return self.axis % len(shape)
+        return data_axis(self.axis, shape)
 
     def infer_type(self, in_types, out_types):
         ins, outs, _ = super().infer_type(in_types, out_types)
@@ -103,8 +102,7 @@ class SoftmaxProperty(OutDType, KernelProperty):
         return KernelProperty.create_operator(self, ctx, in_shapes, in_types)
 
     def kernel_params(self, in_shapes):
-        shape, axis = in_shapes[0], self.position(in_shapes[0])
-        sizes = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+        sizes = split_at(in_shapes[0], self.position(in_shapes[0]))
         return softmax_params(*sizes, self.sign * (self.temperature or 1.0), self.log_of)
 
     def work(self, in_shapes):

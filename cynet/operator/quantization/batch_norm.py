@@ -1,13 +1,12 @@
 """quantized_batch_norm: BatchNorm of a quantized array, for prediction."""
 
-from math import prod
-
-from ...base.errors import ArgumentError, ShapeError
+from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..checks.shapes import agree
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float, Int
 from ..property import merge_shapes
+from ..tensor.axes import data_axis, split_at
 from .ranges import ONE, check_calibrated, one_each, require_bytes
 from .shapes import OUTPUTS
 
@@ -63,7 +62,7 @@ class QuantizedBatchNormProperty(KernelProperty):
         data = merge_shapes(in_shapes[0], out_shapes[0])
         channels = merge_shapes(*in_shapes[1:5], (0,))
         if data is not None:
-            axis = self._position(data)
+            axis = data_axis(self.axis, data)
             channels = agree("gamma", channels, (data[axis],))
             data = (*data[:axis], channels[0], *data[axis + 1 :])
         ends = [agree(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
@@ -74,17 +73,12 @@ class QuantizedBatchNormProperty(KernelProperty):
         require_bytes(self, data)
         return [data, *["float32"] * 6], ["int8", "float32", "float32"], []
 
-    def _position(self, shape):
-        if not -len(shape) <= self.axis < len(shape):
-            raise ShapeError(f"axis {self.axis} is out of range for data of shape {tuple(shape)}")
-        return self.axis % len(shape)
-
     def kernel_params(self, in_shapes):
-        shape, axis = in_shapes[0], self._position(in_shapes[0])
+        outer, channels, inner = split_at(in_shapes[0], data_axis(self.axis, in_shapes[0]))
         return {
-            "outer": prod(shape[:axis]),
-            "channels": shape[axis],
-            "inner": prod(shape[axis + 1 :]),
+            "outer": outer,
+            "channels": channels,
+            "inner": inner,
             "eps": self.eps,
             "fixed": self.fix_gamma,
             "low": self.min_calib_range,

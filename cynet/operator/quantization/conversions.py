@@ -37,7 +37,7 @@ class _Conversion(KernelProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])
-        ends = [agree(name, s, ONE) for name, s in zip(_TRIPLE[1:], out_shapes[1:])]
+        ends = [agree(name, s, ONE) for name, s in zip(self.list_outputs()[1:], out_shapes[1:])]
         return [shape, *one_each(self, in_shapes, 1)], [shape, *ends], []
 
     def kernel_params(self, in_shapes):
@@ -120,7 +120,7 @@ class QuantizeV2Property(_Conversion):
         return super(QuantizeV2Property, copied).create_operator(ctx, in_shapes, in_types)
 
 
-class QuantizeAsymProperty(KernelProperty):
+class QuantizeAsymProperty(_Conversion):
     """Floats as uint8, 0 for the least value of a range and 255 for the largest.
 
     ``floor(data * scale + shift + 0.5)``, limited to 0 and 255, where ``scale = 255 / (high -
@@ -131,10 +131,8 @@ class QuantizeAsymProperty(KernelProperty):
     min_calib_range = Float(None, doc="The least value; that of data by default.")
     max_calib_range = Float(None, doc="The largest value; that of data by default.")
 
-    differentiable = False
-    floats = ()
     inputs_doc = {"data": "Floats, any shape."}
-    graph = AnyOrder()
+    finer, given, finds_range = False, True, True
     forward = Kernel("quantize_asym", ("data",), ("output", "scale", "shift"), whole=True)
 
     def __init__(self, **kwargs):
@@ -144,24 +142,9 @@ class QuantizeAsymProperty(KernelProperty):
     def list_outputs(self):
         return ["output", "scale", "shift"]
 
-    def infer_shape(self, in_shapes, out_shapes):
-        shape = merge_shapes(in_shapes[0], out_shapes[0])
-        ends = [agree(name, s, ONE) for name, s in zip(("scale", "shift"), out_shapes[1:])]
-        return [shape], [shape, *ends], []
-
     def infer_type(self, in_types, out_types):
         require_bytes(self, in_types[0], allowed=("float32",))
         return ["float32"], ["uint8", "float32", "float32"], []
-
-    def kernel_params(self, in_shapes):
-        calibrated = self.min_calib_range is not None
-        return {
-            "range_from": _GIVEN if calibrated else _OF_DATA,
-            "low": self.min_calib_range if calibrated else 0.0,
-            "high": self.max_calib_range if calibrated else 0.0,
-            "finer": False,
-            "given": True,
-        }
 
 
 class RequantizeProperty(_Conversion):

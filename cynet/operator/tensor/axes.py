@@ -1,6 +1,6 @@
 """Axis parameters: negative numbers, sets of axes, checks."""
 
-from ...base.errors import ArgumentError
+from ...base.errors import ArgumentError, ShapeError
 
 
 def axis_of(axis, ndim, what="axis"):
@@ -12,6 +12,17 @@ def axis_of(axis, ndim, what="axis"):
     if not -ndim <= axis < ndim:
         raise ArgumentError(f"{what} {axis} is out of range for an array of {ndim} axes")
     return axis % ndim
+
+
+def data_axis(axis, shape):
+    """`axis` of data of `shape`, counted from the front; ShapeError when there is no such one.
+
+    >>> data_axis(-1, (2, 3, 4))
+    2
+    """
+    if not -len(shape) <= axis < len(shape):
+        raise ShapeError(f"axis {axis} is out of range for data of shape {tuple(shape)}")
+    return axis % len(shape)
 
 
 def axes_of(axes, ndim, exclude=False):
