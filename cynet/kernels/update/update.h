@@ -138,7 +138,8 @@ struct ftml {  // a: beta1, b: beta2, c: epsilon, d: beta1^t, e: beta2^t; states
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& d, T& v, T& z) {
     const T x = within(p.rescale * g + p.wd * w, p.clip);
     v = p.b * v + (T(1) - p.b) * x * x;
-    const T next = (T(1) - p.d) / p.lr * (std::sqrt(v / (T(1) - p.e)) + p.c);
+    const T unbiased = T(1) / (T(1) - p.e), per_lr = (T(1) - p.d) / p.lr;  // the same for all
+    const T next = per_lr * (std::sqrt(unbiased * v) + p.c);
     z = p.a * z + (T(1) - p.a) * x - (next - p.a * d) * w;
     d = next;
     return -z / d;
