@@ -85,7 +85,8 @@ def test_first_gradients_and_their_transpose(kind):
         if (
             kind in ("infinite", "nan")
             or _has_poles(case)
-            or not all(np.isfinite(g).all() for g in found)
+            # a pole, which rounding may leave finite
+            or not all((np.abs(g) < 1e12).all() for g in found)
         ):
             continue
         directions = [point.rng.uniform(-1, 1, w.shape) for w in weights]
