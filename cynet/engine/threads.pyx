@@ -304,7 +304,8 @@ cdef void _start(Engine* e, Pool* pool) noexcept nogil:
     pool.active -= 1
     pool.coming -= 1
     pool.starting = False
-    alone = pool.active == 0 and (pool.threads == 0 or pool == &e.python)
+    # Below 0: a thread that runs others' functions here, in a wait, leaves a place at each wait.
+    alone = pool.active <= 0 and (pool.threads == 0 or pool == &e.python)
     unlock(e)
     if alone:  # no thread can be made, and all there are wait: better on this one than never
         _drain(e, pool)

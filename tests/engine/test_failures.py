@@ -155,6 +155,32 @@ def test_an_operator_that_uses_itself_where_threads_are_few():
     assert out == "True True\n[2.0, 2.0]\n"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_an_operator_that_uses_itself_where_threads_come_and_go():
+    """Calls 4, 5, 8, 9, 12, 13, ... make no thread, the others do."""
+    out, _ = run_python("""
+        import resource
+        depth = 0
+        def limit(few):
+            size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+            most = resource.getrlimit(resource.RLIMIT_AS)[1]
+            resource.setrlimit(resource.RLIMIT_AS, (size + 2**21 if few else most, most))
+        def forward(self, is_train, req, in_data, out_data, aux):
+            global depth
+            depth += 1
+            limit(depth % 4 < 2 and depth >= 4)
+            if depth < 32:
+                out_data[0][:] = mx.nd.Custom(in_data[0] + 1, op_type="deep").asnumpy()
+            else:
+                out_data[0][:] = in_data[0]
+        register("deep", forward)
+        print(mx.nd.Custom(mx.nd.ones((2,)), op_type="deep").asnumpy().tolist())
+        limit(False)
+        print((mx.nd.ones((2,)) + 1).asnumpy().tolist())
+    """)
+    assert out == "[32.0, 32.0]\n[2.0, 2.0]\n"
+
+
 def test_a_function_that_pushes_and_waits_for_itself_without_end():
     out, _ = run_python("""
         e = mx.engine.get()

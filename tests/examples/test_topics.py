@@ -64,7 +64,7 @@ LEARN = {
     ),
     "quantization/quantize.py": (
         r"float32: ([\d.]+) % in .*\nint8: ([\d.]+) % in",
-        lambda plain, quantized: plain > 90 and quantized >= plain - 0.5,
+        lambda plain, quantized: plain > 90 and quantized >= plain - 0.6,  # two of 359 samples
     ),
     "ssd/train.py": (r"mean average precision ([\d.]+)", lambda precision: precision > 0.7),
     "ssd/detect.py": (r"([\d.]+): out/shapes_val", lambda score: score > 0.4),
