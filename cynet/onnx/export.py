@@ -24,10 +24,10 @@ from . import (  # noqa: F401  they fill EXPORTERS
     layers,
     movement,
     pooling,
-    quantized,
     recurrent,
 )
 from .graph import EXPORTERS, OPSET, Call, Graph
+from .quantized import exporters as quantized_exporters  # noqa: F401
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

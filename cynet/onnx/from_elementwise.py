@@ -65,7 +65,11 @@ def _operands(node):
 def binary(reader, node):
     a, b = _operands(node)
     made = _with_scalar(node)
-    return made if made is not None else getattr(sym, _BINARY[node.kind])(a, b, name=node.name)
+    if made is not None:
+        return made
+    if node.kind == "Add" and node.shape(0) is not None and node.shape(0) == node.shape(1):
+        return sym.elemwise_add(a, b, name=node.name)  # which a layer can compute with its own
+    return getattr(sym, _BINARY[node.kind])(a, b, name=node.name)
 
 
 def _with_scalar(node):

@@ -184,6 +184,11 @@ def gemm(reader, node):
     if left:
         data = sym.transpose(data)
     weight, bias = node.known(1), node.known(2)
+    integers = node.integers(1)
+    if integers is not None and alpha == beta == 1:
+        made = dense_of_integers(reader, node, data, integers, right, bias)
+        if made is not None:
+            return made
     if weight is None or weight.dtype.kind not in "f" or (
         node.has(2) and (bias is None or bias.size not in (1, weight.shape[1 - right]))
     ) or (bias is not None and bias.ndim > 1 and bias.shape[0] != 1):  # fmt: skip
@@ -216,6 +221,24 @@ def gemm(reader, node):
             inputs.append(reader.parameter(f"{node.name}_bias", np.ascontiguousarray(full)))
     return sym.FullyConnected(
         *inputs, num_hidden=values.shape[0], no_bias=bias is None, flatten=False, name=node.name
+    )
+
+
+def dense_of_integers(reader, node, data, integers, turned, bias=None):
+    """The dense layer whose weight input 1 is, floats made of integers: rows of it with `turned`,
+    else columns, are units. None where it is no matrix, or the bias input 2 no vector for them."""
+    if integers.values.ndim != 2:
+        return None
+    rows, inputs = integers.values.shape[not turned], [data, node.symbol(1)]
+    if node.has(2):
+        if bias is None or bias.shape != (rows,):
+            return None
+        inputs.append(node.symbol(2))
+    if not turned:
+        inputs[1] = sym.transpose(inputs[1])
+        reader.note(inputs[1], integers.transposed())
+    return sym.FullyConnected(
+        *inputs, num_hidden=rows, no_bias=len(inputs) == 2, flatten=False, name=node.name
     )
 
 

@@ -33,6 +33,14 @@ def pool(reader, node):
                     for x, b, a, s, t in zip(sizes, before, after, spans, stride))  # fmt: skip
     elif plain:
         plain = not ceil
+    ignores_pads = kind == "MaxPool" or not counted
+    if not plain and ignores_pads and dilation == [1] * n and None not in node.lengths(0)[2:]:
+        # as many windows with the pads before the data behind them, too
+        behind = _behind(node, spans, stride, before, after, ceil)
+        plain = all(
+            b < k and max(x + 2 * b - k, -1) // t == (x + b + a - k) // t
+            for x, b, a, k, t in zip(node.lengths(0)[2:], before, behind, kernel, stride)
+        )
     dtype = node.dtype(0)
     small = dtype in ("uint8", "int8")
     if kind == "MaxPool" and small:  # exact in float32, where Pooling computes

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .. import symbol as sym
+from .from_layers import dense_of_integers
 from .importers import FLOATS, imports
 
 _END = np.iinfo(np.int64).max // 2
@@ -274,6 +275,10 @@ def matmul(reader, node):
     if node.dtype(0) not in FLOATS:
         node.refuse(f"of {node.dtype(0)}")
     left, right = node.symbol(0), node.symbol(1)
+    if a > 1 and node.integers(1) is not None:
+        made = dense_of_integers(reader, node, left, node.integers(1), False)
+        if made is not None:
+            return made
     if b == 2 and a > 2:
         made = node.known(1)
         if made is not None:  # a dense layer on the last axis

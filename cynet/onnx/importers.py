@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,21 @@ _MOST = 1 << 20  # elements of a value that is computed when the file is read
 # random numbers, and weights of 8 bits, which stay such
 _NOT_FOLDED = ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
                "Bernoulli", "Multinomial", "Dropout", "DequantizeLinear")  # fmt: skip
+
+
+class Integers(NamedTuple):
+    """What a weight in floats is made of: its name and values in the file, and for each index of
+    `axis`, or one for all, a step and the integer that stands for 0."""
+
+    name: str
+    values: np.ndarray
+    step: np.ndarray
+    zero: np.ndarray
+    axis: int
+
+    def transposed(self):
+        """Those of the other matrix."""
+        return self._replace(values=np.ascontiguousarray(self.values.T), axis=1 - self.axis)
 
 
 def opset_of(model, default=1):
@@ -134,6 +150,14 @@ class Node:
         self._used.add(i)
         return self._reader.symbol(self.inputs[i])
 
+    def integers(self, i):
+        """The Integers that input i is made of, a constant; or None."""
+        made = self._reader.written(self.inputs[i]) if self.has(i) else None
+        if made is None:
+            return None
+        _, found = self._reader.integers.get(id(made.entries[0][0]), (None, None))
+        return found
+
     def symbols(self):
         """All inputs as Symbols."""
         return [self.symbol(i) for i in range(len(self.inputs)) if self.has(i)]
@@ -204,6 +228,8 @@ class Reader:
     ----------
     params : dict of str to ndarray
         What the symbols' variables hold.
+    integers : dict of (Symbol, Integers)
+        By the id of a node: weights in floats that are made of integers of 8 bits.
     """
 
     def __init__(self, library, model):
@@ -215,6 +241,7 @@ class Reader:
         to_array = library.numpy_helper.to_array
         self._constants = {each.name: to_array(each) for each in graph.initializer}
         self.params, self._symbols, self._others = {}, {}, set()
+        self.integers = {}
         self._shapes = Shapes(library, model)
         for each in graph.input:
             if each.name not in self._constants:
@@ -228,6 +255,10 @@ class Reader:
     def constant(self, name):
         """The value of this name, if it is known."""
         return self._constants.get(name)
+
+    def written(self, name):
+        """The Symbol of this name where a node has made it, or None."""
+        return self._symbols.get(name)
 
     def hold(self, name, value):
         """Note the value of a name that is known from now on."""
@@ -326,6 +357,10 @@ class Reader:
             if shape is not None and 0 in shape:
                 self._constants[name] = np.zeros(shape, self._shapes.numpy_dtype(name))
         return bool(names) and all(name in self._constants for name in names)
+
+    def note(self, made, integers):
+        """Note what a weight in floats is made of."""
+        self.integers[id(made.entries[0][0])] = made, integers
 
     def put(self, node, made):
         """Note the outputs of a node."""

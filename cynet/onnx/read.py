@@ -26,7 +26,6 @@ from . import (  # noqa: F401  they fill IMPORTERS
     from_indices,
     from_layers,
     from_pooling,
-    from_quantized,
     from_recurrent,
     from_reductions,
     from_resize,
@@ -35,6 +34,8 @@ from . import (  # noqa: F401  they fill IMPORTERS
 )
 from .functions import body
 from .importers import IMPORTERS, Node, Reader
+from .quantized import importers as quantized_importers  # noqa: F401
+from .quantized.join import join
 
 if TYPE_CHECKING:
     from ..gluon import SymbolBlock
@@ -106,6 +107,7 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     heads = [reader.symbol(each.name) for each in model.graph.output]
     found = heads[0] if len(heads) == 1 else Group(heads)
     _verify(reader, found)
+    found = join(found, reader)
     args, states = set(found.list_arguments()), set(found.list_auxiliary_states())
     params = {k: v for k, v in reader.params.items() if k in args or k in states}
     return (

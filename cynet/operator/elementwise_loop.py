@@ -13,9 +13,10 @@ class Loop(NamedTuple):
 
     family : str
         The table of kernels: ``unary`` F(a), ``binary`` F(a, b), ``unary_grad`` a * F(b),
-        ``binary_grad`` a * F(b, c).
+        ``binary_grad`` a * F(b, c). In BYTE_LOOPS: floats of integers of 8 bits, or these of
+        floats; what is read is followed by a step and the integer that stands for 0.
     functor : str
-        F, a name in kernels/elementwise/functors.h.
+        F, a name in kernels/elementwise/functors.h; of BYTE_LOOPS the integers' dtype.
     reads : tuple
         What is read: arrays as `GraphHooks.forward_loops` got them, or floats.
     target : object
@@ -30,6 +31,9 @@ class Loop(NamedTuple):
     target: object
     more: bool = False
 
+
+# Family to the place of its integers among what is read, a step, a zero and the target.
+BYTE_LOOPS = {"floats_of_bytes": 0, "bytes_of_floats": 3}
 
 # Functors that take about as long as an addition; the others take some times as long.
 SIMPLE = frozenset(

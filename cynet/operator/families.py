@@ -32,7 +32,7 @@ FAMILIES = {
         *("_contrib_quantized_elemwise_mul", "_contrib_quantized_embedding"),
         *("_contrib_quantized_flatten", "_contrib_quantized_fully_connected"),
         *("_contrib_quantized_pooling", "_contrib_requantize", "_int8_convolution"),
-        "_int8_fully_connected",
+        *("_dequantize_linear", "_int8_fully_connected", "_quantize_linear"),
     ),
     "vision": (
         *("BilinearSampler", "Correlation", "GridGenerator", "ROIPooling", "SpatialTransformer"),

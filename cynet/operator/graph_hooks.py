@@ -51,6 +51,9 @@ class Traits:
         differ from device to device.
     draws_in_training_alone : bool
         Forward draws no random numbers in prediction.
+    sooner_computed : bool
+        Output 0 takes less time to compute than to read: it is some times as long as what is read
+        for it.
     takes_bool : bool
         The loops of an elementwise operator take arrays of bool.
     takes_empty : bool
@@ -78,6 +81,7 @@ class Traits:
     prefers_channels_last: bool = False
     private_outputs: bool = False
     draws_in_training_alone: bool = False
+    sooner_computed: bool = False
     takes_bool: bool = False
     takes_empty: bool = False
     of_nothing: float | None = None

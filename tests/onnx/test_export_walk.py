@@ -368,11 +368,12 @@ def drawing():
 
 FAMILIES = (elementwise, layers, movement, detection, attention, drawing)
 ROWS = {family.__name__: list(family()) for family in FAMILIES}
-# whole networks have these in test_operators.py and test_quantized.py
+# whole networks have these in test_operators.py, test_quantized.py and
+# test_join_quantized.py
 ELSEWHERE = {
     "RNN", "_int8_convolution", "_int8_fully_connected", "_contrib_quantize_v2",
     "_contrib_dequantize", "_contrib_quantized_concat", "_contrib_quantized_flatten",
-    "_contrib_quantized_pooling",
+    "_contrib_quantized_pooling", "_quantize_linear", "_dequantize_linear",
 }  # fmt: skip
 
 

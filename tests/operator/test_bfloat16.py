@@ -24,6 +24,7 @@ REFUSED = {
     "_contrib_group_adagrad_update": "a state of bfloat16",
     "_image_resize": "OpenCV does it",
     "_contrib_quantize": "float32 alone",
+    "_quantize_linear": "float32 alone",
     "_contrib_quantize_asym": "float32 alone",
     "_contrib_quantize_v2": "float32 alone",
 }

@@ -15,7 +15,7 @@ KEPT = {
     "Convolution": ("kernel", "stride", "dilate", "pad", "num_filter", "num_group"),
     "FullyConnected": ("num_hidden", "flatten"),
 }
-_POOLING = (
+POOLING = (
     "kernel", "pool_type", "global_pool", "pooling_convention", "stride", "pad", "layout",
     "count_include_pad",
 )  # fmt: skip
@@ -119,7 +119,7 @@ class Quantizer:
             triples = [self._quantized(each) for each in node.inputs]
             if node.op.name == "Pooling":
                 op = "_contrib_quantized_pooling"
-                params = {k: getattr(node.prop, k) for k in _POOLING if k in node.params}
+                params = {k: getattr(node.prop, k) for k in POOLING if k in node.params}
             elif node.op.name == "Concat":
                 op = "_contrib_quantized_concat"
                 params = {"num_args": len(triples), "dim": node.prop.dim}

@@ -90,7 +90,7 @@ def find_layers(nodes, heads, params, excluded):
             continue
         if not _has_weights(node, params):
             continue
-        layer = _grown(Layer(node), uses, params, excluded, taken, place)
+        layer = grown(Layer(node), uses, params, excluded, taken, place)
         found[id(layer.end)] = layer
     return found
 
@@ -105,7 +105,7 @@ def _has_weights(node, params):
     )  # fmt: skip
 
 
-def _grown(layer, uses, params, excluded, taken, place):
+def grown(layer, uses, params, excluded, taken, place):
     """The layer with as many of the nodes behind it as can be part of it."""
 
     def behind():

@@ -8,8 +8,13 @@ Members are
 - steps whose property lists its loops (`forward_loops`, `backward_loops`): functions of one or more
   arrays, of an array and a number, Activation, sums, and their gradients; an operand may be
   broadcast along the leading or the trailing axes;
+- steps that make floats of integers of 8 bits, or these of floats: the loops between them read and
+  write bytes;
 - steps that split or join arrays by rows (`pieces`): the loops then read or write the rows in
   place.
+
+What is sooner computed than read (`Traits.sooner_computed`: floats of bytes) is computed by each
+elementwise step that reads it, in a loop of its chain.
 
 The pass runs after all passes that look at single operators; forward and backward are separate.
 Steps are fused if they use a common value and no path through other steps leads from one to the
@@ -23,7 +28,7 @@ from ...base.errors import CynetError
 from ...operator.property import ResourceRequest
 from ..ir import FORWARD, Graph
 from ..memory_plan import find_peak
-from .fuse_elementwise_members import member_of
+from .fuse_elementwise_members import computed_by_readers, member_of
 from .fuse_elementwise_program import step_of
 
 WINDOW = 256  # steps from a chain's first member to its last
@@ -44,9 +49,10 @@ def chain(graph):
         The same graph with fewer steps. Chains that would make the peak of memory higher, by more
         than SPARE, are left apart.
     """
+    copies = computed_by_readers(graph)
     touching = _touching(graph.steps)
     sections = [
-        _Groups(steps).run()
+        _Groups(steps, copies).run()
         for steps in (graph.steps[: graph.n_forward], graph.steps[graph.n_forward :])
     ]
     if all(len(group) == 1 for groups in sections for group in groups):
@@ -100,8 +106,9 @@ class _Groups:
     further back can join nothing any more.
     """
 
-    def __init__(self, steps):
+    def __init__(self, steps, copies):
         self.members = [member_of(step) for step in steps]
+        self.copies = [step in copies for step in steps]  # they wait for their readers
         self.before = _dependencies(steps)
         self.parent = list(range(len(steps)))
         self.groups = []  # those of the steps so far, in order
@@ -122,6 +129,8 @@ class _Groups:
                 known = users.setdefault(root, [])
                 near.update(known[bisect_right(known, i - WINDOW) :])
                 known.append(i)
+            if self.copies[i]:
+                continue
             apart = set()  # groups that do not fit to that of `i`
             for j in sorted(near, reverse=True):
                 a, b = self._group(j), self._group(i)

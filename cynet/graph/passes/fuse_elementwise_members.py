@@ -3,7 +3,8 @@
 from math import prod
 from typing import NamedTuple
 
-from ..ir import ADD, BACKWARD, FORWARD, NULL
+from ...operator.elementwise_loop import BYTE_LOOPS
+from ..ir import ADD, BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, Value
 
 LOOPS = 48  # of a chain, at most
 ROOTS = 48  # arrays and registers of a chain, at most
@@ -121,8 +122,15 @@ class Member:
                 (whole if rows is None else parts).append(value)
                 columns.add(None if rows is None else rows.columns)
         columns.discard(None)
-        spaces = {(prod(v.shape), v.dtype, v.ctx) for v in whole}
-        if len(spaces) != 1 or len(columns) > 1 or any(v.dtype != whole[0].dtype for v in parts):
+        # integers of 8 bits count as the floats that a loop makes of them, or makes them of
+        dtypes = {v: v.dtype for v in (*whole, *parts)}
+        for loop, _ in self.loops:
+            if loop.family in BYTE_LOOPS:
+                dtypes[(*loop.reads, loop.target)[BYTE_LOOPS[loop.family]]] = "float32"
+        spaces = {(prod(v.shape), dtypes[v], v.ctx) for v in whole}
+        if len(spaces) != 1 or len(columns) > 1 or {dtypes[v] for v in parts} - {
+            dtypes[v] for v in whole
+        }:
             return self
         (count, dtype, ctx), columns = spaces.pop(), next(iter(columns), None)
         if dtype == "bool":
@@ -138,6 +146,39 @@ class Member:
         self.dense = frozenset(reads | writes)
         self.joins = n_loops > 0
         return self
+
+
+def computed_by_readers(graph):
+    """Give each elementwise step what is sooner computed than read, and has other readers, by a
+    step of its own; the set of these steps."""
+    readers, _ = graph.neighbours()
+    source, steps, n_forward = {}, [], graph.n_forward  # source: value -> its step
+    copies = set()
+    for step in graph.steps:
+        value = step.out_data[0]
+        if step.prop.graph.traits.sooner_computed and value.kind == TEMP and value in readers:
+            if not all(member_of(each).joins for each in readers[value]):
+                source[value] = step, None
+            else:  # the last reader has the step itself
+                source[value] = step, readers[value][-1]
+        if source and step.direction == FORWARD and member_of(step).joins:
+            for i, value in enumerate(step.in_data):
+                if value not in source or source[value][1] is step:
+                    continue
+                made = Value(
+                    value.name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last
+                )
+                old, _ = source[value]
+                copy = Step(
+                    old.name, old.prop, old.ctx, FORWARD, list(old.in_data), [made], [], [WRITE]
+                )
+                steps.append(copy)
+                copies.add(copy)
+                step.in_data[i] = made
+                n_forward += 1
+        steps.append(step)
+    graph.steps, graph.n_forward = steps, n_forward
+    return copies
 
 
 def member_of(step):
@@ -156,7 +197,10 @@ def member_of(step):
         for loop in loops:
             if loop.target is None or requests[loop.target] == NULL:
                 continue
-            member.loops.append((loop, loop.more or requests[loop.target] == ADD))
+            add = loop.more or requests[loop.target] == ADD
+            if add and loop.family in BYTE_LOOPS:
+                return Member(step)
+            member.loops.append((loop, add))
             for value in loop.reads:
                 if isinstance(value, float) or prod(value.shape) == prod(loop.target.shape):
                     continue

@@ -3,7 +3,7 @@
 from math import prod
 from typing import NamedTuple
 
-from ...operator.elementwise_loop import Loop
+from ...operator.elementwise_loop import BYTE_LOOPS, Loop
 from ...operator.tensor.fused_elementwise import (
     ARRAYS,
     REGISTERS,
@@ -197,24 +197,25 @@ class _Program:
             root = line.target.value.root
             read = dict.fromkeys(e.value.root for e in line.reads if isinstance(e, _Operand))
             read.pop(root, None)
-            # the loop may write where it reads
-            free += [found[each] for each in read if each in found and self.last[each] == i]
-            if not line.target.private:
-                continue
-            if root not in found:
+            done = [found[each] for each in read if each in found and self.last[each] == i]
+            if line.family not in BYTE_LOOPS:  # the loop may write where it reads
+                free += done
+                done = []
+            if line.target.private and root not in found:
                 if line.add:  # to what somebody else would have to have written
                     return None
                 if not free:
                     free.append(most)
                     most += 1
                 found[root] = free.pop()
-            if self.last[root] == i:
+            free += done
+            if line.target.private and self.last[root] == i:
                 free.append(found[root])
         return found if most <= REGISTERS else None
 
     def _inplace(self):
         """Pairs of positions of inputs and outputs that may share memory: no line reads the one
-        after the other is written, and both are whole arrays."""
+        after the other is written, and both are whole arrays of one dtype."""
         return [
             (i, o)
             for i, source in enumerate(self.sources)
@@ -222,6 +223,7 @@ class _Program:
             if source not in self.targets
             and source not in self.parts
             and target not in self.parts
+            and self.sources[source].dtype == self.targets[target][0].dtype
             and self.last_read[source] <= self.first_write[target]
         ]
 
@@ -261,6 +263,8 @@ class _Program:
             lines,
             [tuple(value.shape) for value in self.sources.values()],
             [tuple(value.shape) for value, _ in self.targets.values()],
+            [value.dtype for value in self.sources.values()],
+            [value.dtype for value, _ in self.targets.values()],
             self._inplace(),
         )
         made = Step(

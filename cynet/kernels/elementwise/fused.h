@@ -13,13 +13,19 @@ struct FusedOperand {
   int array;     // number of the array; -1: a register; -2: a number
   int index;     // of the register
   int column;    // stride along a row
+  int bytes;     // of an element
   int64_t row;   // stride from row to row
   int64_t offset;
   char number[8];  // in the arrays' dtype
 };
 
+// What a loop does: a kernel over arrays of the chain's dtype, or integers of 8 bits to or from
+// floats, whose operands are what it reads, a step and the integer that stands for 0.
+enum FusedKind { FUSED_KERNEL, FROM_UINT8, FROM_INT8, TO_UINT8, TO_INT8 };
+
 struct FusedLoop {
   Kernel kernel;
+  int kind;        // FusedKind
   int reads;       // how many operands: 1 a UnaryLoop, 2 a BinaryLoop, 3 a GradLoop
   int operand[3];  // which operands
   int target;

@@ -10,11 +10,15 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         int array      # number of the array; -1: a register; -2: a number
         int index      # of the register
         int column     # stride along a row
+        int bytes      # of an element
         int64_t row    # stride from row to row
         int64_t offset
         char number[8]
+    enum FusedKind:
+        FUSED_KERNEL, FROM_UINT8, FROM_INT8, TO_UINT8, TO_INT8
     struct FusedLoop:
         Kernel kernel
+        int kind       # FusedKind
         int reads      # operands: 1 F(a), 2 F(a, b), 3 a * F(b, c)
         int operand[3]
         int target

@@ -7,9 +7,40 @@
 #include "elementwise/fused.h"
 #include "elementwise/broadcast.h"
 
+#include <limits>
+
+#define CYNET_LOOPS "quantization/bytes_loops.h"
+#include "isa/for_each_isa.h"
+
 namespace cynet {
 
+template <typename T>
+void from_bytes(char* const* at, int64_t n) {
+  typedef void (*From)(const void*, float, float, float*, int64_t);
+  static const From loops[] = CYNET_AT_LEVELS(floats_of_bytes<T>);
+  const float* numbers[2] = {reinterpret_cast<float*>(at[1]), reinterpret_cast<float*>(at[2])};
+  loops[convert_level](at[0], *numbers[0], *numbers[1], reinterpret_cast<float*>(at[3]), n);
+}
+
+template <typename T>
+void to_bytes(char* const* at, int64_t n) {
+  typedef void (*To)(const float*, float, float, void*, int64_t);
+  static const To loops[] = CYNET_AT_LEVELS(bytes_of_floats<T>);
+  const float* numbers[2] = {reinterpret_cast<float*>(at[1]), reinterpret_cast<float*>(at[2])};
+  loops[convert_level](reinterpret_cast<float*>(at[0]), *numbers[0], *numbers[1], at[3], n);
+}
+
 inline void call_loop(const FusedLoop& loop, char* const* at, const int* stride, int64_t n) {
+  switch (loop.kind) {
+    case FROM_UINT8:
+      return from_bytes<uint8_t>(at, n);
+    case FROM_INT8:
+      return from_bytes<int8_t>(at, n);
+    case TO_UINT8:
+      return to_bytes<uint8_t>(at, n);
+    case TO_INT8:
+      return to_bytes<int8_t>(at, n);
+  }
   switch (loop.reads) {
     case 1:
       return unary_run(loop.kernel, at[0], at[3], n);
@@ -23,7 +54,6 @@ inline void call_loop(const FusedLoop& loop, char* const* at, const int* stride,
 // Rows [row, row + rows), of each the columns [column, column + columns).
 inline void run_block(const FusedLoops& c, void* const* arrays, char* registers, int64_t row,
                       int64_t rows, int64_t column, int64_t columns) {
-  const int64_t size = c.element;
   for (int k = 0; k < c.n_loops; ++k) {
     const FusedLoop& loop = c.loops[k];
     char* at[4] = {nullptr};
@@ -34,13 +64,13 @@ inline void run_block(const FusedLoops& c, void* const* arrays, char* registers,
       const FusedOperand& o = c.operands[i < 3 ? loop.operand[i] : loop.target];
       if (o.array >= 0) {
         at[i] = static_cast<char*>(arrays[o.array]) +
-                (o.offset + row * o.row + column * o.column) * size;
+                (o.offset + row * o.row + column * o.column) * o.bytes;
         stride[i] = o.column;
-        step[i] = o.row * size;
+        step[i] = o.row * o.bytes;
       } else if (o.array == -1) {
-        at[i] = registers + o.index * c.block * size;
+        at[i] = registers + o.index * c.block * c.element;
         stride[i] = 1;
-        step[i] = columns * size;
+        step[i] = columns * o.bytes;
       } else {
         at[i] = const_cast<char*>(o.number);
         stride[i] = 0;

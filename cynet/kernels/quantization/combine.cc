@@ -1,4 +1,4 @@
-// Sums and products of two arrays of 8 bits, each with its range, and pooling of one.
+// Sums and products of two arrays of 8 bits, each with its range.
 #include "kernel.h"
 
 #include <algorithm>
@@ -92,68 +92,6 @@ void quantized_combine(const Args& args) {
   if (float* to = args.output<float>(2)) *to = high;
 }
 
-typedef Int64s<3> Three;
-// (batch, channels, *in_size), or with `last` (batch, *in_size, channels); `mean`: not the maximum
-#define QUANTIZED_POOL(field)                                                                     \
-  field(int64_t, batch) field(int64_t, channels) field(Three, in_size) field(Three, out_size)     \
-      field(Three, kernel) field(Three, stride) field(Three, pad) field(Three, pad_after)         \
-          field(bool, mean) field(bool, count_pad) field(bool, last)
-CYNET_PARAMS(QuantizedPool, QUANTIZED_POOL)
-
-struct Span {
-  int64_t begin, end, padded;  // of the window within the data; its length with padding
-  Span(const QuantizedPool& p, int axis, int64_t at) {
-    const int64_t first = at * p.stride[axis] - p.pad[axis];
-    padded = std::min(first + p.kernel[axis], p.in_size[axis] + p.pad_after[axis]) - first;
-    begin = std::max<int64_t>(first, 0);
-    end = std::max(begin, std::min(first + p.kernel[axis], p.in_size[axis]));
-  }
-};
-
-template <typename T>
-void quantized_pool(const Args& args) {
-  const QuantizedPool& p = args.as<QuantizedPool>();
-  const T* x = args.input<T>(0);
-  T* y = args.output<T>(0);
-  const int64_t points = p.in_size[0] * p.in_size[1] * p.in_size[2];
-  const int64_t places = p.out_size[0] * p.out_size[1] * p.out_size[2];
-  // planes of one channel each, or images of which all channels of a pixel are together
-  const int64_t planes = p.last ? p.batch : p.batch * p.channels, wide = p.last ? p.channels : 1;
-  parallel_for(args.threads, planes * places, [&](int64_t begin, int64_t end) {
-    enum { TOGETHER = 64 };
-    int32_t found[TOGETHER];
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t at = i % places;
-      const T* plane = x + i / places * points * wide;
-      const Span w(p, 2, at % p.out_size[2]);
-      at /= p.out_size[2];
-      const Span h(p, 1, at % p.out_size[1]), d(p, 0, at / p.out_size[1]);
-      const int64_t here = (d.end - d.begin) * (h.end - h.begin) * (w.end - w.begin);
-      const int64_t count = p.count_pad ? d.padded * h.padded * w.padded : here;
-      for (int64_t first = 0; first < wide; first += TOGETHER) {
-        const int64_t n = std::min<int64_t>(TOGETHER, wide - first);
-        const int32_t none = p.mean ? 0 : std::numeric_limits<T>::min();
-        std::fill(found, found + n, none);
-        for (int64_t z = d.begin; z < d.end; ++z)
-          for (int64_t r = h.begin; r < h.end; ++r)
-            for (int64_t c = w.begin; c < w.end; ++c) {
-              const T* v = plane + ((z * p.in_size[1] + r) * p.in_size[2] + c) * wide + first;
-              if (p.mean)
-                for (int64_t k = 0; k < n; ++k) found[k] += v[k];
-              else
-                for (int64_t k = 0; k < n; ++k) found[k] = std::max<int32_t>(found[k], v[k]);
-            }
-        T* to = y + i * wide + first;
-        const double parts = p.mean ? std::max<int64_t>(count, 1) : 1;
-        for (int64_t k = 0; k < n; ++k) to[k] = static_cast<T>(std::nearbyint(found[k] / parts));
-      }
-    }
-  });
-  if (float* to = args.output<float>(1)) *to = *args.input<float>(1);
-  if (float* to = args.output<float>(2)) *to = *args.input<float>(2);
-}
-
 }  // namespace cynet
 
 CYNET_PLAIN_KERNEL(quantized_combine, Combined, 8, uint8_t, int8_t)
-CYNET_PLAIN_KERNEL(quantized_pool, QuantizedPool, 1, uint8_t, int8_t)

@@ -8,6 +8,7 @@ from . import (
     embedding,
     entropy,
     layers,
+    linear,
     pooling,
     shapes,
 )

@@ -7,10 +7,10 @@ registered.
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from ..._typedefs cimport TBlob, dtype_size
+from ..._typedefs cimport TBlob, dtype_size, kUint8
 from ...kernels.elementwise.fused cimport (
-    FUSED_BYTES, FUSED_REGISTERS, FusedLoop, FusedLoops, FusedOperand, convert_at,
-    run_fused_blocks
+    FROM_INT8, FROM_UINT8, FUSED_BYTES, FUSED_REGISTERS, TO_INT8, TO_UINT8, FusedLoop, FusedLoops,
+    FusedOperand, convert_at, run_fused_blocks
 )
 from ...kernels.elementwise.elementwise cimport Kernel
 from ...kernels.isa.dispatch cimport cpu_level
@@ -21,7 +21,7 @@ from .._elementwise cimport find_kernels, put_number
 from typing import NamedTuple
 
 from ...base.dtype import dtype_flag
-from ..elementwise_loop import SIMPLE, fold_out_of_range_scalar
+from ..elementwise_loop import BYTE_LOOPS, SIMPLE, fold_out_of_range_scalar
 from ..graph_hooks import GraphHooks
 from ..property import OperatorProperty
 
@@ -33,6 +33,10 @@ ARRAYS = MOST_ARRAYS
 
 cdef enum:
     COSTLY = 6  # the time of a functor that is not in SIMPLE, in additions
+_KINDS = {
+    ("floats_of_bytes", "uint8"): FROM_UINT8, ("floats_of_bytes", "int8"): FROM_INT8,
+    ("bytes_of_floats", "uint8"): TO_UINT8, ("bytes_of_floats", "int8"): TO_INT8,
+}
 
 
 class Memory(NamedTuple):
@@ -70,9 +74,10 @@ class ChainProperty(OperatorProperty):
     rows, columns : int
         The space that the loops run over.
     dtype : str
-        Of all arrays.
+        Of all arrays, but for those of 8 bits that a loop makes floats of, or makes of floats.
     lines : list of ChainLine
     in_shapes, out_shapes : list of tuple of int
+    in_types, out_types : list of str
     inplace : list of (int, int)
         Inputs and outputs that may share memory.
     """
@@ -80,11 +85,13 @@ class ChainProperty(OperatorProperty):
     differentiable = False
     graph = GraphHooks(bfloat16_loops=True)
 
-    def __init__(self, op_name, rows, columns, dtype, lines, in_shapes, out_shapes, inplace):
+    def __init__(self, op_name, rows, columns, dtype, lines, in_shapes, out_shapes, in_types,
+                 out_types, inplace):
         super().__init__()
         self.op_name = op_name
         self.rows, self.columns, self.dtype, self.lines = rows, columns, dtype, lines
         self.in_shapes, self.out_shapes, self.inplace = in_shapes, out_shapes, inplace
+        self.in_types, self.out_types = in_types, out_types
 
     def list_arguments(self):
         return [f"arg{i}" for i in range(len(self.in_shapes))]
@@ -94,6 +101,9 @@ class ChainProperty(OperatorProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         return list(self.in_shapes), list(self.out_shapes), []
+
+    def infer_type(self, in_types, out_types):
+        return list(self.in_types), list(self.out_types), []
 
     def forward_inplace_option(self, in_data, out_data):
         return [(in_data[i], out_data[o]) for i, o in self.inplace]
@@ -115,20 +125,26 @@ cdef class ChainOperator(Operator):
     cdef vector[FusedOperand] operands
 
     def __init__(self, prop):
-        cdef int dtype = dtype_flag(prop.dtype), registers = 1, kind
+        cdef int dtype = dtype_flag(prop.dtype), registers = 1, kind, of_bytes
         cdef FusedLoop native
         cdef Kernel write, add
         self.chain.work = 0
         for line in prop.lines:
-            loop = fold_out_of_range_scalar(line.loop, prop.dtype)
+            loop, of_bytes = line.loop, -1
             memset(&native, 0, sizeof(native))
-            kind = find_kernels(loop, dtype, &write, &add)
-            native.kernel = add if line.add else write
+            if loop.family in BYTE_LOOPS:
+                kind, of_bytes = dtype, BYTE_LOOPS[loop.family]
+                native.kind = _KINDS[loop.family, loop.functor]
+            else:
+                loop = fold_out_of_range_scalar(loop, prop.dtype)
+                kind = find_kernels(loop, dtype, &write, &add)
+                native.kernel = add if line.add else write
             native.reads = len(loop.reads)
             for i, each in enumerate((*loop.reads, loop.target)):
                 if isinstance(each, Register):
                     registers = max(registers, each.index + 1)
                 operand = self._add_operand(each, prop, kind)
+                self.operands[operand].bytes = <int>dtype_size(kUint8 if i == of_bytes else dtype)
                 if i < native.reads:
                     native.operand[i] = operand
                 else:
@@ -137,7 +153,7 @@ cdef class ChainOperator(Operator):
                         (prop.columns, 1), (0, 0)):
                     native.by_rows = prop.rows > 1
             self.loops.push_back(native)
-            self.chain.work += 1 if loop.functor in SIMPLE else COSTLY
+            self.chain.work += 1 if of_bytes >= 0 or loop.functor in SIMPLE else COSTLY
         # a second thread has to pay as it would for the loops one by one: they were not fused to
         # spend its waking on less
         self.chain.work = max(self.chain.work // COSTLY, 1)

@@ -13,10 +13,20 @@ from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous, s
 from .transpose import MoveProperty
 
 
+class PadHooks(GraphHooks):
+    """A channels-last form where borders hold a constant."""
+
+    def channels_last(self, prop, in_shapes, in_types):
+        if prop.mode != "constant" or in_shapes[0] is None:
+            return None
+        return prop.changed(last=True), [0]
+
+
 class PadProperty(MoveProperty, KernelProperty):
     """The input with borders around all axes but the first two."""
 
-    graph = GraphHooks(takes_empty=True)
+    graph = PadHooks(takes_empty=True)
+    last = False  # channels-last memory, which the layout pass asks for
     mode = Enum(
         ("constant", "edge", "reflect"),
         doc="Borders hold a constant, the nearest element, or the elements mirrored at the edge.",
@@ -59,6 +69,8 @@ class PadProperty(MoveProperty, KernelProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         shape, widths = in_shapes[0], self.widths(len(in_shapes[0]))
         if self.mode == "constant":
+            if self.last:
+                shape, widths = ([v[0], *v[2:], v[1]] for v in (shape, widths))
             whole = contiguous([n + a + b for n, (a, b) in zip(shape, widths)])
             inside = sliced(whole, [a for a, _ in widths], (1,) * len(shape), shape)
             return StridedCopyOperator(

@@ -144,6 +144,14 @@ NETS = {
     "cropped alike": lambda x: convolution(
         mx.sym.Crop(convolution(x), mx.sym.relu(pool(convolution(x))), center_crop=True), 5, (2, 2)
     ),
+    "bordered": lambda x: convolution(
+        mx.sym.Pad(
+            relu(convolution(x, 8)),
+            mode="constant",
+            constant_value=0.5,
+            pad_width=(0, 0, 0, 0, 1, 2, 0, 3),
+        )
+    ),
     "one column": lambda x: relu(
         convolution(convolution(x, 8, (3, 8)), 6, (3, 1), pad=(1, 0), stride=(2, 1), num_group=2)
     ),
@@ -310,7 +318,7 @@ def test_reorders_only_at_the_edges(monkeypatch):
     "name",
     [
         *("deconvolution", "limits", "leaky", "learned slopes", "enlarged", "instances"),
-        *("cropped", "cropped alike", "local response"),
+        *("cropped", "cropped alike", "local response", "bordered"),
     ],
 )
 def test_what_keeps_the_order(name, monkeypatch):

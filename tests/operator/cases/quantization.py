@@ -75,8 +75,32 @@ def dequantize(x, low, high):
     return x.astype("float32") * np.float32(unit(x, low, high, True))
 
 
+def quantize_linear(x, scale, zero_point=0, out_type="uint8"):
+    return rounded(np.rint(x / np.float32(scale)).astype("float64") + zero_point, out_type)
+
+
+def dequantize_linear(x, scale, zero_point=0):
+    return (x.astype("float32") - np.float32(zero_point)) * np.float32(scale)
+
+
+LINEAR = [
+    case("_quantize_linear", [Input((3, 50), (-2.0, 3.0))], quantize_linear, params)
+    for params in (
+        {"scale": 0.01},
+        {"scale": 0.02, "zero_point": 110},
+        {"scale": 0.013, "zero_point": -9, "out_type": "int8"},
+        {"scale": 0.5, "zero_point": 127, "out_type": "int8"},
+    )
+] + [
+    case("_dequantize_linear", [data((2, 40), dtype)], dequantize_linear, params, note=dtype)
+    for dtype, params in (
+        ("uint8", {"scale": 0.013}),
+        ("uint8", {"scale": 3e-5, "zero_point": 200}),
+        ("int8", {"scale": 0.7, "zero_point": -128}),
+    )
+]
 WIDE = Input((2, 5), ints(-60000, 60000), "int32")
-CONVERSIONS = [
+CONVERSIONS = LINEAR + [
     case("_contrib_quantize", [(3, 4), *ends(0.0, 0.9)], quantize),
     case("_contrib_quantize", [(3, 4), *ends(-0.5, 0.9)], quantize, {"out_type": "int8"}),
     case("_contrib_quantize_v2", [(2, 3, 4)], quantize_v2),

@@ -58,7 +58,8 @@ _QUANTIZED = """
     _contrib_quantized_act _contrib_quantized_concat _contrib_quantized_conv
     _contrib_quantized_elemwise_add _contrib_quantized_elemwise_mul _contrib_quantized_embedding
     _contrib_quantized_flatten _contrib_quantized_fully_connected _contrib_quantized_pooling
-    _contrib_requantize _int8_convolution _int8_fully_connected
+    _contrib_requantize _dequantize_linear _int8_convolution _int8_fully_connected
+    _quantize_linear
 """
 
 WITHOUT = {

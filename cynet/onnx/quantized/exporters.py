@@ -7,8 +7,8 @@ import copy
 
 import numpy as np
 
-from .graph import EXPORTERS, exports
-from .layers import convolution, fully_connected
+from ..graph import EXPORTERS, exports
+from ..layers import convolution, fully_connected
 
 _FINER = {"int8": 127.5, "uint8": 255.5}  # steps that a range has, as in quantize_v2
 
@@ -62,6 +62,14 @@ def quantize(g, c):
 @exports("_contrib_dequantize")
 def dequantize(g, c):
     return _dequantized(g, c, 0, (1, 2))
+
+
+@exports("_quantize_linear", "_dequantize_linear")
+def linear(g, c):
+    kind = "QuantizeLinear" if c.op == "_quantize_linear" else "DequantizeLinear"
+    dtype = (c.out_dtypes if c.op == "_quantize_linear" else c.dtypes)[0]
+    ends = np.float32(c.prop.scale), np.array(c.prop.zero_point, dtype)
+    return g.emit(kind, [c.inputs[0], *map(g.constant, ends)])
 
 
 @exports("_int8_convolution", "_int8_fully_connected")

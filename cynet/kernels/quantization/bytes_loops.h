@@ -1,0 +1,23 @@
+// Integers of 8 bits as floats and back, by a step and the integer that stands for 0, as ONNX
+// defines them; compiled for each level (levels.h). Included by fused_broadcast.h and linear.cc.
+
+template <typename T>
+void floats_of_bytes(const void* x_, float step, float zero, float* y, int64_t n) {
+  const T* x = static_cast<const T*>(x_);
+  CYNET_IVDEP
+  for (int64_t i = 0; i < n; ++i) y[i] = (static_cast<float>(x[i]) - zero) * step;
+}
+
+// Quotients are rounded to even before the zero is added; NaN is the least integer.
+template <typename T>
+void bytes_of_floats(const float* x, float step, float zero, void* y_, int64_t n) {
+  T* y = static_cast<T*>(y_);
+  const float least = std::numeric_limits<T>::min() - zero;
+  const float most = std::numeric_limits<T>::max() - zero;
+  const float shift = 12582912.0f;  // 1.5 * 2^23: sums with it are whole
+  CYNET_IVDEP
+  for (int64_t i = 0; i < n; ++i) {
+    const float v = x[i] / step, low = v > least ? v : least, within = low < most ? low : most;
+    y[i] = static_cast<T>(static_cast<int32_t>(within + shift - shift + zero));
+  }
+}

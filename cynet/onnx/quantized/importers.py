@@ -1,0 +1,98 @@
+"""Numbers of 8 bits with scales of an ONNX graph as operators of cynet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import symbol as sym
+from ..from_elementwise import half_to_even
+from ..importers import Integers, imports
+
+_RANGE = {"uint8": (0, 255), "int8": (-128, 127)}
+
+
+def _of_axis(node, value, i):
+    """A scale or zero point with the axes of the data; one number, or one an index of an axis."""
+    rank, n = node.axes(0), node.axes(i)
+    if n == 0 or node.shape(i) == (1,):
+        return sym.reshape(value, shape=(1,) * max(rank, 1))
+    if n != 1 or node.get("block_size", 0):
+        node.refuse(f"scales of the shape {node.shape(i)}, block_size={node.get('block_size', 0)}")
+    axis = node.axis(default=1)
+    return sym.reshape(value, shape=tuple(-1 if k == axis else 1 for k in range(rank)))
+
+
+def _one_step(node):
+    """The parameters scale and zero_point where the file has one number for each, or None."""
+    scale, zero = node.known(1), node.known(2) if node.has(2) else np.zeros(1)
+    if scale is None or zero is None or scale.size != 1 or zero.size != 1:
+        return None
+    if scale.dtype != np.float32 or not 1e-38 <= scale.ravel()[0] < np.inf:
+        return None
+    return {"scale": float(scale.ravel()[0]), "zero_point": int(zero.ravel()[0])}
+
+
+@imports("DequantizeLinear")
+def dequantize(reader, node):
+    node.ignore("axis", "block_size", "output_dtype")
+    dtype, found = node.out_dtype() or "float32", node.dtype(0)
+    if found not in ("uint8", "int8", "int32") or dtype != "float32":
+        node.refuse(f"{found} to {dtype}")
+    if found == "int32":
+        return _of_sums(reader, node)
+    one = _one_step(node)
+    if one is not None:
+        made = sym._internal._dequantize_linear(node.symbol(0), name=node.name, **one)
+    else:
+        data = sym.Cast(node.symbol(0), dtype=dtype)
+        if node.has(2):
+            zero = sym.Cast(node.symbol(2), dtype=dtype)
+            data = sym.broadcast_sub(data, _of_axis(node, zero, 2))
+        made = sym.broadcast_mul(data, _of_axis(node, node.symbol(1), 1), name=node.name)
+    values, step = node.known(0), node.known(1)
+    zero = node.known(2) if node.has(2) else np.zeros(1, found)
+    if values is not None and step is not None and zero is not None and values.ndim:
+        axis = node.axis(default=1) if step.size > 1 else 0
+        reader.note(made, Integers(node.inputs[0], values, step.ravel(), zero.ravel(), axis))
+    return made
+
+
+def _of_sums(reader, node):
+    """Integers of 32 bits, as a bias has them: constants are floats at once."""
+    values, step = node.known(0), node.known(1)
+    zero = node.known(2) if node.has(2) else np.zeros(1, "int32")
+    if values is not None and step is not None and zero is not None:
+        shape = [1] * values.ndim
+        if step.size > 1:
+            shape[node.axis(default=1) if values.ndim > 1 else 0] = -1
+        step, zero = (v.reshape(shape) if v.size > 1 else v.ravel()[:1] for v in (step, zero))
+        floats = (values - zero.astype("int64")).astype("float32") * step
+        reader.hold(node.outputs[0], floats.reshape(values.shape))
+        return reader.symbol(node.outputs[0])
+    data = node.symbol(0)
+    if node.has(2):
+        data = sym.broadcast_sub(data, _of_axis(node, node.symbol(2), 2))
+    data = sym.Cast(data, dtype="float32")
+    return sym.broadcast_mul(data, _of_axis(node, node.symbol(1), 1), name=node.name)
+
+
+@imports("QuantizeLinear")
+def quantize(reader, node):
+    """Whole numbers of scales, halves to even ones, kept in the range of 8 bits."""
+    node.ignore("axis", "block_size", "output_dtype", "saturate", "precision")
+    dtype, found = node.out_dtype() or "uint8", node.dtype(0)
+    if dtype not in _RANGE or found not in ("float32", "float64") or node.dtype(1) != found:
+        node.refuse(f"{found} to {dtype}")
+    if node.get("precision", 0) not in (0, 1):  # float32
+        node.refuse(f"precision={node.get('precision')}")
+    one = _one_step(node)
+    if one is not None:
+        data = node.symbol(0)
+        return sym._internal._quantize_linear(data, out_type=dtype, name=node.name, **one)
+    made = sym.broadcast_div(node.symbol(0), _of_axis(node, node.symbol(1), 1))
+    made = half_to_even(made)
+    if node.has(2):
+        zero = sym.Cast(node.symbol(2), dtype=found)
+        made = sym.broadcast_add(made, _of_axis(node, zero, 2))
+    low, high = _RANGE[dtype]
+    return sym.Cast(sym.clip(made, a_min=low, a_max=high), dtype=dtype, name=node.name)

@@ -1,0 +1,345 @@
+"""Int8 layers in place of float ones between DequantizeLinear and QuantizeLinear.
+
+A layer's sums are of integers as they are, so an integer that stands for 0 and is not 0 is no
+property of the layer: ``(q - z) s`` is ``q s`` less a constant, which becomes part of the bias, of
+the bounds and of what pads the data. Integers of int8 with such a zero are taken as uint8, 128
+higher, whose sums are faster.
+
+What only moves elements moves integers: QuantizeLinear behind it is as well in front of it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...contrib.quantization.graph import INT8, KEPT, POOLING, make
+from ...contrib.quantization.layers import LAYERS, Layer, Uses, grown
+from ...graph.infer import infer_types
+from ...symbol import Symbol
+from ...symbol.node import Node, topological_order
+
+QUANTIZE, DEQUANTIZE = "_quantize_linear", "_dequantize_linear"
+_STEPS = {"uint8": 255.5, "int8": 127.5}  # of a range, to the end of an int8 layer's
+_MOVES = {
+    "Reshape", "Flatten", "transpose", "expand_dims", "squeeze", "SwapAxis", "slice", "slice_axis",
+    "Concat", "_copy",
+}  # fmt: skip
+
+
+class Form(NamedTuple):
+    """What integers stand for: ``(q - zero) * scale``."""
+
+    dtype: str
+    scale: float
+    zero: int
+
+    def range(self):
+        """The ends of the range that an int8 layer knows them by, as if 0 stood for 0."""
+        most = self.scale * _STEPS[self.dtype]
+        return 0.0 if self.dtype == "uint8" else -most, most
+
+    def ends(self, name):
+        """The entries of nodes that give the ends of the range."""
+        pairs = zip(("min", "max"), self.range())
+        return [(make("_full", f"{name}_{n}", [], shape=(1,), value=v), 0) for n, v in pairs]
+
+    def integer(self, value):
+        """What QuantizeLinear makes of a number."""
+        limits = np.iinfo(self.dtype)
+        least, most = ((end - self.zero) for end in (limits.min, limits.max))
+        found = np.float32(value) / np.float32(self.scale)
+        return int(np.rint(np.clip(found, least, most))) + self.zero
+
+    def raised(self):
+        """Integers of int8 as uint8, 128 higher."""
+        return Form("uint8", self.scale, self.zero + 128)
+
+
+def join(found, reader):
+    """The Symbol that computes the same by int8 layers, where it can.
+
+    Parameters
+    ----------
+    found : Symbol
+    reader : Reader
+        With the parameters, to which those of the layers come.
+
+    Returns
+    -------
+    Symbol
+    """
+    if not any(_is(node, DEQUANTIZE) for node in topological_order(found.entries)):
+        return found
+    lifted = _Lifted(found.entries, reader)
+    return Symbol(_Joined(lifted.run(), lifted.pooled, reader).run())
+
+
+def _types(heads, reader):
+    """The dtype of each entry."""
+    known = {name: reader.dtype(name) for name in Symbol(heads).list_inputs()}
+    known |= {name: value.dtype.name for name, value in reader.params.items()}
+    return infer_types(heads, {k: v for k, v in known.items() if v}, "float32")
+
+
+def _is(node, *names):
+    return node.op is not None and node.op.name in names
+
+
+def _again(node, inputs):
+    if inputs == node.inputs:
+        return node
+    return Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
+
+
+def _form(quantize):
+    """The Form of what a QuantizeLinear gives."""
+    return Form(quantize.prop.out_type, quantize.prop.scale, quantize.prop.zero_point)
+
+
+class _Lifted:
+    """One run of what puts each QuantizeLinear in front of steps that move elements alone, or pool
+    them. `pooled` has the Form of the latter's integers, by the id of the node."""
+
+    def __init__(self, heads, reader):
+        self.heads, self.nodes = heads, topological_order(heads)
+        self.uses, self.types = Uses(self.nodes, heads), _types(heads, reader)
+        self.new, self.pooled = {}, {}
+
+    def run(self):
+        for node in self.nodes:
+            inputs = [self._entry(each) for each in node.inputs]
+            if _is(node, QUANTIZE):
+                self.new[id(node)] = self._before(node.inputs[0], node, node, node.name)
+            elif node.op is None:
+                self.new[id(node)] = node, 0
+            else:
+                self.new[id(node)] = _again(node, inputs), 0
+        return [self._entry(each) for each in self.heads]
+
+    def _entry(self, old):
+        node, index = self.new[id(old[0])]
+        return node, index or old[1]
+
+    def _before(self, old, quantize, reader, name):
+        """The entry of what `quantize` makes of an old one that `reader` reads, of a node of this
+        name if it is new."""
+        node = old[0]
+        if _is(node, DEQUANTIZE) and self._alike(node, quantize):
+            return self._entry(node.inputs[0])
+        pools = _is(node, "Pooling") and self._pools(node, quantize)
+        pads = _is(node, "Pad") and node.prop.mode == "constant"
+        if self.uses.only(node) is not reader or not (pools or pads or _is(node, *_MOVES)):
+            return self._named(quantize, name, [self._entry(old)]), 0
+        parts = [
+            self._before(each, quantize, node, f"{name}_{i}_quantize")
+            for i, each in enumerate(node.inputs)
+        ]
+        if pools:
+            form = _form(quantize)
+            params = {k: getattr(node.prop, k) for k in POOLING if k in node.params}
+            made = make("_contrib_quantized_pooling", name, parts + form.ends(name), **params)
+            self.pooled[id(made)] = form
+        elif pads:
+            value = _form(quantize).integer(node.prop.constant_value)
+            params = node.prop.params() | {"constant_value": value}
+            made = make("Pad", name, parts, **params)
+        else:
+            made = self._named(node, name, parts)
+        return made, 0
+
+    @staticmethod
+    def _named(node, name, inputs):
+        return Node(node.op, name, dict(node.attrs), dict(node.params), node.prop, inputs)
+
+    def _pools(self, node, quantize):
+        """Whether pooling of integers is the same: of maxima always, of means in steps that stay
+        the same, where pads, which are 0, are no part of them. Means halfway between two integers
+        go to the even one, which an odd zero would make the other one."""
+        if node.prop.pool_type == "max":
+            return True
+        source = node.inputs[0][0]
+        if node.prop.pool_type != "avg" or not _is(source, DEQUANTIZE):
+            return False
+        counted = any(node.prop.pad or ()) and node.prop.count_include_pad is not False
+        zero = quantize.prop.zero_point
+        return self._alike(source, quantize) and zero % 2 == 0 and not (zero and counted)
+
+    def _alike(self, node, quantize):
+        """Whether `node` makes floats of what `quantize` makes of floats."""
+        a, b = node.prop, quantize.prop
+        dtype = self.types.get(node.inputs[0])
+        return (a.scale, a.zero_point, dtype) == (b.scale, b.zero_point, b.out_type)
+
+
+class _Joined:
+    """One run of what makes layers."""
+
+    def __init__(self, heads, pooled, reader):
+        self.heads, self.pooled, self.reader = heads, pooled, reader
+        self.nodes, self.types = topological_order(heads), _types(heads, reader)
+        self.uses, self.new = Uses(self.nodes, heads), {}
+        self.raised = self._raised()
+        self.layers, self.inside = {}, set()  # id of the last node -> layer, its output's Form
+        place, taken = {id(node): i for i, node in enumerate(self.nodes)}, set()
+        for node in self.nodes:
+            if _is(node, DEQUANTIZE):  # of it a layer adds the integers
+                place[id(node)] = place[id(node.inputs[0][0])]
+        for node in self.nodes:
+            if _is(node, *LAYERS) and self._can(node):
+                self._add(grown(Layer(node), self.uses, {}, lambda _: False, taken, place))
+
+    def run(self):
+        for node in self.nodes:
+            if id(node) in self.layers:
+                self.new[id(node)] = self._made(*self.layers[id(node)], node.name)
+            elif id(node) not in self.inside:
+                self.new[id(node)] = self._passed(node)
+        return [self._entry(each) for each in self.heads]
+
+    def _entry(self, old):
+        return self.new[id(old[0])], old[1]
+
+    # --- integers ---------------------------------------------------------------------------------
+    def _raised(self):
+        """The ids of nodes whose integers of int8 are to be uint8: all that read them can tell."""
+
+        def gives(node):
+            if _is(node, QUANTIZE):
+                return node.prop.out_type == "int8" and node.prop.zero_point != 0
+            moves = _is(node, *_MOVES, "Pad") or id(node) in self.pooled
+            return moves and self.types.get((node, 0)) == "int8"
+
+        found = {id(node): node for node in self.nodes if gives(node)}
+        shown = {id(node) for node, _ in self.heads}
+        readers = {key: [] for key in found}
+        for node in self.nodes:
+            for source, _ in node.inputs:
+                if id(source) in readers:
+                    readers[id(source)].append(node)
+        size = None
+        while size != len(found):
+            size = len(found)
+            for key, node in list(found.items()):
+                told = all(_is(each, DEQUANTIZE) or id(each) in found for each in readers[key])
+                sources = node.inputs[:1] if key in self.pooled else node.inputs
+                if _is(node, QUANTIZE):
+                    sources = []
+                if key in shown or not told or any(id(s) not in found for s, _ in sources):
+                    del found[key]
+        return set(found)
+
+    def _form_of(self, entry):
+        """The Form of the integers that a float entry is made of, or None."""
+        node = entry[0]
+        if not _is(node, DEQUANTIZE):
+            return None
+        form = Form(self.types[node.inputs[0]], node.prop.scale, node.prop.zero_point)
+        return form.raised() if id(node.inputs[0][0]) in self.raised else form
+
+    def _passed(self, node):
+        inputs = [self._entry(each) for each in node.inputs]
+        if node.op is None:
+            return node
+        if id(node) in self.raised and id(node) in self.pooled:
+            inputs[1:] = self.pooled[id(node)].raised().ends(node.name)
+        if id(node) in self.raised and _is(node, "Pad"):
+            params = node.prop.params()
+            params["constant_value"] += 128
+            return make("Pad", node.name, inputs, **params)
+        raised = _is(node, QUANTIZE) and id(node) in self.raised
+        if not raised and not (_is(node, DEQUANTIZE) and id(node.inputs[0][0]) in self.raised):
+            return _again(node, inputs)
+        params = {"scale": node.prop.scale, "zero_point": node.prop.zero_point + 128}
+        if raised:
+            params["out_type"] = "uint8"
+        return make(node.op.name, node.name, inputs, node.attrs, **params)
+
+    # --- layers -----------------------------------------------------------------------------------
+    def _weight(self, node):
+        """(name, integers of int8, a step for each filter) of a layer's weight, or None."""
+        _, found = self.reader.integers.get(id(node.inputs[1][0]), (None, None))
+        if found is None or (len(found.step) > 1 and found.axis != 0):
+            return None
+        values, n = found.values, len(found.values)
+        zero = np.broadcast_to(found.zero, (n,)) if found.axis == 0 else found.zero[:1]
+        whole = values.astype("int16") - zero.astype("int16").reshape(-1, *[1] * (values.ndim - 1))
+        if whole.min() < -128 or whole.max() > 127:
+            return None
+        return found.name, whole.astype("int8"), np.broadcast_to(found.step, (n,))
+
+    def _can(self, node):
+        """Whether a layer's operands are such as int8 layers have."""
+        form, weight = self._form_of(node.inputs[0]), self._weight(node)
+        if form is None or weight is None:
+            return False
+        bias = node.inputs[2][0] if len(node.inputs) > 2 else None
+        if bias is not None and (bias.op is not None or bias.name not in self.reader.params):
+            return False
+        return not form.zero or not self._pads(node) or len(node.prop.kernel) > 1
+
+    @staticmethod
+    def _pads(node):
+        """How many elements a layer pads its data with, for each axis; empty: none."""
+        pad = node.prop.window[2] if node.op.name == "Convolution" else ()
+        return tuple(pad) if any(pad) else ()
+
+    def _add(self, layer):
+        """Note a layer: its last node gives integers where that is all that is read of it."""
+        last, form, inside = layer.end, None, [layer.node, layer.end]
+        if layer.residual is not None and layer.bounds != (None, None):
+            inside.append(layer.end.inputs[0][0])
+        reader = self.uses.only(layer.end)
+        if reader is not None and _is(reader, QUANTIZE):
+            found = _form(reader)
+            found = found.raised() if id(reader) in self.raised else found
+            if found.dtype == "uint8" or not found.zero:
+                last, form = reader, found
+        self.inside.update(id(node) for node in inside)
+        self.layers[id(last)] = layer, form
+
+    def _made(self, layer, form, name):
+        """The int8 layer, of a name, whose output has a Form, or is of floats."""
+        node, source = layer.node, self._form_of(layer.node.inputs[0])
+        stored, weight, step = self._weight(node)
+        bias = np.zeros(len(weight))
+        if len(node.inputs) > 2:
+            bias = self.reader.params[node.inputs[2][0].name].astype("float64")
+        sums = weight.reshape(len(weight), -1).sum(1, dtype="int64")
+        bias = bias - source.scale * source.zero * step.astype("float64") * sums
+        params = {k: getattr(node.prop, k) for k in KEPT[node.op.name] if k in node.params}
+        data, pad = self._entry(node.inputs[0][0].inputs[0]), self._pads(node)
+        if source.zero and pad:
+            width = (0, 0, 0, 0, *(n for n in pad for _ in range(2)))
+            more = {"mode": "constant", "pad_width": width, "constant_value": source.zero}
+            data = make("Pad", f"{node.name}_pad", [data], **more), 0
+            params["pad"] = (0,) * len(pad)
+        residual = []
+        if layer.residual is not None:
+            other = self._form_of(layer.residual)
+            if other is None:
+                residual = [self._entry(layer.residual), *source.ends(f"{name}_residual")]
+            else:
+                bias = bias - other.scale * other.zero
+                integers = self._entry(layer.residual[0].inputs[0])
+                residual = [integers, *other.ends(f"{name}_residual")]
+            params["with_residual"] = True
+        shift = 0.0
+        if form is not None:
+            low, high = form.range()
+            params |= {"out_type": form.dtype, "min_calib_range": low, "max_calib_range": high}
+            shift = form.scale * form.zero
+        for key, bound in zip(("a_min", "a_max"), layer.bounds):
+            if bound is not None:
+                params[key] = bound + shift
+        variables = [
+            self.reader.parameter(each, value).entries[0]
+            for each, value in (
+                (stored, weight),
+                (f"{node.name}_scale", step.astype("float32")),
+                (f"{node.name}_offset", (bias + shift).astype("float32")),
+            )
+        ]
+        inputs = [data, *variables, *source.ends(name), *residual]
+        return make(INT8[node.op.name], name, inputs, **params)

@@ -1,0 +1,90 @@
+"""_quantize_linear, _dequantize_linear: floats as integers of 8 bits and back, as ONNX defines it:
+a step and the integer that stands for 0 are parameters."""
+
+from ...base.errors import ArgumentError
+from .._base import register_operator
+from ..elementwise_loop import Loop
+from ..kernel_property import Kernel, KernelProperty
+from ..parameters import Enum, Float, Int
+from ..property import merge_shapes
+from .conversions import AnyOrder
+from .ranges import require_bytes
+
+_LIMITS = {"uint8": (0, 255), "int8": (-128, 127)}
+_SCALE = Float(doc="What a step counts for.", low=1e-38)
+_ZERO = Int(0, doc="The integer that stands for 0.", low=-128, high=255)
+
+
+class LinearHooks(AnyOrder):
+    """One loop between bytes and floats."""
+
+
+    def forward_loops(self, prop, in_data, out_data):
+        family = "bytes_of_floats" if prop.to_bytes else "floats_of_bytes"
+        dtype = (out_data if prop.to_bytes else in_data)[0].dtype
+        reads = in_data[0], prop.scale, float(prop.zero_point)
+        return [Loop(family, dtype, reads, out_data[0])]
+
+    def one_pass(self, prop, in_shapes):
+        return True
+
+
+class _Linear(KernelProperty):
+    differentiable = False
+    floats = ()
+    graph = LinearHooks()
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = merge_shapes(in_shapes[0], out_shapes[0])
+        return [shape], [shape], []
+
+    def kernel_params(self, in_shapes):
+        return {"scale": self.scale, "zero_point": self.zero_point}
+
+    def check_zero(self, dtype):
+        """Raise ArgumentError unless the zero is an integer of `dtype`."""
+        if dtype in _LIMITS:
+            low, high = _LIMITS[dtype]
+            if not low <= self.zero_point <= high:
+                raise ArgumentError(
+                    f"{self._where()}: zero_point {self.zero_point} is no {dtype}, expected "
+                    f"{low} to {high}"
+                )
+
+
+class QuantizeLinearProperty(_Linear):
+    """Floats as integers of 8 bits: ``round(data / scale) + zero_point``, rounded to even, limited
+    to what these can hold; NaN is the least of them."""
+
+    scale, zero_point = _SCALE, _ZERO
+    out_type = Enum(("int8", "uint8"), "uint8", doc="Type of the output.")
+    inputs_doc = {"data": "Floats, any shape."}
+    to_bytes = True
+    forward = Kernel("quantize_linear", whole=True)
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.check_zero(self.out_type)
+
+    def infer_type(self, in_types, out_types):
+        require_bytes(self, in_types[0], allowed=("float32",))
+        return ["float32"], [self.out_type], []
+
+
+class DequantizeLinearProperty(_Linear):
+    """Integers of 8 bits as floats: ``(data - zero_point) * scale``."""
+
+    scale, zero_point = _SCALE, _ZERO
+    inputs_doc = {"data": "Integers of 8 bits, any shape."}
+    graph = LinearHooks(sooner_computed=True)
+    to_bytes = False
+    forward = Kernel("dequantize_linear")
+
+    def infer_type(self, in_types, out_types):
+        require_bytes(self, in_types[0])
+        self.check_zero(in_types[0])
+        return [in_types[0]], ["float32"], []
+
+
+register_operator("_quantize_linear", QuantizeLinearProperty)
+register_operator("_dequantize_linear", DequantizeLinearProperty)
