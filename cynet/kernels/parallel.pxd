@@ -26,6 +26,8 @@ cdef int lend_team_to(void* library, str name) except -1
 cdef bint gang_can_run(int threads) noexcept nogil
 # How many its regions may have now.
 cdef int gang_size() noexcept nogil
+# Whether regions that the calling thread begins stay on it, until it says otherwise.
+cdef void run_gang_alone(bint alone) noexcept nogil
 
 cdef extern from "parallel.h" namespace "cynet" nogil:
     ctypedef void (*RangeFunction)(void* arg, int64_t begin, int64_t end) noexcept

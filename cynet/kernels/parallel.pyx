@@ -18,6 +18,7 @@ cdef extern from "threading/openmp_runtime.h" namespace "cynet" nogil:
     const char* lend_team(void* library) noexcept
     bint can_run "cynet::gang_can_run"(int parts) noexcept
     int size_now "cynet::gang_size"() noexcept
+    void keep_gang_alone(bint alone) noexcept
 
 cdef int _threads = 1
 
@@ -59,6 +60,10 @@ cdef bint gang_can_run(int threads) noexcept nogil:
 
 cdef int gang_size() noexcept nogil:
     return size_now()
+
+
+cdef void run_gang_alone(bint alone) noexcept nogil:
+    keep_gang_alone(alone)
 
 
 def get_num_threads():

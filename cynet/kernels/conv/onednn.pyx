@@ -8,11 +8,12 @@ from libc.stdint cimport int64_t
 
 from ..._typedefs cimport kBfloat16, kFloat32, kInt8, kUint8
 from ..elementwise.elementwise cimport run_unary
-from ..parallel cimport gang_can_run, gang_size, lend_team_to, threads_for
+from ..parallel cimport gang_can_run, gang_size, lend_team_to, run_gang_alone, threads_for
 from ..table cimport find_unary
 
 import ctypes
 import sys
+from math import prod
 from pathlib import Path
 
 from ...base import config
@@ -48,6 +49,9 @@ cdef enum:
     ARG_DIFF_WEIGHTS = 161
     ARG_DIFF_BIAS = 169
     FEW_CHANNELS = 16  # what one register of AVX-512 holds
+    # A weight gradient of fewer products, 100 us of work, is one thread's. Those of two threads
+    # meet at a barrier that spins, for milliseconds where one of them has no core.
+    SHARED_PRODUCTS = 1 << 23
 
 # act_type of Activation -> dnnl_alg_kind_t
 cdef dict _ELTWISE = {"relu": 32, "tanh": 33, "sigmoid": 41, "softrelu": 39}
@@ -219,7 +223,9 @@ cdef class Primitive:
             with gil:
                 raise CynetError(f"oneDNN: {self.implementation} was made for {self.threads} "
                                  "threads, and no more threads can be made now")
+        run_gang_alone(self.threads == 1)
         status = _dnnl.execute(self.handle, _dnnl.stream, self.count, self.arguments)
+        run_gang_alone(False)
         if status != 0:
             with gil:
                 check(status, "execution")
@@ -440,6 +446,7 @@ cdef class Convolution:
     cdef Layout data, weight, out, plain_weight, bias
     cdef Layout row_data, row_out  # None where data and out are channels-last
     cdef str dtype
+    cdef int64_t products
     cdef void* hint  # the forward description, which the backward ones ask for
 
     def __init__(self, data, weight, out, stride, dilate, pad, bias, dtype="float32", last=True):
@@ -451,6 +458,7 @@ cdef class Convolution:
             self.row_data, self.row_out = row_major(data, dtype), row_major(out, dtype)
         self.weight, self.plain_weight = Layout(weight, None, dtype), row_major(weight, dtype)
         self.bias = row_major((out[1],), dtype) if bias else None
+        self.products = prod(weight) * out[0] * prod(out[2:])
         sizes = list(weight)[len(weight) - len(stride) - 1:]  # channels, *kernel
         self.thin = max(sizes[1:]) == 1 and max(stride) > 1 and sizes[0] < FEW_CHANNELS
 
@@ -526,18 +534,22 @@ cdef class Convolution:
         cdef Window w = self.window
         cdef _Attributes attributes = _Attributes()
         self._need_hint()
-        check(_dnnl.convolution_weights(
-            &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
-            self.bias.desc if self.bias is not None else NULL, self.out.desc, w.stride, w.dilate,
-            w.pad, w.pad, self.hint, attributes.attr), "convolution weight gradient")
-        if self.thin:
-            _leave(pd, b"jit_1x1")  # 2023.2's add what was in the workspace below 7 channels
         cdef list tensors = [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
                              (ARG_SRC, QUERY_SRC, 0, self.row_data)]
         if self.bias is not None:
             tensors.append((ARG_DIFF_BIAS, QUERY_DIFF_WEIGHTS, 1, None))
         tensors.append((ARG_DIFF_WEIGHTS, QUERY_DIFF_WEIGHTS, 0, self.plain_weight))
-        return _chain(pd, tensors, self.dtype)
+        run_gang_alone(self.products < SHARED_PRODUCTS)
+        try:
+            check(_dnnl.convolution_weights(
+                &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
+                self.bias.desc if self.bias is not None else NULL, self.out.desc, w.stride,
+                w.dilate, w.pad, w.pad, self.hint, attributes.attr), "convolution weight gradient")
+            if self.thin:
+                _leave(pd, b"jit_1x1")  # 2023.2's add what was in the workspace below 7 channels
+            return _chain(pd, tensors, self.dtype)
+        finally:
+            run_gang_alone(False)
 
 
 def matmul(Layout a, Layout b, Layout c, Layout bias=None, activation=None, add=False):

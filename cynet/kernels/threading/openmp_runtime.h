@@ -30,6 +30,7 @@ static struct {
 
 static thread_local GangRegion regions_within[DEEPEST] = {{0, 1, false, 0, 0, 0, 0, 0}};
 static thread_local int depth = 0;
+static thread_local int gang_most = SHARES;  // threads that this thread's regions may have
 
 static void lock_team() {
   uint32_t free = 0;
@@ -67,11 +68,14 @@ static bool gang_can_run(int parts) {
 // How many threads a region may have: those that could be made.
 static int gang_size() {
   const int limit = team.limit.load(std::memory_order_relaxed);
-  const int most = limit < SHARES ? limit : SHARES;
+  const int most = limit < gang_most ? limit : gang_most;
   if (inside || most < 2) return 1;
   if (gang_can_run(most)) return most;
   return team.helpers.load() + 1;
 }
+
+// Whether regions of the calling thread run on it alone, until it says otherwise.
+static inline void keep_gang_alone(bool alone) { gang_most = alone ? 1 : SHARES; }
 
 extern "C" {
 

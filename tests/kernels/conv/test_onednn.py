@@ -13,6 +13,7 @@ import pytest
 
 import cynet as mx
 from cynet.kernels.conv import onednn
+from cynet.kernels.parallel import get_num_threads, set_num_threads
 
 pytestmark = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel is not installed")
 
@@ -60,6 +61,30 @@ def test_runs_in_a_forked_child():
             finally:
                 os._exit(code)
         assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("images", [4, 8, 16])
+def test_a_small_gradient_of_weights_is_one_threads(images, rng, monkeypatch):
+    """Those of two threads wait for one another: milliseconds for what takes 20 us, where the other
+    has no core. They would add up images in another order, too."""
+    data = rng.standard_normal((images, 8, 8, 16)).astype("float32")
+    head = mx.nd.array(rng.standard_normal(data.shape))
+    net = mx.sym.Convolution(
+        mx.sym.var("data"), kernel=(3, 3), pad=(1, 1), num_filter=16, layout="NHWC", name="c"
+    )
+    monkeypatch.setenv("CYNET_CONV_ALGORITHM", "onednn")
+    found, before = [], get_num_threads()
+    try:
+        for threads in (1, 2, 4):
+            set_num_threads(threads, beyond_cores=True)
+            executor = net.simple_bind(mx.cpu(), data=data.shape)
+            executor.arg_dict["data"][:] = data
+            executor.forward(is_train=True)
+            executor.backward(head)
+            found.append(executor.grad_dict["c_weight"].asnumpy().tobytes())
+    finally:
+        set_num_threads(before)
+    assert found[0] == found[1] == found[2]
 
 
 def test_runs_in_four_threads():
@@ -163,6 +188,7 @@ def test_a_library_that_cannot_run_on_the_team(tmp_path):
 import ctypes, warnings
 import cynet as mx
 from cynet.kernels.conv import onednn
+from cynet.kernels.parallel import get_num_threads, set_num_threads
 real = ctypes.CDLL
 class Other:
     def __init__(self, path):
