@@ -10,11 +10,10 @@ from tests.bfloat16 import widened
 from tests.gpu.test_operators import CASES, run
 from tests.operator.cuda.test_forms import takes
 
-NOT_OF_CUDNN = ("RNN",)  # recurrent layers take float16
 PAIRS = [
     pytest.param(case, id=case.id)
     for case in CASES
-    if "float32" in case.dtypes and case.op not in NOT_OF_CUDNN and takes(case, "bfloat16")
+    if "float32" in case.dtypes and takes(case, "bfloat16")
 ]
 
 
@@ -26,12 +25,29 @@ def test_operator(gpu, case):
         np.testing.assert_allclose(a, b, 0.03, 0.03, err_msg=name)
 
 
-def test_recurrent_layers_say_what_they_take(gpu):
-    x = mx.nd.zeros((2, 1, 3), ctx=gpu, dtype="bfloat16")
-    weight = mx.nd.zeros((4 * 2 * (3 + 2 + 2),), ctx=gpu, dtype="bfloat16")
-    state = mx.nd.zeros((1, 1, 2), ctx=gpu, dtype="bfloat16")
-    with pytest.raises(mx.base.MXNetError, match="float16; input 'data' is bfloat16"):
-        mx.nd.RNN(x, weight, state, state, state_size=2, num_layers=1, mode="lstm")
+@pytest.mark.parametrize("bidirectional", (False, True))
+@pytest.mark.parametrize("layer", ("LSTM", "GRU", "RNN"))
+def test_recurrent_layers(gpu, rng, layer, bidirectional):
+    """Two layers: outputs and gradients are near the CPU's in bfloat16, and near float32."""
+    x, head = (rng.uniform(-1, 1, s).astype("f") for s in ((5, 3, 4), (5, 3, 12)))
+    found = {}
+    for ctx, dtype in ((mx.cpu(), "float32"), (mx.cpu(), "bfloat16"), (gpu, "bfloat16")):
+        mx.random.seed(4)
+        net = getattr(mx.gluon.rnn, layer)(6, 2, bidirectional=bidirectional, input_size=4)
+        net.initialize(mx.init.Uniform(0.5), ctx=ctx)
+        net.cast(dtype)
+        data = mx.nd.array(x, ctx=ctx).astype(dtype)
+        data.attach_grad()
+        with mx.autograd.record():
+            out = net(data)
+        out.backward(mx.nd.array(head[..., : out.shape[2]], ctx=ctx).astype(dtype))
+        arrays = [out, data.grad, *(p.grad() for p in net.collect_params().values())]
+        assert {mx.base.dtype.name_of(a.dtype) for a in arrays} == {dtype}
+        found[ctx, dtype] = [a.astype("float32").asnumpy() for a in arrays]
+    exact, here, there = found.values()
+    for wanted, near in ((here, there), (exact, there)):
+        for a, b in zip(near, wanted):
+            np.testing.assert_allclose(a, b, 0.03, 0.03 * max(1, np.abs(b).max()))
 
 
 def lost_bits(multi_precision):

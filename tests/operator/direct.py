@@ -3,8 +3,10 @@
 import numpy as np
 from cynet.operator._testing import prepare, run_backward, run_forward
 
+from cynet.base.dtype import name_of
 from cynet.operator import get_operator
 from cynet.operator.cuda import build
+from tests.bfloat16 import as_type
 
 WRITE = 1  # an OpReq number
 
@@ -20,7 +22,8 @@ def turned_back(x):
 
 
 def _full(shape, dtype, value=np.nan):
-    return np.full(shape, value if np.dtype(dtype).kind == "f" else 99, dtype)
+    dtype = name_of(dtype)
+    return as_type(np.full(shape, value if "float" in dtype else 99), dtype)
 
 
 class Ready:
@@ -31,19 +34,19 @@ class Ready:
         self.inputs = [np.array(x, order="C") for x in inputs]
         self.aux = [np.array(x) for x in aux]
         shapes = [x.shape for x in self.inputs]
-        types = [str(x.dtype) for x in self.inputs]
+        types = [name_of(x.dtype) for x in self.inputs]
         made = prepare(self.prop, shapes, types)
         self.operator, self.out_shapes, self.out_types, aux_shapes, aux_types = made
         if device is not None:
             self.operator = build(self.prop, shapes, types, device)
         for x, shape, dtype in zip(self.aux, aux_shapes, aux_types):
-            assert x.shape == tuple(shape) and x.dtype == dtype
+            assert x.shape == tuple(shape) and name_of(x.dtype) == dtype
         assert len(self.aux) == len(aux_shapes)
         self.resources = (self.prop.forward_resource(shapes), self.prop.backward_resource(shapes))
 
     def channels_last(self):
         """Take the operator for channels-last data: arrays are to be `turned`."""
-        shapes, types = [x.shape for x in self.inputs], [str(x.dtype) for x in self.inputs]
+        shapes, types = [x.shape for x in self.inputs], [name_of(x.dtype) for x in self.inputs]
         self._take(self.prop.graph.channels_last(self.prop, shapes, types)[0])
 
     def switch(self, **attributes):
@@ -52,7 +55,7 @@ class Ready:
 
     def _take(self, prop):
         self.prop = prop
-        shapes, types = [x.shape for x in self.inputs], [str(x.dtype) for x in self.inputs]
+        shapes, types = [x.shape for x in self.inputs], [name_of(x.dtype) for x in self.inputs]
         self.operator = prepare(self.prop, shapes, types)[0]
         self.resources = (self.prop.forward_resource(shapes), self.prop.backward_resource(shapes))
 

@@ -29,7 +29,8 @@ cdef class Recurrent:
     cdef Tensor state, cell    # as the layers take them
     cdef Tensor states, cells  # as copies take them
     cdef Tensor state_row, cell_row  # of one sequence in one layer and direction
-    cdef int dtype, item, steps, batch, inputs, hidden, width, layers, directions, gates
+    cdef int dtype, kind  # cynet's number and cudnnDataType_t
+    cdef int item, steps, batch, inputs, hidden, width, layers, directions, gates
     cdef list passes, tensors
     cdef vector[WeightPart] pieces
     cdef str what

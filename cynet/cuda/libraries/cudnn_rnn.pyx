@@ -7,11 +7,12 @@ Numbers of enumerations are those of cuDNN 9's documentation.
 
 from libc.stddef cimport size_t
 
-from ..._typedefs cimport kFloat32, kFloat64
+from ..._typedefs cimport dtype_size, kFloat32, kFloat64
 from .cudnn cimport Library, Tensor, check, handle_of, library, scale
 
 from ...base import config
-from ...base.dtype import dtype_flag
+from ...base.dtype import NAMES, dtype_flag
+from .cudnn import data_type
 
 cdef enum:
     ALGO_STANDARD = 0
@@ -41,7 +42,7 @@ cdef class Recurrent:
     Parameters
     ----------
     dtype : str
-        'float32', 'float64' or 'float16' (computed in float32).
+        'float32', 'float64', or 'float16' or 'bfloat16' (both computed in float32).
     mode : str
         'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
     steps, batch, inputs, hidden, layers, directions : int
@@ -63,8 +64,8 @@ cdef class Recurrent:
         cdef Library* dnn
         cdef int math = DEFAULT_MATH
         cdef vector[int] lengths
-        self.dtype = dtype_flag(dtype)
-        self.item = {"float32": 4, "float64": 8, "float16": 2}[dtype]
+        self.dtype, self.kind = dtype_flag(dtype), data_type(dtype)
+        self.item = <int>dtype_size(self.dtype)
         self.steps, self.batch, self.inputs = steps, batch, inputs
         self.hidden, self.width = hidden, projection or hidden
         self.layers, self.directions = layers, directions
@@ -86,7 +87,7 @@ cdef class Recurrent:
         check(dnn.rnn_create(&self.rnn), "CreateRNNDescriptor")
         check(dnn.rnn_set(
             self.rnn, ALGO_STANDARD, _MODES[mode], DOUBLE_BIAS,
-            BIDIRECTIONAL if directions == 2 else 0, LINEAR_INPUT, self.dtype,
+            BIDIRECTIONAL if directions == 2 else 0, LINEAR_INPUT, self.kind,
             kFloat64 if self.dtype == kFloat64 else kFloat32, math, inputs, hidden, self.width,
             layers, NULL, PADDED_IO if padded else NO_PADDED_IO),
             "SetRNNDescriptor_v8", self.what)
@@ -110,11 +111,11 @@ cdef class Recurrent:
 
     cdef int set_lengths(self, const int* lengths) except -1 nogil:
         cdef int status = library().rnn_data_set(
-            self.x, self.dtype, SEQ_MAJOR_UNPACKED, self.steps, self.batch, self.inputs, lengths,
+            self.x, self.kind, SEQ_MAJOR_UNPACKED, self.steps, self.batch, self.inputs, lengths,
             &_zero)
         if status == 0:
             status = library().rnn_data_set(
-                self.y, self.dtype, SEQ_MAJOR_UNPACKED, self.steps, self.batch,
+                self.y, self.kind, SEQ_MAJOR_UNPACKED, self.steps, self.batch,
                 self.directions * self.width, lengths, &_zero)
         return _failed(self, status, "SetRNNDataDescriptor") if status != 0 else 0
 
@@ -235,13 +236,9 @@ cdef int _ask(Recurrent self, const RunContext* run, const void* parameters) exc
     self.direct = len(joined) == 1 and joined[0][:2] == [0, 0] and (
         joined[0][2] * self.item == self.weights)
     for flat, space, n in joined:
-        tensor = Tensor(_name(self.dtype), (1, n))
+        tensor = Tensor(NAMES[self.dtype], (1, n))
         self.tensors.append(tensor)
         piece.flat, piece.space, piece.desc = flat, space, tensor.desc
         self.pieces.push_back(piece)
     self.prepared = True
     return 0
-
-
-def _name(flag):
-    return {kFloat32: "float32", kFloat64: "float64"}.get(flag, "float16")

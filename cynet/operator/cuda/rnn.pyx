@@ -20,7 +20,7 @@ from math import prod
 from ...cuda.libraries.cudnn import open_door
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
-from ..checks.dtypes import GPU_FLOATS, require_floats
+from ..checks.dtypes import CPU_FLOATS, require_floats
 from ..rnn.layout import GATES, kept
 from ..rnn.layout import parameters as places_of
 from .registry import form
@@ -445,7 +445,7 @@ def _dropper(number, prop, n, dtype, device):
 def rnn(prop, in_shapes, in_types, device):
     """One stack of all layers; with dropout a stack of each."""
     n = 4 if prop.mode == "lstm" else 3
-    require_floats(prop, prop.list_arguments()[:n], in_types[:n], GPU_FLOATS)
+    require_floats(prop, prop.list_arguments()[:n], in_types[:n], CPU_FLOATS)
     if prop.projection_size is not None and prop.projection_size >= prop.state_size:
         raise ArgumentError(
             f"operator {prop.op_name}: projection_size={prop.projection_size} is not less than "

@@ -55,7 +55,8 @@ static Memories recall(const void* reserve) {
   return found == remembered.end() ? nullptr : found->second;
 }
 
-static int64_t bytes_of(int type) { return type == 1 ? 8 : type == 2 ? 2 : 4; }
+static int64_t bytes_of(int type) { return type == 1 ? 8 : type == 0 ? 4 : 2; }
+static bool known(int type) { return (type >= 0 && type <= 2) || type == CUDNN_BFLOAT16; }
 
 // Where the parameters of a pass lie in the weight space, in elements: matrices and biases of all
 // gates, of the input and of the state. As documented: linear layers in the order of gates.
@@ -371,7 +372,7 @@ int cudnnSetRNNDescriptor_v8(void* d, int algo, int mode, int bias, int directio
   Rnn* r = rnns.find(d);
   if (!r || algo != 0 || mode < 0 || mode > 3 || bias != 2 || direction < 0 || direction > 1)
     return refuse(BAD_PARAM, "descriptor, algorithm, mode, bias or direction");
-  if (input != 0 || type < 0 || type > 2 || precision != (type == 1 ? 1 : 0))
+  if (input != 0 || !known(type) || precision != (type == 1 ? 1 : 0))
     return refuse(BAD_PARAM, "input mode, type or precision");
   if (math != 0 && math != 1 && math != 3) return refuse(BAD_PARAM, "math");
   if (inputs < 1 || hidden < 1 || layers < 1 || projection < 1 || projection > hidden ||
@@ -395,7 +396,7 @@ int cudnnRNNSetClip_v8(void* d, int clip, int nan, double low, double high) {
 int cudnnSetRNNDataDescriptor(void* d, int type, int layout, int steps, int batch, int size,
                               const int* lengths, void* fill) {
   RnnData* x = rnn_data.find(d);
-  if (!x || type < 0 || type > 2 || layout != 0 || steps < 1 || batch < 1 || size < 1 || !fill)
+  if (!x || !known(type) || layout != 0 || steps < 1 || batch < 1 || size < 1 || !fill)
     return refuse(BAD_PARAM, "descriptor, layout or size");
   for (int n = 0; n < batch; ++n)
     if (lengths[n] < 0 || lengths[n] > steps) return refuse(BAD_PARAM, "length of a sequence");

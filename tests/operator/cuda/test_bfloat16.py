@@ -12,16 +12,14 @@ from tests.operator.cuda.test_forms import (
     takes,
 )
 
-NOT_OF_CUDNN = ("RNN",)  # recurrent layers take float16
-
 
 def first_cases():
     """The first case of each operator that the CPU takes in bfloat16."""
     found = {}
     for case in all_cases():
         if (
-            case.op not in found and case.op not in NOT_OF_CUDNN and "float32" in case.dtypes
-            and has_device_form(case) and takes(case, "bfloat16")
+            case.op not in found and "float32" in case.dtypes and has_device_form(case)
+            and takes(case, "bfloat16")
         ):  # fmt: skip
             found[case.op] = case
     return [pytest.param(case, id=op) for op, case in found.items()]

@@ -11,9 +11,12 @@ from cynet_cuda_cpu.device import EmulatedDevice
 
 import cynet as mx
 from cynet.base import config
+from cynet.base.dtype import BFLOAT16
 from cynet.base.errors import ArgumentError, CynetError
 from cynet.operator import get_operator
 from cynet.operator.cuda import build
+from tests.bfloat16 import as_type, narrowed, widened
+from tests.operator.cuda.running import both
 from tests.operator.cuda.test_library_forms import ADD, NULL, WRITE, Pair
 from tests.operator.rnn import reference
 
@@ -139,6 +142,25 @@ def test_dropout(both, weights, reserve):
 def test_half_precision(mode, weights):
     params = {"mode": mode, "state_size": 3, "num_layers": 2, "state_outputs": True}
     compare(params, "float16", "float32", (6e-3, 6e-3))
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+@pytest.mark.parametrize("mode", list(reference.GATES))
+def test_bfloat16(mode, both_ways, weights, reserve, rng):
+    """Outputs and gradients of dropout's layers and of sequences that end early, beside the CPU's
+    in bfloat16, which holds 8 bits."""
+    params = {"mode": mode, "state_size": 3, "num_layers": 2, "state_outputs": True, "p": 0.3,
+              "bidirectional": both_ways, "use_sequence_length": True}  # fmt: skip
+    pair, shapes = pair_of(params, "float32")
+    inputs = [as_type(value, "bfloat16") for value in values(shapes, params, "float32")[:-1]]
+    visible = pair.out_shapes[: pair.prop.num_visible_outputs()]
+    heads = [narrowed(rng.uniform(-1, 1, s)) for s in visible]
+    lengths = np.array([4, 0, 2], "f")
+    found, wanted = both("RNN", *inputs, lengths, heads=heads, **params)
+    at = len(visible)  # what is kept between them differs
+    for a, b in zip([*found[:at], *found[at + 1 : -1]], [*wanted[:at], *wanted[at + 1 : -1]]):
+        assert a.dtype == b.dtype == BFLOAT16
+        np.testing.assert_allclose(widened(a), widened(b), 0.03, 0.03)
 
 
 def test_lengths_that_are_refused():
