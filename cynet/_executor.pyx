@@ -14,11 +14,11 @@ from .engine.live_objects cimport count_live, live_counter
 from ._core.copy import copy_into
 from ._ndarray cimport Chunk, NDArrayBase, new_view, same_shape
 from .executor.kept cimport Kept, complete, drop, hold, is_current, is_fresh
-from .executor.tables cimport HERE, call_step, is_timed, runs_at_once
+from .executor.tables cimport HERE, call_step, is_timed, note_written, recording_of, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom
 from ._core.touched_rows cimport rows_end, rows_hold, watch_rows
 from ._typedefs cimport RunContext, TBlob, kCPU, kGPU
-from .cuda.graphs cimport prepare, release, run as run_recorded, set_random_base
+from .cuda.graphs cimport prepare, release, release_all, run as run_recorded, set_random_base
 from .operator._base cimport OpContext
 
 from .base.dtype import NAMES, dtype_flag
@@ -66,8 +66,10 @@ cdef int _run_device_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     if is_timed(run.tables):
         return _run_segment(arg, run_ctx)
     words[0], words[1] = run.seed, run.stream
-    return run_recorded(&run.segment.recordings[run.is_train], run_ctx, put_segment, arg, words,
-                        sizeof(words) if run.segment.is_random else 0)
+    run_recorded(recording_of(run), run_ctx, put_segment, arg, words,
+                 sizeof(words) * run.segment.is_random)
+    note_written(run.segment)
+    return 0
 
 
 cdef int put_segment(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
@@ -112,7 +114,6 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef PlanRun* run = <PlanRun*>arg
     cdef size_t index = run.segment.first
     cdef CachedGroup* kept
-    cdef Chunk* chunk
     if run.tables.stale.load():
         with gil:
             raise OperatorError("this run did not get its arrays: a run before it failed")
@@ -129,8 +130,7 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
             _give_up(run)
         if kept != NULL and kept.last == run.current:
             complete(kept.state)
-    for chunk in run.segment.promised:
-        chunk.written = True
+    note_written(run.segment)
     return 0
 
 
@@ -200,6 +200,7 @@ cdef void release_tables(Tables* tables) noexcept nogil:
             delete_variable(tables.segments[i].var, NULL, NULL)
         for k in range(2):
             release(&tables.segments[i].recordings[k], tables.segments[i].dev_id)
+            release_all(&tables.segments[i].by_address[k], tables.segments[i].dev_id)
         del tables.segments[i]
     for i in range(tables.kept.size()):
         if tables.kept[i].state != NULL:
@@ -381,7 +382,7 @@ cdef class Plan:
             while kept < self.tables.kept.size() and self.tables.kept[kept].first < last:
                 kept += 1
             segment.kept_last = kept
-            segment.var = NULL
+            segment.var, segment.rebinds = NULL, False
             for i in range(2):
                 prepare(&segment.recordings[i], True)
             self.tables.segments.push_back(segment)
@@ -391,8 +392,7 @@ cdef class Plan:
             steps = graph.steps[first:last]
             segment.flags = kNormal
             recordable = not alone[first] and self._recordable(operators, steps, segment)
-            for i in range(2):
-                segment.recordings[i].never = not recordable
+            segment.recordings[0].never = segment.recordings[1].never = not recordable
             if python[first]:
                 segment.flags = kPython
             elif segment.dev_type == kGPU:

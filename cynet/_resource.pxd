@@ -27,9 +27,14 @@ cdef struct Resource:
 cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil
 # The same on a GPU: memory for work that is put on its stream before the operator returns.
 cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL nogil
-# While `keep` is not NULL, this thread's memory from get_device_space is put there instead of being
-# reused: what a captured graph needs for as long as it lives.
-cdef void keep_device_space(vector[Handle]* keep) noexcept nogil
+cdef cppclass KeptSpace:
+    # Memory of a GPU that captured graphs use for as long as they live.
+    vector[Handle] handles
+    size_t newest[64]  # of each index: which of the handles is its newest, from 1 on; 0: none
+
+# While `keep` is not NULL, this thread's memory from get_device_space is found or put there instead
+# of being reused.
+cdef void keep_device_space(KeptSpace* keep) noexcept nogil
 # Fill in what a request gets, in push order: called by whoever pushes, once per run.
 cdef void draw(Resource* resource, int dev_type, int dev_id) noexcept nogil
 # Move the streams on by n at once; returns the first of them (a plan draws for all its steps so).

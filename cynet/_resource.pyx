@@ -2,7 +2,6 @@
 
 from libc.stdint cimport uint64_t
 from libcpp.unordered_map cimport unordered_map
-from libcpp.vector cimport vector
 
 from ._storage cimport Handle, alloc, free, trim_count
 from ._typedefs cimport kCPU, kGPU
@@ -26,7 +25,7 @@ cdef extern from *:
         void* ptr; size_t size; size_t capacity; int dev_type; int dev_id;
         unsigned long long trims;
     };
-    static const int CYNET_TEMPS = 64;  // of the host; as many again of a GPU
+    static const int CYNET_TEMPS = 64;  // of the host (and in KeptSpace); as many again of a GPU
     static void (*cynet_temp_free)(CynetTemp*);
     struct CynetTemps {
         CynetTemp items[2 * CYNET_TEMPS];
@@ -36,8 +35,6 @@ cdef extern from *:
         }
     };
     static thread_local void* cynet_kept_space = nullptr;
-    // while that is set: the newest buffer of each index among those it has
-    static thread_local CynetTemp cynet_kept[CYNET_TEMPS];
     static CynetTemp* cynet_temps() { static thread_local CynetTemps temps; return temps.items; }
     // Streams of this thread alone, in place of the CPU's, while `own` is set.
     struct CynetOwnStreams { bool own; unsigned long long seed, drawn; };
@@ -62,7 +59,6 @@ cdef extern from *:
     void (*temp_free "cynet_temp_free")(Temp*) noexcept nogil
     Temp* temps "cynet_temps" () noexcept nogil
     void* kept_space "cynet_kept_space"
-    Temp* kept "cynet_kept"
     ctypedef struct OwnStreams "CynetOwnStreams":
         bint own
         unsigned long long seed
@@ -111,23 +107,22 @@ cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:
 cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL nogil:
     """This thread's buffer of the index on a GPU, or one that `keep_device_space` has taken."""
     cdef Handle handle
+    cdef KeptSpace* keep
     if index < 0 or index >= TEMPS:
         _bad_index(index)
     if kept_space == NULL:
         return _grow(temps() + TEMPS + index, nbytes, kGPU, dev_id)
-    if kept[index].ptr == NULL or kept[index].capacity < nbytes:
+    keep = <KeptSpace*>kept_space
+    if keep.newest[index] == 0 or keep.handles[keep.newest[index] - 1].capacity < nbytes:
         alloc(nbytes, kGPU, dev_id, &handle)
-        (<vector[Handle]*>kept_space).push_back(handle)
-        kept[index].ptr, kept[index].capacity = handle.ptr, handle.capacity
-    return kept[index].ptr
+        keep.handles.push_back(handle)
+        keep.newest[index] = keep.handles.size()
+    return keep.handles[keep.newest[index] - 1].ptr
 
 
-cdef void keep_device_space(vector[Handle]* keep) noexcept nogil:
+cdef void keep_device_space(KeptSpace* keep) noexcept nogil:
     global kept_space
-    cdef int i
     kept_space = keep
-    for i in range(TEMPS):
-        kept[i].ptr = NULL
 
 
 cdef void* _grow(Temp* temp, size_t nbytes, int dev_type, int dev_id) except NULL nogil:

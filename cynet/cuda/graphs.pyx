@@ -1,14 +1,17 @@
 # distutils: extra_compile_args = -Os
 """Recording and replaying (contract in graphs.pxd)."""
 
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memset
 from libcpp.atomic cimport atomic
+from libcpp.vector cimport vector
 
-from .._resource cimport keep_device_space
+from .._resource cimport KeptSpace, keep_device_space
 from .._storage cimport Handle, alloc, free
 from .._typedefs cimport RunContext, kGPU
 from .driver cimport Machine, check, driver, machines
 from .transfer cimport upload
+
+import atexit
 
 from ..base import config
 
@@ -29,12 +32,15 @@ cdef enum How:
 
 cdef enum:
     PLAIN_RUNS = 1
+    MOST_ADDRESSES = 16  # of one function
+    STAYS = 64           # runs that a graph is kept for the addresses that it was not used with
     RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: memory may be allocated meanwhile
 
 ctypedef int (*QuietPut)(void* arg, RunContext* run_ctx, void* numbers) noexcept nogil
 ctypedef int (*QuietRecord)(Recording* recording, RunContext* run_ctx, Put put, void* arg,
                             size_t nbytes) noexcept nogil
 
+cdef atomic[bint] _exits  # the process does: pycuda destroys streams, the driver all else
 cdef atomic[int] _held[64]  # the side stream of each GPU is somebody's
 cdef bint _switched_on = config.get("CYNET_CUDA_GRAPHS")
 cdef long long _recorded = 0
@@ -45,6 +51,48 @@ cdef void prepare(Recording* recording, bint never) noexcept nogil:
     recording.holders.store(1)
     recording.runs, recording.never = 0, never
     recording.executable = recording.numbers = NULL
+    recording.spaces = &recording.own
+    memset(recording.own.newest, 0, sizeof(recording.own.newest))
+
+
+cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
+                             int dev_id) noexcept nogil:
+    """Perhaps in the place of the one that was not used for longest."""
+    cdef Addressed* each
+    cdef size_t i, oldest = 0
+    if recordings.known.empty():
+        recordings.runs = 0
+        memset(recordings.spaces.newest, 0, sizeof(recordings.spaces.newest))
+    recordings.runs += 1
+    for i in range(recordings.known.size()):
+        each = recordings.known[i]
+        if each.at == at[0]:
+            each.used = recordings.runs
+            return &each.recording
+        if each.used < recordings.known[oldest].used:
+            oldest = i
+    if recordings.known.size() < MOST_ADDRESSES:
+        oldest = recordings.known.size()
+        recordings.known.push_back(new Addressed())
+    else:
+        each = recordings.known[oldest]
+        if each.recording.executable != NULL and each.used + STAYS > recordings.runs:
+            return NULL
+        release(&each.recording, dev_id)
+    each = recordings.known[oldest]
+    prepare(&each.recording, False)
+    each.recording.spaces = &recordings.spaces
+    each.at, each.used = at[0], recordings.runs
+    return &each.recording
+
+
+cdef void release_all(Recordings* recordings, int dev_id) noexcept nogil:
+    cdef size_t i
+    for i in range(recordings.known.size()):
+        release(&recordings.known[i].recording, dev_id)
+        del recordings.known[i]
+    recordings.known.clear()
+    _free_spaces(&recordings.spaces)
 
 
 cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, const void* numbers,
@@ -92,7 +140,7 @@ cdef int _begin(Recording* recording, int dev_id, void** stream) noexcept nogil:
             recording.never = True
             _held[dev_id].store(0)
             return kPlain
-        keep_device_space(&recording.spaces)
+        keep_device_space(recording.spaces)
     elif not _follow(dev_id, machine.stream, machine.side_stream):
         recording.never = True
         _held[dev_id].store(0)
@@ -127,7 +175,7 @@ cdef int _record(Recording* recording, RunContext* run_ctx, Put put, void* arg,
     cdef Handle handle
     if nbytes:
         alloc(nbytes, kGPU, run_ctx.dev_id, &handle)
-        recording.spaces.push_back(handle)
+        recording.own.handles.push_back(handle)
         recording.numbers = handle.ptr
         recording.sent.clear()
     return put(arg, run_ctx, recording.numbers)
@@ -150,7 +198,8 @@ cdef bint _finish(Recording* recording, int dev_id, bint failed) noexcept nogil:
     _held[dev_id].store(0)
     if recording.executable == NULL:
         recording.never = True
-        _free_spaces(recording)
+        _free_spaces(&recording.own)
+        recording.numbers = NULL
         return False
     _recorded += 1
     return True
@@ -171,12 +220,12 @@ cdef int _replay(Recording* recording, int dev_id, const void* numbers,
                  b"replaying a graph")
 
 
-cdef void _free_spaces(Recording* recording) noexcept nogil:
+cdef void _free_spaces(KeptSpace* spaces) noexcept nogil:
     cdef size_t i
-    for i in range(recording.spaces.size()):
-        free(&recording.spaces[i])
-    recording.spaces.clear()
-    recording.numbers = NULL
+    for i in range(spaces.handles.size()):
+        free(&spaces.handles[i])
+    spaces.handles.clear()
+    memset(spaces.newest, 0, sizeof(spaces.newest))
 
 
 cdef void hold(Recording* recording) noexcept nogil:
@@ -186,12 +235,13 @@ cdef void hold(Recording* recording) noexcept nogil:
 cdef bint release(Recording* recording, int dev_id) noexcept nogil:
     if recording.holders.fetch_sub(1) != 1:
         return False
-    if recording.executable != NULL:
+    if recording.executable != NULL and not _exits.load():
         driver.set_current(machines[dev_id].context)
         driver.stream_synchronize(machines[dev_id].stream)
         driver.executable_destroy(recording.executable)
-        recording.executable = NULL
-    _free_spaces(recording)
+    recording.executable = NULL
+    _free_spaces(&recording.own)
+    recording.numbers = NULL
     return True
 
 
@@ -202,6 +252,10 @@ cdef void* random_base() noexcept nogil:
 cdef void set_random_base(void* base) noexcept nogil:
     global _random_base
     _random_base = base
+
+
+def _note_exit():
+    _exits.store(True)
 
 
 def counts():
@@ -215,3 +269,7 @@ def switch(bint on):
     before = _switched_on
     _switched_on = on
     return before
+
+
+_exits.store(False)
+atexit.register(_note_exit)

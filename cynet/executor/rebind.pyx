@@ -57,7 +57,7 @@ cdef enum Kind:
 cdef struct Place:
     # Something in the tables that belongs to a slot.
     Kind kind
-    size_t index, position
+    size_t slot, index, position
     int64_t offset          # from the array's first byte
 
 cdef struct Change:
@@ -99,6 +99,7 @@ cdef int _apply(void* arg, RunContext* run_ctx) except -1 nogil:
         k = change.place.index
         if change.place.kind == BLOB:
             tables.blobs[k].data = <char*>change.value + change.place.offset
+            tables.bound[change.place.slot] = change.value
         elif change.place.kind == STATE:
             if tables.kept[k].state != NULL:
                 drop(tables.kept[k].state)
@@ -177,6 +178,7 @@ cdef class ArgumentSlots:
             slot.rows = NULL
             by_var[<size_t>slot.var] = self.slots.size()
             self.slots.push_back(slot)
+            tables.bound.push_back(slot.data)
         for i in range(tables.blobs.size()):
             self._note(BLOB, i, tables.blobs[i].data)
         for i in range(tables.steps.size()):
@@ -195,20 +197,36 @@ cdef class ArgumentSlots:
                 if k in new:
                     self._note_chunk(PROMISED, i, segment.promised.size(), self.slots[k].chunk)
                     segment.promised.push_back(NULL)
-            if segment.dev_type == kGPU:  # a graph keeps the addresses it was recorded with
-                segment.recordings[0].never = segment.recordings[1].never = True
+            if segment.dev_type == kGPU and not segment.recordings[1].never:
+                self._record_by_address(i)
 
     def __dealloc__(self):
         cdef size_t i
         for i in range(self.slots.size()):
             del self.slots[i]
 
+    cdef int _record_by_address(self, size_t number) except -1:
+        """Have a segment on a GPU recorded for the addresses that its steps take from slots."""
+        cdef Tables* tables = self.plan.tables
+        cdef Segment* segment = tables.segments[number]
+        cdef unordered_set[size_t] seen
+        cdef size_t i, slot, end = tables.blobs.size()
+        if segment.last < tables.steps.size():
+            end = tables.steps[segment.last].in_data
+        for i in range(tables.steps[segment.first].in_data, end):
+            slot = number_of(tables.blobs[i].data)
+            if slot < self.slots.size() and seen.insert(slot).second:
+                segment.slots.push_back(slot)
+        segment.rebinds = True
+        segment.recordings[0].never = segment.recordings[1].never = True
+        return 0
+
     cdef int _note(self, Kind kind, size_t index, void* data) except -1:
         cdef size_t number = number_of(data)
         cdef Place place
         if number >= self.slots.size():
             return 0
-        place.kind, place.index, place.position = kind, index, 0
+        place.kind, place.slot, place.index, place.position = kind, number, index, 0
         place.offset = <char*>data - <char*>self.slots[number].data
         self.slots[number].places.push_back(place)
         return 0
@@ -219,6 +237,7 @@ cdef class ArgumentSlots:
         place.kind, place.index, place.position, place.offset = kind, index, position, 0
         for i in range(self.slots.size()):
             if self.slots[i].chunk == chunk:
+                place.slot = i
                 self.slots[i].places.push_back(place)
                 self.slots[i].watched = self.slots[i].watched or kind == WATCHED
         return 0

@@ -8,7 +8,7 @@ from .._engine cimport VarHandle, is_ready, kInline
 from .._ndarray cimport Chunk
 from .._resource cimport Resource
 from .._typedefs cimport TBlob
-from ..cuda.graphs cimport Recording
+from ..cuda.graphs cimport Recording, Recordings, recording_at
 from ..engine.trace cimport SYMBOLIC, begun
 from ..operator._base cimport OpContext, Operator
 
@@ -52,6 +52,9 @@ cdef cppclass Segment:
     vector[VarHandle] mutable_vars
     vector[Chunk*] promised  # arrays that count as written when the segment has run (rebind.pyx)
     Recording recordings[2]  # on a GPU, predicting and training; guarded by `var`
+    bint rebinds             # its arrays are exchanged (rebind.pyx): those are never recorded, but
+    Recordings by_address[2]  # these, for the addresses
+    vector[size_t] slots     # of these arrays
 
 cdef inline bint runs_at_once(Segment* segment) noexcept:
     """Whether a segment, if pushed now, has run when push_sync returns."""
@@ -76,6 +79,7 @@ cdef cppclass Tables:
     vector[Resource] resources
     vector[Segment*] segments
     vector[CachedGroup*] kept
+    vector[void*] bound     # of each slot the address now (rebind.pyx)
     atomic[bint] stale      # the addresses are not those of the arrays given last (rebind.pyx)
     atomic[bint] profiled
     vector[int64_t] spent   # nanoseconds of each step while `profiled`
@@ -115,3 +119,20 @@ cdef struct PlanRun:
     bint is_train
     uint64_t seed
     uint64_t stream
+
+cdef inline Recording* recording_of(PlanRun* run) noexcept nogil:
+    # What a run on a GPU is recorded in; where its arrays are exchanged, that of their addresses.
+    cdef Segment* segment = run.segment
+    cdef Recording* found = NULL
+    cdef vector[void*] at
+    cdef size_t slot
+    if segment.rebinds and not run.tables.stale.load():
+        for slot in segment.slots:
+            at.push_back(run.tables.bound[slot])
+        found = recording_at(&segment.by_address[run.is_train], &at, segment.dev_id)
+    return found if found != NULL else &segment.recordings[run.is_train]
+
+cdef inline void note_written(Segment* segment) noexcept nogil:
+    cdef Chunk* chunk
+    for chunk in segment.promised:
+        chunk.written = True

@@ -58,3 +58,23 @@ def simulated():
     """For tests that ask the simulated driver for what no device does."""
     if not SIMULATED:
         pytest.skip("needs the simulated driver")
+
+
+@pytest.fixture
+def unrecorded():
+    """A function that runs another with graphs switched off."""
+
+    from cynet.cuda import graphs
+    from tests.gpu.test_graphs import Counted
+
+    def without(function, *args):
+        before = graphs.switch(False)
+        try:
+            with Counted() as count:
+                found = function(*args)
+            assert count.replayed == 0
+            return found
+        finally:
+            graphs.switch(before)
+
+    return without
