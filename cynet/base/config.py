@@ -231,7 +231,7 @@ _SETTINGS = {
             "CYNET_CUDA_GRAPHS",
             _flag,
             True,
-            "0: executors and updates on a GPU launch their kernels one by one instead of "
+            "0: executors, hybridized Blocks and updates on a GPU launch their kernels one by one instead of "
             "recording them as CUDA graphs and replaying those.",
         ),
         Setting(

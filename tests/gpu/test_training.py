@@ -85,6 +85,43 @@ def test_two_gpus(two, images, kvstore):
         np.testing.assert_allclose(weights(both)[name], want, rtol=2e-2, atol=2e-3, err_msg=name)
 
 
+@pytest.mark.parametrize("kvstore", ["device", "local"])
+def test_a_store_over_two_gpus(two, rng, kvstore):
+    """Sums, updates and compressed sums of what both have, handed out to both."""
+    first, *parts = (rng.standard_normal((50, 3)).astype("f") for _ in range(5))
+    store = mx.kv.create(kvstore)
+    store.init("w", mx.nd.array(first, ctx=two[0]))
+    outs = [mx.nd.zeros((50, 3), ctx=ctx) for ctx in two]
+
+    def given(k):
+        return [mx.nd.array(parts[k + i], ctx=ctx) for i, ctx in enumerate(two)]
+
+    def check(want):
+        for out, ctx in zip(outs, two):
+            assert out.context == ctx
+            np.testing.assert_allclose(out.asnumpy(), want, 1e-5, 1e-6)
+
+    store.pull("w", outs)
+    check(first)
+    store.pushpull("w", given(0), outs)
+    check(parts[0] + parts[1])
+    store = mx.kv.create(kvstore)
+    store.init("w", mx.nd.array(first, ctx=two[0]))
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9))
+    momentum, weight = np.zeros_like(first), first
+    for k in (0, 2):
+        store.push("w", given(k))
+        store.pull("w", outs)
+        momentum = 0.9 * momentum - 0.5 * (parts[k] + parts[k + 1])
+        weight = weight + momentum
+        check(weight)
+    store = mx.kv.create("device")  # 'local' compresses nothing
+    store.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+    store.init("w", mx.nd.zeros((50, 3), ctx=two[0]))
+    store.pushpull("w", given(0), outs)
+    check(sum(np.where(p >= 0.5, 0.5, np.where(p <= -0.5, -0.5, 0)) for p in parts[:2]))
+
+
 @pytest.mark.parametrize(
     "optimizer, params",
     [("adam", {"learning_rate": 0.003}), ("rmsprop", {}), ("nag", {"momentum": 0.9}), ("ftrl", {})],
