@@ -231,8 +231,8 @@ _SETTINGS = {
             "CYNET_CUDA_GRAPHS",
             _flag,
             True,
-            "0: executors, hybridized Blocks and updates on a GPU launch their kernels one by one instead of "
-            "recording them as CUDA graphs and replaying those.",
+            "0: executors, hybridized Blocks and updates on a GPU launch their kernels one by one "
+            "instead of recording them as CUDA graphs and replaying those.",
         ),
         Setting(
             "CYNET_CHECK_KERNELS",
