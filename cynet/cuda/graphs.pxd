@@ -27,7 +27,7 @@ cdef cppclass Recording:
     void* numbers      # of a graph that reads some: where, on the GPU
     vector[char] sent  # and what is there since the last replay
     KeptSpace own      # memory of this graph alone
-    KeptSpace* spaces  # what operators asked for: `own`, or what graphs of other addresses use, too
+    KeptSpace* spaces  # what operators asked for: `own`, or what others use, too
 
 cdef cppclass Addressed:
     # The recording of a function with arrays at these addresses.
@@ -36,9 +36,9 @@ cdef cppclass Addressed:
     long used  # in which run, the last time
 
 cdef cppclass Recordings:
-    # Those of one function, as many as `MOST_ADDRESSES` of graphs.pyx; all have one holder.
+    # Those of one function, MOST_ADDRESSES of graphs.pyx at most; all have one holder. All of a GPU
+    # use the same temporary memory, since they run one after the other.
     vector[Addressed*] known
-    KeptSpace spaces  # which all of them use: they run one after the other
     long runs
 
 # Puts the work of `arg` on run_ctx.stream. Where `numbers` is NULL, its numbers are arguments as

@@ -3,6 +3,7 @@
 
 from libc.string cimport memcmp, memset
 from libcpp.atomic cimport atomic
+from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
 from .._resource cimport KeptSpace, keep_device_space
@@ -42,6 +43,9 @@ ctypedef int (*QuietRecord)(Recording* recording, RunContext* run_ctx, Put put, 
 
 cdef atomic[bint] _exits  # the process does: pycuda destroys streams, the driver all else
 cdef atomic[int] _held[64]  # the side stream of each GPU is somebody's
+cdef KeptSpace _shared[64]    # by all Recordings of each GPU; only whoever records adds to it
+cdef long _users[64]          # Recordings of each GPU that have any
+cdef mutex _users_lock
 cdef bint _switched_on = config.get("CYNET_CUDA_GRAPHS")
 cdef long long _recorded = 0
 cdef long long _replayed = 0
@@ -62,7 +66,7 @@ cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
     cdef size_t i, oldest = 0
     if recordings.known.empty():
         recordings.runs = 0
-        memset(recordings.spaces.newest, 0, sizeof(recordings.spaces.newest))
+        _count_user(dev_id, 1)
     recordings.runs += 1
     for i in range(recordings.known.size()):
         each = recordings.known[i]
@@ -81,18 +85,29 @@ cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
         release(&each.recording, dev_id)
     each = recordings.known[oldest]
     prepare(&each.recording, False)
-    each.recording.spaces = &recordings.spaces
+    each.recording.spaces = &_shared[dev_id]
     each.at, each.used = at[0], recordings.runs
     return &each.recording
 
 
 cdef void release_all(Recordings* recordings, int dev_id) noexcept nogil:
     cdef size_t i
+    if recordings.known.empty():
+        return
     for i in range(recordings.known.size()):
         release(&recordings.known[i].recording, dev_id)
         del recordings.known[i]
     recordings.known.clear()
-    _free_spaces(&recordings.spaces)
+    _count_user(dev_id, -1)
+
+
+cdef void _count_user(int dev_id, int change) noexcept nogil:
+    """One Recordings more or less on a GPU; behind the last one nobody uses the memory."""
+    _users_lock.lock()
+    _users[dev_id] += change
+    if _users[dev_id] == 0:
+        _free_spaces(&_shared[dev_id])
+    _users_lock.unlock()
 
 
 cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, const void* numbers,

@@ -1,6 +1,7 @@
 """Hybridized Blocks, whose arrays are others in each call, replay graphs: forward, backward and
 the Trainer's update are one each, and compute what launching anew computes, to the last bit."""
 
+import gc
 import subprocess
 import sys
 
@@ -226,21 +227,29 @@ def test_a_checked_index_cuts_forward_alone(gpu):
         loss.asnumpy()
 
 
-def test_graphs_of_other_addresses_share_temporary_memory(gpu):
-    op = mx.executor.CachedOp(shuffles(1))  # takes 8 MiB beside its arrays of 2 MiB
-    given = [mx.nd.array(np.arange(1 << 19) + i, ctx=gpu) for i in range(5)]
-    for x in given:
-        op(x)
+def test_all_graphs_share_their_temporary_memory(gpu):
+    """Of all addresses and all plans; it goes with the last of them."""
+    n = 1 << 19
+    ops = [mx.executor.CachedOp(shuffles(1)) for _ in range(3)]  # 8 MiB each, arrays of 2 MiB
+    given = [mx.nd.array(np.arange(n) + i, ctx=gpu) for i in range(4)]
+    for op in ops:
+        for x in given:
+            op(x)
     mx.nd.waitall()
     before = mx.storage.stats(gpu)["used_bytes"]
     with Counted() as count:
         for _ in range(4):
-            for i, x in enumerate(given):
-                out = op(x)[0]
-                np.testing.assert_array_equal(np.sort(out.asnumpy()), np.arange(1 << 19) + i)
-                del out
-    assert count.recorded >= 5 and count.replayed >= 10
-    assert mx.storage.stats(gpu)["used_bytes"] - before < 16 << 20
+            for op in ops:
+                for i, x in enumerate(given):
+                    out = op(x)[0]
+                    np.testing.assert_array_equal(np.sort(out.asnumpy()), np.arange(n) + i)
+                    del out
+    assert count.recorded >= 12 and count.replayed >= 24
+    assert 8 << 20 <= mx.storage.stats(gpu)["used_bytes"] - before < 16 << 20
+    del op, ops
+    gc.collect()
+    mx.nd.waitall()
+    assert mx.storage.stats(gpu)["used_bytes"] - before < 4 << 20  # what copies use
 
 
 def test_addresses_that_never_come_again(gpu):
