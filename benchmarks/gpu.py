@@ -83,6 +83,26 @@ def training_step(network, ctx, shape, classes):
     return lambda: module.train_step(batch)
 
 
+def gluon_step(network, ctx, shape, classes):
+    """The same by a hybridized Block, which ends in the loss, and a Trainer."""
+    inputs = [mx.sym.Variable("data"), mx.sym.Variable("softmax_label")]
+    block = mx.gluon.SymbolBlock(network, inputs)
+    block.initialize(ctx=ctx)
+    block.hybridize(static_alloc=True, static_shape=True)
+    options = {"learning_rate": 0.01, "momentum": 0.9}
+    trainer = mx.gluon.Trainer(block.collect_params(), "sgd", options)
+    data = mx.nd.random.normal(shape=shape, ctx=ctx)
+    label = mx.nd.array(np.random.randint(0, classes, shape[:1]), ctx=ctx)
+
+    def step():
+        with mx.autograd.record():
+            scores = block(data, label)
+        scores.backward()
+        trainer.step(shape[0])
+
+    return step
+
+
 # --- rows -----------------------------------------------------------------------------------------
 def copy_bandwidth(ctx, n):
     """Seconds that one copy of n floats on the GPU takes."""
@@ -158,6 +178,18 @@ def networks(ctx, python, names):
                 yield f"{name}, PyTorch {mode}", theirs[mode] / seconds, aim
 
 
+def gluon(ctx):
+    """(name, ratio, aim) of training steps: one graph by a Module / three by a Trainer."""
+    for kind in ("lenet", "resnet50"):
+        shape, classes = gpu_networks.INPUTS[kind]
+        symbol = gpu_networks.network(kind, "float32", shape)
+        one, three = (
+            median(way(symbol, ctx, shape, classes), mx.nd.waitall, 10)
+            for way in (training_step, gluon_step)
+        )
+        yield f"{kind}, {1e3 * three:.3f} ms by Gluon, Module", one / three, 0.95
+
+
 def kernels(ctx):
     """(name, ratio, aim) of elementwise functions and of kernels that a user writes."""
     yield from elementwise(ctx)
@@ -167,7 +199,7 @@ def kernels(ctx):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--torch", help="an interpreter that has PyTorch with CUDA")
-    parser.add_argument("parts", nargs="*", help="networks (all, or by name), kernels")
+    parser.add_argument("parts", nargs="*", help="networks (all, or by name), gluon, kernels")
     args = parser.parse_args()
     if not mx.context.num_gpus():
         try:
@@ -180,6 +212,7 @@ def main():
     parts = {
         "kernels": lambda: kernels(ctx),
         "networks": lambda: networks(ctx, args.torch, names),
+        "gluon": lambda: gluon(ctx),
     }
     failed = False
     for part in [part for part in parts if not args.parts or part in args.parts]:

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.gpu.test_graphs import Counted
+
 PATH = Path(__file__).parent.parent.parent / "benchmarks" / "gpu.py"
 
 
@@ -40,3 +42,26 @@ def test_a_step_of_a_network(gpu, benchmark, monkeypatch, name, dtype):
     assert all(np.isfinite(value).all() for value in after.values())
     still = [n for n in before if np.array_equal(before[n], after[n])]
     assert not [n for n in still if "weight" in n], still
+
+
+def test_a_step_by_gluon(gpu, benchmark):
+    """Three graphs, and the loss falls."""
+    shape = SMALL["lenet"]
+    symbol = benchmark.gpu_networks.network("lenet", "float32", shape)
+    step = benchmark.gluon_step(symbol, gpu, shape, 10)
+    block, data, label = (
+        step.__closure__[step.__code__.co_freevars.index(name)].cell_contents
+        for name in ("block", "data", "label")
+    )
+
+    def loss():
+        scores, classes = block(data, label).asnumpy(), label.asnumpy().astype(int)
+        return -np.log(scores[np.arange(len(classes)), classes]).mean()
+
+    before = loss()
+    for _ in range(12):
+        step()
+    with Counted() as count:
+        step()
+    assert (count.recorded, count.replayed) == (0, 3)
+    assert loss() < before

@@ -4,6 +4,7 @@ the Trainer's update are one each, and compute what launching anew computes, to 
 import gc
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -250,6 +251,31 @@ def test_all_graphs_share_their_temporary_memory(gpu):
     gc.collect()
     mx.nd.waitall()
     assert mx.storage.stats(gpu)["used_bytes"] - before < 4 << 20  # what copies use
+
+
+def test_threads_call_one_block(gpu):
+    """Each has arrays of its own, and a plan where calls meet."""
+    net = mx.gluon.nn.Dense(5, in_units=7)
+    net.initialize(mx.init.Xavier(), ctx=gpu)
+    net.hybridize()
+    weight, bias = net.weight.data().asnumpy(), net.bias.data().asnumpy()
+    wrong = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(60):
+            x = rng.standard_normal((3, 7)).astype("f")
+            y = net(mx.nd.array(x, ctx=gpu)).asnumpy()
+            if not np.allclose(y, x @ weight.T + bias, 1e-4, 1e-5):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    with Counted() as count:
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    assert not wrong and count.replayed > 50
 
 
 def test_addresses_that_never_come_again(gpu):
