@@ -46,6 +46,7 @@ CYNET_KERNEL(quantized_pool, QuantizedPool, 2, uint8_t, int8_t)
 namespace {
 
 enum { TOGETHER = 256 };  // channels of a pixel
+enum { EXACT = 1 << 14 };  // fewer integers have a mean in float32 that rounds as their mean does
 
 template <typename T>
 void largest(const T* __restrict x, T* __restrict found, int64_t n) {
@@ -87,6 +88,13 @@ void quantized_pool(const Args& args) {
         const int64_t n = std::min<int64_t>(TOGETHER, wide - first);
         std::fill(sums, sums + n, 0);
         for_pixels(p, d, h, w, [&](int64_t at) { summed(plane + at * wide + first, sums, n); });
+        if (count < EXACT) {
+          const float shift = 12582912.0f, by = static_cast<float>(parts);  // 1.5 * 2^23: whole sums
+          for (int64_t k = 0; k < n; ++k)
+            to[first + k] = static_cast<T>(
+                static_cast<int32_t>(static_cast<float>(sums[k]) / by + shift - shift));
+          continue;
+        }
         for (int64_t k = 0; k < n; ++k)
           to[first + k] = static_cast<T>(std::nearbyint(sums[k] / parts));
       }

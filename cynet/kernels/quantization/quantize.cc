@@ -1,5 +1,6 @@
 // Floats as integers of 8 bits and back, and integers of 32 bits as such of 8; each array with its
 // range, two arrays of one float.
+#ifndef CYNET_LANES
 #include "kernel.h"
 
 #include <algorithm>
@@ -27,18 +28,46 @@ inline void put_range(const Args& args, int i, float low, float high) {
   if (float* to = args.output<float>(i + 1)) *to = high;
 }
 
+// What `quantized_at_least` puts in place of all below.
+#define AT_LEAST(field) field(double, least)
+CYNET_PARAMS(AtLeast, AT_LEAST)
+
+}  // namespace cynet
+
+#define CYNET_LOOPS "quantization/quantize.cc"
+#include "isa/for_each_isa.h"
+
+CYNET_KERNEL(quantize, Quantize, 3, float, int32_t)
+CYNET_KERNEL(quantize_asym, Quantize, 3, float)
+CYNET_KERNEL(quantized_copy, Quantize, 1, uint8_t, int8_t)
+CYNET_KERNEL(dequantize, NoParams, 1, uint8_t, int8_t)
+CYNET_KERNEL(quantized_at_least, AtLeast, 1, uint8_t, int8_t)
+#else
+namespace {
+
 // The least and the largest element; NaN is neither.
 template <typename T>
 Range range_of(const T* x, int64_t n, int threads) {
   const int64_t parts = std::max<int64_t>(1, std::min<int64_t>(threads, n / 4096));
   std::vector<Range> found(parts);
   for_parts(parts, [&](int64_t part) {
-    T low = std::numeric_limits<T>::max(), high = std::numeric_limits<T>::lowest();
-    for (int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i) {
-      low = x[i] < low ? x[i] : low;
-      high = x[i] > high ? x[i] : high;
+    enum { SIDE = 32 };  // elements beside each other, whose ends are found apart
+    T low[SIDE], high[SIDE];
+    std::fill(low, low + SIDE, std::numeric_limits<T>::max());
+    std::fill(high, high + SIDE, std::numeric_limits<T>::lowest());
+    const T* v = x + n * part / parts;
+    const T* end = x + n * (part + 1) / parts;
+    for (; end - v >= SIDE; v += SIDE)
+      for (int k = 0; k < SIDE; ++k) {
+        low[k] = v[k] < low[k] ? v[k] : low[k];
+        high[k] = v[k] > high[k] ? v[k] : high[k];
+      }
+    for (; v < end; ++v) {
+      low[0] = *v < low[0] ? *v : low[0];
+      high[0] = *v > high[0] ? *v : high[0];
     }
-    found[part] = {static_cast<float>(low), static_cast<float>(high)};
+    found[part] = {static_cast<float>(*std::min_element(low, low + SIDE)),
+                   static_cast<float>(*std::max_element(high, high + SIDE))};
   });
   Range all = found[0];
   for (const Range& r : found) all = {std::min(all.low, r.low), std::max(all.high, r.high)};
@@ -47,15 +76,21 @@ Range range_of(const T* x, int64_t n, int threads) {
 
 // Rounded to even, within the limits of O; NaN is the lower one.
 template <typename T, typename O>
-void convert(const T* x, O* y, int64_t n, float scale, int threads) {
+void convert_part(const T* x, O* y, int64_t n, float scale) {
   const float least = std::numeric_limits<O>::min(), most = std::numeric_limits<O>::max();
   const float shift = 12582912.0f;  // 1.5 * 2^23: sums with it are whole
-  parallel_for(threads, n, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const float v = static_cast<float>(x[i]) * scale;
-      const float low = v > least ? v : least, within = low < most ? low : most;
-      y[i] = static_cast<O>(static_cast<int32_t>(within + shift - shift));
-    }
+  CYNET_IVDEP
+  for (int64_t i = 0; i < n; ++i) {
+    const float v = static_cast<float>(x[i]) * scale;
+    const float low = v > least ? v : least, within = low < most ? low : most;
+    y[i] = static_cast<O>(static_cast<int32_t>(within + shift - shift));
+  }
+}
+
+template <typename T, typename O>
+void convert(const T* x, O* y, int64_t n, float scale, int threads) {
+  parallel_for(threads, n, [=](int64_t begin, int64_t end) {
+    convert_part(x + begin, y + begin, end - begin, scale);
   });
 }
 
@@ -101,7 +136,7 @@ void quantize_asym(const Args& args) {
   const float wide = range.high - range.low, scale = wide > 0 ? 255.0f / wide : 1.0f;
   const float shift = 255.0f - range.high * scale;
   uint8_t* y = args.output<uint8_t>(0);
-  parallel_for(args.threads, n, [&](int64_t begin, int64_t end) {
+  parallel_for(args.threads, n, [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const float v = x[i] * scale + shift + 0.5f, low = v > 0 ? v : 0;  // NaN is 0
       y[i] = static_cast<uint8_t>(low < 255.0f ? low : 255.0f);
@@ -118,6 +153,15 @@ void quantized_copy(const Args& args) {
   put_range(args, 1, static_cast<float>(p.low), static_cast<float>(p.high));
 }
 
+template <bool add, typename T>
+void dequantize_part(const T* x, float* y, int64_t n, float unit) {
+  CYNET_IVDEP
+  for (int64_t i = 0; i < n; ++i) {
+    const float v = static_cast<float>(x[i]) * unit;
+    y[i] = add ? y[i] + v : v;
+  }
+}
+
 template <typename T>
 void dequantize(const Args& args) {
   const T* x = args.input<T>(0);
@@ -125,17 +169,11 @@ void dequantize(const Args& args) {
   const float unit = reach(*args.input<float>(1), *args.input<float>(2)) /
                      steps_of_floats(args.in[0]->dtype);
   const bool add = args.add[0];
-  parallel_for(args.threads, args.in[0]->size, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const float v = static_cast<float>(x[i]) * unit;
-      y[i] = add ? y[i] + v : v;
-    }
+  parallel_for(args.threads, args.in[0]->size, [=](int64_t begin, int64_t end) {
+    (add ? dequantize_part<true, T> : dequantize_part<false, T>)(x + begin, y + begin, end - begin,
+                                                                 unit);
   });
 }
-
-// data and its range as they are, but for what is below `least`
-#define AT_LEAST(field) field(double, least)
-CYNET_PARAMS(AtLeast, AT_LEAST)
 
 template <typename T>
 void quantized_at_least(const Args& args) {
@@ -144,16 +182,11 @@ void quantized_at_least(const Args& args) {
   const T least = limited ? static_cast<T>(limit) : std::numeric_limits<T>::min();
   const T* x = args.input<T>(0);
   T* y = args.output<T>(0);
-  parallel_for(args.threads, args.in[0]->size, [&](int64_t begin, int64_t end) {
+  parallel_for(args.threads, args.in[0]->size, [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) y[i] = x[i] > least ? x[i] : least;
   });
   put_range(args, 1, *args.input<float>(1), *args.input<float>(2));
 }
 
-}  // namespace cynet
-
-CYNET_PLAIN_KERNEL(quantize, Quantize, 3, float, int32_t)
-CYNET_PLAIN_KERNEL(quantize_asym, Quantize, 3, float)
-CYNET_PLAIN_KERNEL(quantized_copy, Quantize, 1, uint8_t, int8_t)
-CYNET_PLAIN_KERNEL(dequantize, NoParams, 1, uint8_t, int8_t)
-CYNET_PLAIN_KERNEL(quantized_at_least, AtLeast, 1, uint8_t, int8_t)
+}
+#endif

@@ -2,13 +2,16 @@
 # cython: wraparound=True
 """quantized_concat: quantized arrays joined along an axis, brought to one range."""
 
-from libc.math cimport fabs, nearbyint
-from libc.stdint cimport int8_t, int64_t, uint8_t
+from libc.math cimport fabs
+from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kNullOp, kUint8
 from ...kernels.common.by_dtype cimport add_elements
+from ...kernels.isa.dispatch cimport cpu_level
+from ...kernels.parallel cimport threads_for
+from ...kernels.quantization.concat cimport ConcatPart, concat_bytes
 from .._base cimport Operator, OpContext
 
 from math import prod
@@ -22,15 +25,6 @@ from ..tensor.axes import axis_of
 from ..tensor.concat import ConcatProperty
 from .ranges import ONE, one_each, require_bytes
 from .shapes import OUTPUTS
-
-ctypedef fused Byte:
-    uint8_t
-    int8_t
-
-ctypedef fused Out:
-    uint8_t
-    int8_t
-
 
 class QuantizedConcatHooks(GraphHooks):
     """A channels-last form."""
@@ -90,21 +84,25 @@ class QuantizedConcatProperty(ConcatProperty):
 cdef class QuantizedConcatOperator(Operator):
     """`outer` lines of each input, which have the given lengths, side by side."""
 
-    cdef int64_t outer, total
+    cdef int64_t outer
     cdef int n
-    cdef vector[int64_t] lengths
+    cdef vector[ConcatPart] parts
 
     def __init__(self, outer, lengths):
-        self.outer, self.n, self.total = outer, len(lengths), sum(lengths)
-        self.lengths = lengths
+        cdef ConcatPart part
+        self.outer, self.n = outer, len(lengths)
+        for length in lengths:
+            part.length = length
+            self.parts.push_back(part)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef float low = (<float*>in_data[self.n].data)[0]
         cdef float high = (<float*>in_data[self.n + 1].data)[0]
-        cdef float steps = _steps(out_data[0].dtype), reach, own, scale
-        cdef int64_t first = 0
+        cdef float steps = _steps(out_data[0].dtype), reach, own
         cdef void* to = out_data[0].data
+        cdef int64_t size = out_data[0].size
+        cdef vector[ConcatPart] parts = self.parts
         cdef int i
         for i in range(1, self.n):
             low = min(low, (<float*>in_data[self.n + 2 * i].data)[0])
@@ -115,41 +113,18 @@ cdef class QuantizedConcatOperator(Operator):
         if req[0] == kNullOp:
             return 0
         if req[0] == kAddTo:
-            to = get_space(&ctx.requested[0], out_data[0].size)
+            to = get_space(&ctx.requested[0], size)
         for i in range(self.n):
             own = max(fabs((<float*>in_data[self.n + 2 * i].data)[0]),
                       fabs((<float*>in_data[self.n + 2 * i + 1].data)[0]))
-            scale = 0 if reach == 0 else <float>(
+            parts[i].data, parts[i].is_signed = in_data[i].data, in_data[i].dtype != kUint8
+            parts[i].scale = 0 if reach == 0 else <float>(
                 <double>own / reach * (<double>steps / _steps(in_data[i].dtype)))
-            if in_data[i].dtype == kUint8:
-                self.take(<uint8_t*>in_data[i].data, self.lengths[i], first, scale, to,
-                          out_data[0].dtype)
-            else:
-                self.take(<int8_t*>in_data[i].data, self.lengths[i], first, scale, to,
-                          out_data[0].dtype)
-            first += self.lengths[i]
+        concat_bytes(cpu_level(), max(threads_for(size), 1), parts.data(), self.n, self.outer, to,
+                     out_data[0].dtype != kUint8)
         if req[0] == kAddTo:
-            add_elements(out_data[0].dtype, to, out_data[0].data, out_data[0].size)
+            add_elements(out_data[0].dtype, to, out_data[0].data, size)
         return 0
-
-    cdef void take(self, const Byte* x, int64_t length, int64_t first, float scale, void* to,
-                   int dtype) noexcept nogil:
-        cdef int64_t line
-        for line in range(self.outer):
-            if dtype == kUint8:
-                _convert(x + line * length, <uint8_t*>to + line * self.total + first, length, scale)
-            else:
-                _convert(x + line * length, <int8_t*>to + line * self.total + first, length, scale)
-
-
-cdef inline void _convert(const Byte* x, Out* y, int64_t n, float scale) noexcept nogil:
-    cdef float low = 0 if Out is uint8_t else -128
-    cdef float high = 255 if Out is uint8_t else 127
-    cdef float v
-    cdef int64_t i
-    for i in range(n):
-        v = min(max(<float>x[i] * scale, low), high)
-        y[i] = <Out><int>nearbyint(v)
 
 
 cdef inline float _steps(int dtype) noexcept nogil:

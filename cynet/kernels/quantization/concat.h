@@ -1,0 +1,54 @@
+// Arrays of 8 bits side by side, brought to one step. Included by operator/quantization/concat.pyx.
+#ifndef CYNET_QUANTIZED_CONCAT_H
+#define CYNET_QUANTIZED_CONCAT_H
+
+#include <cstring>
+#include <limits>
+
+#include "isa/kernel_table.h"
+#include "parallel.h"
+
+#define CYNET_LOOPS "quantization/concat_loops.h"
+#include "isa/for_each_isa.h"
+
+namespace cynet {
+
+struct ConcatPart {
+  const void* data;
+  int64_t length;  // of a line
+  float scale;     // what a step of it is in steps of the output
+  int is_signed;
+};
+
+typedef void (*RescaledLoop)(const void*, void*, int64_t, float);
+
+inline RescaledLoop rescaled_loop(int level, int from_signed, int to_signed) {
+  static const RescaledLoop loops[2][2][N_LEVEL] = {
+      {CYNET_AT_LEVELS(rescaled<uint8_t, uint8_t>), CYNET_AT_LEVELS(rescaled<uint8_t, int8_t>)},
+      {CYNET_AT_LEVELS(rescaled<int8_t, uint8_t>), CYNET_AT_LEVELS(rescaled<int8_t, int8_t>)}};
+  return loops[from_signed][to_signed][level];
+}
+
+// `outer` lines, each of one line of each part.
+inline void concat_bytes(int level, int threads, const ConcatPart* parts, int n, int64_t outer,
+                         void* out, int is_signed) {
+  int64_t total = 0;
+  for (int k = 0; k < n; ++k) total += parts[k].length;
+  parallel_for(threads, outer, [=](int64_t begin, int64_t end) {
+    char* to = static_cast<char*>(out) + begin * total;
+    for (int64_t line = begin; line < end; ++line)
+      for (int k = 0; k < n; ++k) {
+        const ConcatPart& p = parts[k];
+        const char* from = static_cast<const char*>(p.data) + line * p.length;
+        if (p.scale == 1 && p.is_signed == is_signed)
+          std::memcpy(to, from, p.length);
+        else
+          rescaled_loop(level, p.is_signed, is_signed)(from, to, p.length, p.scale);
+        to += p.length;
+      }
+  });
+}
+
+}  // namespace cynet
+
+#endif

@@ -1,0 +1,12 @@
+"""Arrays of 8 bits side by side."""
+
+from libc.stdint cimport int64_t
+
+cdef extern from "quantization/concat.h" namespace "cynet" nogil:
+    struct ConcatPart:
+        const void* data
+        int64_t length  # of a line
+        float scale     # what a step of it is in steps of the output
+        int is_signed
+    void concat_bytes(int level, int threads, const ConcatPart* parts, int n, int64_t outer,
+                      void* out, int is_signed) noexcept
