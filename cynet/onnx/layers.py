@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..operator.nn.spatial_window import channels_first
+from ..operator.nn.spatial_window import channels_first, is_last
 from .graph import exports, rows_first
 
 
@@ -19,7 +19,7 @@ def convolution(g, c):
     p, n = c.prop, len(c.shapes[0]) - 2
     data, back = rows_first(g, c, p.layout)
     inputs = [data, *c.inputs[1:]]
-    if inputs[0] != c.inputs[0]:
+    if is_last(p.weight_layout):
         inputs[1] = g.transpose(c.inputs[1], [0, n + 1, *range(1, n + 1)])
     made = g.emit(
         "Conv",

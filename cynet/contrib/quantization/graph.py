@@ -12,7 +12,7 @@ KEY = "__calibrated_by__"  # attribute: the output of the float graph that a ran
 QUANTIZE = "_contrib_quantize_v2"
 INT8 = {"Convolution": "_int8_convolution", "FullyConnected": "_int8_fully_connected"}
 KEPT = {
-    "Convolution": ("kernel", "stride", "dilate", "pad", "num_filter", "num_group"),
+    "Convolution": ("kernel", "stride", "dilate", "pad", "num_filter", "num_group", "layout"),
     "FullyConnected": ("num_hidden", "flatten"),
 }
 POOLING = (

@@ -35,6 +35,8 @@ class Layer:
         """The int8 weight, the step of each filter and the float bias, by the float parameters."""
         names = [entry[0].name for entry in self.node.inputs]
         weight = params[names[1]].asnumpy().astype(np.float64)
+        if is_last(getattr(self.node.prop, "layout", None)):  # int8 layers have (F, C, *kernel)
+            weight = np.moveaxis(weight, -1, 1)
         bias = params[names[2]].asnumpy() if len(names) > 2 else np.zeros(len(weight))
         bias = bias.astype(np.float64)
         if self.norm is not None:
@@ -96,8 +98,6 @@ def find_layers(nodes, heads, params, excluded):
 
 
 def _has_weights(node, params):
-    if is_last(getattr(node.prop, "layout", None)):
-        return False
     return all(
         entry[0].op is None and entry[0].name in params
         and str(np.dtype(params[entry[0].name].dtype)) == "float32"
@@ -133,7 +133,9 @@ def grown(layer, uses, params, excluded, taken, place):
 
 def _folds(node, layer, params):
     known = all(entry[0].op is None and entry[0].name in params for entry in node.inputs[1:5])
-    return known and node.prop.axis == 1 and node.inputs[0][0] is layer.end
+    last = is_last(getattr(layer.node.prop, "layout", None))
+    axes = (-1, len(layer.node.prop.kernel) + 1) if last else (1,)
+    return known and node.prop.axis in axes and node.inputs[0][0] is layer.end
 
 
 def _bounds(node):

@@ -26,6 +26,7 @@ from ..tensor.concat import ConcatProperty
 from .ranges import ONE, one_each, require_bytes
 from .shapes import OUTPUTS
 
+
 class QuantizedConcatHooks(GraphHooks):
     """A channels-last form."""
 

@@ -16,7 +16,7 @@ from ..nn.convolution.convolution import ConvolutionProperty
 from ..nn.convolution.onednn import ReorderWeight
 from ..nn.convolution.select import PackWeight
 from ..nn.fully_connected.fully_connected import FullyConnectedProperty
-from ..nn.spatial_window import pad3
+from ..nn.spatial_window import channels_first, is_last, pad3
 from ..parameters import Bool, Enum, Float
 from ..property import ResourceRequest
 from .int8_layer import Int8Layer, Int8Pack, OnednnInt8Layer, packed_bytes
@@ -50,7 +50,7 @@ class Int8LayerHooks(LayerHooks):
         return pack, prop.changed(packed_shape=in_shapes[1]), size
 
     def channels_last(self, prop, in_shapes, in_types):
-        if len(in_shapes[0]) < 3 or not prop.has_windows:
+        if len(in_shapes[0]) < 3 or not prop.has_windows or is_last(prop.layout):
             return None
         return prop.changed(last=True, graph=_LAST), prop.laid_out_inputs()
 
@@ -75,16 +75,8 @@ class _Int8Layer:
     packed_shape = None
     last = False
     has_windows = True
+    weight_layout = None  # (F, C, *kernel), whatever order data have
     graph = _HOOKS
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        layout = getattr(self, "layout", None)
-        if layout not in (None, "NCW", "NCHW", "NCDHW"):
-            raise ArgumentError(
-                f"operator {self.op_name}: layout '{layout}' is not available; channels are the "
-                "second axis of quantized arrays"
-            )
 
     def list_outputs(self):
         return list(OUTPUTS)
@@ -120,12 +112,13 @@ class _Int8Layer:
                 "pad": (0, 0, 0),
             }
         stride, dilate, pad = self.window
+        data, out = (channels_first(shape, self.layout) for shape in (in_shapes[0], out))
         return {
-            "batch": in_shapes[0][0],
-            "channels": in_shapes[0][1],
+            "batch": data[0],
+            "channels": data[1],
             "filters": self.num_filter,
             "groups": self.num_group,
-            "in_size": pad3(in_shapes[0][2:], 1),
+            "in_size": pad3(data[2:], 1),
             "out_size": pad3(out[2:], 1),
             "kernel": pad3(self.kernel, 1),
             "stride": pad3(stride, 1),
@@ -153,7 +146,7 @@ class _Int8Layer:
         settings = {
             "geometry": geometry,
             "places": {name: i for i, name in enumerate(self.list_arguments())},
-            "last": self.last or not self.has_windows,
+            "last": self.last or not self.has_windows or is_last(self.layout),
             "packed": self.packed_shape is not None,
             **self.output_bounds(),
         }
@@ -165,6 +158,14 @@ class _Int8Layer:
 
 class _Raw(_Int8Layer):
     """Sums of 32 bits."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if is_last(self.layout):
+            raise ArgumentError(
+                f"operator {self.op_name}: layout '{self.layout}' is not available; channels are "
+                "the second axis of its arrays"
+            )
 
     def list_arguments(self):
         names = super().list_arguments()
@@ -217,7 +218,7 @@ class QuantizedFullyConnectedProperty(_Raw, FullyConnectedProperty):
     of the sums and rounded.
     """
 
-    has_windows = False
+    has_windows, layout = False, None
     inputs_doc = QuantizedConvProperty.inputs_doc | {
         "data": "Integers of 8 bits, at least 1-d.",
         "weight": "Matrix (num_hidden, input size), int8.",
@@ -332,11 +333,11 @@ class Int8ConvolutionProperty(_Fused, ConvolutionProperty):
 
     out_type, with_residual, a_min, a_max = _OUT_TYPE, _RESIDUAL, _LOW, _HIGH
     min_calib_range, max_calib_range = _MIN, _MAX
-    workspace = cudnn_tune = layout = None
+    workspace = cudnn_tune = None
     no_bias = cudnn_off = False
     inputs_doc = {
-        "data": "Integers of 8 bits (N, C, *size).",
-        "weight": "Filters (num_filter, C / num_group, *kernel), int8.",
+        "data": "Integers of 8 bits (N, C, *size), or in the order of `layout`.",
+        "weight": "Filters (num_filter, C / num_group, *kernel), int8, in any layout.",
     } | _FUSED_DOC
 
 
@@ -348,7 +349,7 @@ class Int8FullyConnectedProperty(_Fused, FullyConnectedProperty):
     end divided by 127.5, or by 255.5 for uint8, as in `quantize_v2`.
     """
 
-    has_windows = False
+    has_windows, layout = False, None
     out_type, with_residual, a_min, a_max = _OUT_TYPE, _RESIDUAL, _LOW, _HIGH
     min_calib_range, max_calib_range = _MIN, _MAX
     no_bias = False
