@@ -59,6 +59,7 @@ _INSTEAD = {
     **dict.fromkeys(("np", "npx", "numpy", "numpy_extension", "as_np_ndarray", "np_symbol"), _NP),
     **dict.fromkeys(("use_np", "use_np_array", "np_array", "is_np_array"), _NP),
     "notebook": "History of mx.callback keeps the figures of a training; plot them",
+    "quantized_rnn": "use RNN, in float32, of (data - data_shift) / data_scale",
     "library": "operators in Cython or CUDA are compiled modules: import them",
 }
 
