@@ -89,7 +89,8 @@ void quantized_pool(const Args& args) {
         std::fill(sums, sums + n, 0);
         for_pixels(p, d, h, w, [&](int64_t at) { summed(plane + at * wide + first, sums, n); });
         if (count < EXACT) {
-          const float shift = 12582912.0f, by = static_cast<float>(parts);  // 1.5 * 2^23: whole sums
+          const float by = static_cast<float>(parts);
+          const float shift = 12582912.0f;  // 1.5 * 2^23: sums with it are whole
           for (int64_t k = 0; k < n; ++k)
             to[first + k] = static_cast<T>(
                 static_cast<int32_t>(static_cast<float>(sums[k]) / by + shift - shift));
