@@ -31,7 +31,6 @@ NUMBERS = {
     "CUDNN_SOFTMAX_LOG": ("cudnn_maps.pyx", "SOFTMAX_LOG"),
     "CUDNN_SOFTMAX_MODE_INSTANCE": ("cudnn_maps.pyx", "MODE_INSTANCE"),
     "CUDNN_SOFTMAX_MODE_CHANNEL": ("cudnn_maps.pyx", "MODE_CHANNEL"),
-    "CUDNN_POOLING_MAX_DETERMINISTIC": ("cudnn_maps.pyx", '"max"'),
     "CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING": ("cudnn_maps.pyx", '"avg"'),
     "CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING": ("cudnn_maps.pyx", '"avg_exclude"'),
     "CUDNN_RNN_ALGO_STANDARD": ("cudnn_rnn.pyx", "ALGO_STANDARD"),
@@ -135,14 +134,14 @@ def check_descriptors():
 
     from cynet.base.errors import ArgumentError
 
-    for dtype in ("float32", "float64", "float16"):
+    for dtype in ("float32", "float64", "float16", "bfloat16"):
         for data, weight, out, stride, dilate, pad, groups in (
             ((2, 4, 9), (6, 2, 3), (2, 6, 4), (2,), (1,), (0,), 2),
             ((2, 3, 8, 9), (5, 3, 3, 2), (2, 5, 4, 8), (2, 1), (1, 1), (1, 0), 1),
             ((1, 2, 6, 7, 8), (3, 2, 2, 2, 2), (1, 3, 4, 5, 6), (1, 1, 1), (2, 2, 2), (0, 0, 0), 1),
         ):
             Convolution(dtype, data, weight, out, stride, dilate, pad, groups, 1 << 20, False)
-        for kind in ("max", "avg", "avg_exclude", "sum"):
+        for kind in ("avg", "avg_exclude", "sum"):
             Pooling(dtype, kind, (2, 3, 8, 8), (2, 3, 4, 4), (3, 3), (2, 2), (1, 1))
             Pooling(dtype, kind, (2, 3, 9, 8, 7), (2, 3, 4, 4, 3), (3, 2, 3), (2, 2, 2), (0, 0, 0))
         for sizes in ((6, 10, 1), (4, 3, 35)):
