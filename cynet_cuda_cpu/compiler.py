@@ -16,9 +16,13 @@ from cynet.base import cache, config
 from cynet.base.errors import KernelError
 from cynet.cuda.sources import KERNELS, OWN, explain
 
+from .source import included
+
 INCLUDE = Path(__file__).parent / "include"
+_FOLDERS = tuple(f"-I{folder}" for folder in (INCLUDE, KERNELS, OWN))
 # A frame of more than this many bytes does not fit a fibre's stack (cynet_fibre.h).
 _FRAME = 128 << 10
+_COMPUTED = re.compile(r"^[ \t]*#[ \t]*include[ \t]+[A-Za-z_]", re.M)
 _TIMEOUT = 300  # seconds; a kernel of normal size takes one or two
 
 
@@ -62,9 +66,11 @@ def _identity():
     """What compiled objects depend on beside source and options, as a str."""
     command = host_compiler()
     version = _said([*command, "--version"])
-    headers = hashlib.sha256()
-    for path in sorted([*INCLUDE.rglob("*.h"), *KERNELS.rglob("*.h"), *OWN.glob("*.cuh")]):
-        headers.update(path.read_bytes())
+    headers, seen = hashlib.sha256(), set()  # what sources include beside is in their own keys
+    for path in sorted(INCLUDE.rglob("*.h")):
+        text = path.read_text()
+        for each in (text, *included(text, [path.parent, INCLUDE, KERNELS], seen)):
+            headers.update(each.encode())
     native = _said([*command, "-Q", "--help=target", *_native()]) or platform.processor()
     return "\n".join([version, headers.hexdigest(), native, platform.machine()])
 
@@ -84,8 +90,7 @@ def _flags(checked):
         "-x", "c++", "-std=gnu++17", "-ftrack-macro-expansion=0",
         "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-fno-math-errno",
         "-fno-trapping-math", "-fno-strict-aliasing", "-fopenmp", "-pthread",
-        f"-Werror=frame-larger-than={_FRAME}", f"-I{INCLUDE}", f"-I{KERNELS}", f"-I{OWN}",
-        "-include", "cynet_emulator.h",
+        f"-Werror=frame-larger-than={_FRAME}", *_FOLDERS, "-include", "cynet_emulator.h",
     ]  # fmt: skip
     if _is_clang():
         flags = [f for f in flags if f not in ("-fno-gnu-unique", "-ftrack-macro-expansion=0")]
@@ -102,6 +107,9 @@ def _flags(checked):
 
 
 def _target(text, flags, headers):
+    flags = [each for each in flags if each not in _FOLDERS]  # what is in them counts, not where
+    if any(map(_COMPUTED.search, (text, *headers))):  # it may be any of them
+        headers = [*headers, *(each.read_text() for each in sorted(KERNELS.rglob("*.h")))]
     key = hashlib.sha256("\0".join([text, *headers, _identity(), *flags]).encode()).hexdigest()[:40]
     try:
         return cache.folder("kernels") / f"{key}.so"

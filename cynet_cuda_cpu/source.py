@@ -70,7 +70,7 @@ class Source:
                     self.templates.add(each.name)
                 else:
                     self.kernels[each.name] = each
-        self.headers = list(_included(text, folders, set()))
+        self.headers = list(included(text, folders, set()))
         self._has_groups = any("cooperative_groups" in each for each in [text, *self.headers])
         blank = [blanked(each) for each in self.headers]
         self._marked = self._synchronising([self.blank, *blank])
@@ -140,7 +140,7 @@ class Source:
             marked |= more
 
 
-def _included(text, folders, seen):
+def included(text, folders, seen):
     """The texts of the headers that `text` includes, and of those that they include."""
     for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', text, re.M):
         path = next((f / name for f in folders if (f / name).is_file()), None)
@@ -149,7 +149,7 @@ def _included(text, folders, seen):
         seen.add(path)
         found = path.read_text(errors="replace")
         yield found
-        yield from _included(found, [path.parent, *folders], seen)
+        yield from included(found, [path.parent, *folders], seen)
 
 
 def _declared(text):

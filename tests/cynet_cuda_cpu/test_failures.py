@@ -3,6 +3,7 @@
 import ctypes
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from cynet.base.errors import ArgumentError, ArgumentTypeError, KernelError
 from cynet_cuda_cpu import EmulatedModule, compiler
+from cynet_cuda_cpu.source import Source
 
 INT = ctypes.c_int
 
@@ -432,6 +434,38 @@ def test_without_a_compiler(fresh_compiler, monkeypatch):
     compiler.host_compiler.cache_clear()
     with pytest.raises(KernelError, match="CXX='no-such-compiler -O2' was not found"):
         EmulatedModule("__global__ void f(float *x) {}")
+
+
+def test_objects_are_named_by_the_headers_that_are_included(fresh_compiler, monkeypatch, tmp_path):
+    """Wherever the checkout is, and whatever becomes of headers that CPU kernels alone include."""
+    text = "__global__ void f(float *x) { x[0] = 1; }"
+    shared = '#include "elementwise/functors.h"\n' + text
+    computed = f'#define HEADER "elementwise/functors.h"\n#include HEADER\n{text}'
+
+    def names():
+        compiler._identity.cache_clear()
+        sources = [Source(each, [compiler.KERNELS], ()) for each in (text, shared, computed)]
+        flags = compiler._flags(False)
+        return [compiler._target(each.text, flags, each.headers).name for each in sources]
+
+    first = names()
+    assert len({*first}) == 3
+    for name in ("INCLUDE", "KERNELS"):
+        folder = shutil.copytree(getattr(compiler, name), tmp_path / name)
+        monkeypatch.setattr(compiler, name, folder)
+    folders = tuple(f"-I{each}" for each in (compiler.INCLUDE, compiler.KERNELS, compiler.OWN))
+    monkeypatch.setattr(compiler, "_FOLDERS", folders)
+    assert names() == first
+    for header, fresh in (
+        ("conv/winograd.h", [False, False, True]),
+        ("elementwise/functors.h", [False, True, True]),
+        ("common/half.h", [True, True, True]),
+    ):
+        with open(compiler.KERNELS / header, "a") as file:
+            file.write("// other\n")
+        found = names()
+        assert [a != b for a, b in zip(first, found)] == fresh, header
+        first = found
 
 
 def test_objects_are_kept(fresh_compiler, monkeypatch):
