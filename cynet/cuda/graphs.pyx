@@ -33,8 +33,8 @@ cdef enum How:
 
 cdef enum:
     PLAIN_RUNS = 1
-    MOST_ADDRESSES = 16  # of one function
-    STAYS = 64           # runs that a graph is kept for the addresses that it was not used with
+    MOST_ADDRESSES = 64  # of one function
+    STAYS = 256          # runs in which addresses need not come back to be remembered
     RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: memory may be allocated meanwhile
 
 ctypedef int (*QuietPut)(void* arg, RunContext* run_ctx, void* numbers) noexcept nogil
@@ -80,7 +80,7 @@ cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
         recordings.known.push_back(new Addressed())
     else:
         each = recordings.known[oldest]
-        if each.recording.executable != NULL and each.used + STAYS > recordings.runs:
+        if each.used + STAYS > recordings.runs:  # or a longer cycle would never find one again
             return NULL
         release(&each.recording, dev_id)
     each = recordings.known[oldest]
