@@ -48,7 +48,8 @@ LONGEST = (
     *("tests/test_random_shapes.py", "tests/examples/", "tests/module/test_steady_memory.py"),
     *("tests/gluon/model_zoo/", "tests/onnx/", "tests/operator/custom/", "tests/operator/cuda/"),
     *("tests/operator/test_common.py", "tests/test_adding_an_operator.py", "tests/engine/"),
-    *("tests/graph/", "tests/gluon/", "tests/tools/", "tests/test_docs.py"),
+    *("tests/cuda/", "tests/distributed/", "tests/launch/", "tests/test_docs.py"),
+    *("tests/graph/", "tests/gluon/", "tests/tools/", "tests/test_doctest.py", "tests/rtc/"),
     *("tests/executor/", "tests/typing/", "tests/kernels/", "tests/image/", "tests/operator/"),
 )
 

@@ -68,7 +68,12 @@ def forked(page, write):
     status = 1
     try:
         warnings.simplefilter("error")
+        from cynet.base import cache
+
+        compiled = [cache.folder(kind) for kind in ("kernels", "pyx")]
         with tempfile.TemporaryDirectory() as folder:
+            for kept in compiled:  # what pages compile is looked up as in a program of the user's
+                os.symlink(kept, os.path.join(folder, kept.name))
             os.environ["CYNET_HOME"] = folder
             os.chdir(folder)
             run(page, write)
