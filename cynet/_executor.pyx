@@ -12,7 +12,7 @@ from .engine.trace cimport SYMBOLIC, begun, kept_text, note_operator
 from .engine.inline cimport INLINE_SEGMENT_US
 from .engine.live_objects cimport count_live, live_counter
 from ._core.copy import copy_into
-from ._ndarray cimport Chunk, NDArrayBase, new_view, same_shape
+from ._ndarray cimport NDArrayBase, new_view, same_shape
 from .executor.kept cimport Kept, complete, drop, hold, is_current, is_fresh
 from .executor.tables cimport HERE, call_step, is_timed, note_written, recording_of, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom

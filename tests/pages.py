@@ -71,10 +71,10 @@ def forked(page, write):
         from cynet.base import cache
 
         compiled = [cache.folder(kind) for kind in ("kernels", "pyx")]
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home:
             for kept in compiled:  # what pages compile is looked up as in a program of the user's
-                os.symlink(kept, os.path.join(folder, kept.name))
-            os.environ["CYNET_HOME"] = folder
+                os.symlink(kept, os.path.join(home, kept.name))
+            os.environ["CYNET_HOME"] = home
             os.chdir(folder)
             run(page, write)
             os.chdir("/")
