@@ -56,7 +56,8 @@ class BroadcastHooks(GraphHooks):
         return prop.changed(channels_last=True), [0, 1]
 
     def forward_loops(self, prop, in_data, out_data):
-        if prop.channels_last:  # axes repeat in another order than the shapes say
+        alike = all(each.shape == out_data[0].shape for each in in_data)
+        if prop.channels_last and not alike:  # axes repeat in another order than the shapes say
             return None
         return [Loop("binary", prop.functor, tuple(in_data), out_data[0])]
 

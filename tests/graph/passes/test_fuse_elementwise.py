@@ -413,6 +413,14 @@ def test_nodes_are_named(monkeypatch):
     ]
 
 
+def test_what_would_broadcast_joins_in_channels_last(monkeypatch, seed):
+    """As the gates of files do, whose products are all ones that may broadcast."""
+    data = mx.sym.Convolution(mx.sym.var("x"), num_filter=32, kernel=(3, 3), name="conv")
+    net = mx.sym.broadcast_mul(data, mx.sym.sigmoid(data)) + data
+    _, executor = same(net, monkeypatch, seed, False, grad_req="null", x=(2, 16, 20, 20))
+    assert members(executor) == [["sigmoid", "broadcast_mul", "elemwise_add"]]
+
+
 def test_a_monitor_sees_every_value(monkeypatch):
     net = mx.sym.exp(mx.sym.tanh(mx.sym.var("x"), name="first"), name="second")
     executor = bind(net, monkeypatch, "all", x=(5, 6))
