@@ -86,6 +86,7 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     or is refused by name: an attribute or input that cynet does not read is an error, and so is a
     value whose type or shape would differ from what the file tells. A number (an array without
     axes) is an array of one element. Operators that ONNX defines by others are read as those.
+    Layers between `DequantizeLinear` and `QuantizeLinear` are int8 layers, which have no gradient.
 
     Examples
     --------
