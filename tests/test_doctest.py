@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import linecache
 import pkgutil
 
 import numpy as np
@@ -38,7 +39,9 @@ def test_examples(name, tmp_path, monkeypatch):
         tests = [each for each in tests if each.name.rpartition(".")[2] not in OPERATORS]
     runner = doctest.DocTestRunner(Checker(), optionflags=FLAGS)
     report = []
-    for i, test in enumerate(tests):
+    # doctest asks for each docstring whether any file whose lines are known has changed
+    monkeypatch.setattr(linecache, "checkcache", lambda filename=None: None)
+    for i, test in enumerate(each for each in tests if each.examples):
         folder = tmp_path / str(i)
         folder.mkdir()
         monkeypatch.chdir(folder)  # some save files
