@@ -16,8 +16,6 @@ import threading
 import traceback
 from pathlib import Path
 
-from cynet.base.cores import usable_cores
-
 ROOT = Path(__file__).parents[1]
 _FORKED = multiprocessing.get_context("forkserver")
 _FORKED.set_forkserver_preload(["numpy", "cynet", "cynet.gluon", "cynet.image", "cynet.recordio"])
@@ -26,8 +24,6 @@ _FORKED.set_forkserver_preload(["numpy", "cynet", "cynet.gluon", "cynet.image", 
 def _child(run, name, arguments, cwd, environ, output):
     """The script, `run` by runpy, in the forked process; its outputs go to two files."""
     import numpy as np
-
-    from cynet.kernels.parallel import set_num_threads
 
     for number, path in enumerate(output, 1):
         file = os.open(path, os.O_WRONLY | os.O_CREAT)
@@ -44,7 +40,6 @@ def _child(run, name, arguments, cwd, environ, output):
     sys.path[1:1] = environ["PYTHONPATH"].split(os.pathsep)
     random.seed()
     np.random.seed()  # or all would draw what the forking process would
-    set_num_threads(int(environ.get("CYNET_NUM_THREADS", "0")))  # read when cynet was imported
     status = 1
     try:
         if run == "run_path":
@@ -87,11 +82,7 @@ def run(script, *arguments, cwd=None, timeout=280, **environment):
     """
     how, name = ("run_path", str(script)) if os.sep in str(script) else ("run_module", script)
     arguments = [str(each) for each in arguments]
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    if workers > 1:  # a program beside others has its part of the cores
-        environ["CYNET_NUM_THREADS"] = str(max(1, usable_cores() // workers))
-    environ |= environment
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     with tempfile.TemporaryDirectory() as folder:
         output = [os.path.join(folder, kind) for kind in ("out", "err")]
         task = (how, name, arguments, str(cwd or os.getcwd()), environ, output)
