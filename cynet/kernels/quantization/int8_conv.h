@@ -82,23 +82,61 @@ inline void int8_conv(int level, const Int8Conv& c, const void* data, bool is_si
   of[is_signed][level](c, data, static_cast<const int16_t*>(packed), e, out, threads, space);
 }
 
+// Eight rows by eight columns of bytes: of each square the parts beside the diagonal change places,
+// first those of four by four. (Of little-endian words.)
+inline void transpose_eight(const uint8_t* from, int64_t from_step, uint8_t* to, int64_t to_step) {
+  uint64_t row[8];
+  for (int i = 0; i < 8; ++i) std::memcpy(&row[i], from + i * from_step, 8);
+  const uint64_t low[3] = {0x00ff00ff00ff00ffu, 0x0000ffff0000ffffu, 0x00000000ffffffffu};
+  for (int k = 2; k >= 0; --k)
+    for (int i = 0; i < 8; ++i) {
+      const int width = 1 << k;
+      if (i & width) continue;
+      const uint64_t change = (row[i] >> 8 * width ^ row[i + width]) & low[k];
+      row[i + width] ^= change;
+      row[i] ^= change << 8 * width;
+    }
+  for (int i = 0; i < 8; ++i) std::memcpy(to + i * to_step, &row[i], 8);
+}
+// Columns of bytes in a piece of work: those that whole words move; gives how many.
+inline int64_t transpose_words(const uint8_t* from, uint8_t* to, int64_t rows, int64_t columns,
+                               int64_t first, int64_t last, int64_t n) {
+  if (rows == 3) {  // pixels of three channels; a word's fourth byte is the next one's first
+    for (int64_t c = 0; c + 1 < n; ++c) {
+      const uint32_t pixel =
+          from[c] | uint32_t(from[columns + c]) << 8 | uint32_t(from[2 * columns + c]) << 16;
+      std::memcpy(to + 3 * c, &pixel, 4);
+    }
+    return n - 1;
+  }
+  if ((last - first) % 8) return 0;
+  for (int64_t c = 0; c + 8 <= n; c += 8)
+    for (int64_t r = first; r < last; r += 8)
+      transpose_eight(from + r * columns + c, columns, to + c * rows + r, rows);
+  return n / 8 * 8;
+}
 // from (batch, rows, columns) to (batch, columns, rows), perhaps added to what is there
 template <typename T>
 inline void transpose_planes(const T* from, T* to, int64_t batch, int64_t rows, int64_t columns,
                              bool add, int threads) {
-  enum { EDGE = 32 };
-  const int64_t parts = (rows + EDGE - 1) / EDGE;
-  parallel_for(threads, batch * parts, [&](int64_t begin, int64_t end) {
+  enum { ROWS = 32, COLUMNS = 1024 };  // of a piece of work
+  const int64_t down = (rows + ROWS - 1) / ROWS, across = (columns + COLUMNS - 1) / COLUMNS;
+  parallel_for(threads, batch * down * across, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t at = i / parts * rows * columns, first = i % parts * EDGE;
-      const int64_t last = std::min<int64_t>(first + EDGE, rows);
-      for (int64_t left = 0; left < columns; left += EDGE)
-        for (int64_t c = left; c < std::min<int64_t>(left + EDGE, columns); ++c)
-          for (int64_t r = first; r < last; ++r) {
-            T& place = to[at + c * rows + r];
-            const T value = from[at + r * columns + c];
-            place = add ? static_cast<T>(place + value) : value;
-          }
+      const int64_t first = i / across % down * ROWS, left = i % across * COLUMNS;
+      const int64_t last = std::min<int64_t>(first + ROWS, rows);
+      const int64_t n = std::min<int64_t>(COLUMNS, columns - left);
+      const T* source = from + i / across / down * rows * columns + left;
+      T* target = to + i / across / down * rows * columns + left * rows;
+      int64_t c = 0;
+      if constexpr (sizeof(T) == 1)
+        if (!add) c = transpose_words(source, target, rows, columns, first, last, n);
+      for (; c < n; ++c)
+        for (int64_t r = first; r < last; ++r) {
+          T& place = target[c * rows + r];
+          const T value = source[r * columns + c];
+          place = add ? static_cast<T>(place + value) : value;
+        }
     }
   });
 }

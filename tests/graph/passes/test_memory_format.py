@@ -6,6 +6,8 @@ import pytest
 import cynet as mx
 from cynet.kernels.conv import onednn
 from cynet.operator import get_operator
+from tests.operator.direct import Ready
+from tests.operator.runner import ADD
 
 needs_onednn = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel is not installed")
 ALL, NONE = "all", "none"
@@ -428,6 +430,21 @@ def test_reorder_operator():
     np.testing.assert_array_equal(back.asnumpy(), x)
     with pytest.raises(mx.base.MXNetError, match="takes float32, int8, uint8, int32 data"):
         mx.nd._internal._channels_last(mx.nd.array(x, dtype="float64"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "uint8", "int32"])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 8, 9, 16, 24, 31, 32, 33, 40, 64])
+def test_reorder_of_all_sizes(rng, dtype, channels):
+    """Every element lies where NumPy puts it, for whole words of bytes and for what is left over."""
+    for size in [(1, 1), (2, 3), (1, 8), (3, 5), (7, 9), (33, 32), (45, 47)]:
+        x = rng.integers(-128, 128, (2, channels, *size)).astype(dtype)
+        want = np.ascontiguousarray(np.moveaxis(x, 1, -1)).reshape(x.shape)
+        there = mx.nd._internal._channels_last(mx.nd.array(x, dtype=dtype))
+        np.testing.assert_array_equal(there.asnumpy(), want)
+        back = mx.nd._internal._channels_last(there, to_last=False)
+        np.testing.assert_array_equal(back.asnumpy(), x)
+        both = Ready("_channels_last", [x]).forward(req=ADD, out=[x.copy()])[0]
+        np.testing.assert_array_equal(both, (x + want).astype(dtype))
 
 
 def test_a_changed_property_has_a_form_of_its_own():
