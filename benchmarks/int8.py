@@ -1,5 +1,6 @@
 """Prediction in int8 beside float32: ResNet-50 and MobileNet v2, batch 1 and 8; with --peers also
-ONNX Runtime and OpenVINO, which predict with the same integers (the network exported as QDQ).
+ONNX Runtime and OpenVINO, which predict with the same integers (the network exported as QDQ) and
+with those of ONNX Runtime's own quantizer ("own": of uint8, which both prefer).
 
     python benchmarks/int8.py [--networks mobilenet_v2 ...] [--peers PYTHON]
 
@@ -83,15 +84,23 @@ def forms(make, batch, python, folder):
     wanted, made = net(data).asnumpy(), small(data).asnumpy()
     error = np.sqrt(np.square(made - wanted).mean() / np.square(wanted).mean())
     if python is not None:
-        small.export(str(folder / "net"))
+        ours = exported(small, folder / "int8", data.shape)
+        floats, own = exported(net, folder / "net", data.shape), f"{folder}/own.onnx"
+        command = [python, "-W", "ignore", WORKER, "quantize", floats, own]
+        subprocess.run(command, check=True, capture_output=True)
         for library in PEERS:
-            path = mx.onnx.export_model(
-                str(folder / "net-symbol.json"), str(folder / "net-0000.params"), [data.shape],
-                onnx_file_path=str(folder / "net.onnx"),
-            )  # fmt: skip
-            peers.append(Peer(python, library, path, mx.get_num_threads()))
-            found[library] = peers[-1].seconds
+            for words, path in (("", ours), (" own", own)):
+                peers.append(Peer(python, library, path, mx.get_num_threads()))
+                found[library + words] = peers[-1].seconds
     return found, error, peers
+
+
+def exported(block, prefix, shape):
+    """The path of an ONNX file of a hybridized block."""
+    block.export(str(prefix))
+    return mx.onnx.export_model(
+        f"{prefix}-symbol.json", f"{prefix}-0000.params", [shape], onnx_file_path=f"{prefix}.onnx"
+    )
 
 
 def main():

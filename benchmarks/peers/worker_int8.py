@@ -1,6 +1,7 @@
 """Predicts with an ONNX file in ONNX Runtime or OpenVINO: ``worker_int8.py LIBRARY FILE THREADS``.
 
-Answers each line of its input with the seconds of one prediction.
+Answers each line of its input with the seconds of one prediction. ``worker_int8.py quantize FILE
+MADE`` makes a file of integers by ONNX Runtime's own quantizer.
 """
 
 import json
@@ -35,8 +36,34 @@ def openvino(path, threads):
     return lambda: request.infer([data])
 
 
+def quantize(path, made):
+    """Write what quantize_static makes of a file in floats: data of uint8, weights of int8 with a
+    step for each filter, limits of one batch."""
+    import onnxruntime
+    from onnxruntime import quantization
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    class Batch(quantization.CalibrationDataReader):
+        def __init__(self):
+            (given,) = onnxruntime.InferenceSession(path).get_inputs()
+            data = np.random.default_rng(0).random(given.shape, "float32")
+            self.left = iter([{given.name: data}])
+
+        def get_next(self):
+            return next(self.left, None)
+
+    quant_pre_process(path, made, skip_symbolic_shape=True)  # BatchNorm goes into convolutions
+    kinds = quantization.QuantType
+    quantization.quantize_static(
+        made, made, Batch(), quant_format=quantization.QuantFormat.QDQ, per_channel=True,
+        activation_type=kinds.QUInt8, weight_type=kinds.QInt8,
+    )  # fmt: skip
+
+
 def main():
     """Measure as long as lines come."""
+    if sys.argv[1] == "quantize":
+        return quantize(*sys.argv[2:])
     run = {"onnxruntime": onnxruntime, "openvino": openvino}[sys.argv[1]](
         sys.argv[2], int(sys.argv[3])
     )
