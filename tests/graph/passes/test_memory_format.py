@@ -435,7 +435,7 @@ def test_reorder_operator():
 @pytest.mark.parametrize("dtype", ["float32", "int8", "uint8", "int32"])
 @pytest.mark.parametrize("channels", [1, 2, 3, 4, 8, 9, 16, 24, 31, 32, 33, 40, 64])
 def test_reorder_of_all_sizes(rng, dtype, channels):
-    """Every element lies where NumPy puts it, for whole words of bytes and for what is left over."""
+    """Every element lies where NumPy puts it, for whole words of bytes and for the rest."""
     for size in [(1, 1), (2, 3), (1, 8), (3, 5), (7, 9), (33, 32), (45, 47)]:
         x = rng.integers(-128, 128, (2, channels, *size)).astype(dtype)
         want = np.ascontiguousarray(np.moveaxis(x, 1, -1)).reshape(x.shape)
