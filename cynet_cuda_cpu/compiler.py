@@ -1,7 +1,9 @@
 """The host compiler: found, called, and its objects kept on disk by what they were made of."""
 
+import atexit
 import functools
 import hashlib
+import itertools
 import os
 import platform
 import re
@@ -23,6 +25,17 @@ _FOLDERS = tuple(f"-I{folder}" for folder in (INCLUDE, KERNELS, OWN))
 # A frame of more than this many bytes does not fit a fibre's stack (cynet_fibre.h).
 _FRAME = 128 << 10
 _COMPUTED = re.compile(r"^[ \t]*#[ \t]*include[ \t]+[A-Za-z_]", re.M)
+# Directives that name no file where `included` looks for its name, and what may hide one. Names
+# that begin with CYNET_ are those of cynet's own headers, all of which then count.
+_UNTOLD = re.compile(
+    r"""^[ \t]*\#[ \t]*include\b(?![ \t]*["<][^">\\\n]+[">]|[ \t]+CYNET_)
+    | ^[ \t]*\#[ \t]*(?:include_next|import|embed)\b | %: | \?\?=
+    | ^[ \t]*\#[ \t]*[a-z_]*[ \t]*\\\r?\n
+    | ^(?!\s*(?:\#|//)).*\#[ \t]*include\b""",
+    re.M | re.X,
+)
+_PATHS = "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"  # where compilers look for headers, too
+_count = itertools.count()
 _TIMEOUT = 300  # seconds; a kernel of normal size takes one or two
 
 
@@ -72,7 +85,8 @@ def _identity():
         for each in (text, *included(text, [path.parent, INCLUDE, KERNELS], seen)):
             headers.update(each.encode())
     native = _said([*command, "-Q", "--help=target", *_native()]) or platform.processor()
-    return "\n".join([version, headers.hexdigest(), native, platform.machine()])
+    parts = shlex.join(command), version, headers.hexdigest(), native, platform.machine()
+    return "\n".join(parts)
 
 
 def _native():
@@ -109,12 +123,30 @@ def _flags(checked):
 def _target(text, flags, headers):
     flags = [each for each in flags if each not in _FOLDERS]  # what is in them counts, not where
     if any(map(_COMPUTED.search, (text, *headers))):  # it may be any of them
-        headers = [*headers, *(each.read_text() for each in sorted(KERNELS.rglob("*.h")))]
+        own = [*sorted(KERNELS.rglob("*.h")), *sorted(OWN.rglob("*.cuh"))]
+        headers = [*headers, *(each.read_text() for each in own)]
     key = hashlib.sha256("\0".join([text, *headers, _identity(), *flags]).encode()).hexdigest()[:40]
     try:
         return cache.folder("kernels") / f"{key}.so"
     except OSError as error:
         raise _not_kept(config.cache_folder() / "kernels", error) from None
+
+
+@functools.cache
+def _passing_folder():
+    """A folder of this process, for objects that are not kept."""
+    folder = tempfile.mkdtemp(prefix="cynet-kernels-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _is_told(texts, options):
+    """Whether all that a source includes is among the texts: else its object may be of another."""
+    return (
+        not any(map(_UNTOLD.search, texts))
+        and not any(each.startswith(("-include", "-imacros")) for each in options)
+        and not any(map(os.environ.get, _PATHS))
+    )
 
 
 def _not_kept(folder, error):
@@ -155,7 +187,10 @@ def compile_object(text, user_text, title, options, checked, headers=()):
     """
     flags = [*_flags(checked), *options]
     target = _target(text, flags, headers)
-    if cache.content(target) is not None:
+    if not _is_told((text, *headers), options):
+        # of another name each time: what is loaded once is not read again
+        target = _passing_folder() / f"{next(_count)}.so"
+    elif cache.content(target) is not None:
         return target
     try:
         work = tempfile.mkdtemp(prefix="build-", dir=target.parent)

@@ -225,6 +225,16 @@ cdef inline bint _is_mask(object item):
     return isinstance(item, np.ndarray) and cnp.PyArray_TYPE(item) == cnp.NPY_BOOL
 
 
+cdef inline bint _is_plain(object key):
+    # An int or a slice, or a tuple of nothing else, as most keys are.
+    if type(key) is tuple:
+        for item in <tuple>key:
+            if type(item) is not int and not PySlice_Check(item):
+                return False
+        return True
+    return type(key) is int or PySlice_Check(key)
+
+
 cdef tuple _expand(NDArrayBase array, object key):
     # A tuple without Ellipsis that names every axis.
     cdef tuple items = key if type(key) is tuple else (key,)
@@ -244,6 +254,8 @@ cdef tuple _expand(NDArrayBase array, object key):
         raise BoundsError(f"too many indices ({named}) for an array of {array.blob.ndim} axes")
     if new + array.blob.ndim > MAX_AXES:
         raise BoundsError(f"at most {MAX_AXES} axes, new ones included")
+    if named == array.blob.ndim and not dots:
+        return items
     rest = (slice(None),) * (array.blob.ndim - named)
     if not dots:
         return items + rest
@@ -413,6 +425,9 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             return new_view(self, &one, 1, stride)
         if PySlice_Check(key) and key == slice(None) or type(key) is tuple and not key:
             return self
+        if _is_plain(key):
+            region = _basic_region(self, _expand(self, key))
+            return _pick(self, &region)
         key = with_masks(self, key)
         if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:
             rows = rows_of_one(self, key)
@@ -454,6 +469,10 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             refuse_write(self)
         if PySlice_Check(key) and key == slice(None):
             region = whole(self)
+            _assign(self, &region, value)
+            return
+        if _is_plain(key):
+            region = _basic_region(self, _expand(self, key))
             _assign(self, &region, value)
             return
         key = with_masks(self, key)

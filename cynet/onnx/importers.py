@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import NamedTuple
 
@@ -240,7 +241,9 @@ class Reader:
         self.functions = {(each.domain, each.name): each for each in model.functions}
         to_array = library.numpy_helper.to_array
         self._constants = {each.name: to_array(each) for each in graph.initializer}
-        self.params, self._symbols, self._others = {}, {}, set()
+        self.params, self._variables, self._symbols, self._others = {}, {}, {}, set()
+        self._values = {each.name for each in graph.input}
+        self._values.update(name for each in graph.node for name in each.output)
         self.integers = {}
         self._shapes = Shapes(library, model)
         for each in graph.input:
@@ -314,10 +317,12 @@ class Reader:
             return found
         if name not in self._constants:
             raise FormatError(f"import_model: the file uses '{name}' before it is computed")
-        return self.parameter(name, self._constants[name])
+        found = self._symbols[name] = self.parameter(name, self._constants[name])
+        return found
 
     def parameter(self, name, values):
-        """A variable that holds `values`."""
+        """A variable that holds `values`, of this name, or of one like it where that is another
+        value's."""
         values = np.asarray(values)
         if values.dtype.name not in DTYPES:
             raise UndefinedError(
@@ -327,17 +332,21 @@ class Reader:
             raise UndefinedError(f"import_model: '{name}' has no elements, shape {values.shape}")
         if values.ndim == 0:
             values = values.reshape(1)
-        if name in self.params and not np.array_equal(self.params[name], values):
-            name = next(
-                made
-                for made in (f"{name}_{i}" for i in range(len(self.params) + 1))
-                if made not in self.params
-            )
+        if not self._may_hold(name, values):
+            tries = (f"{name}_{i}" for i in itertools.count())
+            name = next(made for made in tries if self._may_hold(made, values))
         if name not in self.params:
             self.params[name] = values
-            found = sym.Variable(name, shape=values.shape, dtype=values.dtype)
-            self._symbols.setdefault(name, found)
-        return self._symbols[name]
+            self._variables[name] = sym.Variable(name, shape=values.shape, dtype=values.dtype)
+        return self._variables[name]
+
+    def _may_hold(self, name, values):
+        """Whether the variable of a name is, or would be, one of these values."""
+        held = self.params.get(name, self._constants.get(name))
+        if held is None:
+            return name not in self._values
+        held = held.reshape(values.shape) if held.size == values.size == 1 else held
+        return held.dtype == values.dtype and np.array_equal(held, values)
 
     def fixed(self, name, values):
         """A variable that holds what the node does, and no weight: training leaves it as it is."""

@@ -468,6 +468,51 @@ def test_objects_are_named_by_the_headers_that_are_included(fresh_compiler, monk
         first = found
 
 
+@pytest.mark.parametrize(
+    "line, options, path",
+    [
+        ('#define H "value.h"\n#include H', (), False),
+        ('#include /* c */ "value.h"', (), False),
+        ('/* c */ #include "value.h"', (), False),
+        ('#include \\\n"value.h"', (), False),
+        ('#inc\\\nlude "value.h"', (), False),
+        ('#import "value.h"', (), False),
+        ('%:include "value.h"', (), False),
+        ("", ("-includevalue.h",), False),
+        ("#include <value.h>", (), True),
+        ('#include "value.h"', (), False),
+        ('#if __has_include("value.h")\n  #  include "value.h"\n#endif', (), False),
+    ],
+)
+def test_a_header_that_has_changed_is_read_again(
+    fresh_compiler, monkeypatch, tmp_path, line, options, path
+):
+    """However it is included: an object of the old one would give its numbers without a word."""
+    folder = tmp_path / "headers"
+    folder.mkdir()
+    if path:
+        monkeypatch.setenv("CPATH", str(folder))
+    else:
+        options = (f"-I{folder}", *options)
+    text = f"{line}\n__global__ void f(float *x) {{ x[0] = VALUE; }}"
+    for value in (1, 2, 1):
+        (folder / "value.h").write_text(f"#define VALUE {value}\n")
+        x = np.zeros(1, "float32")
+        EmulatedModule(text, options=options).get("f").launch([x], 1, 1)
+        assert x[0] == value
+
+
+def test_the_whole_command_of_the_compiler_counts(fresh_compiler, monkeypatch):
+    text = "__global__ void f(float *x) { x[0] = VALUE; }"
+    for value in (1, 2):
+        monkeypatch.setenv("CXX", f"g++ -DVALUE={value}")
+        compiler.host_compiler.cache_clear()
+        compiler._identity.cache_clear()
+        x = np.zeros(1, "float32")
+        EmulatedModule(text).get("f").launch([x], 1, 1)
+        assert x[0] == value
+
+
 def test_objects_are_kept(fresh_compiler, monkeypatch):
     text = "__global__ void kept(float *x) { x[0] = VALUE; }"
     first = EmulatedModule(text, options=["-DVALUE=1"])

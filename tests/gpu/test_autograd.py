@@ -58,3 +58,28 @@ def test_copies_between_devices(gpu):
         y = (far * far).as_in_context(mx.cpu()) + x[1:].sum()
     y.backward()
     assert x.grad.asnumpy().tolist() == [2, 7, 9] and x.grad.context == mx.cpu()
+
+
+@pytest.mark.parametrize("name", ["take", "pick"])
+def test_backward_refuses_what_forward_refuses(gpu, name):
+    """An index out of bounds gives no gradient, whoever looks first."""
+    x, index = mx.nd.ones((2, 2), ctx=gpu), mx.nd.array([0, 5], ctx=gpu)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = getattr(mx.nd, name)(x, index, mode="raise")
+    y.backward()
+    with pytest.raises(mx.base.MXNetError, match="index 5 is out of bounds"):
+        x.grad.asnumpy()
+
+
+def test_a_label_that_is_no_class_moves_no_weight(gpu):
+    net = mx.gluon.nn.Dense(2, in_units=2)
+    net.initialize(mx.init.One(), ctx=gpu)
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+    x, labels = mx.nd.array([[1, 2], [3, 4]], ctx=gpu), mx.nd.array([0, 5], ctx=gpu)
+    with mx.autograd.record():
+        loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()(net(x), labels)
+    loss.backward()
+    trainer.step(2)
+    with pytest.raises(mx.base.MXNetError, match="index 5 is out of bounds"):
+        net.weight.data().asnumpy()

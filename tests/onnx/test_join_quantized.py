@@ -307,3 +307,23 @@ def test_a_network_of_quantize_static(rng, tmp_path, dtype, each, symmetric):
                                  onnx_file_path=str(tmp_path / "a.onnx"))  # fmt: skip
     session = runtime.InferenceSession(again, providers=["CPUExecutionProvider"])
     assert np.abs(session.run(None, {"x": x})[0] - wanted).max() < 3.1 * step
+
+
+@pytest.mark.parametrize("name", ["n7_offset", "n7_scale", "c4_0", "other"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_names_of_the_file_stay_its_own(rng, tmp_path, name, dtype):
+    """Variables of an int8 layer have names that no value of the file has, whatever the weight."""
+    g = Graph((1, 4, 3, 3))
+    d = g.qdq("x", 0.02, 0)
+    values = rng.integers(0, 100, (4, 4, 1, 1)).astype(dtype)
+    weight = g.dq(values, 0.01, 0, dtype)
+    side = g.node("GlobalMaxPool", "x")
+    g.nodes[-1].output[0] = side = name
+    y = g.node("Conv", d, weight)
+    g.nodes[-1].name = "n7"
+    out = g.qdq(y, 0.1, 0)
+    x = rng.uniform(0, 5, (1, 4, 3, 3)).astype("f")
+    found, wanted, counts = both(g.save(tmp_path / "m.onnx", [out, side]), x)
+    assert counts[CONV] == 1
+    for got, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got, want, atol=0.1001)

@@ -1,5 +1,6 @@
 """Which steps the chain pass can fuse: the loops they run, the pieces they move, which arrays."""
 
+from collections import Counter
 from math import prod
 from typing import NamedTuple
 
@@ -154,9 +155,16 @@ def computed_by_readers(graph):
     readers, _ = graph.neighbours()
     source, steps, n_forward = {}, [], graph.n_forward  # source: value -> its step
     copies = set()
+    writers = Counter(v.root for step in graph.steps for _, v in step.written())
     for step in graph.steps:
         value = step.out_data[0]
-        if step.prop.graph.traits.sooner_computed and value.kind == TEMP and value in readers:
+        if (
+            step.prop.graph.traits.sooner_computed
+            and value.kind == TEMP
+            and value in readers
+            and writers[value.root] == 1  # a layer may add to it
+            and all(v.kind != TEMP or writers[v.root] == 1 for v in step.in_data)
+        ):
             if not all(member_of(each).joins for each in readers[value]):
                 source[value] = step, None
             else:  # the last reader has the step itself

@@ -41,12 +41,6 @@ def _how(mode):
     return INT((*MODES, "end").index(mode))
 
 
-def _known(mode):
-    """The mode of backward: forward has refused what is out of bounds, the host need not wait for
-    another answer."""
-    return "clip" if mode == "raise" else mode
-
-
 def _refusal(prop, n):
     return (
         f"operator {prop.op_name}: index {{}} is out of bounds for an axis of length {n};"
@@ -65,13 +59,13 @@ def take(prop, shapes, types, device):
     dtype, kind, count = types[data], C_TYPES[types[data]], prod(shapes[index])
     sizes = outer, n, inner, count
     forward, backward = Steps(), Steps()
-    asked = IN[index], types[index], count, n
-    where = indices(forward, *asked, mode, _refusal(prop, n))
+    asked = IN[index], types[index], count, n, mode, _refusal(prop, n)
+    where = indices(forward, *asked)
     forward += each(outer * count * inner, "index", f"gather<{kind}>", IN[data], where, OUT[0],
                     *sizes, ADD)  # fmt: skip
     backward += zeros(shapes[data], dtype, IN_GRAD[data])
     backward += zeros(shapes[index], types[index], IN_GRAD[index])
-    where = indices(backward, *asked, _known(mode), None, to=(data, 1))
+    where = indices(backward, *asked, to=(data, 1))
     backward += each(outer * count * inner, "index", f"scatter_add<{kind}>", OUT_GRAD[0], where,
                      IN_GRAD[data], *sizes)  # fmt: skip
     return operator(device, forward, backward)
@@ -103,13 +97,13 @@ def pick(prop, shapes, types, device):
     mode = prop.mode if prop.op_name == "pick" else "clip"
     outer, n, inner = prop.parts(shapes[0], axis_of(axis, len(shapes[0])))
     kind, count = C_TYPES[types[0]], outer * inner
-    asked = IN[1], types[1], count, n
+    asked = IN[1], types[1], count, n, mode, _refusal(prop, n)
     forward, backward = Steps(), Steps()
-    where = indices(forward, *asked, mode, _refusal(prop, n))
+    where = indices(forward, *asked)
     forward += each(count, "index", f"pick<{kind}>", IN[0], where, OUT[0], outer, n, inner, ADD)
     backward += zeros(shapes[0], types[0], IN_GRAD[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
-    where = indices(backward, *asked, _known(mode), None)
+    where = indices(backward, *asked)
     backward += each(count, "index", f"pick_grad<{kind}>", OUT_GRAD[0], where, IN_GRAD[0], outer, n,
                      inner)  # fmt: skip
     return operator(device, forward, backward)

@@ -106,3 +106,34 @@ def test_bytes_of_other_steps_stay_apart(monkeypatch):
     net = integers(floats(A + B) * 2, 0.05, 40)
     made = same(net, monkeypatch, a="uint8", b="uint8")
     assert steps(made) == ["elemwise_add", "_chain"]
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("readers", ["relu tanh", "relu d", "relu", "tanh conv", "relu tanh d"])
+def test_what_a_layer_adds_to_is_read_as_the_sum(rng, readers, first):
+    """A convolution adds to floats made of bytes: their other readers, and those of the sum, have
+    what NumPy has."""
+    x, w = rng.standard_normal((2, 4, 6, 6)).astype("f"), rng.standard_normal((4, 4)).astype("f")
+    how = {"scale": 0.02, "zero": 10}
+    data, weight = mx.sym.var("x"), mx.sym.var("w")
+    d = floats(integers(data, **how), **how)
+
+    def conv(data):
+        return mx.sym.Convolution(data, weight, kernel=(1, 1), num_filter=4, no_bias=True)
+
+    terms = (conv(data), d)
+    a = mx.sym.elemwise_add(*terms[:: 1 if first else -1])
+    known = (np.clip(np.rint(x / np.float32(0.02)) + 10, 0, 255) - 10) * np.float32(0.02)
+    total = known + np.einsum("oc,nchw->nohw", w, x)
+    made = {
+        "relu": (mx.sym.relu(a), np.maximum(total, 0)),
+        "tanh": (mx.sym.tanh(a), np.tanh(total)),
+        "conv": (conv(a), np.einsum("oc,nchw->nohw", w, total)),
+        "d": (d, known),
+    }
+    chosen = [made[each] for each in readers.split()]
+    net = mx.sym.Group([each for each, _ in chosen])
+    given = {"x": mx.nd.array(x), "w": mx.nd.array(w.reshape(4, 4, 1, 1))}
+    found = net.bind(mx.cpu(), given, grad_req="null").forward()
+    for got, (_, want) in zip(found, chosen, strict=True):
+        np.testing.assert_allclose(got.asnumpy(), want, 1e-4, 1e-4)
