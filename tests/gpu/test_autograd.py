@@ -1,6 +1,7 @@
 """Autograd on a GPU: recorded steps, copies between devices, plans as one step."""
 
 import numpy as np
+import pytest
 
 import cynet as mx
 from cynet import autograd as ag
