@@ -145,7 +145,7 @@ def _is_told(texts, options):
     return (
         not any(map(_UNTOLD.search, texts))
         and not any(each.startswith(("-include", "-imacros")) for each in options)
-        and not any(map(os.environ.get, _PATHS))
+        and not any(map(config.variables().get, _PATHS))
     )
 
 
