@@ -8,7 +8,7 @@
 #include "isa/kernel_table.h"
 #include "parallel.h"
 
-#define CYNET_LOOPS "quantization/concat_loops.h"
+#define CYNET_LOOPS "quantization/scaled_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
@@ -20,12 +20,12 @@ struct ConcatPart {
   int is_signed;
 };
 
-typedef void (*RescaledLoop)(const void*, void*, int64_t, float);
+typedef void (*ScaledLoop)(const void*, void*, int64_t, float);
 
-inline RescaledLoop rescaled_loop(int level, int from_signed, int to_signed) {
-  static const RescaledLoop loops[2][2][N_LEVEL] = {
-      {CYNET_AT_LEVELS(rescaled<uint8_t, uint8_t>), CYNET_AT_LEVELS(rescaled<uint8_t, int8_t>)},
-      {CYNET_AT_LEVELS(rescaled<int8_t, uint8_t>), CYNET_AT_LEVELS(rescaled<int8_t, int8_t>)}};
+inline ScaledLoop scaled_loop(int level, int from_signed, int to_signed) {
+  static const ScaledLoop loops[2][2][N_LEVEL] = {
+      {CYNET_AT_LEVELS(scaled<uint8_t, uint8_t>), CYNET_AT_LEVELS(scaled<uint8_t, int8_t>)},
+      {CYNET_AT_LEVELS(scaled<int8_t, uint8_t>), CYNET_AT_LEVELS(scaled<int8_t, int8_t>)}};
   return loops[from_signed][to_signed][level];
 }
 
@@ -43,7 +43,7 @@ inline void concat_bytes(int level, int threads, const ConcatPart* parts, int n,
         if (p.scale == 1 && p.is_signed == is_signed)
           std::memcpy(to, from, p.length);
         else
-          rescaled_loop(level, p.is_signed, is_signed)(from, to, p.length, p.scale);
+          scaled_loop(level, p.is_signed, is_signed)(from, to, p.length, p.scale);
         to += p.length;
       }
   });

@@ -45,6 +45,8 @@ CYNET_KERNEL(quantized_at_least, AtLeast, 1, uint8_t, int8_t)
 #else
 namespace {
 
+#include "quantization/scaled_loops.h"
+
 // The least and the largest element; NaN is neither.
 template <typename T>
 Range range_of(const T* x, int64_t n, int threads) {
@@ -74,23 +76,10 @@ Range range_of(const T* x, int64_t n, int threads) {
   return all.low > all.high ? Range{0, 0} : all;
 }
 
-// Rounded to even, within the limits of O; NaN is the lower one.
-template <typename T, typename O>
-void convert_part(const T* x, O* y, int64_t n, float scale) {
-  const float least = std::numeric_limits<O>::min(), most = std::numeric_limits<O>::max();
-  const float shift = 12582912.0f;  // 1.5 * 2^23: sums with it are whole
-  CYNET_IVDEP
-  for (int64_t i = 0; i < n; ++i) {
-    const float v = static_cast<float>(x[i]) * scale;
-    const float low = v > least ? v : least, within = low < most ? low : most;
-    y[i] = static_cast<O>(static_cast<int32_t>(within + shift - shift));
-  }
-}
-
 template <typename T, typename O>
 void convert(const T* x, O* y, int64_t n, float scale, int threads) {
   parallel_for(threads, n, [=](int64_t begin, int64_t end) {
-    convert_part(x + begin, y + begin, end - begin, scale);
+    scaled<T, O>(x + begin, y + begin, end - begin, scale);
   });
 }
 

@@ -7,10 +7,9 @@ import copy
 
 import numpy as np
 
+from ...operator.quantization.ranges import FINE_STEPS
 from ..graph import EXPORTERS, exports
 from ..layers import convolution, fully_connected
-
-_FINER = {"int8": 127.5, "uint8": 255.5}  # steps that a range has, as in quantize_v2
 
 
 def _step(g, c, dtype, low, high):
@@ -20,7 +19,7 @@ def _step(g, c, dtype, low, high):
     reach = max(float(np.abs(g.constants[each]).max()) for each in (low, high))
     if reach == 0:
         c.refuse("the range of its data is 0")
-    return np.float32(reach / _FINER[dtype])
+    return np.float32(reach / FINE_STEPS[dtype])
 
 
 def _dequantized(g, c, first, ends):
@@ -37,7 +36,7 @@ def _dequantized(g, c, first, ends):
 def _quantized(g, value, dtype, low, high):
     """(integers, low, high) of floats, the range with an end for each sign of an int8."""
     reach = max(abs(low), abs(high))
-    step, zero = np.float32(reach / _FINER[dtype]), np.zeros((), dtype)
+    step, zero = np.float32(reach / FINE_STEPS[dtype]), np.zeros((), dtype)
     made = g.emit("QuantizeLinear", [value, g.constant(step), g.constant(zero)])
     ends = (low, high) if dtype == "uint8" else (-reach, reach)
     return [made, *(g.constant(np.array([end], "float32")) for end in ends)]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ... import symbol as sym
+from ...operator.quantization.ranges import LIMITS
 from ..from_elementwise import half_to_even
 from ..importers import Integers, imports
-
-_RANGE = {"uint8": (0, 255), "int8": (-128, 127)}
 
 
 def _of_axis(node, value, i):
@@ -81,7 +80,7 @@ def quantize(reader, node):
     """Whole numbers of scales, halves to even ones, kept in the range of 8 bits."""
     node.ignore("axis", "block_size", "output_dtype", "saturate", "precision")
     dtype, found = node.out_dtype() or "uint8", node.dtype(0)
-    if dtype not in _RANGE or found not in ("float32", "float64") or node.dtype(1) != found:
+    if dtype not in LIMITS or found not in ("float32", "float64") or node.dtype(1) != found:
         node.refuse(f"{found} to {dtype}")
     if node.get("precision", 0) not in (0, 1):  # float32
         node.refuse(f"precision={node.get('precision')}")
@@ -94,5 +93,5 @@ def quantize(reader, node):
     if node.has(2):
         zero = sym.Cast(node.symbol(2), dtype=found)
         made = sym.broadcast_add(made, _of_axis(node, zero, 2))
-    low, high = _RANGE[dtype]
+    low, high = LIMITS[dtype]
     return sym.Cast(sym.clip(made, a_min=low, a_max=high), dtype=dtype, name=node.name)

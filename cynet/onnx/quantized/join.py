@@ -17,11 +17,11 @@ import numpy as np
 from ...contrib.quantization.graph import INT8, KEPT, POOLING, make
 from ...contrib.quantization.layers import LAYERS, Layer, Uses, grown
 from ...graph.infer import infer_types
+from ...operator.quantization.ranges import FINE_STEPS, LIMITS
 from ...symbol import Symbol
 from ...symbol.node import Node, topological_order
 
 QUANTIZE, DEQUANTIZE = "_quantize_linear", "_dequantize_linear"
-_STEPS = {"uint8": 255.5, "int8": 127.5}  # of a range, to the end of an int8 layer's
 _MOVES = {
     "Reshape", "Flatten", "transpose", "expand_dims", "squeeze", "SwapAxis", "slice", "slice_axis",
     "Concat", "_copy",
@@ -37,7 +37,7 @@ class Form(NamedTuple):
 
     def range(self):
         """The ends of the range that an int8 layer knows them by, as if 0 stood for 0."""
-        most = self.scale * _STEPS[self.dtype]
+        most = self.scale * FINE_STEPS[self.dtype]
         return 0.0 if self.dtype == "uint8" else -most, most
 
     def ends(self, name):
@@ -47,8 +47,7 @@ class Form(NamedTuple):
 
     def integer(self, value):
         """What QuantizeLinear makes of a number."""
-        limits = np.iinfo(self.dtype)
-        least, most = ((end - self.zero) for end in (limits.min, limits.max))
+        least, most = (end - self.zero for end in LIMITS[self.dtype])
         found = np.float32(value) / np.float32(self.scale)
         return int(np.rint(np.clip(found, least, most))) + self.zero
 

@@ -8,9 +8,8 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float, Int
 from ..property import merge_shapes
 from .conversions import AnyOrder
-from .ranges import require_bytes
+from .ranges import LIMITS, require_bytes
 
-_LIMITS = {"uint8": (0, 255), "int8": (-128, 127)}
 _SCALE = Float(doc="What a step counts for.", low=1e-38)
 _ZERO = Int(0, doc="The integer that stands for 0.", low=-128, high=255)
 
@@ -43,8 +42,8 @@ class _Linear(KernelProperty):
 
     def check_zero(self, dtype):
         """Raise ArgumentError unless the zero is an integer of `dtype`."""
-        if dtype in _LIMITS:
-            low, high = _LIMITS[dtype]
+        if dtype in LIMITS:
+            low, high = LIMITS[dtype]
             if not low <= self.zero_point <= high:
                 raise ArgumentError(
                     f"{self._where()}: zero_point {self.zero_point} is no {dtype}, expected "

@@ -4,6 +4,8 @@ from ...base.errors import ArgumentError, ArgumentTypeError
 from ..checks.shapes import agree
 
 BYTES = ("uint8", "int8")
+LIMITS = {"uint8": (0, 255), "int8": (-128, 127)}
+FINE_STEPS = {"uint8": 255.5, "int8": 127.5}  # of the larger end of a range, in quantize_v2
 ONE = (1,)
 
 

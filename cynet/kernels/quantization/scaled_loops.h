@@ -1,8 +1,9 @@
-// One array of 8 bits in the steps of another, compiled for each level (levels.h). Included by
-// concat.h.
+// Numbers times a factor as integers of 8 bits, compiled for each level (levels.h). Included by
+// concat.h and quantize.cc.
 
+// Rounded to even, within the limits of To; NaN is the lower one.
 template <typename From, typename To>
-void rescaled(const void* x_, void* y_, int64_t n, float scale) {
+void scaled(const void* x_, void* y_, int64_t n, float scale) {
   const From* x = static_cast<const From*>(x_);
   To* y = static_cast<To*>(y_);
   const float least = std::numeric_limits<To>::min(), most = std::numeric_limits<To>::max();
