@@ -59,3 +59,8 @@ cdef inline size_t dtype_size(int dtype) noexcept nogil:
     if dtype == kUint8 or dtype == kInt8 or dtype == kBool:
         return 1
     return 0
+
+
+cdef inline int64_t aligned(int64_t nbytes) noexcept nogil:
+    # Where the next piece of a workspace begins: a multiple of a cache line.
+    return (nbytes + 63) // 64 * 64

@@ -47,9 +47,14 @@ def shared(corners, within):
     return areas(np.concatenate(parts, 1))
 
 
+def movable(boxes):
+    """A copy of boxes that holds any place: of floats, where they were whole numbers."""
+    return boxes.astype(np.result_type(boxes, np.float32))
+
+
 def mirrored(boxes):
     """Boxes of the image that is mirrored left to right."""
-    out = boxes.copy()
+    out = movable(boxes)
     out[:, 1], out[:, 3] = 1.0 - boxes[:, 3], 1.0 - boxes[:, 1]
     return out
 
@@ -57,7 +62,7 @@ def mirrored(boxes):
 def moved(boxes, x, y, width, height):
     """Boxes as parts of a frame at (x, y) of that size, which may be larger than the image; all in
     parts of the image."""
-    out = boxes.copy()
+    out = movable(boxes)
     out[:, (1, 3)] = (boxes[:, (1, 3)] - x) / width
     out[:, (2, 4)] = (boxes[:, (2, 4)] - y) / height
     return out

@@ -14,7 +14,7 @@ from ..base.guard import guarded
 from ..base.opencv import cv
 from .augment import ForceResizeAug, ResizeAug, checked_shape
 from .augmenter import Augmenter, applied, plain
-from .boxes import areas, mirrored, moved, shared
+from .boxes import areas, mirrored, movable, moved, shared
 from .color_augment import CastAug, color_augmenters
 from .geometry import crop, made, pixels
 
@@ -399,7 +399,7 @@ class DetRandomPadAug(DetAugmenter):
         out = cv().copyMakeBorder(
             np.ascontiguousarray(array), y, h - y - height, x, w - x - width, 0, None, color
         )
-        boxes = label.copy()
+        boxes = movable(label)
         boxes[:, (1, 3)] = (label[:, (1, 3)] * width + x) / w
         boxes[:, (2, 4)] = (label[:, (2, 4)] * height + y) / h
         return out.reshape(h, w, channels), boxes

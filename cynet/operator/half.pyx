@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from .._resource cimport Resource, get_space, kTempSpace
-from .._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kNullOp, kWriteTo
+from .._typedefs cimport TBlob, aligned, dtype_size, kAddTo, kFloat32, kNullOp, kWriteTo
 from ..kernels.elementwise.elementwise cimport Kernel, run_cast_add
 from ..kernels.movement.strided_copy cimport StridedCopy, copy_strided
 from ..kernels.table cimport find_unary
@@ -141,7 +141,7 @@ cdef inline bint _is_converted(const TBlob* blob, const Rule* rule) noexcept nog
 
 
 cdef inline size_t _size(const TBlob* blob, const Rule* rule) noexcept nogil:
-    return (blob.size * <size_t>dtype_size(rule.wide) + 63) // 64 * 64
+    return aligned(blob.size * dtype_size(rule.wide))
 
 
 cdef inline char* _aligned(char* at) noexcept nogil:

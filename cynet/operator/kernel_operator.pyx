@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from .._resource cimport get_space, kTempSpace
-from .._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp, kWriteTo
+from .._typedefs cimport TBlob, aligned, dtype_size, kAddTo, kNullOp, kWriteTo
 from ..kernels.common.by_dtype cimport add_elements
 from ..kernels.isa.dispatch cimport cpu_level
 from ..kernels.parallel cimport threads_awake, threads_for
@@ -113,7 +113,7 @@ cdef class KernelCall:
             args.rows, args.rows_known = ctx.rows.bits.data(), ctx.rows.known
             ctx.rows.most.store(min(args.in_[0].size, <int64_t>ctx.rows.n))
         if self.kernel.space != NULL:
-            own = (self.kernel.space(args) + 63) // 64 * 64
+            own = aligned(self.kernel.space(args))
         nbytes = self._put_beside(&args, tensors, req, beside, own) if self.whole else own
         for i in range(ctx.n_requested):
             if ctx.requested[i].type != kTempSpace:
@@ -144,7 +144,7 @@ cdef class KernelCall:
                 beside[i] = tensor[0]
                 beside[i].data = <char*>args.space + at
                 args.out[i] = <const Blob*>&beside[i]
-                at += (tensor.size * dtype_size(tensor.dtype) + 63) // 64 * 64
+                at += aligned(tensor.size * dtype_size(tensor.dtype))
         return at
 
 

@@ -130,9 +130,10 @@ cdef class ReorderedPrimitive:
     cdef int _reorder(self, int i, void** pair, char* base) except -1 nogil
 
 
-# What files of further primitives need: the functions, once a Layout was made; an exception for a
-# status; the primitive of a description; whether that is, now, of kernels that are freed with it.
+# What files of further primitives need: the functions, once a Layout was made; whether they run on
+# cynet's threads; an exception for a status; the primitive of a description; whether that is, now, of kernels that are freed with it.
 cdef const Library* opened() noexcept
+cdef bint runs_on_team() noexcept
 cdef int check(int status, str what) except -1
 cdef Primitive primitive_of(void* pd, list tensors)
 cdef bint leave_brgemm(void* pd) except -1

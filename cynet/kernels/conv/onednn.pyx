@@ -6,14 +6,13 @@ Numbers of enumerations are those of oneDNN 3's public headers (oneapi/dnnl/dnnl
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 
-from ..._typedefs cimport kBfloat16, kFloat32, kInt8, kUint8
+from ..._typedefs cimport aligned, kBfloat16, kFloat32, kInt8, kUint8
 from ..elementwise.elementwise cimport run_unary
 from ..parallel cimport gang_can_run, gang_size, lend_team_to, run_gang_alone, threads_for
 from ..table cimport find_unary
 
 import ctypes
 import sys
-from math import prod
 from pathlib import Path
 
 from ...base import config
@@ -49,9 +48,6 @@ cdef enum:
     ARG_DIFF_WEIGHTS = 161
     ARG_DIFF_BIAS = 169
     FEW_CHANNELS = 16  # what one register of AVX-512 holds
-    # A weight gradient of fewer products, 100 us of work, is one thread's. Those of two threads
-    # meet at a barrier that spins, for milliseconds where one of them has no core.
-    SHARED_PRODUCTS = 1 << 23
 
 # act_type of Activation -> dnnl_alg_kind_t
 cdef dict _ELTWISE = {"relu": 32, "tanh": 33, "sigmoid": 41, "softrelu": 39}
@@ -78,6 +74,10 @@ cdef int _on_team = 0  # 1: its regions run on cynet's threads
 
 cdef const Library* opened() noexcept:
     return &_dnnl
+
+
+cdef bint runs_on_team() noexcept:
+    return _on_team
 
 
 cdef int check(int status, str what) except -1:
@@ -183,18 +183,20 @@ cdef class Layout:
         return hash(self.nbytes())
 
 
-def row_major(shape, dtype="float32"):
-    """The Layout of a C-contiguous tensor."""
+def row_major(shape, dtype="float32", within=None):
+    """The Layout of a C-contiguous tensor, or of a part of one of shape `within`."""
     strides = [1]
-    for n in reversed(shape[1:]):
+    for n in reversed((within or shape)[1:]):
         strides.insert(0, n * strides[0])
     return Layout(shape, strides, dtype)
 
 
-def channels_last(shape, dtype="float32"):
-    """The Layout of a tensor (N, C, *size) that lies in memory as (N, *size, C)."""
-    strides, step = [], shape[1]
-    for n in reversed(shape[2:]):
+def channels_last(shape, dtype="float32", within=None):
+    """The Layout of a tensor (N, C, *size) that lies in memory as (N, *size, C), or of a part of
+    one of shape `within`."""
+    whole = within or shape
+    strides, step = [], whole[1]
+    for n in reversed(whole[2:]):
         strides.insert(0, step)
         step *= n
     return Layout(shape, [step, 1, *strides], dtype)
@@ -338,10 +340,6 @@ def has_activation(act_type):
     return act_type in _ELTWISE
 
 
-cdef size_t _aligned(size_t nbytes) noexcept nogil:
-    return (nbytes + 63) // 64 * 64
-
-
 cdef class ReorderedPrimitive:
     """A primitive with the reorders that bring its tensors from and to the layouts given."""
 
@@ -360,8 +358,8 @@ cdef class ReorderedPrimitive:
             self._kept.append(step)
             self.reorders[i] = <void*>step
             self.offsets[i] = self.scratch_bytes
-            self.inner[i] = self.scratch_bytes + _aligned(wanted.nbytes())
-            self.scratch_bytes = self.inner[i] + _aligned(step.scratch_bytes)
+            self.inner[i] = self.scratch_bytes + aligned(wanted.nbytes())
+            self.scratch_bytes = self.inner[i] + aligned(step.scratch_bytes)
         self.main_offset = self.scratch_bytes
         self.scratch_bytes += main.scratch_bytes
 
@@ -384,7 +382,7 @@ cdef class ReorderedPrimitive:
         return 0
 
     cdef size_t room(self, int64_t size, bint add) noexcept nogil:
-        return self.scratch_bytes + (_aligned(size * sizeof(float)) if add else 0)
+        return self.scratch_bytes + (aligned(size * sizeof(float)) if add else 0)
 
     cdef int run_to(self, void** data, int64_t size, bint add, void* space) except -1 nogil:
         cdef float* target = <float*>data[self.output]
@@ -393,7 +391,7 @@ cdef class ReorderedPrimitive:
         if not add:
             return self.run(data, space)
         data[self.output] = space
-        self.run(data, <char*>space + _aligned(size * sizeof(float)))
+        self.run(data, <char*>space + aligned(size * sizeof(float)))
         data[self.output] = target
         if self.dtype != kFloat32:
             run_unary(&self.add, space, target, size)
@@ -446,7 +444,8 @@ cdef class Convolution:
     cdef Layout data, weight, out, plain_weight, bias
     cdef Layout row_data, row_out  # None where data and out are channels-last
     cdef str dtype
-    cdef int64_t products
+    cdef tuple shape  # of the weight
+    cdef int filters
     cdef void* hint  # the forward description, which the backward ones ask for
 
     def __init__(self, data, weight, out, stride, dilate, pad, bias, dtype="float32", last=True):
@@ -458,7 +457,7 @@ cdef class Convolution:
             self.row_data, self.row_out = row_major(data, dtype), row_major(out, dtype)
         self.weight, self.plain_weight = Layout(weight, None, dtype), row_major(weight, dtype)
         self.bias = row_major((out[1],), dtype) if bias else None
-        self.products = prod(weight) * out[0] * prod(out[2:])
+        self.shape, self.filters = tuple(weight), out[1]
         sizes = list(weight)[len(weight) - len(stride) - 1:]  # channels, *kernel
         self.thin = max(sizes[1:]) == 1 and max(stride) > 1 and sizes[0] < FEW_CHANNELS
 
@@ -528,26 +527,35 @@ cdef class Convolution:
                            (ARG_WEIGHTS, QUERY_WEIGHTS, 0, self.plain_weight),
                            (ARG_DIFF_SRC, QUERY_DIFF_SRC, 0, self.row_data)], self.dtype)
 
-    def backward_weight(self):
-        """A ReorderedPrimitive (out_grad, data[, bias_grad], weight_grad)."""
+    def backward_weight(self, grad=None, ordered=True):
+        """A ReorderedPrimitive (out_grad, data[, bias_grad], weight_grad), of one thread: those of
+        several add what each has, in an order that depends on their number.
+
+        `grad` is the Layout of out_grad where it is not that of out. With `ordered` False both
+        gradients are float32, that of the weight in the primitive's order.
+        """
         cdef void* pd = NULL
         cdef Window w = self.window
         cdef _Attributes attributes = _Attributes()
+        cdef str dtype = self.dtype if ordered else "float32"
+        cdef Layout weight = Layout(self.shape, None, dtype), bias = self.bias
         self._need_hint()
-        cdef list tensors = [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
+        cdef list tensors = [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, grad or self.row_out),
                              (ARG_SRC, QUERY_SRC, 0, self.row_data)]
-        if self.bias is not None:
+        if bias is not None:
+            bias = row_major((self.filters,), dtype)
             tensors.append((ARG_DIFF_BIAS, QUERY_DIFF_WEIGHTS, 1, None))
-        tensors.append((ARG_DIFF_WEIGHTS, QUERY_DIFF_WEIGHTS, 0, self.plain_weight))
-        run_gang_alone(self.products < SHARED_PRODUCTS)
+        tensors.append((ARG_DIFF_WEIGHTS, QUERY_DIFF_WEIGHTS, 0,
+                        self.plain_weight if ordered else None))
+        run_gang_alone(True)
         try:
             check(_dnnl.convolution_weights(
-                &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
-                self.bias.desc if self.bias is not None else NULL, self.out.desc, w.stride,
+                &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, weight.desc,
+                bias.desc if bias is not None else NULL, self.out.desc, w.stride,
                 w.dilate, w.pad, w.pad, self.hint, attributes.attr), "convolution weight gradient")
             if self.thin:
                 _leave(pd, b"jit_1x1")  # 2023.2's add what was in the workspace below 7 channels
-            return _chain(pd, tensors, self.dtype)
+            return _chain(pd, tensors, dtype)
         finally:
             run_gang_alone(False)
 

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from ..._typedefs cimport TBlob, dtype_size, kAddTo, kInt64, kNullOp, kWriteTo
+from ..._typedefs cimport TBlob, aligned, dtype_size, kAddTo, kInt64, kNullOp, kWriteTo
 from ...cuda._device cimport ReadFn, SpaceFn
 from ...cuda.libraries.cudnn cimport Tensor
 from ...cuda.libraries.cudnn_rnn cimport Recurrent, States
@@ -82,11 +82,11 @@ cdef class RNNForm(Operator):
         self.space = <SpaceFn><size_t>device.space_address
         self.steps, self.batch, _ = shape
         self.x_size, self.y_size = prod(shape), prod(out)
-        self.x_bytes, self.y_bytes = _aligned(self.x_size * item), _aligned(self.y_size * item)
+        self.x_bytes, self.y_bytes = aligned(self.x_size * item), aligned(self.y_size * item)
         self.rows = [prop.out_size * item, prop.state_size * item]
         self.passes = prop.num_layers * prop.directions
         self.factor = self.y_size * item
-        self.factors = _aligned(len(droppers) * self.factor)
+        self.factors = aligned(len(droppers) * self.factor)
         self.room, self.dtype = kept(prop, shape)[3] * max(item, 4), dtype_flag(dtype)
         self.has_lengths, self.state_outputs = prop.use_sequence_length, prop.state_outputs
         self.kinds = 2 if prop.mode == "lstm" else 1
@@ -161,10 +161,6 @@ cdef class RNNForm(Operator):
         return 0
 
 
-cdef inline int64_t _aligned(int64_t nbytes) noexcept nogil:
-    return (nbytes + 63) // 64 * 64
-
-
 # ----- memory
 
 cdef int _prepare(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1 nogil:
@@ -181,10 +177,10 @@ cdef int _ask(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1:
     cdef Recurrent stack
     for stack in self.held[:self.stacks.size()]:
         stack.prepare(&ctx.run_ctx, in_data[1].data)
-        self.work = max(self.work, _aligned(max(stack.work[0], stack.work[1])))
-        self.weights = max(self.weights, _aligned(stack.weights))
+        self.work = max(self.work, aligned(max(stack.work[0], stack.work[1])))
+        self.weights = max(self.weights, aligned(stack.weights))
         self.reserve_at.push_back(self.reserves)
-        self.reserves += _aligned(stack.reserve)
+        self.reserves += aligned(stack.reserve)
     n = self.stacks.size()
     self.rest = self.reserves + (n + self.droppers.size()) * self.y_bytes
     self.fits = self.factors + self.rest <= self.room
@@ -283,7 +279,7 @@ cdef char* _work(RNNForm self, OpContext* ctx) except NULL nogil:
 
 
 cdef inline int64_t _state_bytes(RNNForm self, int kind) noexcept nogil:
-    return _aligned(self.passes * self.batch * self.rows[kind])
+    return aligned(self.passes * self.batch * self.rows[kind])
 
 
 cdef void* _stand_in(RNNForm self, char* work, int kind) noexcept nogil:

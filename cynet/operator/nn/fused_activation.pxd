@@ -2,12 +2,13 @@
 
 from libc.stdint cimport int64_t
 
+from ..._typedefs cimport aligned
 from ...kernels.elementwise.elementwise cimport Kernel
 
 
 cdef inline size_t aligned_floats(int64_t n) noexcept nogil:
     """Bytes of n floats in temporary space, up to where the next array may begin."""
-    return (n * sizeof(float) + 63) // 64 * 64
+    return aligned(n * sizeof(float))
 
 
 cdef class FoldedActivation:

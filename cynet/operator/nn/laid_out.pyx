@@ -5,7 +5,7 @@ copied to temporary space, and what it computes there is copied back."""
 from libc.string cimport memcpy
 
 from ..._resource cimport get_space
-from ..._typedefs cimport TBlob, dtype_size, kNullOp, kWriteTo
+from ..._typedefs cimport TBlob, aligned, dtype_size, kNullOp, kWriteTo
 
 from ..tensor.strided_moves import StridedPart, StridedCopyOperator, contiguous
 from ..tensor.transpose import permuted
@@ -93,7 +93,7 @@ cdef inline size_t _nbytes(Operator move, const TBlob* blob) noexcept nogil:
     # of temporary space; none where nothing is copied
     if move is None or blob.data == NULL:
         return 0
-    return (blob.size * dtype_size(blob.dtype) + 63) // 64 * 64
+    return aligned(blob.size * dtype_size(blob.dtype))
 
 
 cdef size_t _inputs(LayoutAdapter self, OpContext* ctx, const TBlob* blobs) noexcept nogil:

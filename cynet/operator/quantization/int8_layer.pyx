@@ -10,7 +10,9 @@ from libc.math cimport INFINITY, fabs, nearbyint
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from ..._resource cimport get_space
-from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kInt8, kNullOp, kUint8
+from ..._typedefs cimport (
+    TBlob, aligned, dtype_size, kAddTo, kFloat32, kInt8, kNullOp, kUint8
+)
 from ...kernels.common.by_dtype cimport add_elements
 from ...kernels.isa.dispatch cimport cpu_level
 from ...kernels.parallel cimport threads_for
@@ -107,37 +109,37 @@ cdef class Int8Layer(Operator):
         cdef void* out = out_data[0].data
         cdef void* made = out
         cdef char* space
-        cdef int64_t need = (2 * _aligned(filters * 4) + _aligned(packed)
+        cdef int64_t need = (2 * aligned(filters * 4) + aligned(packed)
                              + self.space_size(level, threads))
         if not self.last:
-            need += _aligned(data_size) + 2 * _aligned(out_size * 4)
+            need += aligned(data_size) + 2 * aligned(out_size * 4)
         if apart:
-            need += _aligned(out_size * items)
+            need += aligned(out_size * items)
         space = <char*>get_space(&ctx.requested[0], need)
         out_unit = self.make_epilogue(in_data, req, out_data, <float*>space,
-                                      <float*>(space + _aligned(filters * 4)), &e)
-        space += 2 * _aligned(filters * 4)
+                                      <float*>(space + aligned(filters * 4)), &e)
+        space += 2 * aligned(filters * 4)
         if req[0] == kNullOp:
             return 0
         if packed:
-            self.pack(level, weight, space, space + _aligned(packed))
+            self.pack(level, weight, space, space + aligned(packed))
             weight = space
-            space += _aligned(packed)
+            space += aligned(packed)
         if apart:
             out = made = space
-            space += _aligned(out_size * items)
+            space += aligned(out_size * items)
         if not self.last:
             transpose_integers(data, space, 1, self.conv.batch, self.conv.channels,
                                self.in_pixels, False, threads)
             data = space
-            space += _aligned(data_size)
+            space += aligned(data_size)
             made = space
-            space += _aligned(out_size * 4)
+            space += aligned(out_size * 4)
             if e.residual != NULL:
                 transpose_integers(e.residual, space, dtype_size(e.residual_dtype),
                                    self.conv.batch, filters, self.out_pixels, False, threads)
                 e.residual = space
-            space += _aligned(out_size * 4)
+            space += aligned(out_size * 4)
         self.compute(level, data, in_data[0].dtype == kInt8, weight, &e, out_unit, made, threads,
                      space)
         if not self.last:
@@ -272,10 +274,6 @@ cdef class OnednnInt8Layer(Int8Layer):
             self.out_factor = INFINITY
         tensors[n], tensors[n + 1], tensors[n + 2] = scale, &self.out_factor, out
         return self.main.run(tensors, space)
-
-
-cdef inline int64_t _aligned(int64_t nbytes) noexcept nogil:
-    return (nbytes + 63) // 64 * 64
 
 
 cdef inline float _steps(int dtype) noexcept nogil:

@@ -7,7 +7,9 @@ from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from ..._resource cimport get_space
-from ..._typedefs cimport TBlob, dtype_size, kAddTo, kFloat32, kFloat64, kInt64, kNullOp
+from ..._typedefs cimport (
+    TBlob, aligned, dtype_size, kAddTo, kFloat32, kFloat64, kInt64, kNullOp
+)
 from ...kernels.gemm.blas cimport gemm
 from ...kernels.elementwise.dropout cimport dropout_factors
 from ...kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, run_unary
@@ -299,7 +301,7 @@ cdef class LayersOperator(Operator):
             sizes[4] = self.kept_size * self.item
         cdef int64_t total = 0
         for i in range(12):
-            sizes[i] = (sizes[i] + 63) // 64 * 64
+            sizes[i] = aligned(sizes[i])
             total += sizes[i]
         base = <char*>get_space(&ctx.requested[0], total)
         parts[0], parts[1], parts[2] = <char**>&space.lengths, &space.bias, &space.weight

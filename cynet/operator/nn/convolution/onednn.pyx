@@ -11,25 +11,24 @@ from libc.stdint cimport int64_t
 
 from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kNullOp
-from ....kernels.elementwise.elementwise cimport Kernel, run_unary
 from ....kernels.conv.onednn cimport ReorderedPrimitive, Primitive
+from ....kernels.conv.onednn_weight cimport WeightGradient
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
     ConvWindow, scatter_space, window_channel_weight, window_scatter
 )
-from ....kernels.table cimport find_unary
 from ..._base cimport Operator, OpContext
 from .direct cimport shape_of
-from ..fused_activation cimport FoldedActivation, aligned_floats
+from ..fused_activation cimport FoldedActivation
 
 from math import prod
 
-from ....base.dtype import dtype_flag
 from ....kernels.conv.onednn import Convolution
+from ....kernels.conv.onednn_weight import WeightGradient
 
 
-def primitives(desc):
-    """oneDNN's primitives of a convolution; of a deconvolution those of its convolution."""
+def _arguments(desc):
+    """Those of Convolution and WeightGradient; of a deconvolution those of its convolution."""
     data, out, kernel = desc.data, desc.out, desc.kernel
     bias = desc.bias and not desc.transposed
     sizes = [data, (desc.filters, desc.channels // desc.groups, *kernel), out]
@@ -41,7 +40,17 @@ def primitives(desc):
     data, weight, out = sizes
     if desc.groups > 1:
         weight = (desc.groups, weight[0] // desc.groups, *weight[1:])
-    return Convolution(data, weight, out, *window, bias, desc.dtype, desc.channels_last)
+    return data, weight, out, *window, bias, desc.dtype, desc.channels_last
+
+
+def primitives(desc):
+    """oneDNN's primitives of a convolution but for the gradient of its weight."""
+    return Convolution(*_arguments(desc))
+
+
+def weight_gradient(desc):
+    """That gradient, a WeightGradient."""
+    return WeightGradient(*_arguments(desc))
 
 
 cdef class ReorderWeight(Operator):
@@ -61,28 +70,25 @@ cdef class OnednnConvolution(Operator):
     """`scatters`: the gradient of data is made by scattered windows; `by_channel`: that of the
     weight, each channel by itself, by loops of our own."""
 
-    cdef object primitives
-    cdef ReorderedPrimitive out, data_grad, weight_grad
+    cdef object desc, primitives
+    cdef ReorderedPrimitive out, data_grad
+    cdef WeightGradient weight_grad
     cdef FoldedActivation activation
     cdef ConvWindow window
     cdef bint has_bias, sums
     cdef readonly bint scatters, by_channel
     cdef bint has_prepared
-    cdef Kernel add
-    cdef int64_t out_size, data_size, weight_size, filters
+    cdef int64_t out_size, data_size
 
     def __init__(self, desc, prop, scatters, by_channel):
         self.stateful = True
         self.has_bias, self.sums = not prop.no_bias, prop.sums
-        self.add = find_unary(b"identity", dtype_flag(desc.dtype), True)
         self.out_size, self.data_size = prod(desc.out), prod(desc.data)
-        self.filters = desc.filters
-        self.weight_size = desc.filters * (desc.channels // desc.groups) * desc.taps
         self.activation = FoldedActivation(prop, self.out_size, desc.dtype)
         self.scatters, self.by_channel = scatters, by_channel
         if scatters or by_channel:
             self.window = shape_of(desc)
-        self.primitives = primitives(desc)
+        self.desc, self.primitives = desc, primitives(desc)
         self.out = self.primitives.forward(prop.activation, desc.packed, prop.sums)
 
     def prepare_backward(self):
@@ -90,7 +96,7 @@ cdef class OnednnConvolution(Operator):
         if not self.scatters:
             self.data_grad = self.primitives.backward_data()
         if not self.by_channel:
-            self.weight_grad = self.primitives.backward_weight()
+            self.weight_grad = weight_gradient(self.desc)
         self.has_prepared = True  # last: the next run tries again what failed
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -114,12 +120,10 @@ cdef class OnednnConvolution(Operator):
                       TBlob* aux_states) except -1 nogil:
         cdef bint weights = req[1] != kNullOp or (self.has_bias and req[2] != kNullOp)
         cdef size_t masked = self.activation.nbytes
-        cdef size_t kept_weight = aligned_floats(self.weight_size)
-        cdef size_t kept_bias = aligned_floats(self.filters)
-        cdef size_t need = 0, scratch
+        cdef size_t need = 0
         cdef char* space
         cdef void* tensors[4]
-        cdef int n = 2, threads = threads_for(self.data_size * 8)
+        cdef int threads = threads_for(self.data_size * 8)
         if not self.has_prepared:
             with gil:
                 self.prepare_backward()
@@ -127,8 +131,7 @@ cdef class OnednnConvolution(Operator):
             need = (scatter_space(&self.window, threads, False) if self.scatters
                     else self.data_grad.room(self.data_size, req[0] == kAddTo))
         if weights and not self.by_channel:
-            scratch = kept_weight + kept_bias + self.weight_grad.scratch_bytes
-            need = scratch if scratch > need else need
+            need = max(need, self.weight_grad.scratch_bytes)
         space = <char*>get_space(&ctx.requested[0], masked + need)
         tensors[0] = self.activation.gradient(out_grad[0].data, out_data[0].data, space)
         space += masked
@@ -137,16 +140,11 @@ cdef class OnednnConvolution(Operator):
                                   <const float*>tensors[0], <float*>in_grad[1].data,
                                   req[1] == kAddTo, threads)
         elif weights:
-            tensors[1] = in_data[0].data
-            if self.has_bias:
-                tensors[2] = in_grad[2].data if _writes(req[2]) else space + kept_weight
-                n = 3
-            tensors[n] = in_grad[1].data if _writes(req[1]) else space
-            self.weight_grad.run(tensors, space + kept_weight + kept_bias)
-            if req[1] == kAddTo:
-                run_unary(&self.add, space, in_grad[1].data, self.weight_size)
-            if self.has_bias and req[2] == kAddTo:
-                run_unary(&self.add, space + kept_weight, in_grad[2].data, self.filters)
+            self.weight_grad.run(
+                tensors[0], in_data[0].data, NULL if req[1] == kNullOp else in_grad[1].data,
+                req[1] == kAddTo,
+                NULL if not self.has_bias or req[2] == kNullOp else in_grad[2].data,
+                self.has_bias and req[2] == kAddTo, space)
         if req[0] != kNullOp and self.scatters:
             window_scatter(&self.window, <const float*>in_data[1].data, False,
                            <const float*>tensors[0], <float*>in_grad[0].data, req[0] == kAddTo,
@@ -156,7 +154,3 @@ cdef class OnednnConvolution(Operator):
             tensors[2] = in_grad[0].data
             self.data_grad.run_to(tensors, self.data_size, req[0] == kAddTo, space)
         return 0
-
-
-cdef inline bint _writes(int req) noexcept nogil:
-    return req != kNullOp and req != kAddTo

@@ -12,6 +12,7 @@ from libc.stdint cimport int64_t
 from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kNullOp
 from ....kernels.conv.onednn cimport ReorderedPrimitive
+from ....kernels.conv.onednn_weight cimport WeightGradient
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
     ConvWindow, scatter_pack, scatter_packed_size, scatter_space, window_scatter
@@ -23,7 +24,7 @@ from .direct cimport shape_of
 
 from math import prod
 
-from .onednn import primitives
+from .onednn import primitives, weight_gradient
 
 
 def packed_floats(desc):
@@ -123,8 +124,9 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
     """By oneDNN; with `scatters` out is made by the windows of data's pixels, from a packed weight
     if ``desc.packed``, which is for predictions."""
 
-    cdef object primitives
-    cdef ReorderedPrimitive out, data_grad, weight_grad
+    cdef object desc, primitives
+    cdef ReorderedPrimitive out, data_grad
+    cdef WeightGradient weight_grad
     cdef ConvWindow window
     cdef readonly bint scatters
     cdef bint packed
@@ -132,7 +134,7 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
     def __init__(self, desc, scatters):
         super().__init__(desc)
         self.stateful, self.scatters, self.packed = True, scatters, desc.packed
-        self.primitives = primitives(desc)
+        self.desc, self.primitives = desc, primitives(desc)
         if scatters:
             self.window = shape_of(desc)
         else:
@@ -141,7 +143,7 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
     def prepare_backward(self):
         """Make the primitives that only backward needs."""
         self.data_grad = self.primitives.forward()
-        self.weight_grad = self.primitives.backward_weight()
+        self.weight_grad = weight_gradient(self.desc)
 
     cdef int make(self, OpContext* ctx, const TBlob* in_data, float* out,
                   bint add) except -1 nogil:
@@ -165,16 +167,16 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
                        TBlob* in_grad) except -1 nogil:
         cdef void* tensors[3]
         cdef size_t need
-        cdef void* space
+        cdef char* space
         if <void*>self.data_grad == <void*>None:  # the first time
             with gil:
                 self.prepare_backward()
         need = max(self.data_grad.room(self.data_size, req[0] == kAddTo),
-                   self.weight_grad.room(self.weight_size, req[1] == kAddTo))
-        space = get_space(&ctx.requested[0], need)
+                   self.weight_grad.scratch_bytes)
+        space = <char*>get_space(&ctx.requested[0], need)
         if req[1] != kNullOp:
-            tensors[0], tensors[1], tensors[2] = in_data[0].data, grad, in_grad[1].data
-            self.weight_grad.run_to(tensors, self.weight_size, req[1] == kAddTo, space)
+            self.weight_grad.run(in_data[0].data, grad, in_grad[1].data, req[1] == kAddTo, NULL,
+                                 False, space)
         if req[0] != kNullOp:
             tensors[0], tensors[1], tensors[2] = grad, in_data[1].data, in_grad[0].data
             self.data_grad.run_to(tensors, self.data_size, req[0] == kAddTo, space)

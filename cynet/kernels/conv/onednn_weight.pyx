@@ -1,0 +1,190 @@
+"""The gradient of a convolution's weight by oneDNN, the same for any number of threads.
+
+oneDNN's own threads add what each of them has found, so its sums depend on how many there are. Here
+shapes alone say how the work is cut: the batch into slices, whose gradients are added in order, and
+the filters, whose gradients lie side by side. Each part is a primitive of one thread.
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int64_t
+
+from ..._typedefs cimport aligned, kFloat32
+from ..elementwise.elementwise cimport run_cast, run_unary
+from ..parallel cimport threads_for
+from ..table cimport find_unary
+from .onednn cimport Layout, Primitive, ReorderedPrimitive, runs_on_team
+
+from itertools import product
+from math import prod
+
+from ...base.dtype import dtype_flag
+from ..parallel import get_num_threads
+from .onednn import Convolution, channels_last, reorder, row_major
+
+cdef enum:
+    SHARED_PRODUCTS = 1 << 23  # fewer are one part: 100 us of work
+    MOST_SUMMED = 1 << 20      # elements of the gradients of all slices
+    REGISTER = 16              # filters that oneDNN computes at once
+
+CUTS = (1, 2, 4, 8, 16)
+NEAR = 1.08  # times as slow as the fastest way with two threads, and still taken
+# Measured on Zen 4 with AVX-512; what counts is how they compare.
+PART_NS, PRODUCT_NS, SUM_NS, COPY_NS = 5000, 0.021, 0.8, 0.2
+
+
+def _costs(data, weight, out):
+    """{(slices, cuts): nanoseconds of all threads together}."""
+    products, size = prod(weight) * out[0] * prod(out[2:]), prod(weight)
+    is_grouped, found = len(weight) > len(out), {}
+    for slices, cuts in product(range(1, MOST_PARTS + 1), CUTS):
+        if data[0] % slices or out[1] % cuts or slices * cuts > MOST_PARTS:
+            continue
+        if (cuts > 1 and is_grouped) or (slices > 1 and slices * size > MOST_SUMMED):
+            continue
+        filters = out[1] // cuts
+        cost = slices * cuts * PART_NS
+        cost += products * PRODUCT_NS * (filters + -filters % REGISTER) / filters
+        if slices > 1:
+            cost += slices * size * SUM_NS
+        if cuts > 1:  # out_grad is copied once, data brought into another order for each cut
+            cost += (prod(out) + (cuts - 1) * prod(data)) * COPY_NS
+        found[slices, cuts] = cost
+    return found
+
+
+def _waste(parts, threads):
+    """Time of threads for equal parts, over that for work that could be shared out evenly."""
+    return -(-parts // threads) * threads / parts
+
+
+def slices_and_cuts(data, weight, out):
+    """How many slices of the batch and cuts of the filters a gradient is made of.
+
+    Two threads decide which ways are too slow, more threads which of the others is taken.
+
+    Parameters
+    ----------
+    data, weight, out : tuple of int
+        Shapes, as a Convolution takes them.
+
+    Returns
+    -------
+    (int, int)
+    """
+    if prod(weight) * out[0] * prod(out[2:]) < SHARED_PRODUCTS:
+        return 1, 1
+    costs = {way: [cost * _waste(prod(way), threads) for threads in (2, 4, 8, 16)]
+             for way, cost in _costs(data, weight, out).items()}
+    most = NEAR * min(each[0] for each in costs.values())
+    return min((way for way in costs if costs[way][0] <= most), key=lambda way: sum(costs[way]))
+
+
+cdef class WeightGradient:
+    """Made of the arguments of a Convolution."""
+
+    def __init__(self, data, weight, out, stride, dilate, pad, bias, dtype="float32", last=True):
+        cdef ReorderedPrimitive chain
+        cdef Layout found
+        cdef int64_t item = 2 if dtype == "bfloat16" else sizeof(float)
+        self.slices, self.cuts = slices_and_cuts(data, weight, out)
+        self.parts = self.slices * self.cuts
+        self.dtype, self.has_bias = dtype_flag(dtype), bias
+        self.add = find_unary(b"identity", self.dtype, True)
+        self.add_slice = find_unary(b"identity", kFloat32, True)
+        self.size, self.filters = prod(weight), out[1]
+        self.products = self.size * out[0] * prod(out[2:])
+        batch, self.cut_filters = data[0] // self.slices, self.filters // self.cuts
+        self.cut_bytes = self.size // self.cuts * item
+        self.cut_bias_bytes = self.cut_filters * item
+        self.data_step = batch * prod(data[1:]) * item
+        self.grad_step = batch * prod(out[1:]) * item
+        self.grad_cut_step = self.cut_bias_bytes * (1 if last else prod(out[2:]))
+
+        shapes = [(batch, *data[1:]), (weight[0] // self.cuts, *weight[1:]),
+                  (batch, self.cut_filters, *out[2:])]
+        part = Convolution(*shapes, stride, dilate, pad, bias, dtype, last)
+        given = None
+        if self.cuts > 1:
+            given = (channels_last if last else row_major)(shapes[2], dtype, out)
+        # beside threads of oneDNN's own, those of the team would be too many
+        self.threads = min(self.parts, get_num_threads()) if runs_on_team() else 1
+        self._kept = [part.backward_weight(given, self.slices == 1) for _ in range(self.threads)]
+        for i in range(self.threads):
+            chain = self._kept[i]
+            self.chains[i] = <void*>chain
+        self.space_bytes = aligned(chain.scratch_bytes)
+
+        self.bias_at = aligned(self.size * item)
+        self.slices_at = self.bias_at + aligned(self.filters * item)
+        self.slice_bias_at = self.slices_at
+        if self.slices > 1:
+            found, wanted = chain.main.layouts[chain.output], row_major(shapes[1], dtype)
+            self.slice_bytes = aligned(found.nbytes())
+            self.slice_bias_bytes = aligned(self.cut_filters * sizeof(float)) if bias else 0
+            self.finish = None if found == wanted else reorder(found, wanted)
+            self.slice_bias_at += self.parts * self.slice_bytes
+        self.space_at = self.slice_bias_at + self.parts * self.slice_bias_bytes
+        spaces = self.threads * self.space_bytes
+        if self.finish is not None:
+            spaces = max(spaces, self.finish.scratch_bytes)
+        self.scratch_bytes = self.space_at + spaces
+
+    cdef int run(self, void* grad, void* data, void* weight, bint add_weight, void* bias,
+                 bint add_bias, char* scratch) except -1 nogil:
+        cdef bint keeps_weight = weight != NULL and not add_weight
+        cdef bint keeps_bias = bias != NULL and not add_bias
+        cdef char* to = <char*>weight if keeps_weight else scratch
+        cdef char* to_bias = <char*>bias if keeps_bias else scratch + self.bias_at
+        cdef int i, threads = min(self.threads, threads_for(self.products))
+        for i in prange(threads, num_threads=threads, schedule="static"):
+            self._run_parts(i, threads, <char*>grad, <char*>data, to, to_bias, scratch)
+        if self.slices > 1:
+            self._add_slices(to, to_bias, scratch)
+        if add_weight:
+            run_unary(&self.add, to, weight, self.size)
+        if add_bias:
+            run_unary(&self.add, to_bias, bias, self.filters)
+        return 0
+
+    cdef int _run_parts(self, int thread, int threads, char* grad, char* data, char* weight,
+                        char* bias, char* scratch) except -1 nogil:
+        """One thread's parts: each slice of a cut, then the next cut."""
+        cdef void* tensors[4]
+        cdef int part, each, cut
+        for part in range(self.parts * thread // threads, self.parts * (thread + 1) // threads):
+            cut, each = part // self.slices, part % self.slices
+            tensors[0] = grad + each * self.grad_step + cut * self.grad_cut_step
+            tensors[1] = data + each * self.data_step
+            if self.slices > 1:
+                tensors[2] = scratch + self.slice_bias_at + part * self.slice_bias_bytes
+                tensors[2 + self.has_bias] = scratch + self.slices_at + part * self.slice_bytes
+            else:
+                tensors[2] = bias + cut * self.cut_bias_bytes
+                tensors[2 + self.has_bias] = weight + cut * self.cut_bytes
+            (<ReorderedPrimitive>self.chains[thread]).run(tensors,
+                                                          scratch + self.space_at
+                                                          + thread * self.space_bytes)
+        return 0
+
+    cdef int _add_slices(self, char* weight, char* bias, char* scratch) except -1 nogil:
+        cdef void* pair[2]
+        cdef char* sums
+        cdef int cut, i
+        cdef int64_t n = self.slice_bytes // <int64_t>sizeof(float)
+        for cut in range(self.cuts):
+            sums = scratch + self.slices_at + cut * self.slices * self.slice_bytes
+            for i in range(1, self.slices):
+                run_unary(&self.add_slice, sums + i * self.slice_bytes, sums, n)
+            pair[0], pair[1] = sums, weight + cut * self.cut_bytes
+            if self.finish is None:
+                run_cast(kFloat32, kFloat32, pair[0], pair[1], self.size // self.cuts)
+            else:
+                self.finish.run(pair, scratch + self.space_at)
+            if self.has_bias:
+                sums = scratch + self.slice_bias_at + cut * self.slices * self.slice_bias_bytes
+                for i in range(1, self.slices):
+                    run_unary(&self.add_slice, sums + i * self.slice_bias_bytes, sums,
+                              self.cut_filters)
+                run_cast(kFloat32, self.dtype, sums, bias + cut * self.cut_bias_bytes,
+                         self.cut_filters)
+        return 0

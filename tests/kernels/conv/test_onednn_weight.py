@@ -1,0 +1,226 @@
+"""Gradients of weights by oneDNN: their values, that no number of threads changes a bit of them,
+and how their shapes cut them."""
+
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+
+import cynet as mx
+from cynet.kernels.conv import onednn
+from cynet.kernels.parallel import get_num_threads, set_num_threads
+
+pytestmark = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel is not installed")
+
+LARGE = 1 << 23  # products from which on a gradient is cut
+# data (N, *size, C), filters, kernel, and the rest: more than LARGE products but for the first
+CASES = {
+    "small": ((4, 9, 9, 8), 16, (3, 3), {"pad": (1, 1)}),
+    "slices": ((8, 32, 32, 16), 16, (3, 3), {"pad": (1, 1)}),
+    "slices, odd": ((7, 30, 31, 16), 24, (3, 3), {}),
+    "slices of few images": ((3, 40, 40, 16), 24, (3, 3), {"dilate": (2, 2)}),
+    "cuts": ((1, 24, 24, 64), 64, (3, 3), {"pad": (1, 1)}),
+    "cuts of deep layers": ((4, 7, 7, 256), 128, (3, 3), {"pad": (1, 1)}),
+    "both": ((8, 16, 16, 64), 128, (3, 3), {"pad": (1, 1)}),
+    "filters that are no multiple": ((6, 28, 28, 20), 50, (5, 5), {}),
+    "one channel": ((64, 28, 28, 1), 20, (5, 5), {}),
+    "strided": ((8, 56, 56, 3), 64, (7, 7), {"stride": (2, 2), "pad": (3, 3)}),
+    "products": ((8, 28, 28, 64), 128, (1, 1), {}),
+    "strided products": ((8, 28, 28, 128), 128, (1, 1), {"stride": (2, 2)}),
+    "groups": ((8, 28, 28, 64), 64, (3, 3), {"pad": (1, 1), "num_group": 4}),
+    "one axis": ((16, 300, 32), 64, (5,), {"pad": (2,)}),
+    "columns": ((16, 300, 1, 32), 64, (5, 1), {"pad": (2, 0)}),
+    "three axes": ((4, 8, 10, 12, 16), 16, (3, 3, 3), {"pad": (1, 1, 1)}),
+}
+LAYOUTS = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
+
+
+@pytest.fixture(autouse=True)
+def by_onednn(monkeypatch):
+    monkeypatch.setenv("CYNET_CONV_ALGORITHM", "onednn")
+    before = get_num_threads()
+    yield
+    set_num_threads(before)
+
+
+def slow_gradient(data, grad, kernel, stride=1, dilate=1, pad=0, num_group=1):
+    """(weight (F, *kernel, C / G), bias), each tap by itself, in float64."""
+    n = len(kernel)
+    stride, dilate, pad = (v if isinstance(v, tuple) else (v,) * n for v in (stride, dilate, pad))
+    padded = np.pad(data.astype("float64"), [(0, 0), *((p, p) for p in pad), (0, 0)])
+    grad = grad.astype("float64")
+    out = np.zeros((grad.shape[-1], *kernel, data.shape[-1] // num_group))
+    filters, channels = grad.shape[-1] // num_group, data.shape[-1] // num_group
+    axes = list(range(n + 1))
+    for tap in product(*map(range, kernel)):
+        seen = tuple(
+            slice(t * d, t * d + s * (size - 1) + 1, s)
+            for t, d, s, size in zip(tap, dilate, stride, grad.shape[1:-1])
+        )
+        read = padded[(slice(None), *seen)]
+        for g in range(num_group):
+            f, c = (slice(g * k, (g + 1) * k) for k in (filters, channels))
+            out[(f, *tap)] = np.tensordot(grad[..., f], read[..., c], (axes, axes))
+    return out, grad.sum(tuple(axes))
+
+
+def gradients(name, threads, data, grad, dtype="float32", times=1):
+    """[weight, bias] of a case, as its Convolution computes them `times` times, adding."""
+    _, filters, kernel, more = CASES[name]
+    set_num_threads(threads, beyond_cores=True)
+    net = mx.sym.Convolution(
+        mx.sym.var("data", dtype=dtype), num_filter=filters, kernel=kernel,
+        layout=LAYOUTS[data.ndim], name="c", **more,
+    )  # fmt: skip
+    executor = net.simple_bind(
+        mx.cpu(), data=data.shape, grad_req="add" if times > 1 else "write"
+    )
+    executor.arg_dict["data"][:] = data
+    head = mx.nd.array(grad, dtype=dtype)
+    for each in executor.grad_dict.values():
+        each[:] = 0
+    for _ in range(times):
+        executor.forward(is_train=True)
+        executor.backward(head)
+    return [executor.grad_dict[k].astype("float32").asnumpy() for k in ("c_weight", "c_bias")]
+
+
+def drawn(name, rng, dtype="float32"):
+    shape, filters, kernel, more = CASES[name]
+    net = mx.sym.Convolution(
+        mx.sym.var("data"), num_filter=filters, kernel=kernel, layout=LAYOUTS[len(shape)], **more
+    )
+    _, (out,), _ = net.infer_shape(data=shape)
+    values = (rng.standard_normal(s) for s in (shape, out))
+    return [mx.nd.array(each, dtype=dtype).astype("float32").asnumpy() for each in values]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_threads(name, rng):
+    data, grad = drawn(name, rng)
+    _, _, kernel, more = CASES[name]
+    products = prod(grad.shape[:-1]) * prod(gradients(name, 1, data, grad)[0].shape)
+    assert (products < LARGE) == (name == "small")
+    found = [gradients(name, threads, data, grad) for threads in (1, 2, 3, 4, 16)]
+    for got, want in zip(found[0], slow_gradient(data, grad, kernel, **more), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=2e-3)
+    for each in found[1:]:
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(each, found[0], strict=True))
+
+
+@pytest.mark.parametrize("name", ["slices", "cuts", "both"])
+def test_what_is_added(name, rng):
+    data, grad = drawn(name, rng)
+    once, thrice = (gradients(name, 2, data, grad, times=times) for times in (1, 3))
+    for a, b in zip(once, thrice, strict=True):
+        np.testing.assert_allclose(3 * a, b, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.skipif(not onednn.takes_bfloat16(), reason="no instructions for bfloat16")
+@pytest.mark.parametrize("name", CASES)
+def test_bfloat16(name, rng):
+    """Sums of slices are float32: the gradient is rounded once."""
+    data, grad = drawn(name, rng, "bfloat16")
+    _, _, kernel, more = CASES[name]
+    found = [gradients(name, threads, data, grad, "bfloat16") for threads in (1, 2, 4)]
+    for got, want in zip(found[0], slow_gradient(data, grad, kernel, **more), strict=True):
+        np.testing.assert_allclose(got, want, rtol=2**-8, atol=2e-2)
+    for each in found[1:]:
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(each, found[0], strict=True))
+
+
+@pytest.mark.parametrize("wanted", ["c_weight", "c_bias"])
+@pytest.mark.parametrize("name", ["slices", "both"])
+def test_one_of_both(name, wanted, rng):
+    """The other one is not written."""
+    data, grad = drawn(name, rng)
+    _, filters, kernel, more = CASES[name]
+    both = dict(zip(("c_weight", "c_bias"), gradients(name, 2, data, grad), strict=True))
+    net = mx.sym.Convolution(
+        mx.sym.var("data"), num_filter=filters, kernel=kernel, layout="NHWC", name="c", **more
+    )
+    executor = net.simple_bind(
+        mx.cpu(), data=data.shape,
+        grad_req={n: "write" if n == wanted else "null" for n in net.list_arguments()},
+    )  # fmt: skip
+    executor.arg_dict["data"][:] = data
+    executor.forward(is_train=True)
+    executor.backward(mx.nd.array(grad))
+    assert executor.grad_dict[wanted].asnumpy().tobytes() == both[wanted].tobytes()
+
+
+@pytest.mark.parametrize("size", [(8, 16, 16, 16), (2, 8, 8, 64)])
+def test_a_deconvolution(size, rng):
+    """Its weight's gradient is that of the convolution that it turns round."""
+    found = []
+    data = rng.standard_normal(size).astype("float32")
+    for threads in (1, 2, 4):
+        set_num_threads(threads, beyond_cores=True)
+        net = mx.sym.Deconvolution(
+            mx.sym.var("data"), kernel=(4, 4), stride=(2, 2), pad=(1, 1), num_filter=32,
+            layout="NHWC", name="d",
+        )  # fmt: skip
+        executor = net.simple_bind(mx.cpu(), data=size)
+        for each in executor.arg_dict.values():
+            each[:] = 0.01
+        executor.arg_dict["data"][:] = data
+        out = executor.forward(is_train=True)[0]
+        grad = np.random.default_rng(1).standard_normal(out.shape).astype("float32")
+        executor.backward(mx.nd.array(grad))
+        found.append(executor.grad_dict["d_weight"].asnumpy())
+    want, _ = slow_gradient(grad, data, (4, 4), stride=2, pad=1)
+    np.testing.assert_allclose(found[0], want, rtol=1e-4, atol=2e-3)
+    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+
+
+def test_more_threads_than_when_it_was_made(rng):
+    data, grad = drawn("slices", rng)
+    want = gradients("slices", 4, data, grad)[0]
+    _, filters, kernel, more = CASES["slices"]
+    set_num_threads(2, beyond_cores=True)
+    net = mx.sym.Convolution(
+        mx.sym.var("data"), num_filter=filters, kernel=kernel, layout="NHWC", name="c", **more
+    )
+    executor = net.simple_bind(mx.cpu(), data=data.shape)
+    executor.arg_dict["data"][:] = data
+    for threads in (2, 4, 1, 16):
+        set_num_threads(threads, beyond_cores=True)
+        executor.forward(is_train=True)
+        executor.backward(mx.nd.array(grad))
+        assert executor.grad_dict["c_weight"].asnumpy().tobytes() == want.tobytes()
+
+
+def test_cuts_of_any_shape():
+    """Parts are equal, no more than 16, and what slices add stays small."""
+    from cynet.kernels.conv.onednn_weight import slices_and_cuts
+
+    seed = np.random.SeedSequence().entropy % 2**32
+    print("seed", seed)
+    rng, large = np.random.default_rng(seed), 0
+    for _ in range(2000):
+        batch, size, channels = (int(2**e) for e in rng.uniform(0, 8, 3))
+        filters, kernel = int(2 ** rng.uniform(0, 9)), int(rng.choice([1, 3, 5]))
+        weight = (filters, channels, kernel, kernel)
+        if rng.random() < 0.2:
+            weight = (1, *weight)
+        data, out = (batch, channels, size, size), (batch, filters, size, size)
+        slices, cuts = slices_and_cuts(data, weight, out)
+        assert batch % slices == 0 and filters % cuts == 0 and slices * cuts <= 16
+        if slices > 1:
+            assert slices * prod(weight) <= 1 << 20
+        if cuts > 1:
+            assert len(weight) == 4
+        if prod(weight) * batch * size**2 < LARGE:
+            assert slices == cuts == 1
+        else:
+            large += 1
+    assert large > 500
+    # two threads at least for what networks train
+    for batch, channels, size, filters, kernel in [
+        (8, 3, 224, 64, 7), (8, 256, 14, 256, 3), (8, 512, 7, 512, 3), (1, 64, 56, 64, 3),
+        (128, 16, 32, 16, 3), (64, 20, 12, 50, 5), (8, 1024, 14, 256, 1), (10, 64, 56, 64, 3),
+    ]:  # fmt: skip
+        weight = (filters, channels, kernel, kernel)
+        shapes = (batch, channels, size, size), weight, (batch, filters, size, size)
+        assert prod(slices_and_cuts(*shapes)) >= 4
