@@ -34,6 +34,8 @@ cdef enum:
     TILE_ELEMENTS = 1 << 17  # of one unrolled tile: half a megabyte of floats
     LEAST_TILE = 48          # output positions; narrower products waste gemm
     FEW_TASKS = 8            # tiles of all images that may be too few for the threads
+    MOST_SUMS = 8            # gradients of a weight, each of some tiles, that are added in the end
+    MOST_SUMMED = 1 << 21    # elements of these, but for two of them
 
 
 cdef inline int64_t _ceil_div(int64_t a, int64_t b) noexcept nogil:
@@ -88,8 +90,14 @@ cdef int64_t conv_space(const ConvShape* shape, int threads, bint weight_gradien
     if shape.implicit and not weight_gradient:
         return image_space(_image(shape), threads)
     if weight_gradient:
-        each += shape.filters * shape.unrolled
+        return each * threads + _sums(shape) * shape.filters * shape.unrolled + 1
     return each * threads + 1
+
+
+cdef int64_t _sums(const ConvShape* shape) noexcept nogil:
+    """How many gradients of the weight are added: by shape, so that threads change none of them."""
+    cdef int64_t fitting = MOST_SUMMED // (shape.filters * shape.unrolled)
+    return min(shape.batch * shape.tiles, max(2, min(MOST_SUMS, fitting)))
 
 
 cdef void _im2col(const ConvShape* shape, const floating* x, int64_t first, int64_t last,
@@ -289,27 +297,28 @@ cdef void _weight_part(const ConvShape* shape, const floating* x, const floating
 
 cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const floating* dy,
                                floating* dw, bint add, int threads, floating* space) noexcept nogil:
-    cdef int64_t tasks = shape.batch * shape.tiles
+    cdef int64_t tasks = shape.batch * shape.tiles, parts = _sums(shape)
     cdef int64_t each = 0 if shape.plain else shape.unrolled * shape.tile
     cdef int64_t size = shape.filters * shape.unrolled
-    cdef int64_t task, i
-    cdef floating* sums = space + threads * each  # one gradient a thread, summed below
+    cdef int64_t task, part, i
+    cdef floating* sums = space + threads * each
     cdef floating* mine
     cdef floating total
-    cdef int t, others
-    if tasks < threads or threads == 1:
-        for task in range(tasks):
-            _weight_part(shape, x, dy, dw, task, add or task > 0, space)
+    cdef int t
+    if parts == 1:
+        _weight_part(shape, x, dy, dw, 0, add, space)
         return
     for t in prange(threads, num_threads=threads, schedule="static"):
-        mine = sums + t * size
-        for task in range(tasks * t // threads, tasks * (t + 1) // threads):
-            _weight_part(shape, x, dy, mine, task, task > tasks * t // threads, space + t * each)
+        for part in range(parts * t // threads, parts * (t + 1) // threads):
+            mine = sums + part * size
+            for task in range(tasks * part // parts, tasks * (part + 1) // parts):
+                _weight_part(shape, x, dy, mine, task, task > tasks * part // parts,
+                             space + t * each)
     for t in prange(threads, num_threads=threads, schedule="static"):
         for i in range(size * t // threads, size * (t + 1) // threads):
             total = dw[i] if add else 0
-            for others in range(threads):
-                total = total + sums[others * size + i]
+            for part in range(parts):
+                total = total + sums[part * size + i]
             dw[i] = total
 
 

@@ -131,7 +131,8 @@ cdef class ReorderedPrimitive:
 
 
 # What files of further primitives need: the functions, once a Layout was made; whether they run on
-# cynet's threads; an exception for a status; the primitive of a description; whether that is, now, of kernels that are freed with it.
+# cynet's threads; an exception for a status; the primitive of a description; whether that is, now,
+# of kernels that are freed with it.
 cdef const Library* opened() noexcept
 cdef bint runs_on_team() noexcept
 cdef int check(int status, str what) except -1

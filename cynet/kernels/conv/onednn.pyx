@@ -561,17 +561,22 @@ cdef class Convolution:
 
 
 def matmul(Layout a, Layout b, Layout c, Layout bias=None, activation=None, add=False):
-    """A Primitive (a, b[, bias], c): ``c = activation(a b + bias)``, or ``c +=`` with `add`.
+    """A Primitive (a, b[, bias], c) of one thread: ``c = activation(a b + bias)``, or ``c +=`` with
+    `add`.
 
     a (M, K), b (K, N), bias (1, N), c (M, N); their strides may be those of a transposed matrix.
     """
     cdef void* pd = NULL
     cdef _Attributes attributes = _Attributes(activation, add)
-    check(_dnnl.matmul(&pd, _dnnl.engine, a.desc, b.desc,
-                       bias.desc if bias is not None else NULL, c.desc, attributes.attr),
-          "matrix product")
     cdef list tensors = [(ARG_SRC, QUERY_SRC, 0), (ARG_WEIGHTS, QUERY_WEIGHTS, 0)]
     if bias is not None:
         tensors.append((ARG_BIAS, QUERY_WEIGHTS, 1))
     tensors.append((ARG_DST, QUERY_DST, 0))
-    return primitive_of(pd, tensors)
+    run_gang_alone(True)
+    try:
+        check(_dnnl.matmul(&pd, _dnnl.engine, a.desc, b.desc,
+                           bias.desc if bias is not None else NULL, c.desc, attributes.attr),
+              "matrix product")
+        return primitive_of(pd, tensors)
+    finally:
+        run_gang_alone(False)

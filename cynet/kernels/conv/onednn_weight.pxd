@@ -6,7 +6,7 @@ from ..elementwise.elementwise cimport Kernel
 from .onednn cimport Primitive
 
 cdef enum:
-    MOST_PARTS = 16
+    MOST_THREADS = 16  # as many as onednn_parts.py has parts at most
 
 
 cdef class WeightGradient:
@@ -14,7 +14,7 @@ cdef class WeightGradient:
     cdef readonly int slices, cuts  # of the batch, and of the filters
     cdef int parts
     cdef list _kept
-    cdef void* chains[MOST_PARTS]   # of each thread: a ReorderedPrimitive that `_kept` holds
+    cdef void* chains[MOST_THREADS]   # of each thread: a ReorderedPrimitive that `_kept` holds
     cdef int threads                # how many these are
     cdef Primitive finish           # brings a sum of slices into row-major order, or None
     cdef Kernel add, add_slice

@@ -12,71 +12,14 @@ from ..._typedefs cimport aligned, kFloat32
 from ..elementwise.elementwise cimport run_cast, run_unary
 from ..parallel cimport threads_for
 from ..table cimport find_unary
-from .onednn cimport Layout, Primitive, ReorderedPrimitive, runs_on_team
+from .onednn cimport Layout, ReorderedPrimitive, runs_on_team
 
-from itertools import product
 from math import prod
 
 from ...base.dtype import dtype_flag
 from ..parallel import get_num_threads
 from .onednn import Convolution, channels_last, reorder, row_major
-
-cdef enum:
-    SHARED_PRODUCTS = 1 << 23  # fewer are one part: 100 us of work
-    MOST_SUMMED = 1 << 20      # elements of the gradients of all slices
-    REGISTER = 16              # filters that oneDNN computes at once
-
-CUTS = (1, 2, 4, 8, 16)
-NEAR = 1.08  # times as slow as the fastest way with two threads, and still taken
-# Measured on Zen 4 with AVX-512; what counts is how they compare.
-PART_NS, PRODUCT_NS, SUM_NS, COPY_NS = 5000, 0.021, 0.8, 0.2
-
-
-def _costs(data, weight, out):
-    """{(slices, cuts): nanoseconds of all threads together}."""
-    products, size = prod(weight) * out[0] * prod(out[2:]), prod(weight)
-    is_grouped, found = len(weight) > len(out), {}
-    for slices, cuts in product(range(1, MOST_PARTS + 1), CUTS):
-        if data[0] % slices or out[1] % cuts or slices * cuts > MOST_PARTS:
-            continue
-        if (cuts > 1 and is_grouped) or (slices > 1 and slices * size > MOST_SUMMED):
-            continue
-        filters = out[1] // cuts
-        cost = slices * cuts * PART_NS
-        cost += products * PRODUCT_NS * (filters + -filters % REGISTER) / filters
-        if slices > 1:
-            cost += slices * size * SUM_NS
-        if cuts > 1:  # out_grad is copied once, data brought into another order for each cut
-            cost += (prod(out) + (cuts - 1) * prod(data)) * COPY_NS
-        found[slices, cuts] = cost
-    return found
-
-
-def _waste(parts, threads):
-    """Time of threads for equal parts, over that for work that could be shared out evenly."""
-    return -(-parts // threads) * threads / parts
-
-
-def slices_and_cuts(data, weight, out):
-    """How many slices of the batch and cuts of the filters a gradient is made of.
-
-    Two threads decide which ways are too slow, more threads which of the others is taken.
-
-    Parameters
-    ----------
-    data, weight, out : tuple of int
-        Shapes, as a Convolution takes them.
-
-    Returns
-    -------
-    (int, int)
-    """
-    if prod(weight) * out[0] * prod(out[2:]) < SHARED_PRODUCTS:
-        return 1, 1
-    costs = {way: [cost * _waste(prod(way), threads) for threads in (2, 4, 8, 16)]
-             for way, cost in _costs(data, weight, out).items()}
-    most = NEAR * min(each[0] for each in costs.values())
-    return min((way for way in costs if costs[way][0] <= most), key=lambda way: sum(costs[way]))
+from .onednn_parts import slices_and_cuts
 
 
 cdef class WeightGradient:

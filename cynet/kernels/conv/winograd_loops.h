@@ -222,7 +222,8 @@ inline void correlate(const Problem& p, const GradientPlan& plan, const float* z
   float* strip = m + plan.m;
   const int64_t blocks = blocks_of(p.from.channels);
   const Tiles tiles(p.to, M);
-  std::memset(du, 0, plan.u * sizeof(float));
+  for (int64_t q = 0; q < P * P; ++q)
+    std::memset(du + q * plan.u_position, 0, (last - c) * plan.u_block * sizeof(float));
   for (int64_t first = begin; first < end; first += plan.tile_block) {
     const int64_t count = std::min(plan.tile_block, end - first);
     read_inputs<P>(p.x, p.from, tiles, M, first, first + count, p.pad_h, p.pad_w, zeros, strip,
@@ -248,17 +249,25 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
   const int64_t channels = p.from.channels, filters = p.to.channels, taps = kernel * kernel;
   const int64_t step = p.from.step, phases = p.from.phases(), blocks = blocks_of(channels);
   const int64_t tiles = Tiles(p.to, M).count;
-  const GradientPlan plan(P, depth(p.from), filters, tiles, threads);
+  const GradientPlan plan(P, depth(p.from), filters, tiles);
   float* zeros = space;
   float* du = zeros + apart(plan.zeros);
-  float* parts = du + plan.sums * threads;
+  float* parts = du + plan.sums * plan.cuts;
   std::memset(zeros, 0, plan.zeros * sizeof(float));
   for (int64_t first = 0; first < plan.filter_blocks; first += plan.chunk) {
     const int64_t last = std::min(first + plan.chunk, plan.filter_blocks);
-    for_parts(threads, [&](int64_t part) {
-      correlate<P, M>(p, plan, zeros, first, last, tiles * part / threads,
-                      tiles * (part + 1) / threads, du + part * plan.sums,
-                      parts + part * plan.part);
+    const int64_t groups = (last - first + FILTERS - 1) / FILTERS;
+    const int64_t spans = plan.spans(last - first, threads), units = plan.cuts * spans;
+    const int64_t workers = std::min<int64_t>(threads, units);
+    for_parts(workers, [&](int64_t worker) {
+      for (int64_t i = units * worker / workers; i < units * (worker + 1) / workers; ++i) {
+        const int64_t cut = i / spans, span = i % spans;
+        const int64_t c = groups * span / spans * FILTERS;
+        const int64_t end = std::min(groups * (span + 1) / spans * FILTERS, last - first);
+        correlate<P, M>(p, plan, zeros, first + c, first + end, tiles * cut / plan.cuts,
+                        tiles * (cut + 1) / plan.cuts, du + cut * plan.sums + c * plan.u_block,
+                        parts + worker * plan.part);
+      }
     });
     parallel_for(threads, (last - first) * channels, [=, &plan](int64_t begin, int64_t end) {
       alignas(64) float window[MOST_TAPS][LANES];
@@ -266,7 +275,7 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
         const int64_t b = i / channels, c = i % channels, filter = (first + b) * LANES;
         for (int64_t phase = 0; phase < phases; ++phase) {
           const int64_t lane = phase * blocks * LANES + c;
-          weights_out<P, K>(du + b * plan.u_block + lane * LANES, plan.u_position, threads,
+          weights_out<P, K>(du + b * plan.u_block + lane * LANES, plan.u_position, plan.cuts,
                             plan.sums, Taps<K>(kernel, step, phase, false), window);
         }
         write_windows(window, channels * taps, taps, std::min<int64_t>(LANES, filters - filter),
@@ -296,7 +305,7 @@ inline int64_t scratch(const WinogradShape& s, int threads, Stage stage) {
   return std::max(ForwardPlan(positions, s.filters, channels, spreads(s) ? positions : side,
                               shares.most_tiles())
                       .size(threads),
-                  GradientPlan(positions, channels, s.filters, tiles, threads).size(threads));
+                  GradientPlan(positions, channels, s.filters, tiles).size(threads));
 }
 
 inline int64_t packed_size(const WinogradShape& s) {

@@ -112,29 +112,42 @@ struct ForwardPlan {
 struct GradientPlan {
   int64_t channel_blocks, filter_blocks, tile_block;
   int64_t chunk;  // filter blocks at a time, so that their sums stay in the cache
+  int64_t cuts;   // of the tiles, each with sums of its own: by shape, for they are added in order
   int64_t u_block, u_position, v_block, v_position, m_position;
-  // Sizes. `sums` and `part`: from one thread's sums, and from its other scratch, to the next
+  // Sizes. `sums` and `part`: from one cut's sums, and from one thread's other scratch, to the next
   // one's.
   int64_t zeros, u, v, m, sums, part;
 
-  GradientPlan(int64_t positions, int64_t channels, int64_t filters, int64_t tiles, int threads)
+  GradientPlan(int64_t positions, int64_t channels, int64_t filters, int64_t tiles)
       : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
-    const int64_t own = (tiles + threads - 1) / threads;
-    tile_block = LANES == 16 || BY_ROW ? 16 : std::clamp<int64_t>(own, 8, 48);
     chunk = std::max<int64_t>(1, 32768 / (channel_blocks * LANES * LANES));
     chunk = std::min(chunk, filter_blocks);
     u_block = channel_blocks * LANES * LANES;
     u_position = chunk * u_block + 16;
+    const int64_t all = positions * positions;
+    u = padded(all * u_position);
+    sums = apart(u);
+    // Adding more cuts, or cuts of fewer tiles, takes longer than threads gain.
+    const bool in_cache = u <= 1 << 16;
+    cuts = std::clamp<int64_t>(tiles / (in_cache ? 32 : 256), 1,
+                               in_cache ? 8 : u <= 1 << 18 ? 4 : 2);
+    const int64_t own = (tiles + cuts - 1) / cuts;
+    tile_block = LANES == 16 || BY_ROW ? 16 : std::clamp<int64_t>(own, 8, 48);
     v_block = tile_block * LANES;
     v_position = channel_blocks * v_block + 16;
     m_position = chunk * v_block + 16;
     zeros = padded(std::max(channels, filters) + LANES);
-    const int64_t all = positions * positions;
-    u = padded(all * u_position);
     v = padded(all * v_position);
     m = padded(all * m_position);
-    sums = apart(u);
     part = apart(v + m + strip_of(tile_block));
   }
-  int64_t size(int threads) const { return apart(zeros) + threads * (sums + part); }
+  int64_t size(int threads) const { return apart(zeros) + cuts * sums + threads * part; }
+  // How many parts of the filters a chunk has for each cut: there are as many units of work as
+  // threads, or a multiple of that, if filters are enough. What a sum is made of stays the same.
+  int64_t spans(int64_t blocks, int64_t threads) const {
+    const int64_t most = (blocks + FILTERS - 1) / FILTERS;
+    for (int64_t n = 1; n <= most; ++n)
+      if (cuts * n % threads == 0) return n;
+    return std::min(most, (threads + cuts - 1) / cuts);
+  }
 };

@@ -21,8 +21,9 @@ cdef enum:
     VECTORS = 1 << 18  # elements of a matrix that is slower to copy than to sum row by row
     DOT_PARTS = 64     # of two long vectors, each summed by itself
     DOT_LEAST = 1 << 14  # elements of a part
-    MOST_BLOCKS = 64
-    BLOCK_WORK = 1 << 20  # multiplications of a block that are worth packing its operands
+    # blocks of a product at most, and multiplications of one that are worth packing its operands
+    MOST_BLOCKS = 64, BLOCK_WORK = 1 << 20
+    MOST_WIDE = 16, WIDE_WORK = 1 << 21  # of doubles
 
 ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
                          float, float*, int) noexcept nogil
@@ -143,7 +144,7 @@ cdef void _few_rows(bint b_transposed, int64_t m, int64_t n, int64_t k, const fl
 cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
                floating beta, floating* c, int64_t ldc) noexcept nogil:
-    cdef int rows = 1, threads, cols, tm, i, parts
+    cdef int rows = 1, threads, cols, tm, i, parts = 1, most = MOST_BLOCKS, work = BLOCK_WORK
     cdef int64_t m0, m1, n0, n1, cost, best = -1
     cdef bint straight
     if m <= 0 or n <= 0:
@@ -170,12 +171,11 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                 and product_is_few(m, n, k, trans_b)):
             _few_rows(trans_b, m, n, k, a, lda, b, ldb, beta == 1, c, ldc, threads)
             return
-    parts = threads
-    if floating is float:
-        # where blocks end changes sums of this BLAS in single precision: the grid is by sizes alone
-        parts = 1
-        while parts < MOST_BLOCKS and m * n * k >= parts * BLOCK_WORK * 2:
-            parts *= 2
+    if floating is double:
+        most, work = MOST_WIDE, WIDE_WORK
+    # where blocks end changes sums of this BLAS: the grid is by sizes alone
+    while parts < most and m * n * k >= parts * work * 2:
+        parts *= 2
     if parts == 1:
         _block(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
         return

@@ -144,7 +144,7 @@ inline void store(T* out, int add, V value) {
   }
 }
 
-enum { MAX_PARTS = 16, COLUMNS = 1024 };
+enum { MAX_PARTS = 16, COLUMNS = 1024, PART_SIZE = 1 << 15 };
 
 // Functions of each level but AVX-512, for what gains nothing by it: they take long to compile.
 #ifdef CYNET_X86_LEVELS
@@ -198,22 +198,30 @@ typename R::acc reduce_rows(int level, const ReduceSpace& s, const T* x, int64_t
   return total;
 }
 
+// Few results are made of parts each, so that threads have something to share out. How many these
+// are depends on the shape alone: where a part ends changes a sum.
+inline int64_t parts_of(int64_t results, int64_t rows, int64_t row) {
+  if (results >= MAX_PARTS) return 1;
+  return std::clamp<int64_t>(rows * row / PART_SIZE, 1, std::min<int64_t>(MAX_PARTS, rows));
+}
+
 template <typename T, class R, typename O>
 void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, O* out, int add,
                  double divisor) {
-  if (threads > 1 && s.kept_size < threads) {
-    if (threads > MAX_PARTS) threads = MAX_PARTS;
+  const int64_t parts = parts_of(s.kept_size, s.reduced_size, 1);
+  if (parts > 1) {
+    typename R::acc found[MAX_PARTS * MAX_PARTS];
+    const int64_t each = (s.reduced_size + parts - 1) / parts;
+    parallel_for(threads, s.kept_size * parts, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* from = x + offset_of(i / parts, s.n_kept, s.kept, s.kept_stride);
+        const int64_t start = i % parts * each, stop = std::min(start + each, s.reduced_size);
+        found[i] = reduce_rows<T, R>(level, s, from, start, stop);
+      }
+    });
     for (int64_t o = 0; o < s.kept_size; ++o) {
-      const T* from = x + offset_of(o, s.n_kept, s.kept, s.kept_stride);
-      typename R::acc parts[MAX_PARTS], total = R::init();
-      const int64_t each = (s.reduced_size + threads - 1) / threads;
-      parallel_for(threads, threads, [&](int64_t begin, int64_t end) {
-        for (int64_t p = begin; p < end; ++p) {
-          const int64_t stop = (p + 1) * each < s.reduced_size ? (p + 1) * each : s.reduced_size;
-          parts[p] = reduce_rows<T, R>(level, s, from, p * each, stop);
-        }
-      });
-      for (int p = 0; p < threads; ++p) R::merge(total, parts[p]);
+      typename R::acc total = R::init();
+      for (int64_t p = 0; p < parts; ++p) R::merge(total, found[o * parts + p]);
       store(out + o, add, R::finish(total, divisor));
     }
     return;
@@ -243,40 +251,34 @@ void reduce_outer(int threads, int level, const ReduceSpace& s, const T* x, O* o
   const int last = s.n_kept - 1;
   const int64_t width = s.kept[last], strips = (width + COLUMNS - 1) / COLUMNS;
   const int64_t tasks = s.kept_size / width * strips;
-  if (threads > MAX_PARTS) threads = MAX_PARTS;
-  const bool split = threads > 1 && tasks < threads && s.reduced_size >= threads;
-  auto task = [&](int64_t t, int workers) {
+  const int64_t parts = parts_of(tasks, s.reduced_size, std::min<int64_t>(width, COLUMNS));
+  const int64_t each = (s.reduced_size + parts - 1) / parts;
+  const auto task = [&](int64_t t) {
     const int64_t row = t / strips, column = t % strips * COLUMNS;
     const int64_t n = width - column < COLUMNS ? width - column : static_cast<int64_t>(COLUMNS);
     const T* from = x + offset_of(row, last, s.kept, s.kept_stride) + column;
     acc total[COLUMNS];
-    if (workers == 1) {
+    if (parts == 1) {
       loop(s, from, n, 0, s.reduced_size, total);
     } else {
-      acc parts[MAX_PARTS][COLUMNS];
-      const int64_t each = (s.reduced_size + workers - 1) / workers;
-      parallel_for(workers, workers, [&](int64_t begin, int64_t end) {
+      acc found[MAX_PARTS][COLUMNS];
+      parallel_for(threads, parts, [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; ++p) {
-          const int64_t start = p * each < s.reduced_size ? p * each : s.reduced_size;
-          const int64_t stop = start + each < s.reduced_size ? start + each : s.reduced_size;
-          loop(s, from, n, start, stop, parts[p]);
+          const int64_t start = std::min(p * each, s.reduced_size);
+          loop(s, from, n, start, std::min(start + each, s.reduced_size), found[p]);
         }
       });
       for (int64_t c = 0; c < n; ++c) {
         total[c] = R::init();
-        for (int p = 0; p < workers; ++p) R::merge(total[c], parts[p][c]);
+        for (int64_t p = 0; p < parts; ++p) R::merge(total[c], found[p][c]);
       }
     }
     for (int64_t c = 0; c < n; ++c)
       store(out + row * width + column + c, add, R::finish(total[c], divisor));
   };
-  if (split) {
-    for (int64_t t = 0; t < tasks; ++t) task(t, threads);
-  } else {
-    parallel_for(threads, tasks, [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t) task(t, 1);
-    });
-  }
+  parallel_for(parts == 1 ? threads : 1, tasks, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) task(t);
+  });
 }
 
 template <typename T, class R, typename O = T>

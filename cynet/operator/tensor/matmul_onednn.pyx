@@ -7,10 +7,8 @@ from libc.stdint cimport int64_t
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kNullOp
-from ...kernels.conv.onednn cimport Layout, Primitive
+from ...kernels.conv.onednn_matmul cimport Matmul
 from .._base cimport Operator, OpContext
-
-from ...kernels.conv.onednn import matmul
 
 cdef enum:
     FORWARD = 0
@@ -24,7 +22,7 @@ cdef class LibraryProducts(Operator):
 
     cdef bint trans_a, trans_b
     cdef int64_t batch, m, n, k
-    cdef void* products[3][2]  # by kind and whether it adds: a Primitive that `_made` holds
+    cdef void* products[3][2]  # by kind and whether it adds: a Matmul that `_made` holds
     cdef list _made
 
     def __init__(self, prop, batch, m, n, k):
@@ -34,28 +32,22 @@ cdef class LibraryProducts(Operator):
         self._make(FORWARD, False)
 
     cdef int _make(self, int kind, bint add) except -1:
-        cdef Primitive made
+        cdef Matmul made
         cdef int64_t m = self.m, n = self.n, k = self.k
         if kind == FORWARD:
-            a, b, c = self._layout(m, k, self.trans_a), self._layout(k, n, self.trans_b), (m, n)
+            shape, transposed = (m, n, k), (self.trans_a, self.trans_b)
         elif kind == LHS and self.trans_a:  # b g'
-            a, b, c = self._layout(k, n, self.trans_b), self._layout(n, m, True), (k, m)
+            shape, transposed = (k, m, n), (self.trans_b, True)
         elif kind == LHS:  # g b'
-            a, b, c = self._layout(m, n, False), self._layout(n, k, not self.trans_b), (m, k)
+            shape, transposed = (m, k, n), (False, not self.trans_b)
         elif self.trans_b:  # g' a
-            a, b, c = self._layout(n, m, True), self._layout(m, k, self.trans_a), (n, k)
+            shape, transposed = (n, k, m), (True, self.trans_a)
         else:  # a' g
-            a, b, c = self._layout(k, m, not self.trans_a), self._layout(m, n, False), (k, n)
-        made = matmul(a, b, self._layout(c[0], c[1], False), None, None, add)
+            shape, transposed = (k, n, m), (not self.trans_a, False)
+        made = Matmul((self.batch, *shape), *transposed, "bfloat16", add=add)
         self._made.append(made)
         self.products[kind][add] = <void*>made
         return 0
-
-    cdef Layout _layout(self, int64_t rows, int64_t columns, bint transposed):
-        """A stack of matrices; transposed ones have their columns one behind the other."""
-        cdef list strides = [rows * columns, 1, rows] if transposed else [
-            rows * columns, columns, 1]
-        return Layout((self.batch, rows, columns), strides, "bfloat16")
 
     cdef int _run(self, OpContext* ctx, int kind, int req, void* a, void* b,
                   void* c) except -1 nogil:
@@ -67,9 +59,9 @@ cdef class LibraryProducts(Operator):
             with gil:
                 self._make(kind, add)
         tensors[0], tensors[1], tensors[2] = a, b, c
-        return (<Primitive>self.products[kind][add]).run(
+        return (<Matmul>self.products[kind][add]).run(
             tensors, get_space(&ctx.requested[0],
-                               (<Primitive>self.products[kind][add]).scratch_bytes))
+                               (<Matmul>self.products[kind][add]).scratch_bytes))
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:

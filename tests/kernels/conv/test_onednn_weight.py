@@ -189,38 +189,3 @@ def test_more_threads_than_when_it_was_made(rng):
         executor.forward(is_train=True)
         executor.backward(mx.nd.array(grad))
         assert executor.grad_dict["c_weight"].asnumpy().tobytes() == want.tobytes()
-
-
-def test_cuts_of_any_shape():
-    """Parts are equal, no more than 16, and what slices add stays small."""
-    from cynet.kernels.conv.onednn_weight import slices_and_cuts
-
-    seed = np.random.SeedSequence().entropy % 2**32
-    print("seed", seed)
-    rng, large = np.random.default_rng(seed), 0
-    for _ in range(2000):
-        batch, size, channels = (int(2**e) for e in rng.uniform(0, 8, 3))
-        filters, kernel = int(2 ** rng.uniform(0, 9)), int(rng.choice([1, 3, 5]))
-        weight = (filters, channels, kernel, kernel)
-        if rng.random() < 0.2:
-            weight = (1, *weight)
-        data, out = (batch, channels, size, size), (batch, filters, size, size)
-        slices, cuts = slices_and_cuts(data, weight, out)
-        assert batch % slices == 0 and filters % cuts == 0 and slices * cuts <= 16
-        if slices > 1:
-            assert slices * prod(weight) <= 1 << 20
-        if cuts > 1:
-            assert len(weight) == 4
-        if prod(weight) * batch * size**2 < LARGE:
-            assert slices == cuts == 1
-        else:
-            large += 1
-    assert large > 500
-    # two threads at least for what networks train
-    for batch, channels, size, filters, kernel in [
-        (8, 3, 224, 64, 7), (8, 256, 14, 256, 3), (8, 512, 7, 512, 3), (1, 64, 56, 64, 3),
-        (128, 16, 32, 16, 3), (64, 20, 12, 50, 5), (8, 1024, 14, 256, 1), (10, 64, 56, 64, 3),
-    ]:  # fmt: skip
-        weight = (filters, channels, kernel, kernel)
-        shapes = (batch, channels, size, size), weight, (batch, filters, size, size)
-        assert prod(slices_and_cuts(*shapes)) >= 4

@@ -24,7 +24,6 @@ from ..fused_activation cimport FoldedActivation
 from math import prod
 
 from ....kernels.conv.onednn import Convolution
-from ....kernels.conv.onednn_weight import WeightGradient
 
 
 def _arguments(desc):

@@ -10,11 +10,9 @@ from libcpp.vector cimport vector
 
 from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kNullOp
-from ....kernels.conv.onednn cimport Layout, Primitive
+from ....kernels.conv.onednn_matmul cimport Matmul
 from ..._base cimport Operator, OpContext
 from ..fused_activation cimport FoldedActivation
-
-from ....kernels.conv.onednn import matmul
 
 cdef enum:
     FORWARD = 0
@@ -34,7 +32,7 @@ cdef class MatmulFullyConnected(Operator):
     cdef FoldedActivation activation
     cdef str dtype
     cdef vector[uint16_t] ones  # in bfloat16: one for each row
-    cdef void* products[4][2]  # by kind and whether it adds: a Primitive that `_made` holds
+    cdef void* products[4][2]  # by kind and whether it adds: a Matmul that `_made` holds
     cdef list _made
 
     def __init__(self, prop, rows, units, hidden, dtype="float32"):
@@ -54,33 +52,29 @@ cdef class MatmulFullyConnected(Operator):
 
     cdef int _make(self, int kind, bint add) except -1:
         cdef int64_t n = self.rows, k = self.units, m = self.hidden
-        cdef Primitive made
-        bias = activation = None
+        cdef Matmul made
+        bias, activation = False, None
         if kind == FORWARD:
-            a, b, c = self._matrix(n, k), self._matrix(k, m, True), self._matrix(n, m)
-            bias, activation = self._matrix(1, m) if self.has_bias else None, self.act_type
+            shape, transposed = (n, m, k), (False, True)
+            bias, activation = self.has_bias, self.act_type
         elif kind == DATA:
-            a, b, c = self._matrix(n, m), self._matrix(m, k), self._matrix(n, k)
+            shape, transposed = (n, k, m), (False, False)
         elif kind == WEIGHT:
-            a, b, c = self._matrix(m, n, True), self._matrix(n, k), self._matrix(m, k)
+            shape, transposed = (m, k, n), (True, False)
         else:
-            a, b, c = self._matrix(1, n), self._matrix(n, m), self._matrix(1, m)
-        made = matmul(a, b, c, bias, activation, add)
+            shape, transposed = (1, m, n), (False, False)
+        made = Matmul(shape, *transposed, self.dtype, bias, activation, add)
         self._made.append(made)
         self.products[kind][add] = <void*>made
         return 0
-
-    cdef Layout _matrix(self, int64_t rows, int64_t columns, bint transposed=False):
-        cdef list strides = [1, rows] if transposed else [columns, 1]
-        return Layout((rows, columns), strides, self.dtype)
 
     cdef int _run(self, OpContext* ctx, int kind, bint add, void** tensors,
                   size_t kept) except -1 nogil:
         """Run a product; its scratch lies behind the first `kept` bytes of the temporary space."""
         cdef void* product = self._product(kind, add)
-        cdef char* space = <char*>get_space(&ctx.requested[0], kept + (
-            <Primitive>product).scratch_bytes)
-        return (<Primitive>product).run(tensors, space + kept)
+        cdef size_t need = kept + (<Matmul>product).scratch_bytes
+        cdef char* space = <char*>get_space(&ctx.requested[0], need)
+        return (<Matmul>product).run(tensors, space + kept)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -106,7 +100,7 @@ cdef class MatmulFullyConnected(Operator):
         if kept:
             for kind in range(DATA, BIAS + 1 if self.ones.size() else BIAS):
                 if req[kind - DATA] != kNullOp:  # once for all: growing the space would move it
-                    need = max(need, kept + (<Primitive>self._product(
+                    need = max(need, kept + <size_t>(<Matmul>self._product(
                         kind, req[kind - DATA] == kAddTo)).scratch_bytes)
             space = get_space(&ctx.requested[0], need)
         if self.has_bias and req[2] != kNullOp and self.ones.empty():

@@ -1,0 +1,22 @@
+"""A product of matrices by oneDNN, cut into parts each of which is one thread's."""
+
+from libc.stdint cimport int64_t
+
+from .onednn cimport Primitive
+
+cdef enum:
+    MOST_THREADS = 16  # as many as onednn_parts.py has parts at most
+
+
+cdef class Matmul:
+    # Not for two threads at once: an Operator that holds one is `stateful`.
+    cdef readonly int stacks, cuts, strips  # parts of the stack, of rows and of columns
+    cdef int threads, n_tensors
+    cdef list _kept
+    cdef void* chains[MOST_THREADS]  # of each thread: a Primitive that `_kept` holds
+    cdef int64_t products, space_bytes
+    cdef int64_t steps[4][3]  # of each tensor: bytes to the next part of the stack, rows, columns
+    cdef readonly int64_t scratch_bytes
+    # `data` has the addresses of a, b[, bias] and c; `scratch` has `scratch_bytes`.
+    cdef int run(self, void** data, void* scratch) except -1 nogil
+    cdef int _run_parts(self, int thread, int threads, void** data, char* scratch) except -1 nogil
