@@ -1,7 +1,6 @@
 """No number of threads changes a bit of an operator's outputs and gradients: networks of one
 operator each, large enough that their loops are shared out."""
 
-import os
 import zlib
 
 import numpy as np
@@ -10,10 +9,10 @@ import pytest
 import cynet as mx
 from cynet.kernels.parallel import get_num_threads, set_num_threads
 from cynet.symbol import Variable as var
+from tests.long_runs import STRESS
 
 S = mx.sym
-LONG = bool(os.environ.get("CYNET_STRESS_KILLS"))
-DTYPES = ["float32", "float64", "float16", "bfloat16"] if LONG else ["float32", "float64"]
+DTYPES = ["float32", "float64", "float16", "bfloat16"] if STRESS else ["float32", "float64"]
 X = var("data")
 
 
@@ -150,7 +149,7 @@ def test_no_number_of_threads_changes_a_bit(name, dtype):
         pytest.skip(f"not in {dtype} alone")
     first = computed(net, shapes, dtype, 1)
     assert len(first) > 1
-    for number in (2, 3, 16) if LONG else (3,):
+    for number in (2, 3, 16) if STRESS else (3,):
         other = computed(net, shapes, dtype, number)
         assert [each for each in first if other[each] != first[each]] == []
 

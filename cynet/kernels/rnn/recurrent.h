@@ -101,18 +101,30 @@ inline void recurrent_pack(int level, bool backward, const Recurrence& r, void* 
   table[r.wide ? BASELINE : level](r, backward, to);
 }
 
+// Calls run(begin, end) for all sequences. BLAS's sums, which are those of doubles, depend on how
+// many rows a product has, so these are a matter of the shape and not of threads.
+template <class Run>
+inline void for_sequences(int threads, const Recurrence& r, const Run& run) {
+  const int64_t together = r.wide ? 16 : 1;
+  parallel_for(threads, (r.batch + together - 1) / together, [&](int64_t begin, int64_t end) {
+    if (!r.wide) return run(r, begin, end);
+    for (int64_t i = begin * together; i < std::min(end * together, r.batch); i += together)
+      run(r, i, std::min(i + together, r.batch));
+  });
+}
+
 inline void recurrent_forward(int level, int threads, const Recurrence& r) {
   static constexpr decltype(&baseline::forward_steps<float>) narrow[] =
       CYNET_AT_LEVELS(forward_steps<float>);
   const auto run = r.wide ? &baseline::forward_steps<double> : narrow[level];
-  parallel_for(threads, r.batch, [&](int64_t begin, int64_t end) { run(r, begin, end); });
+  for_sequences(threads, r, run);
 }
 
 inline void recurrent_backward(int level, int threads, const Recurrence& r) {
   static constexpr decltype(&baseline::backward_steps<float>) narrow[] =
       CYNET_AT_LEVELS(backward_steps<float>);
   const auto run = r.wide ? &baseline::backward_steps<double> : narrow[level];
-  parallel_for(threads, r.batch, [&](int64_t begin, int64_t end) { run(r, begin, end); });
+  for_sequences(threads, r, run);
 }
 
 // After recurrent_backward: whether the first step leaves the gradient of the recurrent weights as
