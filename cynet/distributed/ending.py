@@ -3,10 +3,21 @@
 import atexit
 import logging
 import os
+import stat
+import struct
 import sys
+import time
 
 from ..base.errors import describe_error
 from ..engine import get as engine
+
+try:
+    import fcntl
+    import termios
+except ImportError:  # Windows
+    fcntl = termios = None
+
+_READING = 2.0  # seconds that a launcher has to read what this process has written
 
 _state = {"code": None, "hooked": False}
 
@@ -56,6 +67,25 @@ def _flush():
             each.flush()
         except (AttributeError, OSError, ValueError):  # there is none, or it is closed
             continue
+
+
+def wait_until_read():
+    """Until the launcher has read what this process has written, for a moment at most: when the
+    first process of a failed job ends, mpiexec may drop what others have left in their pipes."""
+    _flush()
+    until = time.monotonic() + _READING
+    while any(map(_unread, (1, 2))) and time.monotonic() < until:
+        time.sleep(0.005)
+
+
+def _unread(number):
+    """How many bytes wait in the pipe that is file `number`."""
+    try:
+        if fcntl is None or not stat.S_ISFIFO(os.fstat(number).st_mode):
+            return 0
+        return struct.unpack("i", fcntl.ioctl(number, termios.FIONREAD, bytes(4)))[0]
+    except OSError:  # it is closed
+        return 0
 
 
 def _at_exit(find):

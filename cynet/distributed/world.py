@@ -295,6 +295,7 @@ class World:
         if talk.failure is None:
             talk.join()
             return None
+        ending.wait_until_read()
         talk.part()
         return talk.failure
 

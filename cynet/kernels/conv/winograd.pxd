@@ -4,9 +4,8 @@ x is (batch, height, width, channels), y (batch, (height + 2 pad_h - kernel) // 
 2 pad_w - kernel) // stride + 1, filters), w (filters, channels, kernel, kernel), each C-contiguous;
 kernel is 2 to 5 with stride 1, 3 to 8 with stride 2. `space` is scratch of winograd_space's bytes,
 aligned to 64. winograd_pack brings w into the form that winograd_forward otherwise makes of it in
-every run. Results are the same in every run with one number of threads; those of winograd_forward
-and winograd_backward_data whatever the number. Errors are about twice those of a direct sum in
-float32.
+every run. Results do not depend on the number of threads. Errors are about twice those of a direct
+sum in float32.
 """
 
 from libc.stdint cimport int64_t
