@@ -47,14 +47,14 @@ def shared(corners, within):
     return areas(np.concatenate(parts, 1))
 
 
-def movable(boxes):
-    """A copy of boxes that holds any place: of floats, where they were whole numbers."""
-    return boxes.astype(np.result_type(boxes, np.float32))
+def of_floats(boxes):
+    """Boxes that hold any place: themselves, or floats of those in whole numbers."""
+    return boxes if boxes.dtype.kind == "f" else boxes.astype(np.result_type(boxes, np.float32))
 
 
 def mirrored(boxes):
     """Boxes of the image that is mirrored left to right."""
-    out = movable(boxes)
+    out = boxes.copy()
     out[:, 1], out[:, 3] = 1.0 - boxes[:, 3], 1.0 - boxes[:, 1]
     return out
 
@@ -62,7 +62,7 @@ def mirrored(boxes):
 def moved(boxes, x, y, width, height):
     """Boxes as parts of a frame at (x, y) of that size, which may be larger than the image; all in
     parts of the image."""
-    out = movable(boxes)
+    out = boxes.copy()
     out[:, (1, 3)] = (boxes[:, (1, 3)] - x) / width
     out[:, (2, 4)] = (boxes[:, (2, 4)] - y) / height
     return out

@@ -14,7 +14,7 @@ from ..base.guard import guarded
 from ..base.opencv import cv
 from .augment import ForceResizeAug, ResizeAug, checked_shape
 from .augmenter import Augmenter, applied, plain
-from .boxes import areas, mirrored, movable, moved, shared
+from .boxes import areas, mirrored, moved, of_floats, shared
 from .color_augment import CastAug, color_augmenters
 from .geometry import crop, made, pixels
 
@@ -215,6 +215,7 @@ class DetHorizontalFlipAug(DetAugmenter):
         self.p = p
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
+        label = of_floats(label)
         if random.random() >= self.p:
             return array, label
         return array[:, ::-1], mirrored(label)
@@ -282,6 +283,7 @@ class DetRandomCropAug(DetAugmenter):
         self.enabled = _check_ranges(aspect_ratio_range, area_range)
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
+        label = of_floats(label)
         found = self._drawn(label, *array.shape[:2]) if self.enabled else None
         if found is None:
             return array, label
@@ -388,6 +390,7 @@ class DetRandomPadAug(DetAugmenter):
         self.enabled = _check_ranges(aspect_ratio_range, area_range) and area_range[1] > 1.0
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
+        label = of_floats(label)
         height, width, channels = array.shape
         found = self._drawn(height, width) if self.enabled else None
         if found is None:
@@ -399,7 +402,7 @@ class DetRandomPadAug(DetAugmenter):
         out = cv().copyMakeBorder(
             np.ascontiguousarray(array), y, h - y - height, x, w - x - width, 0, None, color
         )
-        boxes = movable(label)
+        boxes = label.copy()
         boxes[:, (1, 3)] = (label[:, (1, 3)] * width + x) / w
         boxes[:, (2, 4)] = (label[:, (2, 4)] * height + y) / h
         return out.reshape(h, w, channels), boxes

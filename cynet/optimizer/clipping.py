@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import ndarray as nd
+from ..base.dtype import is_narrow
 from ..base.errors import ArgumentError, shown, warn_user
 from ..base.guard import guarded
 
@@ -52,7 +53,9 @@ def clip_global_norm(
     if not max_norm >= 0:
         raise ArgumentError(f"clip_global_norm: max_norm must be 0 or more, got {shown(max_norm)}")
     ctx = arrays[0].context
-    squares = [nd.sum(nd.square(each)).astype("float32").as_in_context(ctx) for each in arrays]
+    # the squares of 16 bits would overflow
+    wide = [each.astype("float32") if is_narrow(each.dtype) else each for each in arrays]
+    squares = [nd.sum(nd.square(each)).astype("float32").as_in_context(ctx) for each in wide]
     total = nd.sqrt(nd.add_n(*squares))
     if check_isfinite:
         found = np.float32(total.asscalar())

@@ -51,6 +51,18 @@ def test_clip_what_is_not_finite():
         utils.clip_global_norm([nd.array([np.nan])], 1)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_clip_global_norm_of_16_bits(dtype):
+    """Squares are added in float32: those of 300,000 numbers are beyond float16."""
+    array = nd.full((300000,), 0.5, dtype=dtype)
+    norm = utils.clip_global_norm([array, nd.full((3,), 300, dtype=dtype)], 27.4)
+    want = (300000 * 0.25 + 3 * 300**2) ** 0.5
+    np.testing.assert_allclose(norm, want, rtol=1e-5)
+    np.testing.assert_allclose(
+        array[:5].astype("float32").asnumpy(), 0.5 * 27.4 / want, rtol=2**-7
+    )
+
+
 def test_download(tmp_path):
     source = tmp_path / "source.bin"
     source.write_bytes(b"abc")

@@ -108,10 +108,11 @@ def test_mirrors_and_choices_by_the_numbers_that_are_drawn():
     assert 3 < flips < 25
 
 
-def test_boxes_in_whole_numbers():
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "int8", "bool"])
+def test_boxes_in_whole_numbers(dtype):
     """A box of the whole image, written without a point, has the places that it has with one."""
-    image = np.zeros((30, 40, 3), np.uint8)
-    whole = np.array([[2, 0, 0, 1, 1], [3, 0, 0, 1, 1]])
+    image = np.zeros((130, 340, 3), np.uint8)
+    whole = np.array([[1, 0, 0, 1, 1], [0, 0, 0, 1, 1]], dtype)
     augmenters = mx.image.CreateDetAugmenter(
         (3, 20, 24), rand_crop=1, rand_pad=1, rand_gray=0.5, rand_mirror=True, mean=True,
         min_object_covered=0.1, area_range=(0.3, 2.0),
@@ -119,7 +120,7 @@ def test_boxes_in_whole_numbers():
     moved = 0
     for seed in range(20):
         ends = []
-        for label in (whole, whole.astype("float64")):
+        for label in (whole, whole.astype(np.result_type(whole, "f4"))):
             random.seed(seed)
             out = mx.nd.array(image, dtype="uint8")
             for each in augmenters:

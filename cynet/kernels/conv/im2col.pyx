@@ -36,6 +36,7 @@ cdef enum:
     FEW_TASKS = 8            # tiles of all images that may be too few for the threads
     MOST_SUMS = 8            # gradients of a weight, each of some tiles, that are added in the end
     MOST_SUMMED = 1 << 21    # elements of these, but for two of them
+    FEW_PIXELS = 512         # of one of these, whose sum would take longer than threads gain
 
 
 cdef inline int64_t _ceil_div(int64_t a, int64_t b) noexcept nogil:
@@ -90,14 +91,15 @@ cdef int64_t conv_space(const ConvShape* shape, int threads, bint weight_gradien
     if shape.implicit and not weight_gradient:
         return image_space(_image(shape), threads)
     if weight_gradient:
-        return each * threads + _sums(shape) * shape.filters * shape.unrolled + 1
+        return each * threads + (_sums(shape) - 1) * shape.filters * shape.unrolled + 1
     return each * threads + 1
 
 
 cdef int64_t _sums(const ConvShape* shape) noexcept nogil:
     """How many gradients of the weight are added: by shape, so that threads change none of them."""
     cdef int64_t fitting = MOST_SUMMED // (shape.filters * shape.unrolled)
-    return min(shape.batch * shape.tiles, max(2, min(MOST_SUMS, fitting)))
+    return max(1, min(min(shape.batch * shape.tiles, shape.batch * shape.out_space // FEW_PIXELS),
+                      max(2, min(MOST_SUMS, fitting))))
 
 
 cdef void _im2col(const ConvShape* shape, const floating* x, int64_t first, int64_t last,
@@ -306,18 +308,20 @@ cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const 
     cdef floating total
     cdef int t
     if parts == 1:
-        _weight_part(shape, x, dy, dw, 0, add, space)
+        for task in range(tasks):
+            _weight_part(shape, x, dy, dw, task, add or task > 0, space)
         return
     for t in prange(threads, num_threads=threads, schedule="static"):
         for part in range(parts * t // threads, parts * (t + 1) // threads):
-            mine = sums + part * size
+            mine = dw if part == 0 else sums + (part - 1) * size
             for task in range(tasks * part // parts, tasks * (part + 1) // parts):
-                _weight_part(shape, x, dy, mine, task, task > tasks * part // parts,
+                _weight_part(shape, x, dy, mine, task,
+                             task > tasks * part // parts or (add and part == 0),
                              space + t * each)
     for t in prange(threads, num_threads=threads, schedule="static"):
         for i in range(size * t // threads, size * (t + 1) // threads):
-            total = dw[i] if add else 0
-            for part in range(parts):
+            total = dw[i]
+            for part in range(parts - 1):
                 total = total + sums[part * size + i]
             dw[i] = total
 

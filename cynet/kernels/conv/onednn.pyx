@@ -510,22 +510,27 @@ cdef class Convolution:
         return 0
 
     def backward_data(self):
-        """A ReorderedPrimitive (out_grad, weight, data_grad)."""
+        """A ReorderedPrimitive (out_grad, weight, data_grad); of one thread where oneDNN has kernels
+        alone whose blocks, and so the order of their sums, depend on the number of threads."""
         cdef void* pd = NULL
         cdef Window w = self.window
         cdef _Attributes attributes = _Attributes()
         self._need_hint()
-        for chosen in (False, True):
-            check(_dnnl.convolution_data(
-                &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
-                self.out.desc, w.stride, w.dilate, w.pad, w.pad, self.hint, attributes.attr),
-                "convolution backward")
-            if chosen or leave_brgemm(pd):
-                break
-            _dnnl.pd_destroy(pd)
-        return _chain(pd, [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
-                           (ARG_WEIGHTS, QUERY_WEIGHTS, 0, self.plain_weight),
-                           (ARG_DIFF_SRC, QUERY_DIFF_SRC, 0, self.row_data)], self.dtype)
+        try:
+            for alone in (False, True):
+                run_gang_alone(alone)
+                check(_dnnl.convolution_data(
+                    &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
+                    self.out.desc, w.stride, w.dilate, w.pad, w.pad, self.hint, attributes.attr),
+                    "convolution backward")
+                if alone or (leave_brgemm(pd) and _implementation(pd).startswith(b"jit")):
+                    break
+                _dnnl.pd_destroy(pd)
+            return _chain(pd, [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
+                               (ARG_WEIGHTS, QUERY_WEIGHTS, 0, self.plain_weight),
+                               (ARG_DIFF_SRC, QUERY_DIFF_SRC, 0, self.row_data)], self.dtype)
+        finally:
+            run_gang_alone(False)
 
     def backward_weight(self, grad=None, ordered=True):
         """A ReorderedPrimitive (out_grad, data[, bias_grad], weight_grad), of one thread: those of

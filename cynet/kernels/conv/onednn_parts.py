@@ -11,6 +11,7 @@ SHARED_CONVOLUTION, SHARED_MATMUL = 1 << 23, 1 << 22
 
 CUTS = (1, 2, 4, 8, 16)
 MOST_SUMMED = 1 << 20  # elements of the gradients of all slices
+MOST_COPIED = 1 << 20  # elements of a part's out_grad that has some of the filters
 NEAR = 1.08  # times as slow as the fastest way with two threads, and still taken
 # Measured on Zen 4 with AVX-512; what counts is how they compare.
 PART_NS, PRODUCT_NS, SUM_NS, COPY_NS = 5000, 0.021, 0.8, 0.2
@@ -23,24 +24,35 @@ def _waste(parts, threads):
     return -(-parts // threads) * threads / parts
 
 
-def _costs(data, weight, out):
-    """{(slices, cuts): nanoseconds of all threads together}."""
-    products, size = prod(weight) * out[0] * prod(out[2:]), prod(weight)
-    is_grouped, found = len(weight) > len(out), {}
+def slice_of(batch, slices):
+    """How many images each slice has; the last one may have fewer."""
+    return -(-batch // slices)
+
+
+def _ways(data, weight, out):
+    """(slices, cuts) that are possible."""
     for slices, cuts in product(range(1, MOST_PARTS + 1), CUTS):
-        if data[0] % slices or out[1] % cuts or slices * cuts > MOST_PARTS:
+        each, filters = slice_of(data[0], slices), out[1] // cuts
+        if slices * cuts > MOST_PARTS or (slices - 1) * each >= data[0] or out[1] % cuts:
             continue
-        if (cuts > 1 and is_grouped) or (slices > 1 and slices * size > MOST_SUMMED):
+        if slices > 1 and slices * prod(weight) > MOST_SUMMED:
             continue
-        filters = out[1] // cuts
-        cost = slices * cuts * PART_NS
-        cost += products * PRODUCT_NS * (filters + -filters % REGISTER) / filters
-        if slices > 1:
-            cost += slices * size * SUM_NS
-        if cuts > 1:  # out_grad is copied once, data brought into another order for each cut
-            cost += (prod(out) + (cuts - 1) * prod(data)) * COPY_NS
-        found[slices, cuts] = cost
-    return found
+        is_grouped = len(weight) > len(out)
+        if cuts > 1 and (is_grouped or each * filters * prod(out[2:]) > MOST_COPIED):
+            continue
+        yield slices, cuts
+
+
+def _cost(data, weight, out, slices, cuts):
+    """Nanoseconds of all threads together."""
+    products, filters = prod(weight) * out[0] * prod(out[2:]), out[1] // cuts
+    cost = slices * cuts * PART_NS
+    cost += products * PRODUCT_NS * (filters + -filters % REGISTER) / filters
+    if slices > 1:
+        cost += slices * prod(weight) * SUM_NS
+    if cuts > 1:  # out_grad is copied once, data brought into another order for each cut
+        cost += (prod(out) + (cuts - 1) * prod(data)) * COPY_NS
+    return cost
 
 
 def slices_and_cuts(data, weight, out):
@@ -59,12 +71,20 @@ def slices_and_cuts(data, weight, out):
     """
     if prod(weight) * out[0] * prod(out[2:]) < SHARED_CONVOLUTION:
         return 1, 1
-    costs = {
-        way: [cost * _waste(prod(way), threads) for threads in (2, 4, 8, 16)]
-        for way, cost in _costs(data, weight, out).items()
-    }
+    costs = {}
+    for slices, cuts in _ways(data, weight, out):
+        cost = _cost(data, weight, out, slices, cuts)
+        cost *= slices * slice_of(data[0], slices) / data[0]  # as if the last slice were whole
+        costs[slices, cuts] = [cost * _waste(slices * cuts, threads) for threads in (2, 4, 8, 16)]
     most = NEAR * min(each[0] for each in costs.values())
     return min((way for way in costs if costs[way][0] <= most), key=lambda way: sum(costs[way]))
+
+
+def rows_as_images(data, out):
+    """Shapes of data and out of a single image in channels-last order, whose windows are its
+    pixels, as several images of fewer rows each."""
+    rows = max(n for n in range(1, MOST_PARTS + 1) if data[2] % n == 0)
+    return [(rows, shape[1], shape[2] // rows, *shape[3:]) for shape in (data, out)]
 
 
 def _divisors(n, least, most, multiple=1):

@@ -14,7 +14,10 @@ cdef class WeightGradient:
     cdef readonly int slices, cuts  # of the batch, and of the filters
     cdef int parts
     cdef list _kept
-    cdef void* chains[MOST_THREADS]   # of each thread: a ReorderedPrimitive that `_kept` holds
+    # Of each thread ReorderedPrimitives that `_kept` holds: of the last slice, and of those before
+    # it if these are longer.
+    cdef void* chains[2][MOST_THREADS]
+    cdef bint of_slices             # whether they are
     cdef int threads                # how many these are
     cdef Primitive finish           # brings a sum of slices into row-major order, or None
     cdef Kernel add, add_slice

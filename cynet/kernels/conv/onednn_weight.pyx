@@ -19,7 +19,7 @@ from math import prod
 from ...base.dtype import dtype_flag
 from ..parallel import get_num_threads
 from .onednn import Convolution, channels_last, reorder, row_major
-from .onednn_parts import slices_and_cuts
+from .onednn_parts import rows_as_images, slice_of, slices_and_cuts
 
 
 cdef class WeightGradient:
@@ -27,41 +27,51 @@ cdef class WeightGradient:
 
     def __init__(self, data, weight, out, stride, dilate, pad, bias, dtype="float32", last=True):
         cdef ReorderedPrimitive chain
-        cdef Layout found
+        cdef Layout found, wanted
+        cdef int i, thread
         cdef int64_t item = 2 if dtype == "bfloat16" else sizeof(float)
-        self.slices, self.cuts = slices_and_cuts(data, weight, out)
-        self.parts = self.slices * self.cuts
+        if last and data[0] == 1 and {*weight[-len(stride):], *stride} == {1} and not any(pad):
+            data, out = rows_as_images(data, out)
         self.dtype, self.has_bias = dtype_flag(dtype), bias
         self.add = find_unary(b"identity", self.dtype, True)
         self.add_slice = find_unary(b"identity", kFloat32, True)
         self.size, self.filters = prod(weight), out[1]
         self.products = self.size * out[0] * prod(out[2:])
-        batch, self.cut_filters = data[0] // self.slices, self.filters // self.cuts
+        # beside threads of oneDNN's own, those of the team would be too many
+        threads = get_num_threads() if runs_on_team() else 1
+        for self.slices, self.cuts in (slices_and_cuts(data, weight, out), (1, 1)):
+            self.parts = self.slices * self.cuts
+            self.threads, self._kept, self.space_bytes = min(self.parts, threads), [], 0
+            part_weight = (weight[0] // self.cuts, *weight[1:])
+            batch = slice_of(data[0], self.slices)
+            rest = data[0] - (self.slices - 1) * batch
+            for i, images in enumerate((rest,) if rest == batch else (rest, batch)):
+                part_out, given = (images, out[1] // self.cuts, *out[2:]), None
+                part = Convolution((images, *data[1:]), part_weight, part_out, stride, dilate, pad,
+                                   bias, dtype, last)
+                if self.cuts > 1:
+                    given = (channels_last if last else row_major)(part_out, dtype, out)
+                for thread in range(self.threads):
+                    chain = part.backward_weight(given, self.slices == 1)
+                    self._kept.append(chain)
+                    self.chains[i][thread] = <void*>chain
+                    self.space_bytes = max(self.space_bytes, aligned(chain.scratch_bytes))
+            self.of_slices = rest != batch
+            found, wanted = chain.main.layouts[chain.output], row_major(part_weight, dtype)
+            chain = self._kept[0]
+            if chain.main.layouts[chain.output] == found:
+                break  # else slices of this shape cannot be added
+        self.cut_filters = self.filters // self.cuts
         self.cut_bytes = self.size // self.cuts * item
         self.cut_bias_bytes = self.cut_filters * item
         self.data_step = batch * prod(data[1:]) * item
         self.grad_step = batch * prod(out[1:]) * item
         self.grad_cut_step = self.cut_bias_bytes * (1 if last else prod(out[2:]))
 
-        shapes = [(batch, *data[1:]), (weight[0] // self.cuts, *weight[1:]),
-                  (batch, self.cut_filters, *out[2:])]
-        part = Convolution(*shapes, stride, dilate, pad, bias, dtype, last)
-        given = None
-        if self.cuts > 1:
-            given = (channels_last if last else row_major)(shapes[2], dtype, out)
-        # beside threads of oneDNN's own, those of the team would be too many
-        self.threads = min(self.parts, get_num_threads()) if runs_on_team() else 1
-        self._kept = [part.backward_weight(given, self.slices == 1) for _ in range(self.threads)]
-        for i in range(self.threads):
-            chain = self._kept[i]
-            self.chains[i] = <void*>chain
-        self.space_bytes = aligned(chain.scratch_bytes)
-
         self.bias_at = aligned(self.size * item)
         self.slices_at = self.bias_at + aligned(self.filters * item)
         self.slice_bias_at = self.slices_at
         if self.slices > 1:
-            found, wanted = chain.main.layouts[chain.output], row_major(shapes[1], dtype)
             self.slice_bytes = aligned(found.nbytes())
             self.slice_bias_bytes = aligned(self.cut_filters * sizeof(float)) if bias else 0
             self.finish = None if found == wanted else reorder(found, wanted)
@@ -104,9 +114,8 @@ cdef class WeightGradient:
             else:
                 tensors[2] = bias + cut * self.cut_bias_bytes
                 tensors[2 + self.has_bias] = weight + cut * self.cut_bytes
-            (<ReorderedPrimitive>self.chains[thread]).run(tensors,
-                                                          scratch + self.space_at
-                                                          + thread * self.space_bytes)
+            (<ReorderedPrimitive>self.chains[self.of_slices and each + 1 < self.slices][thread]).run(
+                tensors, scratch + self.space_at + thread * self.space_bytes)
         return 0
 
     cdef int _add_slices(self, char* weight, char* bias, char* scratch) except -1 nogil:

@@ -23,7 +23,7 @@ cdef enum:
     DOT_LEAST = 1 << 14  # elements of a part
     # blocks of a product at most, and multiplications of one that are worth packing its operands
     MOST_BLOCKS = 64, BLOCK_WORK = 1 << 20
-    MOST_WIDE = 16, WIDE_WORK = 1 << 21  # of doubles
+    MOST_WIDE = 8, WIDE_WORK = 1 << 21  # of doubles
 
 ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
                          float, float*, int) noexcept nogil

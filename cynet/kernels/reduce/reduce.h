@@ -144,7 +144,7 @@ inline void store(T* out, int add, V value) {
   }
 }
 
-enum { MAX_PARTS = 16, COLUMNS = 1024, PART_SIZE = 1 << 15 };
+enum { MAX_PARTS = 16, COLUMNS = 1024, PART_SIZE = 1 << 15, FEW_ROWS = 128 };
 
 // Functions of each level but AVX-512, for what gains nothing by it: they take long to compile.
 #ifdef CYNET_X86_LEVELS
@@ -202,7 +202,8 @@ typename R::acc reduce_rows(int level, const ReduceSpace& s, const T* x, int64_t
 // are depends on the shape alone: where a part ends changes a sum.
 inline int64_t parts_of(int64_t results, int64_t rows, int64_t row) {
   if (results >= MAX_PARTS) return 1;
-  return std::clamp<int64_t>(rows * row / PART_SIZE, 1, std::min<int64_t>(MAX_PARTS, rows));
+  const int64_t most = std::min<int64_t>(MAX_PARTS, row > 1 ? rows / FEW_ROWS : rows);
+  return std::max<int64_t>(std::min(rows * row / PART_SIZE, most), 1);
 }
 
 template <typename T, class R, typename O>
@@ -268,10 +269,9 @@ void reduce_outer(int threads, int level, const ReduceSpace& s, const T* x, O* o
           loop(s, from, n, start, std::min(start + each, s.reduced_size), found[p]);
         }
       });
-      for (int64_t c = 0; c < n; ++c) {
-        total[c] = R::init();
-        for (int64_t p = 0; p < parts; ++p) R::merge(total[c], found[p][c]);
-      }
+      std::fill(total, total + n, R::init());
+      for (int64_t p = 0; p < parts; ++p)
+        for (int64_t c = 0; c < n; ++c) R::merge(total[c], found[p][c]);
     }
     for (int64_t c = 0; c < n; ++c)
       store(out + row * width + column + c, add, R::finish(total[c], divisor));

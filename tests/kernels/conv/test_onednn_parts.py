@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from cynet.kernels.conv.onednn_parts import slices_and_cuts, stacks_rows_and_columns
+from cynet.kernels.conv.onednn_parts import slice_of, slices_and_cuts, stacks_rows_and_columns
 
 LARGE = 1 << 23  # products from which on a gradient is cut
 
@@ -22,11 +22,13 @@ def test_cuts_of_any_shape():
             weight = (1, *weight)
         data, out = (batch, channels, size, size), (batch, filters, size, size)
         slices, cuts = slices_and_cuts(data, weight, out)
-        assert batch % slices == 0 and filters % cuts == 0 and slices * cuts <= 16
+        each = slice_of(batch, slices)
+        assert (slices - 1) * each < batch <= slices * each
+        assert filters % cuts == 0 and slices * cuts <= 16
         if slices > 1:
             assert slices * prod(weight) <= 1 << 20
         if cuts > 1:
-            assert len(weight) == 4
+            assert len(weight) == 4 and each * filters // cuts * size**2 <= 1 << 20
         if prod(weight) * batch * size**2 < LARGE:
             assert slices == cuts == 1
         else:
@@ -36,6 +38,7 @@ def test_cuts_of_any_shape():
     for batch, channels, size, filters, kernel in [
         (8, 3, 224, 64, 7), (8, 256, 14, 256, 3), (8, 512, 7, 512, 3), (1, 64, 56, 64, 3),
         (128, 16, 32, 16, 3), (64, 20, 12, 50, 5), (8, 1024, 14, 256, 1), (10, 64, 56, 64, 3),
+        (37, 3, 159, 32, 3), (17, 64, 112, 64, 3),
     ]:  # fmt: skip
         weight = (filters, channels, kernel, kernel)
         shapes = (batch, channels, size, size), weight, (batch, filters, size, size)

@@ -79,6 +79,8 @@ def describe(prop, data, out, pad, in_types, **more):
         library=onednn.available(),
         **more,
     )
+    if desc.dtype == "bfloat16" and not _is_read_whole(desc):
+        desc = desc._replace(dtype="float32")
     if is_last(prop.layout) and not desc.channels_last:
         last = desc._replace(channels_last=True)
         return desc if ALGORITHMS.choose(last) is None else last
@@ -122,7 +124,7 @@ class _Bare(FoldsActivation):
 
 # --- what is supported ----------------------------------------------------------------------------
 def _is_single(desc):
-    if desc.dtype != "float32" or not desc.library or not _is_countable(desc):
+    if desc.dtype != "float32" or not desc.library or not _is_countable(desc) or _is_shallow(desc):
         return False
     return not desc.transposed or _is_exact(desc)
 
@@ -132,6 +134,27 @@ def _is_countable(desc):
     windows = zip(desc.data[2:], desc.kernel, desc.dilate, desc.pad)
     spans = [max(n + 2 * pad, dilate * kernel) for n, kernel, dilate, pad in windows]
     return max(*desc.data, *desc.out, *desc.stride, *spans) < LONGEST
+
+
+def _is_shallow(desc):
+    """Whether windows of three axes are deeper than the data: oneDNN's gradient of such a weight is
+    wrong, or reads outside of its arrays."""
+    deep = len(desc.kernel) == 3
+    return deep and desc.dilate[0] * (desc.kernel[0] - 1) >= desc.data[2]
+
+
+def _is_read_whole(desc):
+    """Whether oneDNN's gradient of a bfloat16 weight is right: it leaves what was in the workspace
+    to a tap that reads padding in every window."""
+    if _is_shallow(desc):
+        return False
+    for n, out, kernel, stride, dilate, pad in zip(desc.data[2:], desc.out[2:], *desc.window):
+        for tap in range(kernel):
+            at = tap * dilate - pad  # where the first window has it
+            first = max(0, -(at // stride))  # the first window that has it within the data, or past
+            if first >= out or at + first * stride >= n:
+                return False
+    return True
 
 
 def _is_exact(desc):
