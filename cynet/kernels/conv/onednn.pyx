@@ -510,8 +510,9 @@ cdef class Convolution:
         return 0
 
     def backward_data(self):
-        """A ReorderedPrimitive (out_grad, weight, data_grad); of one thread where oneDNN has kernels
-        alone whose blocks, and so the order of their sums, depend on the number of threads."""
+        """A ReorderedPrimitive (out_grad, weight, data_grad); of one thread where all that oneDNN
+        has are kernels whose blocks, and so the order of their sums, depend on how many there are.
+        """
         cdef void* pd = NULL
         cdef Window w = self.window
         cdef _Attributes attributes = _Attributes()

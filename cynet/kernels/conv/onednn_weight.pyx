@@ -103,6 +103,7 @@ cdef class WeightGradient:
                         char* bias, char* scratch) except -1 nogil:
         """One thread's parts: each slice of a cut, then the next cut."""
         cdef void* tensors[4]
+        cdef void* chain
         cdef int part, each, cut
         for part in range(self.parts * thread // threads, self.parts * (thread + 1) // threads):
             cut, each = part // self.slices, part % self.slices
@@ -114,7 +115,8 @@ cdef class WeightGradient:
             else:
                 tensors[2] = bias + cut * self.cut_bias_bytes
                 tensors[2 + self.has_bias] = weight + cut * self.cut_bytes
-            (<ReorderedPrimitive>self.chains[self.of_slices and each + 1 < self.slices][thread]).run(
+            chain = self.chains[self.of_slices and each + 1 < self.slices][thread]
+            (<ReorderedPrimitive>chain).run(
                 tensors, scratch + self.space_at + thread * self.space_bytes)
         return 0
 
