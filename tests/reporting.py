@@ -34,11 +34,11 @@ REMEDIES = [
     (r"unshare|needs root", "root"),
     (r"/proc|Linux|affinity|mallinfo2", "Linux"),
     (
-        r"fork|POSIX|signals|not unmapped|SIGINT|second owner",
+        r"fork|POSIX|signals|no pipes|not unmapped|SIGINT|second owner",
         "a POSIX system (root, to change owners)",
     ),
     (r"Python 3\.(\d+)", "Python 3.{}"),
-    (r"the tests above went that way", "a CPU with AVX512-BF16"),
+    (r"above went that way|instructions for bfloat16", "a CPU with AVX512-BF16"),
     (r"run\.sh puts", "make smoke"),
     (r"not differentiable", "nothing: the operator has no gradient"),
 ]

@@ -143,12 +143,17 @@ def computed(net, shapes, dtype, number):
     return {name: each.astype(wide).asnumpy().tobytes() for name, each in found.items()}
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(
+    "name, dtype",
+    [
+        (name, dtype)
+        for name in NETWORKS
+        for dtype in DTYPES
+        if "float16" not in dtype or not name.startswith(("BatchNorm", "gemm2", "syrk"))
+    ],
+)
 def test_no_number_of_threads_changes_a_bit(name, dtype):
     net, shapes = NETWORKS[name]
-    if "float16" in dtype and name.startswith(("BatchNorm", "gemm2", "syrk")):
-        pytest.skip(f"not in {dtype} alone")
     first = computed(net, shapes, dtype, 1)
     assert len(first) > 1
     for number in (2, 3, 16) if STRESS else (3,):
