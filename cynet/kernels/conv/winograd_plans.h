@@ -131,8 +131,8 @@ struct GradientPlan {
     // threads', which then share no transform.
     const bool in_cache = u <= 1 << 16;
     const int64_t most = in_cache ? 8 : u <= 1 << 18 ? 4 : 2;
-    cuts = std::clamp<int64_t>(tiles / (in_cache ? 32 : 512), std::min<int64_t>(tiles / 32 + 1, 2),
-                               most);
+    const int64_t least = std::min<int64_t>(tiles / 32 + 1, 2);
+    cuts = std::clamp<int64_t>(tiles / (in_cache ? 32 : 1024), least, most);
     const int64_t own = (tiles + cuts - 1) / cuts;
     tile_block = LANES == 16 || BY_ROW ? 16 : std::clamp<int64_t>(own, 8, 48);
     v_block = tile_block * LANES;
