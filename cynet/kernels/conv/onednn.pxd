@@ -85,6 +85,10 @@ cdef struct Library:
     void* stream
 
 
+cdef enum:
+    MOST_THREADS = 16  # of parts: as many as onednn_parts.py makes at most
+
+
 cdef struct Argument:
     int number    # DNNL_ARG_...
     void* memory  # dnnl_memory_t

@@ -544,12 +544,14 @@ cdef class Convolution:
         cdef Window w = self.window
         cdef _Attributes attributes = _Attributes()
         cdef str dtype = self.dtype if ordered else "float32"
-        cdef Layout weight = Layout(self.shape, None, dtype), bias = self.bias
+        cdef Layout weight = self.weight, bias = self.bias
+        if not ordered:
+            weight = Layout(self.shape, None, dtype)
+            bias = row_major((self.filters,), dtype) if bias is not None else None
         self._need_hint()
         cdef list tensors = [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, grad or self.row_out),
                              (ARG_SRC, QUERY_SRC, 0, self.row_data)]
         if bias is not None:
-            bias = row_major((self.filters,), dtype)
             tensors.append((ARG_DIFF_BIAS, QUERY_DIFF_WEIGHTS, 1, None))
         tensors.append((ARG_DIFF_WEIGHTS, QUERY_DIFF_WEIGHTS, 0,
                         self.plain_weight if ordered else None))

@@ -51,10 +51,10 @@ cdef class Matmul:
 
         tensors = [layout((rows, k), (m, k), trans_a), layout((k, columns), (k, n), trans_b),
                    layout((rows, columns), (m, n))]
-        given = Layout((1,) * (len(stack) + 1) + (columns,), [n] * (len(stack) + 1) + [1], dtype)
-        self.threads = (min(prod(ways), get_num_threads())) if runs_on_team() else 1
-        self._kept = [matmul(*tensors, given if bias else None, activation, add)
-                      for _ in range(self.threads)]
+        ones = len(stack) + 1
+        of_bias = Layout((*[1] * ones, columns), [n] * ones + [1], dtype) if bias else None
+        self.threads = min(prod(ways), get_num_threads()) if runs_on_team() else 1
+        self._kept = [matmul(*tensors, of_bias, activation, add) for _ in range(self.threads)]
         for i in range(self.threads):
             chain = self._kept[i]
             self.chains[i] = <void*>chain

@@ -5,6 +5,7 @@ from itertools import product
 from math import prod
 
 MOST_PARTS = 16
+THREADS = (2, 4, 8, 16)  # among which parts are to be shared out evenly
 REGISTER = 16  # filters, or columns, that oneDNN computes at once
 # Products of two numbers, of which fewer are one part: 100 us of work.
 SHARED_CONVOLUTION, SHARED_MATMUL = 1 << 23, 1 << 22
@@ -75,7 +76,7 @@ def slices_and_cuts(data, weight, out):
     for slices, cuts in _ways(data, weight, out):
         cost = _cost(data, weight, out, slices, cuts)
         cost *= slices * slice_of(data[0], slices) / data[0]  # as if the last slice were whole
-        costs[slices, cuts] = [cost * _waste(slices * cuts, threads) for threads in (2, 4, 8, 16)]
+        costs[slices, cuts] = [cost * _waste(slices * cuts, threads) for threads in THREADS]
     most = NEAR * min(each[0] for each in costs.values())
     return min((way for way in costs if costs[way][0] <= most), key=lambda way: sum(costs[way]))
 
@@ -105,7 +106,7 @@ def stacks_rows_and_columns(stack, m, n, k):
     stacks = _divisors(stack, 1, MOST_PARTS)[-1]
     most = MOST_PARTS // stacks
     ways = [
-        (sum(_waste(stacks * r * c, threads) for threads in (2, 4, 8, 16)), m // r + n // c, r, c)
+        (sum(_waste(stacks * r * c, threads) for threads in THREADS), m // r + n // c, r, c)
         for r in _divisors(m, FEW_ROWS, most)
         for c in _divisors(n, FEW_COLUMNS, most, REGISTER)
         if r * c <= most

@@ -3,10 +3,7 @@
 from libc.stdint cimport int64_t
 
 from ..elementwise.elementwise cimport Kernel
-from .onednn cimport Primitive
-
-cdef enum:
-    MOST_THREADS = 16  # as many as onednn_parts.py has parts at most
+from .onednn cimport MOST_THREADS, Primitive
 
 
 cdef class WeightGradient:

@@ -144,12 +144,11 @@ struct GradientPlan {
     part = apart(v + m + strip_of(tile_block));
   }
   int64_t size(int threads) const { return apart(zeros) + cuts * sums + threads * part; }
-  // How many parts of the filters a chunk has for each cut: there are as many units of work as
-  // threads, or a multiple of that, if filters are enough. What a sum is made of stays the same.
-  int64_t spans(int64_t blocks, int64_t threads) const {
-    const int64_t most = (blocks + FILTERS - 1) / FILTERS;
-    for (int64_t n = 1; n <= most; ++n)
+  // How many parts of a chunk's groups of FILTERS blocks each cut has: there are as many units of
+  // work as threads, or a multiple of that, if groups are enough. A sum is made of the same.
+  int64_t spans(int64_t groups, int64_t threads) const {
+    for (int64_t n = 1; n <= groups; ++n)
       if (cuts * n % threads == 0) return n;
-    return std::min(most, (threads + cuts - 1) / cuts);
+    return std::min(groups, (threads + cuts - 1) / cuts);
   }
 };
