@@ -154,6 +154,12 @@ def _processor():
     return found.partition(":")[2].strip() or platform.processor() or platform.machine()
 
 
+def _onednn():
+    if onednn.available():
+        return _version("onednn-cpu-gomp")
+    return f"none ({onednn.why_not()})" if onednn.why_not() else "none"
+
+
 def _gpus():
     try:
         load_gpu_backend()
@@ -206,7 +212,7 @@ def describe() -> str:
         "threads": f"{get_num_threads()} of {usable_cores()} usable cores",
         "NumPy": np.__version__,
         "OpenBLAS": _version("scipy_openblas32"),
-        "oneDNN": _version("onednn-cpu-gomp") if onednn.available() else "none",
+        "oneDNN": _onednn(),
         "GPUs": _gpus(),
         "optional": ", ".join(optional) or "none",
         "passes": ", ".join(each.name for each in PASSES if each.name in on) or "none",

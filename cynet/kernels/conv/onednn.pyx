@@ -69,6 +69,7 @@ cdef tuple _FUNCTIONS = (
 
 cdef Library _dnnl
 _opened = None  # None: not tried yet; False: not here; else the ctypes library, kept open
+_why_not = None
 cdef int _on_team = 0  # 1: its regions run on cynet's threads
 
 
@@ -107,25 +108,38 @@ def available():
 
 
 def _open():
-    global _opened, _on_team
-    cdef void** slots = <void**>&_dnnl
+    """Whether the library is open; it is tried once, and what keeps it from loading is said."""
+    global _opened, _why_not
     if _opened is None:
         path = _library_path()
-        _opened = ctypes.CDLL(str(path)) if path is not None else False
-        if _opened is not False:
-            for i, name in enumerate(_FUNCTIONS):
-                function = getattr(_opened, f"dnnl_{name}")
-                slots[i] = <void*><size_t>ctypes.cast(function, ctypes.c_void_p).value
-            try:
-                _on_team = lend_team_to(<void*><size_t>_opened._handle, str(path))
-            except CynetError as error:
-                warn_user(f"oneDNN is not used: {error}")
-                _opened = False
-                return False
-            check(_opened.dnnl_set_primitive_cache_capacity(PRIMITIVES), "primitive cache")
-            check(_dnnl.engine_create(&_dnnl.engine, CPU, 0), "engine")
-            check(_dnnl.stream_create(&_dnnl.stream, _dnnl.engine, 1), "stream")
+        try:
+            _opened, _why_not = (_loaded(path), None) if path is not None else (False, None)
+        except (OSError, AttributeError, CynetError) as error:
+            _opened, _why_not = False, str(error)
+            if "libgomp" in _why_not:
+                _why_not += "; install GNU's OpenMP runtime: apt-get install libgomp1"
+            warn_user(f"oneDNN is not used, so that convolutions are slower: {_why_not}")
     return _opened is not False
+
+
+def _loaded(path):
+    """The library at `path`, its functions in place, and cynet's threads lent to it."""
+    global _on_team
+    cdef void** slots = <void**>&_dnnl
+    library = ctypes.CDLL(str(path))
+    for i, name in enumerate(_FUNCTIONS):
+        function = getattr(library, f"dnnl_{name}")
+        slots[i] = <void*><size_t>ctypes.cast(function, ctypes.c_void_p).value
+    _on_team = lend_team_to(<void*><size_t>library._handle, str(path))
+    check(library.dnnl_set_primitive_cache_capacity(PRIMITIVES), "primitive cache")
+    check(_dnnl.engine_create(&_dnnl.engine, CPU, 0), "engine")
+    check(_dnnl.stream_create(&_dnnl.stream, _dnnl.engine, 1), "stream")
+    return library
+
+
+def why_not():
+    """Why oneDNN, which is installed, cannot be loaded; None where nothing is wrong with it."""
+    return _why_not
 
 
 def takes_bfloat16():
