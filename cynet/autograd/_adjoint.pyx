@@ -17,7 +17,7 @@ from ..ndarray._tape cimport Backward, CallNode, StepNode, entry_in_graph, recor
 from ._arrays cimport blank, filled
 
 from ..base.errors import GradientError
-from ..operator.gradients import is_affine
+from ..operator.second_order import Flat
 
 
 cdef class Adjoint(StepNode):
@@ -28,7 +28,7 @@ cdef class Adjoint(StepNode):
     cdef bint is_train
     cdef list inputs_of_call, outputs_of_call, grads_of_call
     cdef list wanted         # inputs whose gradients are this step's outputs, by number
-    cdef dict partners       # None: the factor is constant
+    cdef object rule         # Linear or Flat
 
     @property
     def name(self):
@@ -42,20 +42,22 @@ cdef class Adjoint(StepNode):
         n_grads, n_in = len(self.grads_of_call), self.call.n_in
         back = [None] * (n_grads + n_in)
         given = {i: h for i, h in zip(self.wanted, grads) if h is not None}
-        if self.partners is None:
+        if isinstance(self.rule, Flat):
             for i, h in given.items():
-                parts = record_adjoint(self.call, self.info, self.is_train, self.inputs_of_call,
-                                       self.outputs_of_call, [h], [i], None, self.inputs[n_grads:])
+                parts = record_adjoint(
+                    self.call, self.info, self.is_train, self.inputs_of_call, self.outputs_of_call,
+                    [h], [i], self.rule, self.inputs[n_grads:])
                 back[0] = _sum_of(back[0], parts[i])
             return back
-        if not any(self.partners.values()):
+        partners = self.rule.partners
+        if not any(partners.values()):
             arrays = [given.get(i) if i in self.wanted else self.inputs_of_call[i]
                       for i in range(n_in)]
-            return self._forward(arrays, is_affine(self.call.prop)) + [None] * n_in
+            return self._forward(arrays, self.rule.affine) + [None] * n_in
         for i, h in given.items():
-            keep = self.partners[i]
+            keep = partners[i]
             arrays = [h if k == i else self.inputs_of_call[k] if k in keep or
-                      k not in self.partners else None for k in range(n_in)]
+                      k not in partners else None for k in range(n_in)]
             outs = self._forward(arrays, False)
             for k in range(n_grads):
                 back[k] = _sum_of(back[k], outs[k])
@@ -63,7 +65,7 @@ cdef class Adjoint(StepNode):
                 entries = [None if x is None else (<NDArrayBase>x).grad_entry for x in arrays]
                 parts = record_adjoint(
                     self.call, self.info, self.is_train, arrays, [None] * n_grads,
-                    self.grads_of_call, list(keep), self.partners, entries)
+                    self.grads_of_call, list(keep), self.rule, entries)
                 for k in keep:
                     back[n_grads + k] = _sum_of(back[n_grads + k], parts[k])
         return back
@@ -97,7 +99,7 @@ cdef object _sum_of(a, b):
 
 
 def record_adjoint(Call call, Backward info, bint is_train, list inputs, list outputs, list grads,
-                   list wanted, dict partners, list entries):
+                   list wanted, rule, list entries):
     """What backward gives to the inputs `wanted` (numbers), recorded where the thread records.
 
     Parameters
@@ -106,8 +108,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
         What backward reads.
     grads : list of NDArray
         Of the visible outputs.
-    partners : dict or None
-        A row of LINEAR (operator/gradients); None: the factor is constant.
+    rule : Linear or Flat
     entries : list
         What the inputs are in the graph: the result belongs to it even where it is constant.
 
@@ -144,7 +145,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
     push_backward(call, call.state, &info.resources, is_train, &arrays, None)
     if records():
         node = Adjoint.__new__(Adjoint)
-        node.call, node.info, node.is_train, node.partners = call, info, is_train, partners
+        node.call, node.info, node.is_train, node.rule = call, info, is_train, rule
         node.inputs_of_call, node.outputs_of_call, node.grads_of_call = inputs, outputs, grads
         node.wanted = wanted
         node.attach(grads, [out[i] for i in wanted])

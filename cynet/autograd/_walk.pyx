@@ -23,7 +23,8 @@ from ._arrays cimport (
 from .. import ndarray
 from ..base.errors import GradientError
 from ..base.observers import backward_steps
-from ..operator.gradients import BY_FORMULA, DECOMPOSED, PIECEWISE_LINEAR, LINEAR, second_order_rule
+from ..operator.gradients import rule_of
+from ..operator.second_order import Flat, Formula, Linear, Rewritten
 from ..operator.property import OperatorProperty
 from ._adjoint import alias_of, as_backward, record_adjoint
 
@@ -455,19 +456,18 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
     if type(prop).differentiate is not OperatorProperty.differentiate:
         return as_backward(node, grads, wanted, prop.differentiate(
             ndarray, grads, inputs, outputs, list(call.in_shapes)))
-    way, how = second_order_rule(prop) or (None, None)
-    if way == LINEAR:
-        wanted = [i for i in wanted if not how or i in how]
-        return record_adjoint(call, node.info, node.is_train, inputs, outputs, grads, wanted, how,
+    rule = rule_of(prop)
+    if isinstance(rule, (Linear, Flat)):
+        if isinstance(rule, Linear) and rule.partners:
+            wanted = [i for i in wanted if i in rule.partners]
+        return record_adjoint(call, node.info, node.is_train, inputs, outputs, grads, wanted, rule,
                               node.inputs)
-    if way == PIECEWISE_LINEAR:
-        return record_adjoint(call, node.info, node.is_train, inputs, outputs, grads, wanted, None,
-                              node.inputs)
-    if way == BY_FORMULA:
-        return as_backward(node, grads, wanted, how(prop, ndarray, grads, inputs, outputs))
+    if isinstance(rule, Formula):
+        parts = rule.gradients(prop, ndarray, grads, inputs, outputs)
+        return as_backward(node, grads, wanted, parts)
     parts = None
-    if way == DECOMPOSED:
-        parts = _gradient_rewritten(node, how, grads, inputs, outputs, wanted)
+    if isinstance(rule, Rewritten):
+        parts = _gradient_rewritten(node, rule.outputs, grads, inputs, outputs, wanted)
     if parts is None:
         prop.differentiate(ndarray, grads, inputs, outputs, list(call.in_shapes))  # raises
     return as_backward(node, grads, wanted, parts)

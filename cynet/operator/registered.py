@@ -8,6 +8,7 @@ from typing import Any
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, warn_user
 from ..kernels.isa.dispatch import MissingLoop
 from .parameters import REQUIRED, Field
+from .precision import Precision
 
 _warned = set()  # (operator, keyword) of which a warning was given
 
@@ -51,11 +52,15 @@ class Registered:
         that it has no parameters for are refused.
     gpu : object or None
         Its form for GPUs, where the declaration has it (`KernelProperty`).
-    rewritten : method or None
-        ``rewritten(self, F, inputs, aux, training)``: the visible outputs in terms of other
-        operators of ``F``, ``mx.nd``; what ``create_graph=True`` differentiates.
-    amp : str or None
-        ``'float32'``: automatic mixed precision leaves it in float32.
+    second_order : Linear, Flat, Formula, Rewritten, Refused or None
+        How ``create_graph=True`` differentiates its gradient (``operator/second_order.py``); a
+        Python property where that depends on parameters.
+    amp : Precision
+        In which dtype automatic mixed precision computes it.
+    sparse : Sparse or None
+        What it does with sparse arrays, and of which storage type the outputs are.
+    example : str
+        Lines of an example, which stand in its docstring.
     any_device : bool
         True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
         built-in operators have their GPU forms in ``operator/cuda``.
@@ -72,8 +77,10 @@ class Registered:
     dtypes = None
     users = False
     gpu = None
-    rewritten = None
-    amp = None
+    second_order = None
+    amp = Precision()
+    sparse = None
+    example = ""
     any_device = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -142,7 +142,7 @@ def docstring(entry, array="NDArray"):
         ]
     lines += ["", "Returns", "-------", f"{array} or list of {array}"]
     lines.append("    The output, or a list if there are several.")
-    if example := example_of(entry.name):
+    if example := example_of(entry):
         lines += ["", "Examples", "--------"]
         if array != "NDArray":
             lines += ["With arrays; a symbol gives the same once it is bound to them.", ""]

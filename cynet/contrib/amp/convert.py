@@ -35,7 +35,7 @@ class _Rules:
         both = self.low & self.full
         if both:
             raise ArgumentError(f"amp: {min(both)} is in target_dtype_ops and in fp32_ops")
-        conditional = lists.CONDITIONAL if conditional is None else conditional
+        conditional = lists.list_conditional_fp32_ops(dtype) if conditional is None else conditional
         self.conditional = {}
         for operator, parameter, values in conditional:
             self._known("conditional_fp32_ops", [operator])

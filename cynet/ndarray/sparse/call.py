@@ -6,7 +6,8 @@ import numpy as np
 
 from ...base import config
 from ...base.errors import ArgumentError, ArgumentTypeError, warn_user
-from .. import _resolve
+from ...operator.storage_types import sparse_of
+from .. import _resolve, sparse
 from .._call import invoke
 from .._tape import get_state, set_state, wants_gradient
 from . import arrays
@@ -42,7 +43,9 @@ def sparse_call(entry, given, names, params, out):
     updated = lazy_update(entry, given, names, params, out)
     if updated is not None:
         return updated
-    if any(_is_sparse(array) for array in given) or entry.name == "cast_storage":
+    rule = sparse_of(entry.prop)
+    makes = rule is not None and rule.makes is not None
+    if makes or any(_is_sparse(array) for array in given) or entry.name == "cast_storage":
         result = _form(entry, given, names, params)
         if result is None:
             result = _fallback(entry, given, names, params)
@@ -56,7 +59,8 @@ def sparse_call(entry, given, names, params, out):
 
 
 def _form(entry, given, names, params):
-    form = FORMS.get(entry.name)
+    rule = sparse_of(entry.prop)
+    form = FORMS.get(entry.name) if rule is None else rule.form
     if form is None:
         return None
     count = entry.prop.key_var_num_args
@@ -69,13 +73,18 @@ def _form(entry, given, names, params):
     recorded = wants_gradient(inputs)
     flags = set_state(get_state() & ~1)
     try:
-        result = form(entry, prop, inputs, params)
+        args = entry, prop, inputs, params
+        result = form(*args) if rule is None else form(sparse, *args)
     finally:
         set_state(flags)
     if recorded and result is not None:
         if any(result is each for each in inputs):
             result = result.detach()
-        node_of(entry, prop, params, inputs).record(inputs, [result])
+        if rule is not None and rule.node is not None:
+            node = rule.node(sparse, entry, prop, params, inputs)
+        else:
+            node = node_of(entry, prop, params, inputs)
+        node.record(inputs, [result])
     return result
 
 
@@ -87,7 +96,8 @@ def _by_name(entry, given, names, params):
 def _fallback(entry, given, names, params):
     """The dense operator on dense copies."""
     stypes = tuple(array.stype for array in given)
-    if entry.name not in DENSE_RESULTS:
+    rule = sparse_of(entry.prop)
+    if entry.name not in DENSE_RESULTS and not (rule is not None and rule.needs_dense):
         cells = sum(math.prod(array.shape) for array in given if _is_sparse(array))
         nbytes = sum(
             array.size * np.dtype(array.dtype).itemsize for array in given if _is_sparse(array)

@@ -20,6 +20,11 @@ def call(name, *inputs, **params):
     return invoke(get_operator(name), inputs, params)
 
 
+def on_values(entry, array, params):
+    """An operator of single elements on those that a sparse array keeps."""
+    return array._like(invoke(entry, (array._held,), params))
+
+
 def numbers(indices):
     """int64 numbers of NumPy as an NDArray; the array given may be kept."""
     indices = np.ascontiguousarray(indices, np.int64)

@@ -30,27 +30,23 @@ def form(*names):
     return put
 
 
-def _on_values(entry, prop, array, params):
-    return array._like(invoke(entry, (array._held,), params))
-
-
 @form(*ZERO_STAYS)
 def _zero_stays(entry, prop, inputs, params):
-    return _on_values(entry, prop, inputs[0], params)
+    return convert.on_values(entry, inputs[0], params)
 
 
 @form(*SCALARS)
 def _scalar(entry, prop, inputs, params):
     if SCALARS[entry.name](float(prop.scalar)) != 0:
         return None
-    return _on_values(entry, prop, inputs[0], params)
+    return convert.on_values(entry, inputs[0], params)
 
 
 @form("clip")
 def _clip(entry, prop, inputs, params):
     if not prop.a_min <= 0 <= prop.a_max:
         return None
-    return _on_values(entry, prop, inputs[0], params)
+    return convert.on_values(entry, inputs[0], params)
 
 
 # --- two arrays -----------------------------------------------------------------------------------

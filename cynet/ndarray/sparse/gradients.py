@@ -6,6 +6,8 @@ import numpy as np
 from ..._core.put_rows import put_rows
 from ...base.dtype import name_of
 from ...base.errors import GradientError, ShapeError
+from ...operator.storage_types import sparse_of
+from .. import sparse
 from .._call import invoke
 from .._tape import StepNode, begin_scope, get_state, resume_scope, set_state, wants_gradient
 from ..creation import ones
@@ -115,6 +117,10 @@ _BY_ROW = {"Embedding": _embedding}
 def rows_of(name, prop, inputs, grad, i):
     """The gradient of input `i` of an operator on dense arrays as a row_sparse array; None where
     there is no better way than through the dense one."""
+    rule = sparse_of(prop)
+    if rule is not None:
+        way = rule.gradient_rows
+        return None if way is None or grad is None else way(sparse, prop, inputs, grad, i)
     way = _BY_ROW.get(name)
     return None if way is None or grad is None else way(prop, inputs, grad, i)
 

@@ -13,6 +13,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Float, Int
 from ..property import merge_shapes
+from ..second_order import Rewritten
 from .box_iou import FORMATS
 
 
@@ -114,6 +115,8 @@ class BoxNmsProperty(KernelProperty):
         kept = F.array(record.reshape(-1, 1) >= 0, ctx=data.ctx, dtype=data.dtype)
         # rows that are left free hold -1
         return [(F.broadcast_mul(out + 1, kept) - 1).reshape(data.shape)]
+
+    second_order = Rewritten(rewritten)
 
 
 register_operator(

@@ -4,6 +4,7 @@ A file has ``[operator]`` and behind it the example's lines. ``python -m tests.o
 --write`` runs them and puts in what they print; tests/operator/test_examples.py holds them to it.
 """
 
+import inspect
 import re
 from functools import cache
 from pathlib import Path
@@ -12,9 +13,12 @@ HERE = Path(__file__).parent
 FIRST = ">>> import cynet as mx\n"
 
 
-def example_of(name):
+def example_of(entry):
     """The lines of an operator's example; an empty text for one that users registered."""
-    return _examples().get(name, "")
+    own = entry.prop.example
+    if own and isinstance(own, str):  # a user's parameter may have that name
+        return FIRST + inspect.cleandoc(own)
+    return _examples().get(entry.name, "")
 
 
 @cache

@@ -1,12 +1,3 @@
-"""Gradients written as operators, for gradients of gradients."""
+"""Gradients that are written as operators: what gradients of gradients go through."""
 
-from .ways import BY_FORMULA, DECOMPOSED, PIECEWISE_LINEAR, LINEAR, is_affine, second_order_rule
-
-__all__ = [
-    "BY_FORMULA",
-    "DECOMPOSED",
-    "LINEAR",
-    "PIECEWISE_LINEAR",
-    "is_affine",
-    "second_order_rule",
-]
+from .ways import rule_of

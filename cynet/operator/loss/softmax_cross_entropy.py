@@ -6,6 +6,7 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..nn.softmax import softmax_params
+from ..second_order import Rewritten
 
 
 class SoftmaxCrossEntropyProperty(KernelProperty):
@@ -37,6 +38,8 @@ class SoftmaxCrossEntropyProperty(KernelProperty):
         data, label = inputs
         chosen = F.pick(F.log_softmax(data, axis=-1), label, axis=-1)
         return [-F.sum(chosen).reshape((1,))]
+
+    second_order = Rewritten(rewritten)
 
 
 register_operator("softmax_cross_entropy", SoftmaxCrossEntropyProperty)

@@ -13,6 +13,7 @@ from ..graph_hooks import RESIDUAL, GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float, Int
 from ..property import merge_shapes
+from ..second_order import Rewritten
 from ..tensor.axes import data_axis, split_at
 from .fused_activation import TakesReluHooks
 from .normalized import along, normalized, scaled
@@ -151,6 +152,8 @@ class BatchNormProperty(KernelProperty):
         mean, variance = (along(F, each, axis, data.ndim) for each in aux[:2])
         out = F.broadcast_mul(F.broadcast_sub(data, mean), F.rsqrt(variance + self.eps))
         return [scaled(F, out, gamma, beta, axis)]
+
+    second_order = Rewritten(rewritten)
 
 
 class ChannelsLastBatchNormHooks(TakesReluHooks, BatchNormHooks):

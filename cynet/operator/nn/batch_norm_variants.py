@@ -3,6 +3,7 @@
 from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..parameters import Bool, Float, Int, Str
+from ..second_order import Rewritten
 from .batch_norm import BatchNormHooks, BatchNormProperty
 
 
@@ -33,6 +34,8 @@ class BatchNormWithReLUProperty(BatchNormProperty):
 
     def rewritten(self, F, inputs, aux, training):
         return [F.relu(super().rewritten(F, inputs, aux, training)[0])]
+
+    second_order = Rewritten(rewritten)
 
 
 class SyncBatchNormProperty(BatchNormProperty):

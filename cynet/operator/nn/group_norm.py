@@ -12,6 +12,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import KernelProperty
 from ..parameters import Bool, Float, Int
 from ..property import merge_shapes
+from ..second_order import Rewritten
 from .instance_norm import InstanceNormProperty
 from .normalized import normalized, scaled
 
@@ -59,6 +60,8 @@ class GroupNormProperty(KernelProperty):
         groups = data.reshape((data.shape[0], self.num_groups, -1))
         out = scaled(F, normalized(F, groups, (2,), self.eps), gamma, beta, 1)
         return [out.reshape(data.shape)]
+
+    second_order = Rewritten(rewritten)
 
 
 register_operator("GroupNorm", GroupNormProperty)

@@ -12,6 +12,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
 from ..property import merge_shapes
+from ..second_order import Rewritten
 from .fused_activation import TakesReluHooks
 from .normalized import normalized, scaled
 
@@ -62,6 +63,8 @@ class InstanceNormProperty(KernelProperty):
         data, gamma, beta = inputs
         axes = tuple(range(2, data.ndim))
         return [scaled(F, normalized(F, data, axes, self.eps), gamma, beta, 1)]
+
+    second_order = Rewritten(rewritten)
 
 
 class ChannelsLastInstanceNorm(InstanceNormProperty):

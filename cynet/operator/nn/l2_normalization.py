@@ -7,7 +7,9 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty, Lines
 from ..parameters import Enum, Float
+from ..precision import Precision
 from ..property import merge_shapes
+from ..second_order import Rewritten
 
 
 class L2NormalizationProperty(KernelProperty):
@@ -29,7 +31,7 @@ class L2NormalizationProperty(KernelProperty):
     )
     gpu = Lines("normalization")
     graph = GraphHooks(float32_beside_half=())
-    amp = "float32"
+    amp = Precision("float32")
 
     def infer_shape(self, in_shapes, out_shapes):
         data = merge_shapes(in_shapes[0], out_shapes[0])
@@ -59,6 +61,8 @@ class L2NormalizationProperty(KernelProperty):
         }[self.mode]
         total = F.sum(F.square(data), axis=axes, keepdims=True)
         return [F.broadcast_mul(data, F.rsqrt(total + self.eps))]
+
+    second_order = Rewritten(rewritten)
 
 
 register_operator("L2Normalization", L2NormalizationProperty)

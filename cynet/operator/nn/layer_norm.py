@@ -11,6 +11,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
 from ..property import merge_shapes
+from ..second_order import Rewritten
 from ..tensor.axes import data_axis, split_at
 from .normalized import normalized, scaled
 
@@ -66,6 +67,8 @@ class LayerNormProperty(KernelProperty):
         data, gamma, beta = inputs
         axis = self.position(data.shape)
         return [scaled(F, normalized(F, data, (axis,), self.eps), gamma, beta, axis)]
+
+    second_order = Rewritten(rewritten)
 
 
 register_operator("LayerNorm", LayerNormProperty)

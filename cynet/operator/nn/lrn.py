@@ -8,6 +8,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float, Int
 from ..property import merge_shapes
+from ..second_order import Rewritten
 
 
 class LRNHooks(GraphHooks):
@@ -75,6 +76,8 @@ class LRNProperty(KernelProperty):
             down = F.concat(edge, F.slice_axis(squares, axis=1, begin=0, end=n - step), dim=1)
             total = total + up + down
         return [data * (total * (self.alpha / self.nsize) + self.knorm) ** (-self.beta)]
+
+    second_order = Rewritten(rewritten)
 
 
 class ChannelsLastLRN(LRNProperty):

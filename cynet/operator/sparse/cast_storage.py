@@ -3,6 +3,7 @@
 from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum
+from ..second_order import Rewritten
 
 
 class CastStorageProperty(KernelProperty):
@@ -16,6 +17,8 @@ class CastStorageProperty(KernelProperty):
 
     def rewritten(self, F, inputs, aux, training):
         return [F.identity(inputs[0])]
+
+    second_order = Rewritten(rewritten)
 
 
 register_operator("cast_storage", CastStorageProperty)

@@ -4,6 +4,7 @@ from ...base.errors import BoundsError, ShapeError
 from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..property import merge_shapes
+from ..second_order import Rewritten
 
 
 class RetainProperty(KernelProperty):
@@ -38,6 +39,8 @@ class RetainProperty(KernelProperty):
         kept = F.sum(F.one_hot(F.reshape(indices, shape=(-1,)), depth=n), axis=0)
         kept = F.reshape(kept, shape=(n, *(1 for _ in data.shape[1:])))
         return [F.where(F.broadcast_like(kept, data), data, F.zeros_like(data))]
+
+    second_order = Rewritten(rewritten)
 
     def failure(self, place, values):
         index, n = (min(int(value), 2**63 - 1) for value in values)

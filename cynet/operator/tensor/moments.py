@@ -7,6 +7,7 @@ from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Shape
 from ..property import merge_shapes
+from ..second_order import Rewritten
 from .axes import axes_of
 from .strided_moves import contiguous
 
@@ -65,6 +66,8 @@ class MomentsProperty(KernelProperty):
         mean = F.mean(data, axis=self.axes, keepdims=True)
         apart = F.square(F.broadcast_sub(data, mean))
         return [F.mean(x, axis=self.axes, keepdims=self.keepdims) for x in (data, apart)]
+
+    second_order = Rewritten(rewritten)
 
 
 register_operator("moments", MomentsProperty)

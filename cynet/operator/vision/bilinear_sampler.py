@@ -8,6 +8,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool
+from ..second_order import Rewritten
 from .between_pixels import read_between
 from .planes import merged
 
@@ -43,6 +44,8 @@ class BilinearSamplerProperty(KernelProperty):
         )
         out = read_between(F, data, row, column)
         return [out.reshape((*data.shape[:2], *grid.shape[2:]))]
+
+    second_order = Rewritten(rewritten)
 
 
 register_operator("BilinearSampler", BilinearSamplerProperty)

@@ -28,6 +28,7 @@ from ..graph_hooks import GraphHooks
 from ..nn.spatial_window import check_window
 from ..parameters import Bool, Enum, Int, Shape
 from ..property import OperatorProperty, ResourceRequest
+from ..second_order import Rewritten
 from .deformable_decomposed import in_operators
 from .planes import merged, zero_length
 
@@ -122,6 +123,8 @@ class OffsetWindows(OperatorProperty):
 
     def rewritten(self, F, inputs, aux, training):
         return in_operators(self, F, inputs)
+
+    second_order = Rewritten(rewritten)
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)

@@ -9,6 +9,7 @@ import numpy as np
 from .._base import register_operator
 from ..kernel_property import Kernel
 from ..parameters import Float, Shape
+from ..second_order import Rewritten
 from .regions import RegionsProperty
 
 
@@ -69,6 +70,8 @@ class ROIPoolingProperty(RegionsProperty):
         index = F.array(out.reshape(-1), ctx=data.ctx, dtype="int64")
         taken = F.take(data.reshape((-1,)), index, axis=0).reshape(out.shape)
         return [taken * F.array(found, ctx=data.ctx, dtype=data.dtype)]
+
+    second_order = Rewritten(rewritten)
 
 
 register_operator("ROIPooling", ROIPoolingProperty)

@@ -8,6 +8,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Shape
+from ..second_order import Rewritten
 from .grid_generator import check_target, infer_theta
 from .planes import merged
 
@@ -43,6 +44,8 @@ class SpatialTransformerProperty(KernelProperty):
         data, loc = inputs
         grid = F.GridGenerator(loc, transform_type="affine", target_shape=self.target_shape)
         return [F.BilinearSampler(data, grid)]
+
+    second_order = Rewritten(rewritten)
 
 
 register_operator("SpatialTransformer", SpatialTransformerProperty)

@@ -4,11 +4,10 @@ wider dtype."""
 from ....base.dtype import name_of
 from ....base.errors import ArgumentError, ArgumentTypeError, shown
 from ....operator import OPERATORS
+from ....operator.precision import EITHER, FLOAT32, LOW, WIDEST, Precision
 
-LOW = {
-    "float16": ("Convolution", "Deconvolution", "FullyConnected", "RNN"),
-    "bfloat16": ("Convolution", "FullyConnected"),
-}
+NARROW = "float16", "bfloat16"
+# Operators whose classes do not say it yet.
 _FULL = """
     CTCLoss Custom GroupNorm IdentityAttachKLSparseReg InstanceNorm LRN LayerNorm
     LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput MakeLoss SVMOutput
@@ -23,8 +22,6 @@ _FULL = """
     log1p log2 log_softmax make_loss mean moments nanprod nansum norm prod rcbrt reciprocal rsqrt
     sinh smooth_l1 softmax softmax_cross_entropy softmin square sum tan topk
 """
-_DECLARED = (entry.name for _, entry in OPERATORS.items() if entry.prop.amp == "float32")
-FULL = tuple(sorted({*_FULL.split(), *_DECLARED}))
 _WIDEST = """
     Concat Correlation _contrib_MultiProposal _contrib_PSROIPooling _contrib_Proposal
     _contrib_ROIAlign _contrib_box_iou _contrib_box_nms _contrib_interleaved_matmul_encdec_qk
@@ -39,29 +36,51 @@ _WIDEST = """
     broadcast_not_equal broadcast_sub dot elemwise_add elemwise_div elemwise_mul elemwise_sub stack
     where
 """
-WIDEST = tuple(_WIDEST.split())
-# operator, parameter, its values under which it is computed in float32
-CONDITIONAL = (
-    ("Activation", "act_type", ["softrelu"]),
-    ("LeakyReLU", "act_type", ["elu", "selu"]),
-)
-# with bfloat16, MXNet computes in float32 all that is not in another list
-_EITHER_OF_BFLOAT16 = (
-    "BatchNorm", "_contrib_BatchNormWithReLU", "Concat", "LRN", "Pooling", "_shuffle", "abs",
-    "clip", "relu", "sqrt", "square", "tanh",
-)  # fmt: skip
-_NOT_WIDEST_OF_BFLOAT16 = (
-    "Concat", "_contrib_interleaved_matmul_encdec_qk", "_contrib_interleaved_matmul_encdec_valatt",
+_FULL_EITHER = ("LRN", "square")  # with float16, with bfloat16
+_FULL_WIDEST = ("_contrib_MultiBoxDetection", "_contrib_MultiBoxPrior", "_contrib_MultiBoxTarget")
+_WIDEST_FULL = (
+    "_contrib_interleaved_matmul_encdec_qk", "_contrib_interleaved_matmul_encdec_valatt",
     "_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt",
     "broadcast_mul",
 )  # fmt: skip
-_WIDEST_OF_BFLOAT16 = (
-    "_contrib_MultiBoxDetection", "_contrib_MultiBoxPrior", "_contrib_MultiBoxTarget",
-)  # fmt: skip
-# what stays in float32 beside bfloat16 data, as MXNet lists it: '' is the data
-_FLOAT32_PARAMS = ["", "gamma", "beta", "moving_mean", "moving_var"]
-LOSSES = ("SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput",
-          "MAERegressionOutput")  # fmt: skip
+_EITHER_EITHER = ("Pooling", "_shuffle", "abs", "clip", "relu", "sqrt", "tanh")
+_FLOAT32_INPUTS = "", "gamma", "beta", "moving_mean", "moving_var"
+_LOSSES = ("SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput",
+           "MAERegressionOutput")  # fmt: skip
+TABLE = {
+    **{name: Precision(FLOAT32) for name in _FULL.split()},
+    **{name: Precision(WIDEST, WIDEST) for name in _WIDEST.split()},
+    **{name: Precision(FLOAT32, EITHER) for name in _FULL_EITHER},
+    **{name: Precision(FLOAT32, WIDEST) for name in _FULL_WIDEST},
+    **{name: Precision(WIDEST) for name in _WIDEST_FULL},
+    **{name: Precision(EITHER, EITHER) for name in _EITHER_EITHER},
+    **{name: Precision(FLOAT32, loss=True) for name in _LOSSES},
+    "BatchNorm": Precision(EITHER, EITHER, float32_inputs=_FLOAT32_INPUTS),
+    "_contrib_BatchNormWithReLU": Precision(EITHER, EITHER, float32_inputs=_FLOAT32_INPUTS),
+    "Concat": Precision(WIDEST, EITHER),
+    "Convolution": Precision(LOW, LOW),
+    "Deconvolution": Precision(LOW),
+    "FullyConnected": Precision(LOW, LOW),
+    "RNN": Precision(LOW),
+    "Activation": Precision(float32_where={"act_type": ("softrelu",)}),
+    "LeakyReLU": Precision(float32_where={"act_type": ("elu", "selu")}),
+    "amp_cast": Precision(EITHER, None),
+    "amp_multicast": Precision(EITHER, None),
+}
+
+
+def _declared():
+    """{operator: its Precision}, by name."""
+    entries = {entry.name: entry.prop.amp for _, entry in OPERATORS.items()}
+    found = {}
+    for name, amp in sorted(entries.items()):  # a user's parameter may have that name
+        found[name] = TABLE.get(name, amp if isinstance(amp, Precision) else Precision())
+    return found
+
+
+def _listed(kind, target_dtype):
+    dtype = check_dtype(target_dtype)
+    return [name for name, amp in _declared().items() if amp.of(dtype) == kind]
 
 
 def check_dtype(target_dtype):
@@ -70,7 +89,7 @@ def check_dtype(target_dtype):
         name = name_of(target_dtype)
     except ArgumentTypeError:
         name = ""
-    if target_dtype is None or name not in LOW:
+    if target_dtype is None or name not in NARROW:
         raise ArgumentError(
             f"amp: target_dtype must be 'float16' or 'bfloat16', got {shown(target_dtype)}"
         )
@@ -101,7 +120,7 @@ def list_lp16_ops(target_dtype: str = "float16") -> list[str]:
     >>> mx.contrib.amp.list_lp16_ops("bfloat16")
     ['Convolution', 'FullyConnected']
     """
-    return list(LOW[check_dtype(target_dtype)])
+    return _listed(LOW, target_dtype)
 
 
 def list_fp32_ops(target_dtype: str = "float16") -> list[str]:
@@ -128,12 +147,7 @@ def list_fp32_ops(target_dtype: str = "float16") -> list[str]:
     >>> "softmax" in mx.contrib.amp.list_fp32_ops()
     True
     """
-    if check_dtype(target_dtype) == "float16":
-        return [name for name in FULL if name in OPERATORS]
-    others = [list_lp16_ops, list_lp16_fp32_ops, list_widest_type_cast]
-    listed = {name for each in others for name in each("bfloat16")}
-    listed |= {name for name, _, _ in CONDITIONAL} | {"amp_cast", "amp_multicast"}
-    return sorted({entry.name for _, entry in OPERATORS.items()} - listed)
+    return _listed(FLOAT32, target_dtype)
 
 
 def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, str, list[str]]]:
@@ -161,7 +175,11 @@ def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, 
     ('Activation', 'act_type', ['softrelu'])
     """
     check_dtype(target_dtype)
-    return list(CONDITIONAL)
+    return [
+        (name, parameter, list(values))
+        for name, amp in _declared().items()
+        for parameter, values in amp.float32_where.items()
+    ]
 
 
 def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
@@ -188,11 +206,7 @@ def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
     >>> "broadcast_add" in mx.contrib.amp.list_widest_type_cast()
     True
     """
-    names = WIDEST
-    if check_dtype(target_dtype) == "bfloat16":
-        kept = (name for name in WIDEST if name not in _NOT_WIDEST_OF_BFLOAT16)
-        names = (*kept, *_WIDEST_OF_BFLOAT16)
-    return [name for name in names if name in OPERATORS]
+    return _listed(WIDEST, target_dtype)
 
 
 def list_lp16_fp32_ops(target_dtype: str = "float16") -> list[str]:
@@ -219,10 +233,7 @@ def list_lp16_fp32_ops(target_dtype: str = "float16") -> list[str]:
     >>> "relu" in mx.contrib.amp.list_lp16_fp32_ops()
     True
     """
-    if check_dtype(target_dtype) == "bfloat16":
-        return [name for name in _EITHER_OF_BFLOAT16 if name in OPERATORS]
-    listed = {*LOW["float16"], *FULL, *WIDEST, *(name for name, _, _ in CONDITIONAL)}
-    return sorted({entry.name for _, entry in OPERATORS.items()} - listed)
+    return _listed(EITHER, target_dtype)
 
 
 def list_loss_output_functions(target_dtype: str = "float16") -> list[str]:
@@ -247,10 +258,10 @@ def list_loss_output_functions(target_dtype: str = "float16") -> list[str]:
     --------
     >>> import cynet as mx
     >>> mx.contrib.amp.list_loss_output_functions()[0]
-    'SoftmaxOutput'
+    'LinearRegressionOutput'
     """
     check_dtype(target_dtype)
-    return list(LOSSES)
+    return [name for name, amp in _declared().items() if amp.loss]
 
 
 def list_lp16_use_fp32_params(target_dtype: str = "float16") -> dict[str, list[str]] | None:
@@ -280,5 +291,6 @@ def list_lp16_use_fp32_params(target_dtype: str = "float16") -> dict[str, list[s
     """
     if check_dtype(target_dtype) == "float16":
         return None
-    names = "BatchNorm", "_contrib_BatchNormWithReLU"
-    return {name: list(_FLOAT32_PARAMS) for name in names if name in OPERATORS}
+    return {
+        name: list(amp.float32_inputs) for name, amp in _declared().items() if amp.float32_inputs
+    }

@@ -1,0 +1,45 @@
+"""What automatic mixed precision does with an operator, as its class says in
+`OperatorProperty.amp`."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+LOW, FLOAT32, WIDEST, EITHER = "low", "float32", "widest", "either"
+
+
+class Precision(NamedTuple):
+    """In which dtype an operator is computed, beside float16 and beside bfloat16.
+
+    Attributes
+    ----------
+    float16, bfloat16 : str or None
+        `LOW`: in this dtype. `FLOAT32`. `WIDEST`: in the wider dtype of its inputs. `EITHER`: in
+        whatever dtype comes in. None: no list of MXNet's has it.
+    float32_where : dict of str to tuple of str
+        Parameter to its values under which the operator is computed in float32; then it is in
+        no other list.
+    float32_inputs : tuple of str
+        Inputs that stay in float32 beside data of bfloat16, as MXNet lists them: ``''`` is the
+        data.
+    loss : bool
+        True for a loss and an output in one.
+
+    Examples
+    --------
+    >>> from cynet.operator import get_operator
+    >>> get_operator("L2Normalization").prop.amp.float16
+    'float32'
+    """
+
+    float16: str | None = EITHER
+    bfloat16: str | None = FLOAT32
+    float32_where: Mapping[str, tuple[str, ...]] = {}
+    float32_inputs: tuple[str, ...] = ()
+    loss: bool = False
+
+    def of(self, dtype):
+        """What becomes of it beside `dtype`: one of `LOW`, `FLOAT32`, `WIDEST`, `EITHER`, or
+        None."""
+        if self.float32_where:
+            return None
+        return self.float16 if dtype == "float16" else self.bfloat16

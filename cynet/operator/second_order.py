@@ -1,0 +1,76 @@
+"""How an operator's gradient is written as operators, for gradients of gradients.
+
+A class says it in `OperatorProperty.second_order`: a rule of this module, or a Python property
+where it depends on parameters. ``create_graph=True`` follows it (autograd/_walk.pyx).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+
+class Linear(NamedTuple):
+    """The operator is linear in its inputs: what goes back is its transpose, and the transpose of
+    that is the operator itself.
+
+    Attributes
+    ----------
+    partners : dict of int to tuple of int
+        For each input that it is linear in, those that it is multiplied with; inputs that are not
+        named choose or are added. Empty: it is linear in all inputs together.
+    affine : bool
+        True: it adds a constant, too.
+
+    Examples
+    --------
+    >>> from cynet.operator.second_order import Linear
+    >>> product = Linear({0: (1,), 1: (0,)})
+    >>> product.partners[0], product.affine
+    ((1,), False)
+    """
+
+    partners: Mapping[int, tuple[int, ...]] = {}
+    affine: bool = False
+
+
+class Flat(NamedTuple):
+    """The gradient multiplies by a factor that is constant almost everywhere."""
+
+
+class Formula(NamedTuple):
+    """The gradient is given in terms of other operators.
+
+    Attributes
+    ----------
+    gradients : callable
+        ``gradients(p, F, g, x, y)``: the property, ``mx.nd``, the gradients of the visible outputs,
+        and what backward reads of inputs and outputs (None where it reads none). It gives a list,
+        one entry an input: an array, or a function that computes it where it is wanted.
+    """
+
+    gradients: Callable
+
+
+class Rewritten(NamedTuple):
+    """The operator is given in terms of others, whose gradients are then its own.
+
+    Attributes
+    ----------
+    outputs : callable
+        ``outputs(p, F, x, aux, training)``: the property, ``mx.nd``, the inputs, the auxiliary
+        states followed by what backward reads of the outputs that users do not see, and whether the
+        operator ran as in training. It gives the visible outputs, or None where there is no way.
+    """
+
+    outputs: Callable
+
+
+class Refused(NamedTuple):
+    """There is a gradient, and none of it: ``create_graph=True`` raises GradientError.
+
+    Attributes
+    ----------
+    reason : str
+        Why, a sentence.
+    """
+
+    reason: str
