@@ -11,7 +11,7 @@ cdef inline bint is_sparse(const TBlob* blob) noexcept nogil:
     return blob.dev_type == SPARSE
 
 # The array itself, or a dense one with its values.
-cdef NDArrayBase dense_of(NDArrayBase array)
+cpdef NDArrayBase dense_of(NDArrayBase array)
 
 # Raises ArgumentError when it is.
 cdef int refuse_sparse(NDArrayBase array, str what) except -1

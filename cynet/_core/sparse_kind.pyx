@@ -21,7 +21,7 @@ def is_dense(NDArrayBase array not None):
     return not is_sparse(&array.blob)
 
 
-cdef NDArrayBase dense_of(NDArrayBase array):
+cpdef NDArrayBase dense_of(NDArrayBase array):
     return (<object>array).tostype("default") if is_sparse(&array.blob) else array
 
 

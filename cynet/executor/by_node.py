@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import autograd
+from .._core.sparse_kind import dense_of
 from ..base.dtype import name_of
 from ..base.errors import ArgumentError, CynetError, ShapeError, shown
 from ..base.guard import guarded
@@ -165,7 +166,7 @@ class NodeExecutor(Executor):
                 continue
             values, (rows,) = bound.parts()
             if len(rows) == bound.shape[0]:
-                value.tostype("default").astype(bound.dtype, copy=False).copyto(values)
+                dense_of(value).astype(bound.dtype, copy=False).copyto(values)
             else:
                 value.copyto(bound)
         super().copy_params_from(rest, aux_params, allow_extra_params)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+from .._core.sparse_kind import dense_of
 from ..base.dtype import NAMES
 from ..base.errors import ArgumentError, shown
 from ..base.guard import guarded
@@ -77,7 +78,7 @@ class DistKVStore(KVStore):
                 if each in self._values:
                     raise ArgumentError(f"kvstore init: key {shown(each)} has a value already")
             for each, arrays in pairs:
-                self._values[each] = arrays[0].tostype("default").copyto(cpu())
+                self._values[each] = dense_of(arrays[0]).copyto(cpu())
             self.share({each: [self._values[each]] for each, _ in pairs})
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
@@ -296,4 +297,4 @@ class DistKVStore(KVStore):
 
 def _dense(arrays):
     """The arrays, dense."""
-    return [each.tostype("default") for each in arrays]
+    return [dense_of(each) for each in arrays]

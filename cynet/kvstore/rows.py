@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._core.sparse_kind import dense_of
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..ndarray import NDArray
 from ..ndarray.sparse.arrays import RowSparseNDArray
@@ -43,5 +44,5 @@ def pull_rows(key, stored, out, ids):
     else:
         what = f"kvstore row_sparse_pull: key {shown(key)}: row_ids"
         wanted = np.unique(ids.asnumpy().astype(np.int64))
-        rows = rows_of_dense(what, stored.tostype("default").detach(), wanted)
+        rows = rows_of_dense(what, dense_of(stored).detach(), wanted)
     rows.copyto(out)

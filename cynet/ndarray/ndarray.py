@@ -84,7 +84,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
     @property
     def T(self):
         """The array with its axes reversed (a copy, as in MXNet)."""
-        return self if self.ndim < 2 else self.transpose()
+        return self.copy() if self.ndim < 2 else self.transpose()
 
     @property
     def stype(self):
@@ -243,7 +243,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         return _noted(self, copied(self, flag))
 
     def tostype(self, stype):
-        """Give the array in another storage type.
+        """Give a copy of the array in a storage type.
 
         Parameters
         ----------
@@ -253,7 +253,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         Returns
         -------
         NDArray, CSRNDArray or RowSparseNDArray
-            The array itself for ``'default'``.
 
         Raises
         ------
@@ -264,10 +263,10 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         --------
         >>> dense = mx.nd.array([[0, 1, 0], [0, 0, 0]])
         >>> dense.tostype("csr").indices.asnumpy(), dense.tostype("default") is dense
-        (array([1]), True)
+        (array([1]), False)
         """
         if isinstance(stype, str) and stype == "default":
-            return self
+            return self.copy()
         from .sparse.arrays import cast
 
         return cast(self, stype)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
+from .._core.sparse_kind import dense_of
 from ..base.errors import ArgumentError, shown
 from ..base.guard import guarded
 from ..base.kinds import FLAG, number
@@ -113,8 +114,7 @@ class Adafactor(Optimizer):
             return
         rate, decay, share = self._numbers_of(index)
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
-        if grad.stype != "default":
-            grad = grad.tostype("default")
+        grad = dense_of(grad)
         states = state if isinstance(state, tuple) else (state,)
         step = nd._internal._adafactor_update
         if len(states) == 1:
@@ -135,8 +135,7 @@ class Adafactor(Optimizer):
     def _update_by_operators(self, index, weight, grad, state):
         rate, decay, share = self._numbers_of(index)
         dtype, shape = _wide(weight.dtype), weight.shape
-        if grad.stype != "default":
-            grad = grad.tostype("default")
+        grad = dense_of(grad)
         exact, grad = weight.astype(dtype), self._gradient(grad.astype(dtype))
         if len(shape) > 1:
             grad = grad.reshape((shape[0], -1))

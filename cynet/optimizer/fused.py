@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .._core.sparse_kind import dense_of
 from ..base.dtype import is_narrow
 from ..base.errors import UndefinedError
 from ..base.guard import guarded
@@ -131,7 +132,7 @@ class FusedOptimizer(Optimizer):
         has no lazy update."""
         weight, state = all_rows(weight), all_rows(state)
         if grad.stype != "row_sparse" or not self._rests_rows:
-            arrays = [weight], [grad.tostype("default")], [state]
+            arrays = [weight], [dense_of(grad)], [state]
             self._update_joined([index], *arrays, multi_precision, own)
             return
         master = None

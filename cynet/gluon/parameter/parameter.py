@@ -11,6 +11,7 @@ from ... import autograd, initializer
 from ... import ndarray as nd
 from ... import symbol as sym
 from ..._core.kept_values import write_apart
+from ..._core.sparse_kind import dense_of
 from ...base.dtype import dtype_flag, name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ...base.guard import guarded
@@ -303,7 +304,7 @@ class Parameter(HeldArrays, RowSparseData):
         """Make the array of each context with these values, and its gradient."""
         self._ctx_list = list(ctx_list)
         self._ctx_map = places(self._ctx_list)
-        mine, data = data is self._unshared, data.tostype("default")
+        mine, data = data is self._unshared, dense_of(data)
         self._data = [
             data if mine and ctx == data.context else data.copyto(ctx) for ctx in self._ctx_list
         ]
@@ -388,8 +389,7 @@ class Parameter(HeldArrays, RowSparseData):
             It is not initialized, or the values have another shape.
         """
         data = data.detach() if isinstance(data, nd.NDArray) else nd.array(data, dtype=self._dtype)
-        if data.stype != "default":
-            data = data.tostype("default")
+        data = dense_of(data)
         self.shape = data.shape
         if self._data is None:
             if not self._deferred_init:

@@ -461,7 +461,8 @@ def einsum(subscripts: str, *operands: NDArray) -> NDArray:
             taken[:2] = [_joined(*taken[0], *taken[1], kept)]
         parts.append(taken[0])
     x, letters = _summed(*parts[0], {*output})
-    return _arranged(x, letters, output)
+    out = _arranged(x, letters, output)
+    return _call("_copy", out) if any(out is each for each in operands) else out
 
 
 @guarded

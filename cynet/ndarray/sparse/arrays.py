@@ -142,7 +142,7 @@ class BaseSparseNDArray(NDArray):
 
     def asnumpy(self) -> np.ndarray:
         """The dense array that it stands for, as a NumPy array; waits for the values."""
-        return self.tostype("default").asnumpy()
+        return cast(self, "default").asnumpy()
 
     host_copy = asnumpy
 
@@ -193,7 +193,7 @@ class BaseSparseNDArray(NDArray):
             raise ArgumentTypeError(
                 f"copyto takes an NDArray or a Context, got {type(other).__name__}"
             )
-        return self.tostype("default").copyto(other)
+        return cast(self, "default").copyto(other)
 
     def copied_from(self, source):
         """Become a copy of another array: `copyto`, seen from its target.
@@ -246,7 +246,7 @@ class BaseSparseNDArray(NDArray):
     as_in_ctx = as_in_context
 
     def tostype(self, stype):
-        """The array in another storage type; itself when it has that.
+        """A copy of the array in a storage type.
 
         Parameters
         ----------
@@ -258,7 +258,7 @@ class BaseSparseNDArray(NDArray):
         ArgumentError
             From csr to row_sparse or back, as in MXNet: go through ``'default'``.
         """
-        return cast(self, stype)
+        return cast_copy(self, stype)
 
     def __setitem__(self, key, value):
         if not (isinstance(key, slice) and key == slice(None)):
@@ -514,6 +514,12 @@ def cast(array, stype):
     if _tape.wants_gradient([array]):
         return recorded_cast(array, lambda: _cast(array, stype))
     return _cast(array, stype)
+
+
+def cast_copy(array, stype):
+    """A copy of `array` in storage type `stype`."""
+    out = cast(array, stype)
+    return out.copy() if out is array else out
 
 
 def recorded_cast(source, make):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ..._core.sparse_kind import dense_of
 from ...base import config
 from ...base.errors import ArgumentError, ArgumentTypeError, warn_user
 from ...operator.storage_types import sparse_of
@@ -77,15 +78,21 @@ def _form(entry, given, names, params):
         result = form(*args) if rule is None else form(sparse, *args)
     finally:
         set_state(flags)
+    if any(_shares(result, each) for each in inputs):  # a short way through the form
+        result = result.detach().copy()
     if recorded and result is not None:
-        if any(result is each for each in inputs):
-            result = result.detach()
         if rule is not None and rule.node is not None:
             node = rule.node(sparse, entry, prop, params, inputs)
         else:
             node = node_of(entry, prop, params, inputs)
         node.record(inputs, [result])
     return result
+
+
+def _shares(result, array):
+    """Whether an input's values are those of a result."""
+    values = getattr(result, "_held", result)
+    return values is not None and values is getattr(array, "_held", array)
 
 
 def _by_name(entry, given, names, params):
@@ -111,7 +118,7 @@ def _fallback(entry, given, names, params):
         if (entry.name, stypes) not in _warned:
             _warned.add((entry.name, stypes))
             warn_user(f"{text}. CYNET_STORAGE_FALLBACK=error refuses such calls")
-    dense = [array.tostype("default") for array in given]
+    dense = [dense_of(array) for array in given]
     return _by_name(entry, dense, names, params)
 
 

@@ -93,7 +93,7 @@ def row_range(matrix, begin, end):
     indptr = matrix._indptr[begin : end + 1] - low
     if low == high:
         return nothing("csr", (end - begin, matrix.shape[1]), matrix._held)
-    values = matrix._held[int(low) : int(high)]
+    values = matrix._held[int(low) : int(high)].copy()
     shape = (end - begin, matrix.shape[1])
     return arrays.make("csr", shape, values, matrix._indices[low:high], indptr)
 

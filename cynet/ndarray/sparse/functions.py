@@ -45,7 +45,7 @@ def cast_storage(
     Returns
     -------
     NDArray, CSRNDArray or RowSparseNDArray
-        `data` itself if it is stored that way.
+        A copy, also if `data` is stored that way.
 
     Raises
     ------
@@ -64,8 +64,10 @@ def cast_storage(
     """
     given = kwargs if stype is None else {"stype": stype, **kwargs}
     wanted = CAST.prop(**given).stype
-    array = _array("operator cast_storage", data).tostype(wanted)
-    return array if out is None else array.copyto(out)
+    array = _array("operator cast_storage", data)
+    if out is None:
+        return arrays.cast_copy(array, wanted)
+    return arrays.cast(array, wanted).copyto(out)
 
 
 @guarded

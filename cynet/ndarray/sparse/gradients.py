@@ -4,6 +4,7 @@ asks where an array is not dense."""
 import numpy as np
 
 from ..._core.put_rows import put_rows
+from ..._core.sparse_kind import dense_of
 from ...base.dtype import name_of
 from ...base.errors import GradientError, ShapeError
 from ...operator.storage_types import sparse_of
@@ -52,10 +53,10 @@ def put(target, source):
     """``target = source``, of which one is sparse. A sparse target takes the values' memory: values
     of gradients are replaced and not written."""
     if target.stype == "default":
-        source.tostype("default").copyto(target)
+        dense_of(source).copyto(target)
         return
     if source.stype != target.stype:
-        source = arrays.cast(source.tostype("default"), target.stype)
+        source = arrays.cast(dense_of(source), target.stype)
     target._become(source)
 
 
@@ -67,7 +68,7 @@ def total(a, b, out):
         dense, rows = (a, b) if a.stype == "default" else (b, a)
         result = _with_rows(dense if dense is out else dense.copy(), rows)
     else:
-        result = a.tostype("default") + b.tostype("default")
+        result = dense_of(a) + dense_of(b)
     if out is None or result is out:
         return result
     put(out, result) if out.stype != "default" else result.copyto(out)
@@ -126,10 +127,6 @@ def rows_of(name, prop, inputs, grad, i):
 
 
 # --- nodes ----------------------------------------------------------------------------------------
-def _dense(grad):
-    return grad.tostype("default")
-
-
 class SparseNode(StepNode):
     """A step with sparse arrays. A subclass defines ``pull_back(grads)``."""
 
@@ -190,7 +187,7 @@ class FormNode(SparseNode):
         self.given[at] = array if x.stype == "default" else x._like(array)
 
     def pull_back(self, grads):
-        dense = [x.tostype("default").detach() for x in self.given]
+        dense = [dense_of(x).detach() for x in self.given]
         sources = self.sources
         before = begin_scope()
         flags = set_state(get_state() | 1)
@@ -204,7 +201,7 @@ class FormNode(SparseNode):
             set_state(flags)
             resume_scope(before)
         if flows:
-            out.backward(_dense(grads[0]), train_mode=bool(flags & 2))
+            out.backward(dense_of(grads[0]), train_mode=bool(flags & 2))
         return [x.grad if flows and source else None for x, source in zip(dense, sources)]
 
     def let_go(self):
@@ -229,7 +226,7 @@ class DotNode(ProductNode):
     def pull_back(self, grads):
         lhs, rhs = self.given
         to_lhs, to_rhs = (source is not None for source in self.sources)
-        grad = _dense(grads[0])
+        grad = dense_of(grads[0])
         if lhs.stype == "csr" and not to_lhs:
             if self.rows and not self.transpose:
                 return [None, product.csr_transposed_rows(lhs, grad)]
@@ -245,7 +242,7 @@ class FullyConnectedNode(ProductNode):
     def pull_back(self, grads):
         if self.sources[0] is not None:
             return super().pull_back(grads)
-        grad = _dense(grads[0])
+        grad = dense_of(grads[0])
         weight = product.csr_dense(self.given[0], grad, True).T
         return [None, weight, convert.call("sum", grad, axis=0)][: len(self.given)]
 
@@ -261,7 +258,7 @@ class EmbeddingNode(FormNode):
         return (0,)
 
     def pull_back(self, grads):
-        return [None, _embedding(self.prop, self.given, _dense(grads[0]), 1)]
+        return [None, _embedding(self.prop, self.given, dense_of(grads[0]), 1)]
 
 
 class RetainNode(FormNode):
@@ -271,7 +268,7 @@ class RetainNode(FormNode):
         return (1,)
 
     def pull_back(self, grads):
-        grad = _dense(grads[0])
+        grad = dense_of(grads[0])
         rows = np.unique(self.given[1].asnumpy().astype(np.int64))
         if not len(rows):
             return [convert.nothing("row_sparse", grad.shape, grad), None]
