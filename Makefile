@@ -20,7 +20,7 @@ ifneq ($(shell command -v ccache),)
   endif
 endif
 
-.PHONY: help train test test-gpu stress fuzz packages mutants build docs site lint bench bench-peers check-cuda asan tsan wheels smoke clean
+.PHONY: help train test check test-gpu stress fuzz packages mutants build docs site lint bench bench-peers check-cuda asan tsan wheels smoke clean
 
 help:  ## what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ train: $(VENV)/.train  ## train LeNet on MNIST (or on the bundled digits) in a f
 test: $(VENV)/.dev  ## run all tests in two processes (JOBS=N: in N) and name the slowest
 	$(PY) -m pytest -q -n $(or $(JOBS),2) --dist loadfile --no-loadscope-reorder \
 		--durations=15 --durations-min=1
+
+check: $(VENV)/.dev  ## lint and test what you have changed since main, in 90 s (SINCE=HEAD, FILES=, ARGS=--list)
+	$(PY) -m tests.check.run $(FILES) $(if $(SINCE),--since $(SINCE)) $(ARGS)
 
 test-gpu: $(VENV)/.dev  ## the GPU suite on this machine's GPUs (GPU=simulated: on the simulated driver)
 	CYNET_TEST_GPU=$(or $(GPU),device) $(PY) -m pytest -q tests/gpu

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.reporting import Leftovers
+from tests.seconds import UNKNOWN, Seconds, known
 
 if not os.environ.get("CYNET_TEST_GPU"):  # GPUs belong to tests/gpu, in a process of its own
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -33,6 +34,7 @@ def pytest_report_header(config):
 
 def pytest_addoption(parser):
     parser.addoption("--draws", type=int, default=1, help="runs of each test with random numbers")
+    parser.addoption("--note-seconds", action="store_true", help="write tests/seconds.txt")
 
 
 def pytest_generate_tests(metafunc):
@@ -42,27 +44,15 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("draw", range(draws))
 
 
-# What takes longest comes first, so that no process works alone at the end (make test shares out
-# files in this order).
-LONGEST = (
-    *("tests/test_random_shapes.py", "tests/examples/", "tests/module/test_steady_memory.py"),
-    *("tests/gluon/model_zoo/", "tests/onnx/", "tests/operator/custom/", "tests/operator/cuda/"),
-    *("tests/operator/test_common.py", "tests/test_adding_an_operator.py", "tests/engine/"),
-    *("tests/cuda/", "tests/distributed/", "tests/launch/", "tests/test_docs.py"),
-    *("tests/graph/", "tests/gluon/", "tests/tools/", "tests/test_doctest.py", "tests/rtc/"),
-    *("tests/executor/", "tests/typing/", "tests/kernels/", "tests/image/", "tests/operator/"),
-)
-
-
 def pytest_collection_modifyitems(items):
-    def place(item):
-        found = (i for i, name in enumerate(LONGEST) if item.nodeid.startswith(name))
-        return next(found, len(LONGEST))
-
-    items.sort(key=place)
+    """The files that take longest come first, so that no process works alone at the end (make test
+    shares out files in this order)."""
+    seconds = known()
+    items.sort(key=lambda item: -seconds.get(item.nodeid.partition("::")[0], UNKNOWN))
 
 
 def pytest_configure(config):
+    config.pluginmanager.register(Seconds(config), "seconds")
     if not hasattr(config, "workerinput"):  # the process that the others report to
         config.pluginmanager.register(Leftovers(), "leftovers")
 

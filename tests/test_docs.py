@@ -127,12 +127,15 @@ PROGRAMS = [
 
 
 @pytest.fixture(scope="module")
-def runs():
-    """How each page went: (passed, what it wrote)."""
+def runs(request):
+    """How each page that is asked for went: (passed, what it wrote)."""
     pytest.importorskip("Cython")
     pytest.importorskip("matplotlib")
+    asked = {getattr(item, "callspec", None) and item.callspec.params.get("page")
+             for item in request.session.items}  # fmt: skip
+    pages = [page for page in PROGRAMS if page in asked]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.pages", *PROGRAMS],
+        [sys.executable, "-m", "tests.pages", *pages],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -141,7 +144,7 @@ def runs():
     )
     passed = re.findall(r"^passed \S+ (.+)$", done.stdout, re.M)
     said = dict(re.findall(r"^=== (.+)\n((?:(?!===).*\n)*)", done.stderr, re.M))
-    return {page: (page in passed, said.get(page, done.stderr)[-3000:]) for page in PROGRAMS}
+    return {page: (page in passed, said.get(page, done.stderr)[-3000:]) for page in pages}
 
 
 @pytest.mark.parametrize("page", PROGRAMS)

@@ -7,9 +7,18 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.imports import (
+    CODE,
+    MODULES,
+    PACKAGES,
+    ROOT,
+    dotted,
+    files,
+    imported_modules,
+    package_files,
+)
+
 PACKAGE = ROOT / "cynet"
-PACKAGES = "cynet", "cynet_cuda_cpu"
 # The table of docs/architecture/README.md: a file imports from its own floor and from below.
 # Names are modules and folders of cynet/, with all that is in them.
 FLOORS = {
@@ -26,26 +35,6 @@ FLOORS = {
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 REQUIRED = {"numpy", "tqdm", "scipy_openblas32"}  # what a module other than compat.py may import
-CODE = (".py", ".pyx", ".pxd", ".h", ".cc", ".cu", ".cuh", ".sh")
-
-
-def files(*folders, suffixes=CODE):
-    """Source files under the folders, as relative paths."""
-    found = [p for folder in folders for p in (ROOT / folder).rglob("*") if p.suffix in suffixes]
-    return sorted(p.relative_to(ROOT) for p in found if "build" not in p.parts)
-
-
-def package_files(*suffixes):
-    return files(*PACKAGES, suffixes=suffixes or (".py", ".pyx", ".pxd"))
-
-
-def dotted(path):
-    """The module name of a file: cynet/operator/__init__.py is cynet.operator."""
-    parts = path.with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-MODULES = {dotted(p) for p in package_files()}
 
 
 def floor_of(module):
@@ -56,39 +45,6 @@ def floor_of(module):
         return 99
     parts = module.split(".")[1:]
     return FLOOR_OF.get(".".join(parts[:2]), FLOOR_OF.get(parts[0]))
-
-
-def what_runs(node):
-    """Every node below this one but what only type checkers read."""
-    for child in ast.iter_child_nodes(node):
-        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
-            yield child
-            yield from what_runs(child)
-
-
-def statements(path):
-    """(line, dots + module, names) of each import and cimport in a file."""
-    text = (ROOT / path).read_text()
-    if path.suffix == ".py":
-        for node in what_runs(ast.parse(text)):
-            if isinstance(node, ast.Import):
-                for name in node.names:
-                    yield node.lineno, name.name, []
-            elif isinstance(node, ast.ImportFrom):
-                source = "." * node.level + (node.module or "")
-                yield node.lineno, source, [n.name for n in node.names]
-        return
-    # `#` starts a comment in what is matched here: no import statement holds a string.
-    names = r"(\([^)]*\)|[^\n#]*)"
-    pattern = rf"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+c?import[ \t]+{names}|c?import[ \t]+([^\n#]+))"
-    for match in re.finditer(pattern, text, re.M):
-        line = text.count("\n", 0, match.start()) + 1
-        names = re.sub(r"#.*", "", match[2] or match[3]).strip("() \t\n")
-        names = [n.split(" as ")[0].strip() for n in names.split(",") if n.strip()]
-        if match[1]:
-            yield line, match[1], names
-        else:
-            yield from ((line, name, []) for name in names)
 
 
 # Imports of a floor above, each in the body of the function that needs it: (importer, imported).
@@ -104,22 +60,6 @@ LAZY = {
     ("cynet.symbol.subgraph", "cynet.graph.infer"),
     ("cynet.symbol.symbol", "cynet.executor.bind"),
 }
-
-
-def imported_modules(path):
-    """(line, dotted name) of everything imported; relative names are resolved."""
-    package = dotted(path).split(".")
-    if path.name != "__init__.py":
-        package = package[:-1]
-    for line, source, names in statements(path):
-        dots = len(source) - len(source.lstrip("."))
-        if dots:
-            base = [*package[: len(package) - dots + 1], *filter(None, source[dots:].split("."))]
-            source = ".".join(base)
-        submodules = [f"{source}.{n}" for n in names if f"{source}.{n}" in MODULES]
-        if len(submodules) < max(len(names), 1):
-            yield line, source
-        yield from ((line, module) for module in submodules)
 
 
 def test_every_module_has_a_floor():
@@ -340,13 +280,16 @@ def test_passes_ask_no_operator_for_its_name():
     assert not found, "\n".join(found)
 
 
+TOOLS = ("check", "fuzz", "gpu", "mutants", "site", "smoke", "tsan", "typing")
+
+
 def test_tests_are_where_one_looks():
     """tests/operator/nn/test_pooling.py tests cynet/operator/nn/pooling.pyx, and so on."""
     lost = [
         str(path)
         for path in files("tests", suffixes=(".py",))
         if path.name.startswith("test_")
-        and path.parts[1] not in ("fuzz", "gpu", "mutants", "site", "smoke", "tsan", "typing")
+        and path.parts[1] not in TOOLS
         and not PACKAGE.joinpath(*path.parts[1:-1]).is_dir()
         and not ROOT.joinpath(*path.parts[1:-1]).is_dir()
     ]

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from tests.mutants.checkout import ROOT
+from tests.imports import ROOT, dotted, importers, modules
 
 TESTS, KERNELS = ROOT / "tests", ROOT / "cynet/kernels"
 # Walks over all operators: of these the tests of the operators concerned are taken.
@@ -73,7 +73,9 @@ def kernels_of(path):
 
 def declarations(path):
     """The operators (.py) that name kernels of a .cc, or of those that include a .h."""
-    words = "|".join(kernels_of(path)) or "-"
+    words = "|".join(kernels_of(path))
+    if not words:
+        return []
     files = sorted((ROOT / "cynet/operator").rglob("*.py"))
     return [each for each in files if re.search(rf'"({words})"', each.read_text())]
 
@@ -111,15 +113,20 @@ def callers(path, names):
     return found
 
 
-def _ranked(path, words):
-    parts, scores = path.parts[path.parts[0] == "cynet" : -1], {}
+def scores(path, words):
+    """Dict of the files of tests that a fault in a file of the package may show in to how likely
+    that is, by its path, by the names in `words` and by what imports it."""
+    parts, found = path.parts[path.parts[0] == "cynet" : -1], {}
     mirror = Path("tests", *parts, f"test_{path.stem}.py")
+    of_folder = Path("tests", *parts[:-1], f"test_{parts[-1]}.py") if parts else None
     pattern = re.compile(r"\b(" + "|".join(map(re.escape, words)) + r")\b") if words else None
     module = re.compile(rf"\b{re.escape(path.stem)}\b") if len(path.stem) > 3 else None
     for name, text in texts().items():
         test, score = Path(name), 0
         if test == mirror:
             score += 100
+        elif test == of_folder:
+            score += 50
         elif path.stem in test.stem or test.stem.removeprefix("test_") in path.stem:
             score += 20 * (test.parts[1:2] == parts[:1])
         if pattern:
@@ -132,13 +139,33 @@ def _ranked(path, words):
         elif parts and test.parts[1:2] == parts[:1]:
             score = 2
         if score:
-            scores[name] = score
-    return sorted(scores, key=lambda name: (-scores[name], name))
+            found[name] = score
+    for name, score in _by_imports(path).items():
+        found[name] = found.get(name, 0) + score
+    return found
 
 
-def _doctest(path):
-    parts = path.with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+def _by_imports(path):
+    """Of tests that import a module, and of those of the same path as what imports it: a module
+    that many import tells little of each, and so does one that is two steps away."""
+    known, found = texts(), {}
+    seen, near = set(), {dotted(path)}
+    for step in (1, 2):
+        seen |= near
+        near = {user for each in near for user in importers().get(each, ())} - seen
+        for user in near:
+            file = str(modules()[user])
+            if file in known:
+                found[file] = max(found.get(file, 0), 60 // step)
+            mirror = f"tests/{'/'.join(user.split('.')[1:-1])}/test_{user.split('.')[-1]}.py"
+            if mirror in known and len(near) <= 12 * step:
+                found[mirror] = max(found.get(mirror, 0), 24 // step)
+    return found
+
+
+def _ranked(path, words):
+    found = scores(path, words)
+    return sorted(found, key=lambda name: (-found[name], name))
 
 
 def for_python(path, line, running=None):
@@ -152,23 +179,29 @@ def for_python(path, line, running=None):
         first, rest = ranked[:2], [name for name in ranked[2:] if name in running]
         rest += sorted(name for name in running if name not in ranked and name in texts())
         return [first, *_batches(rest)]
-    doctest = f"tests/test_doctest.py::test_examples[{_doctest(path)}]"
+    doctest = f"tests/test_doctest.py::test_examples[{dotted(path)}]"
     if path.name == "backend.py" and "cuda" in path.parts:
         return _batches(ranked)
     return [[doctest, *ranked[:2]], *_batches(ranked[2:])]
 
 
-def for_compiled(modules):
+def registered(text):
+    """Names of the operators that a file registers, where they stand in it."""
+    calls = " ".join(re.findall(r"register_operator\([^)]*\)", text))
+    return set(re.findall(r'"(\w+)"', calls))
+
+
+def for_compiled(compiled):
     """Batches of arguments of pytest, the likeliest first, of modules and of what declares
     operators that their kernels compute."""
     operators, ranked = set(), []
-    for module in modules:
+    for module in compiled:
         text = module.read_text()
-        found = re.findall(r'"([\w]+)"', " ".join(re.findall(r"register\w*\([^)]*\)", text, re.S)))
-        operators |= set(found)
+        found = registered(text)
+        operators |= found
         relative = module.relative_to(ROOT)
         words = {n for n in re.findall(r"^(?:cdef )?class (\w+)", text, re.M) if n[:1] != "_"}
-        new = _ranked(relative, words | set(found))
+        new = _ranked(relative, words | found)
         ranked += [name for name in new[:12] if name not in ranked]
     sweeps = [name for name in SWEEPS if (ROOT / name).exists()]
     ranked = [name for name in ranked if name not in sweeps]

@@ -17,7 +17,7 @@ for folder in base engine storage; do
     mkdir "$work/cynet/$folder"
     cp cynet/$folder/*.{py,pyx,pxd,h} "$work/cynet/$folder" 2>/dev/null || true  # not all have all
 done
-cp tests/{conftest,reporting,long_runs}.py tests/engine/test_{engine,stress}.py \
+cp tests/{conftest,reporting,seconds,long_runs}.py tests/engine/test_{engine,stress}.py \
     tests/storage/test_storage.py "$work/tests"
 cat > "$work/cynet/__init__.py" <<'PY'
 """The lower floors of cynet, under ThreadSanitizer."""
