@@ -27,10 +27,7 @@ cdef dict _STATUS = {1: "out of memory", 2: "invalid arguments", 3: "not impleme
 
 cdef enum:
     PRIMITIVES = 8  # that oneDNN keeps, in use or not, in each of its cache's 16 parts
-    F32 = 3
-    BF16 = 2
-    S8 = 5
-    U8 = 6
+    F32 = 3, BF16 = 2, S8 = 5, U8 = 6
     # dnnl_cpu_isa_...: what has avx512_core_bf16, avx512_core_vnni or avx2_vnni has these bits
     ISA_BF16 = 0xe7
     ISA_VNNI = 0x67
@@ -44,9 +41,7 @@ cdef enum:
     QUERY_SRC = 129, QUERY_DIFF_SRC = 130, QUERY_WEIGHTS = 131, QUERY_DIFF_WEIGHTS = 132
     QUERY_DST = 133, QUERY_DIFF_DST = 134, QUERY_SCRATCHPAD = 136
     ARG_SRC = 1, ARG_DST = 17, ARG_WEIGHTS = 33, ARG_BIAS = 41, ARG_SCRATCHPAD = 80
-    ARG_DIFF_SRC = 129, ARG_DIFF_DST = 145
-    ARG_DIFF_WEIGHTS = 161
-    ARG_DIFF_BIAS = 169
+    ARG_DIFF_SRC = 129, ARG_DIFF_DST = 145, ARG_DIFF_WEIGHTS = 161, ARG_DIFF_BIAS = 169
     FEW_CHANNELS = 16  # what one register of AVX-512 holds
 
 # act_type of Activation -> dnnl_alg_kind_t
