@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .base.errors import ArgumentError, CynetError, shown
 from .base.guard import guarded
+from .executor.bind import simple_bind
 from .io import DataDesc
 from .metric import create
 from .module.executor_group import DataParallelExecutorGroup as _ModuleGroup
@@ -91,16 +92,15 @@ def _bind_exec(
         if not wanted <= set(names):
             raise ArgumentError(f"_bind_exec: need_grad has no argument {min(wanted - set(names))}")
     requests = {name: "write" if name in wanted else "null" for name in names}
-    shared = {}
-    if base_exec is not None:
-        shared = {"shared_exec": base_exec, "shared_arg_names": list(param_names)}
-    return sym.simple_bind(
-        ctx=ctx,
-        grad_req=requests,
-        type_dict=input_types,
+    return simple_bind(
+        sym,
+        ctx,
+        input_shapes,
+        requests,
+        input_types,
+        shared_arg_names=None if base_exec is None else list(param_names),
+        shared_exec=base_exec,
         shared_buffer=shared_data_arrays,
-        **shared,
-        **input_shapes,
     )
 
 

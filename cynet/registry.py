@@ -1,11 +1,11 @@
 """The one registry: names to classes or entries, for operators, optimizers, metrics, ..."""
 
 import importlib
-import json
 import sys
 from types import MappingProxyType
 
 from .base.errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, shown
+from .base.kinds import call_with, read_json
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
@@ -280,21 +280,23 @@ def get_create_func(base_class, nickname):
                     f"create: expected no arguments beside an instance of {nickname}"
                 )
             return name
-        if isinstance(name, dict):
-            return create(**name)
         if isinstance(name, str) and name[:1] in ("[", "{"):
-            described = _described(nickname, name)
-            if isinstance(described, dict):
-                return create(**described, **kwargs)
-            return create(described[0], **described[1], **kwargs)
-        return registry.get(name)(*args, **kwargs)
+            name = _described(nickname, name)
+        if isinstance(name, dict):
+            name = [name.get(nickname), {k: v for k, v in name.items() if k != nickname}]
+            if name[0] is None:
+                raise ArgumentTypeError(f"create: give the name of a {nickname}")
+        if isinstance(name, list):
+            name, settings = name
+            kwargs = {**settings, **kwargs}
+        return call_with(nickname, registry.get(name), args, kwargs)
 
     return create
 
 
 def _described(nickname, text):
     try:
-        found = json.loads(text)
+        found = read_json(text)
     except ValueError as error:
         raise FormatError(f"{nickname}: expected JSON, got {shown(text)}: {error}") from None
     pair = isinstance(found, list) and len(found) == 2 and isinstance(found[1], dict)

@@ -1,11 +1,14 @@
 """Kinds of the settings that optimizers and schedules keep in files, checked when they are read;
-and the checks of numbers and flags that many functions take.
+how JSON from outside, and settings that it names, are taken; and the checks of numbers and flags
+that many functions take.
 
 A class declares its settings in a table, ``serialized_fields``: name -> kind. Those of its bases
 count, too.
 """
 
+import inspect
 import itertools
+import json
 import math
 import operator
 from typing import NamedTuple
@@ -169,3 +172,67 @@ def checked_settings(klass, settings):
                 f"{klass.__name__}.{name} must be {kind.expected}, got {shown(value)}"
             )
     return settings
+
+
+def read_json(text, **settings):
+    """What a JSON text says; `settings` are those of ``json.loads``.
+
+    Raises
+    ------
+    FormatError
+        Whatever is wrong with the text, too deep a nesting included.
+
+    Examples
+    --------
+    >>> read_json('{"a": [1, 2]}')
+    {'a': [1, 2]}
+    >>> read_json("[" * 100000)
+    Traceback (most recent call last):
+        ...
+    cynet.errors.FormatError: it is nested too deep
+    """
+    try:
+        return json.loads(text, **settings)
+    except RecursionError:
+        raise FormatError("it is nested too deep") from None
+    except ValueError as error:
+        raise FormatError(str(error)) from None
+
+
+def call_with(where, function, args, settings):
+    """``function(*args, **settings)``, where someone outside has chosen the names of `settings`.
+
+    Parameters
+    ----------
+    where : str
+        What messages begin with.
+    function : function or class
+    args : sequence
+    settings : dict
+
+    Raises
+    ------
+    ArgumentTypeError
+        A name that is no str, or that `function` does not take; among them ``self``.
+
+    Examples
+    --------
+    >>> call_with("shape", dict, [], {"size": 3})
+    {'size': 3}
+    >>> call_with("part", slice, [], {"self": 3})
+    Traceback (most recent call last):
+        ...
+    cynet.errors.ArgumentTypeError: part: there is no setting 'self'
+    """
+    for name in settings:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"{where}: names of settings must be str, got {name!r}")
+    if "self" in settings:
+        raise ArgumentTypeError(f"{where}: there is no setting 'self'")
+    try:
+        inspect.signature(function).bind(*args, **settings)
+    except TypeError as error:
+        raise ArgumentTypeError(f"{where}: {error}") from None
+    except ValueError:  # of C, without a signature: the call itself says what is wrong
+        pass
+    return function(*args, **settings)

@@ -8,6 +8,7 @@ import sys
 import time
 
 from ..base import config
+from ..base.kinds import read_json
 
 # What launchers set in each process: Open MPI (PRRTE), MPICH and Intel MPI (Hydra), srun with PMI
 # or PMIx, PALS. Each tells of a rank; none of them is in the environment of a batch script.
@@ -61,7 +62,7 @@ def ended_early():
         for each in os.scandir(folder or os.devnull):
             if each.name.endswith(".ended"):
                 with contextlib.suppress(OSError, ValueError), open(each.path) as file:
-                    row = json.load(file)
+                    row = read_json(file.read())
                     out.append((row["rank"], row["how"]))
     return sorted(out)
 

@@ -167,6 +167,7 @@ def _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_
 def simple_bind(
     symbol,
     ctx,
+    shapes,
     grad_req="write",
     type_dict=None,
     group2ctx=None,
@@ -174,9 +175,9 @@ def simple_bind(
     shared_exec=None,
     shared_buffer=None,
     stypes=None,
-    **shapes,
 ):
-    """Infer, allocate zeros and bind; see ``Symbol.simple_bind``."""
+    """Infer, allocate zeros and bind; see ``Symbol.simple_bind``. Shapes by name are a dict: names
+    of arguments come from files, too, and may be any words."""
     ctx = read_context(ctx)
     structure = Structure(symbol.entries)
     arguments, states, _ = variables_in(structure.order)

@@ -245,7 +245,7 @@ class Executor(Watched):
         """Output name to NDArray."""
         return dict(zip(self._symbol.list_outputs(), self.outputs))
 
-    def forward(self, is_train: bool = False, **kwargs: ArrayLike) -> list[NDArray]:
+    def forward(self, /, is_train: bool = False, **kwargs: ArrayLike) -> list[NDArray]:
         """Compute the outputs; returns at once, reading an output waits.
 
         Parameters
@@ -488,7 +488,7 @@ class Executor(Watched):
             self._pins.restore()
 
     def reshape(
-        self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Shape
+        self, /, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Shape
     ) -> Executor:
         """Make an executor for other input shapes that shares the parameters.
 

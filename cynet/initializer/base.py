@@ -21,6 +21,7 @@ from ..base.errors import (
     shown,
 )
 from ..base.guard import guarded
+from ..base.kinds import call_with, read_json
 from ..registry import Registry
 
 if TYPE_CHECKING:
@@ -140,14 +141,15 @@ def create(initializer: InitializerLike, **kwargs: Any) -> Any:
         raise ArgumentTypeError(f"an initializer is created from a name, got {shown(initializer)}")
     if initializer.startswith("["):
         try:
-            name, settings = json.loads(initializer)
+            name, settings = read_json(initializer)
             settings = dict(settings)
         except (ValueError, TypeError):
             raise FormatError(
                 f"initializer: expected JSON [name, settings], got {shown(initializer)}"
             ) from None
-        return INITIALIZERS.get(name)(**{**settings, **kwargs})
-    return INITIALIZERS.get(initializer)(**kwargs)
+        kwargs, initializer = {**settings, **kwargs}, name
+    kind = INITIALIZERS.get(initializer)
+    return call_with(f"initializer {initializer}", kind, [], kwargs)
 
 
 @guarded

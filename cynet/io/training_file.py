@@ -10,6 +10,7 @@ from .. import ndarray as nd
 from .. import random as mx_random
 from ..base.errors import ArgumentTypeError, FormatError, shown
 from ..base.files import opened_sealed, sealed, write_atomically
+from ..base.kinds import read_json
 from ..base.numpy_state import numpy_state, set_numpy_state
 from ..ndarray.serialization import chunks_of, load_from
 
@@ -70,7 +71,7 @@ def read_training(path, form):
     if not isinstance(arrays, dict) or _META not in arrays:
         raise FormatError(f"{path}: expected a file of a training, with '{_META}'")
     try:
-        meta = json.loads(arrays.pop(_META).asnumpy().tobytes())
+        meta = read_json(arrays.pop(_META).asnumpy().tobytes())
         found, *_ = (meta[name] for name in ("form", "random", "numpy", "python"))
     except (ValueError, KeyError, TypeError) as error:
         raise FormatError(f"{path}: '{_META}' is damaged: {error}") from None
@@ -86,7 +87,7 @@ def read_part(array, path):
     content = array.asnumpy().tobytes()
     arrays = load_from(io.BytesIO(content), path, 0, len(content))
     try:
-        return json.loads(arrays.pop(_META).asnumpy().tobytes()), arrays
+        return read_json(arrays.pop(_META).asnumpy().tobytes()), arrays
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"{path}: the part of a rank is damaged: {error}") from None
 

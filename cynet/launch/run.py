@@ -1,7 +1,6 @@
 """Runs a job: starts it, passes outputs and signals on, ends all when one fails, begins again."""
 
 import contextlib
-import json
 import os
 import shlex
 import shutil
@@ -13,6 +12,7 @@ import time
 from pathlib import Path
 
 from ..base import config
+from ..base.kinds import read_json
 from .command import command_line
 from .outputs import Outputs, say
 from .sweep import descendants, end, sweep
@@ -85,7 +85,7 @@ class Running:
         for each in os.scandir(self._folder):
             if each.name.endswith(".json"):
                 with contextlib.suppress(OSError, ValueError):
-                    rows.append(json.loads(Path(each.path).read_text(encoding="utf-8")))
+                    rows.append(read_json(Path(each.path).read_text(encoding="utf-8")))
         return sorted(rows, key=lambda row: row["time"])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError, shown
 from ..base.guard import guarded
+from ..base.kinds import call_with, read_json
 from ..registry import Registry
 
 if TYPE_CHECKING:
@@ -132,12 +132,12 @@ def create(metric: MetricLike, *args: Any, **kwargs: Any) -> EvalMetric:
     if isinstance(metric, str):
         if metric.startswith(("{", "[")):
             try:
-                return create(json.loads(metric), *args, **kwargs)
-            except json.JSONDecodeError as error:
+                return create(read_json(metric), *args, **kwargs)
+            except ValueError as error:
                 raise ArgumentError(f"expected JSON, got {shown(metric)}: {error}") from None
         klass = METRICS.get(metric)
         try:
-            return klass(*args, **kwargs)
+            return call_with(f"metric {shown(metric)}", klass, args, kwargs)
         except TypeError as error:
             raise ArgumentTypeError(f"metric {shown(metric)}: {error}") from error
     if isinstance(metric, type) and issubclass(metric, EvalMetric):

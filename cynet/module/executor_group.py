@@ -9,6 +9,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeErr
 from ..base.kinds import check_flag
 from ..context import cpu
 from ..engine.trace import Span
+from ..executor.bind import simple_bind
 from ..executor.plan_cache import PlanCache
 from ..io import DataDesc
 from .batch_axes import checked_pad, kept, output_axes
@@ -276,19 +277,16 @@ class DataParallelExecutorGroup:
         return shapes
 
     def _bind_one(self, i, types, shapes):
-        shared = {}
-        if self.shared_group is not None:
-            shared = {
-                "shared_exec": self.shared_group.execs[i],
-                "shared_arg_names": self.param_names,
-            }
-        return self.symbol.simple_bind(
-            ctx=self.contexts[i],
-            grad_req=self.grad_req,
-            type_dict=types,
-            group2ctx=self.group2ctxs[i],
-            **shared,
-            **shapes,
+        shared = self.shared_group
+        return simple_bind(
+            self.symbol,
+            self.contexts[i],
+            shapes,
+            self.grad_req,
+            types,
+            self.group2ctxs[i],
+            None if shared is None else self.param_names,
+            None if shared is None else shared.execs[i],
         )
 
     def _collect_arrays(self):

@@ -14,6 +14,7 @@ from ..base.compat import optional
 from ..base.dtype import BFLOAT16
 from ..base.errors import ArgumentError, FormatError, shorten, shown
 from ..base.files import opened, read_file
+from ..base.kinds import read_json
 from .creation import array
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _renamed(data, old, new, names=None):
     n = int.from_bytes(data[:8], "little")
     if n > len(data) - 8:
         return data, []  # the package says what is wrong
-    header = json.loads(data[8 : 8 + n])
+    header = read_json(data[8 : 8 + n])
     changed = [
         key
         for key, each in header.items()

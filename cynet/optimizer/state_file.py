@@ -18,7 +18,7 @@ from .. import lr_scheduler
 from .. import ndarray as nd
 from ..base.errors import ArgumentTypeError, CynetError, FormatError, shown
 from ..base.files import content_size, opened, opened_sealed, sealed
-from ..base.kinds import checked_settings, count, number, settings_of
+from ..base.kinds import checked_settings, count, number, read_json, settings_of
 from ..ndarray.serialization import Buffer, chunks_of, load_from
 from .base import OPTIMIZERS
 
@@ -131,12 +131,12 @@ def _read_header(file, size, name, whole):
         raise FormatError(f"{name}: header of {length} bytes, {size - 16} left")
     text = bytes(file.read(length))
     try:
-        header = json.loads(text)
+        header = read_json(text)
         if not isinstance(header, dict):
             raise ValueError("expected a dict")
         if not {"states", "optimizer"} <= header.keys():
             raise ValueError("'states' or 'optimizer' is missing")
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise FormatError(f"{name}: the header is damaged: {error}") from None
     return header, 16 + length
 

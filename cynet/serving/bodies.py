@@ -6,20 +6,29 @@ import functools
 import io
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..base.errors import ArgumentError, FormatError, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
+from ..base.kinds import read_json as parse
+from .image_size import size_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..typing import NumpyArray
 
 NPY = ("application/x-npy", "application/octet-stream")
-_HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
+_VALUES = 1 << 17  # of a small JSON body: Python needs some 40 bytes for each
+_HEADER = 1024  # bytes of that of a .npy file; NumPy writes 128
+_AXES = 32  # of an array, at most
+_FIELD = re.compile(
+    rb"\s*'(descr|fortran_order|shape)'\s*:\s*"
+    rb"(?:'([<>|=]?[a-zA-Z]\d{0,9})'|(True|False)|\(([\d\s,]*)\))\s*(?:,|$)"
+)
+_FORMS = {2: b"descr", 3: b"fortran_order", 4: b"shape"}  # by the group of its value
 
 
 class Images(NamedTuple):
@@ -33,6 +42,8 @@ class Images(NamedTuple):
         Three channels, RGB; else one.
     scale, mean, std : float or array
         What is done to each channel: ``(pixel * scale - mean) / std``.
+    most : int
+        Pixels of an image, at most: a larger one is refused before it is decoded.
     """
 
     size: tuple[int, int]
@@ -41,6 +52,7 @@ class Images(NamedTuple):
     scale: float = 1 / 255
     mean: Any = 0.0
     std: Any = 1.0
+    most: int = 1 << 25
 
     @classmethod
     def of(cls, shape: tuple[int, ...], **settings: Any) -> Images:
@@ -52,9 +64,12 @@ class Images(NamedTuple):
         return cls(size, first, channels == 3, **settings)
 
     def read(self, body: bytes) -> NumpyArray:
-        """One row from a JPEG, a PNG or another file that OpenCV reads."""
+        """One row from a JPEG, PNG, WebP or BMP file."""
         from .. import image
 
+        height, width = size_of(body)
+        if not 0 < height * width <= self.most:
+            raise FormatError(f"{width} x {height} pixels, expected 1 to {self.most}")
         pixels = image.imdecode(body, flag=int(self.color))
         height, width = self.size
         pixels = image.resize_short(pixels, max(self.size))
@@ -66,54 +81,146 @@ class Images(NamedTuple):
         return (row.transpose(2, 0, 1) if self.first else row)[None]
 
 
-def read_json(body: bytes) -> dict[str, Any]:
-    """The inputs of a JSON body by name; the only input may be without a name."""
+def values_in(body: bytes) -> int:
+    """About how many values of 40 bytes Python makes of a JSON text, counted without reading it."""
+    return body.count(b",") + 2 * (body.count(b"[") + body.count(b"{")) + body.count(b'"')
+
+
+def most_values(max_body: int) -> int:
+    """The most values that a JSON body may have: what takes some 5 times the limit of a body."""
+    return max(_VALUES, max_body // 8)
+
+
+def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
+    """The inputs of a JSON body by name; the only input may be without a name.
+
+    Raises
+    ------
+    FormatError, ArgumentTypeError, ArgumentError
+        No JSON, or other inputs than `names`; rows that are no arrays of numbers, or with numbers
+        that are not finite.
+    """
     try:
-        found = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"the body is not JSON: {error}") from None
+        found = parse(body, parse_constant=_no_number, object_pairs_hook=_object)
+    except ValueError as error:
+        raise FormatError(f"the body is not JSON: {error}{_compressed(body)}") from None
+    quotes = 0  # that names have; others are of texts
     if isinstance(found, dict) and list(found) == ["inputs"]:
-        found = found["inputs"]
+        found, quotes = found["inputs"], 2
     if isinstance(found, list):
-        return {"": found}
+        found = {only(names): found}
+    elif isinstance(found, dict):
+        quotes += 2 * len(found)
     if not isinstance(found, dict) or not found:
         raise FormatError(
             'the body must be {"inputs": {NAME: ROWS, ...}} or {"inputs": ROWS}, got'
             f" {shown(found)}"
         )
+    for name in found:
+        if name not in names:
+            raise ArgumentTypeError(f"no input is called {shown(name)}; there are {list(names)}")
+    if body.count(b'"') > quotes:
+        for name, rows in found.items():
+            _refuse_text(name, rows)
+    return {name: _finite(name, array_of(name, rows)) for name, rows in found.items()}
+
+
+def only(names: Sequence[str]) -> str:
+    """The name of rows that have none: that of the only input."""
+    if len(names) > 1:
+        raise ArgumentError(f"the network has the inputs {list(names)}: name each")
+    return names[0]
+
+
+def array_of(name: str, rows: Any) -> NumpyArray:
+    """Rows of an input as an array; an error that names the input where they are none."""
+    try:
+        array = np.asarray(rows)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise ArgumentError(f"input '{name}' is not an array of numbers: {error}") from None
+    if array.dtype.kind not in "biuf":
+        raise ArgumentTypeError(f"input '{name}' has elements of {array.dtype}, not numbers")
+    return array
+
+
+def _finite(name, array):
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ArgumentError(f"input '{name}' has a number that no float64 holds, such as 1e999")
+    return array
+
+
+def _no_number(word):
+    raise FormatError(f"{word} is no number of JSON")
+
+
+def _object(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))
+        raise FormatError(f"{shown(twice)} is given twice")
     return found
 
 
+def _refuse_text(name, rows):
+    """NumPy would give all elements the size of the longest text."""
+    left = [rows]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            raise ArgumentTypeError(f"input '{name}' has the text {shown(each)}, not numbers")
+        if isinstance(each, list):
+            left.extend(each)
+
+
+def _compressed(body):
+    return ": it is compressed by gzip, send it as it is" if body[:2] == b"\x1f\x8b" else ""
+
+
 def read_npy(body: bytes) -> NumpyArray:
-    """The array of a ``.npy`` file; pickled objects and lengths that the body lacks are refused."""
-    try:
-        shape, fortran, dtype, begin = _header(body[: _end_of_header(body)])
-    except (ValueError, SyntaxError, TypeError, KeyError) as error:
-        raise FormatError(f"expected a .npy file as the body: {error}") from None
+    """The array of a ``.npy`` file; objects, and lengths that the body has not, are refused."""
+    if body[:6] != b"\x93NUMPY":
+        raise FormatError(f"expected a .npy file as the body, got {shown(body[:6])}"
+                          f"{_compressed(body)}")  # fmt: skip
+    if body[6:8] not in (b"\x01\x00", b"\x02\x00"):
+        raise FormatError(f"expected a .npy file of version 1.0 or 2.0, got {shown(body[6:8])}")
+    begin = 10 if body[6] == 1 else 12
+    length = int.from_bytes(body[8:begin], "little")
+    if length > _HEADER or begin + length > len(body):
+        raise FormatError(f"the .npy file has a header of {length} bytes: more than it has, or"
+                          f" than {_HEADER}")  # fmt: skip
+    dtype, fortran, shape = _header(body[begin : begin + length].strip())
     if dtype.hasobject or dtype.kind not in "biuf":
         raise FormatError(f"the .npy file has elements of {dtype}, expected numbers")
-    count, rest = math.prod(shape), len(body) - begin
-    if count * dtype.itemsize != rest:
+    if len(shape) > _AXES:
+        raise FormatError(f"the .npy file has {len(shape)} axes, at most {_AXES} are taken")
+    count, rest = math.prod(shape), len(body) - begin - length
+    if count * dtype.itemsize != rest or (count == 0 and max(shape) > 1 << 31):
         raise FormatError(f"the .npy file has {rest} bytes for shape {shape} of {dtype}")
-    array = np.frombuffer(body, dtype, count, begin)
+    array = np.frombuffer(body, dtype, count, begin + length)
+    if dtype.kind == "b":
+        array = array.view("uint8") != 0  # whatever the bytes are
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
 
-def _end_of_header(body):
-    """Where the header of a ``.npy`` file ends, at the most."""
-    size = 2 if body[6:7] == b"\x01" else 4
-    return 8 + size + int.from_bytes(body[8 : 8 + size], "little")
-
-
-@functools.lru_cache(256)
-def _header(head: bytes) -> tuple[Any, bool, Any, int]:
-    """(shape, whether Fortran's order, dtype, its length) of a header; NumPy takes longer to read
-    one than a small network to run, and clients send the same again and again."""
-    file = io.BytesIO(head)
-    version = np.lib.format.read_magic(file)
-    if version not in _HEADERS:
-        raise FormatError(f"version {version} is not known")
-    return (*_HEADERS[version](file), file.tell())
+def _header(text):
+    """(dtype, whether Fortran's order, shape) of the header of a ``.npy`` file: a dict of Python
+    with these three, of which nothing but what NumPy writes for numbers is understood."""
+    found, at, inner = {}, 0, text[1:-1]
+    while text[:1] == b"{" and text[-1:] == b"}" and (match := _FIELD.match(inner, at)):
+        name = match[1]
+        if name in found or name != _FORMS[match.lastindex]:
+            break
+        found[name], at = match[match.lastindex].decode(), match.end()
+    if len(found) < 3 or inner[at:].strip():
+        raise FormatError(f"the .npy file has the header {shown(text)}, which no array of numbers"
+                          " has")  # fmt: skip
+    try:
+        dtype = np.dtype(found[b"descr"])
+        sizes = [int(each) for each in found[b"shape"].split(",") if each.strip()]
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"the .npy file has the header {shown(text)}: {error}") from None
+    return dtype, found[b"fortran_order"] == "True", tuple(sizes)
 
 
 def write_npy(array: NumpyArray) -> bytes:

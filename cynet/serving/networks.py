@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..typing import Context, Shape
 
 DTYPES = ("float32", "bfloat16", "float16")
+_SHAPES = 64  # of inputs, for which labels are kept
 
 
 class Network:
@@ -40,6 +41,8 @@ class Network:
     def _labels_for(self, arrays):
         key = tuple(each.shape for each in arrays)
         if key not in self._zeros:
+            if len(self._zeros) >= _SHAPES:  # of lengths that vary
+                self._zeros.clear()
             shapes, _, _ = self.symbol.infer_shape(**dict(zip(self.names, key)))
             of = dict(zip(self.symbol.list_arguments(), shapes))
             self._zeros[key] = [nd.zeros(of[name], ctx=arrays[0].context) for name in self.labels]

@@ -13,7 +13,9 @@ from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.kinds import check_flag
 from ..context import read_context
 from .batches import Batches, Job
+from .bodies import array_of
 from .counters import Counters
+from .errors import WaitedError
 from .networks import first_shape, network
 
 if TYPE_CHECKING:
@@ -57,7 +59,8 @@ class Predictor:
     workers : int
         Number of batches that run at the same time.
     timeout : float, optional
-        Seconds within which a request must get its turn; by default there is no limit.
+        Seconds within which a request must get its turn, and one of several batches its last one;
+        by default there is no limit.
     warm_up : bool
         Run each batch size once, with zeros, so that no request waits for the making of plans.
     ctx : Context, optional
@@ -140,7 +143,7 @@ class Predictor:
                     ]
                 )
 
-    def __call__(self, *args: Any, timeout: float | None = None, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, timeout: float | None = None, **kwargs: Any) -> Any:
         """Predict rows.
 
         Parameters
@@ -164,14 +167,54 @@ class Predictor:
         WaitedError
             Its turn did not come in time; a TimeoutError.
         """
+        return self._answer(args, kwargs, timeout)
+
+    def predict(self, inputs: Mapping[str, Any], timeout: float | None = None) -> Any:
+        """Predict rows that are given by name.
+
+        Names that come from outside belong here: as keywords of a call, ``timeout`` and ``self``
+        would have a meaning.
+
+        Parameters
+        ----------
+        inputs : dict of str to array-like
+            Each input by its name.
+        timeout : float, optional
+            Instead of that of the Predictor.
+
+        Returns
+        -------
+        numpy.ndarray or list of numpy.ndarray
+            The output, or all of them.
+
+        Raises
+        ------
+        ShapeError, ArgumentError, ArgumentTypeError, BusyError, WaitedError
+            As of a call.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize(mx.init.One())
+        >>> mx.Predictor(net, shapes=(2,)).predict({"data": [[1, 2]]})
+        array([[3.]], dtype=float32)
+        """
+        return self._answer((), inputs, timeout)
+
+    def _answer(self, args, named, timeout):
         start = time.monotonic()
         try:
-            arrays, rows, key = self._read(args, kwargs)
-            timeout = self.timeout if timeout is None else timeout
+            arrays, rows, key = self._read(args, named)
+            timeout = left = self.timeout if timeout is None else timeout
             parts = []
             for first in range(0, rows, self.max_batch):
+                if first and timeout is not None:
+                    left = start + timeout - time.monotonic()
+                    if left <= 0:
+                        raise WaitedError(f"{first} of {rows} rows within {timeout:g} s")
                 part = [each[first : first + self.max_batch] for each in arrays]
-                parts.append(self._batches.do(Job(part, len(part[0]), key), timeout))
+                parts.append(self._batches.do(Job(part, len(part[0]), key), left))
         except Exception as error:
             self._counters.failed(type(error).__name__)
             raise
@@ -249,14 +292,7 @@ class Predictor:
 
     def _read_input(self, name: str, value: Any) -> NumpyArray:
         wanted, dtype = self.shapes[name], self._dtypes[name]
-        if isinstance(value, nd.NDArray):
-            value = value.asnumpy()
-        try:
-            array = np.asarray(value)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise ArgumentError(f"input '{name}' is not an array of numbers: {error}") from None
-        if array.dtype.kind not in "biuf":
-            raise ArgumentTypeError(f"input '{name}' has elements of {array.dtype}, not numbers")
+        array = array_of(name, value.asnumpy() if isinstance(value, nd.NDArray) else value)
         if dtype.kind in "iu" and array.dtype.kind == "f" and (array != np.floor(array)).any():
             raise ArgumentError(f"input '{name}' takes {dtype}, got a fraction or NaN")
         if dtype.kind in "iu" and array.size:
@@ -264,7 +300,11 @@ class Predictor:
             outside = array[(array < least) | (array > most)]
             if outside.size:
                 raise ArgumentError(f"input '{name}' takes {dtype}, got {outside[0]}")
-        array = np.ascontiguousarray(array, dtype)
+        given = array
+        with np.errstate(over="ignore"):
+            array = np.asarray(given, dtype, order="C")
+        if given.dtype != dtype and (bad := np.isinf(array) & np.isfinite(given)).any():
+            raise ArgumentError(f"input '{name}' takes {dtype}, got {given[bad][0]}")
         fits = array.ndim == len(wanted) + 1 and all(
             n in (-1, m) for n, m in zip(wanted, array.shape[1:])
         )

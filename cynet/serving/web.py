@@ -14,9 +14,21 @@ from ..base.errors import (
     CynetError,
     FormatError,
     StateError,
+    describe_error,
     shown,
 )
-from .bodies import NPY, Images, read_json, read_npy, write_json, write_npy
+from ..base.opencv import cv
+from .bodies import (
+    NPY,
+    Images,
+    most_values,
+    only,
+    read_json,
+    read_npy,
+    values_in,
+    write_json,
+    write_npy,
+)
 from .errors import BusyError, WaitedError
 from .metrics import text_of
 
@@ -46,7 +58,8 @@ class Application:
     of the first output its names with the highest values.
 
     What is wrong with a request is said by ``{"error": SENTENCE}``: 400 (the body), 404, 405, 411,
-    413 (too long), 415 (its type), 503 (too many wait, or the end has come), 504 (no turn in time).
+    413 (too long), 415 (its type or encoding), 503 (too many wait, or the end has come), 504 (no
+    turn in time).
 
     Parameters
     ----------
@@ -113,6 +126,8 @@ class Application:
             raise _Refused(405, f"{path} takes {wanted}, got {shown(method)}", Allow=wanted)
         try:
             return page(environ)
+        except _Refused:
+            raise
         except BusyError as error:
             raise _Refused(503, str(error), **{"Retry-After": "1"}) from None
         except WaitedError as error:
@@ -121,9 +136,9 @@ class Application:
             raise _Refused(503, str(error)) from None
         except (ArgumentError, ArgumentTypeError, FormatError) as error:
             raise _Refused(400, str(error)) from None
-        except (CynetError, ValueError, MemoryError) as error:
+        except Exception as error:  # the network's, for one
             _LOG.exception("%s %s", method, path)
-            raise _Refused(500, f"{type(error).__name__}: {error}") from None
+            raise _Refused(500, describe_error(error)) from None
 
     def _health(self, environ):
         if self.predictor.closed:
@@ -134,29 +149,34 @@ class Application:
         return 200, "text/plain; version=0.0.4", text_of(self.predictor.stats()).encode()
 
     def _predict(self, environ):
+        coding = environ.get("HTTP_CONTENT_ENCODING", "").strip().lower()
+        if coding not in ("", "identity"):
+            raise _Refused(415, f"a body in the encoding {shown(coding)}; send it as it is")
         body = self._body(environ)
         kind = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
         wants_npy = "application/x-npy" in environ.get("HTTP_ACCEPT", "")
         names = list(self.predictor.shapes)
         if kind in ("application/json", ""):
-            inputs = read_json(body)
+            inputs = read_json(self._with_few_values(body), names)
         elif kind in NPY:
-            inputs, wants_npy = {"": read_npy(body)}, True
+            inputs, wants_npy = {only(names): read_npy(body)}, True
         elif kind.startswith("image/") and self.images is not None:
-            inputs = {"": self._image(body)}
+            inputs = {only(names): self._image(body)}
         else:
             raise _Refused(
                 415, f"a body of type {shown(kind)}; send application/json, application/x-npy"
                 + (" or an image" if self.images is not None else "")
             )  # fmt: skip
-        if "" in inputs:
-            if len(names) > 1:
-                raise ArgumentError(f"the network has the inputs {names}: name each")
-            inputs = {names[0]: inputs.pop("")}
-        outputs = self.predictor(**inputs)
+        outputs = self.predictor.predict(inputs)
         outputs = outputs if isinstance(outputs, list) else [outputs]
         if wants_npy:
             return 200, "application/x-npy", write_npy(outputs[0])
+        for i, each in enumerate(outputs):
+            if each.dtype.kind == "f" and not np.isfinite(each).all():
+                raise ArgumentError(
+                    f"output {i} has NaN or infinity for this input, which JSON has not; with"
+                    " Accept: application/x-npy it is sent"
+                )
         answer = {"outputs": [each.tolist() for each in outputs]}
         if self.classes is not None:
             answer["classes"] = [self._classes_of(row) for row in outputs[0]]
@@ -164,9 +184,9 @@ class Application:
 
     def _body(self, environ):
         text = environ.get("CONTENT_LENGTH") or ""
-        if not text.isdecimal():
+        if not (text.isascii() and text.isdecimal()):
             raise _Refused(411, "say Content-Length")
-        length = int(text)
+        length = int(text[:20])  # longer ones are too long, too
         if length > self.max_body:
             raise _Refused(413, f"a body of {length} bytes, at most {self.max_body} are taken")
         body = environ["wsgi.input"].read(length)
@@ -174,7 +194,20 @@ class Application:
             raise _Refused(400, f"the body has {len(body)} bytes, Content-Length said {length}")
         return body
 
+    def _with_few_values(self, body):
+        count, most = values_in(body), most_values(self.max_body)
+        if count > most:
+            raise _Refused(
+                413, f"a JSON body of some {count} values, at most {most} are taken; an .npy file"
+                " may have more"
+            )  # fmt: skip
+        return body
+
     def _image(self, body):
+        try:
+            cv()
+        except CynetError as error:  # it is not installed
+            raise _Refused(415, str(error)) from None
         try:
             return self.images.read(body)
         except CynetError as error:

@@ -27,7 +27,7 @@ class Inference:
     __slots__ = ()
 
     def infer_shape(
-        self, *args: Shape | None, **kwargs: Shape
+        self, /, *args: Shape | None, **kwargs: Shape
     ) -> tuple[list[Shape], list[Shape], list[Shape]] | tuple[None, None, None]:
         """Shapes of all arguments, outputs and auxiliary states, from those given.
 
@@ -72,7 +72,7 @@ class Inference:
         return None, None, None
 
     def infer_shape_partial(
-        self, *args: Shape | None, **kwargs: Shape
+        self, /, *args: Shape | None, **kwargs: Shape
     ) -> tuple[list[Shape], list[Shape], list[Shape]]:
         """As `infer_shape`, but unknown shapes come back as ``()`` and unknown dimensions as 0;
         under ``mx.util.np_shape`` as None and -1.
@@ -98,7 +98,7 @@ class Inference:
         return tuple([spoken(shape) for shape in shapes] for shapes in found)
 
     def infer_type(
-        self, *args: DTypeLike | None, **kwargs: DTypeLike
+        self, /, *args: DTypeLike | None, **kwargs: DTypeLike
     ) -> tuple[list[type], list[type], list[type]] | tuple[None, None, None]:
         """Types of all arguments, outputs and auxiliary states, from those given.
 
@@ -134,7 +134,7 @@ class Inference:
         return None, None, None
 
     def infer_type_partial(
-        self, *args: DTypeLike | None, **kwargs: DTypeLike
+        self, /, *args: DTypeLike | None, **kwargs: DTypeLike
     ) -> tuple[list[type | None], list[type | None], list[type | None]]:
         """As `infer_type`, but unknown types come back as None.
 

@@ -4,6 +4,7 @@ import json
 
 from ..attribute import is_attribute_key, split_suffix, stored_key
 from ..base.errors import ArgumentTypeError, CynetError, FormatError, NotFoundError, shown
+from ..base.kinds import read_json
 from ..operator._base import get_operator
 from .node import Node, topological_order
 from .subgraph import Subgraph, mutable_inputs
@@ -138,8 +139,8 @@ def from_json(text, source="symbol JSON"):
     if not isinstance(text, str):
         raise ArgumentTypeError(f"{source}: expected a str, got {type(text).__name__}")
     try:
-        graph = json.loads(text, strict=False)
-    except (ValueError, RecursionError) as error:
+        graph = read_json(text, strict=False)
+    except ValueError as error:
         raise FormatError(f"{source}: not valid JSON: {error}") from None
     return _read_graph(graph, source, _written_by(graph), 0)
 

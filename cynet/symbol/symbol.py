@@ -92,7 +92,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         return load_json, (self.tojson(),)
 
     # --- composition ---
-    def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
+    def __call__(self, /, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
         """A copy of this symbol in which variables are replaced by other symbols.
 
         Parameters
@@ -118,7 +118,10 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             raise ArgumentTypeError(
                 f"composition: {len(args)} symbols given for {len(names)} arguments {names}"
             )
-        given = dict(zip(names, args)) if args else kwargs
+        return self._composed(dict(zip(names, args)) if args else kwargs, name)
+
+    def _composed(self, given, name=None):
+        """`__call__` with what replaces the variables, by name."""
         replacement = {
             key: single_entry(value, f"composition: argument '{key}'")
             for key, value in given.items()
@@ -480,6 +483,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
 
     def simple_bind(
         self,
+        /,
         ctx: ContextLike,
         grad_req: GradReq = "write",
         type_dict: Mapping[str, DTypeLike] | None = None,
@@ -536,6 +540,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         return simple_bind(
             self,
             ctx,
+            kwargs,
             grad_req,
             type_dict,
             group2ctx,
@@ -543,10 +548,9 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             shared_exec,
             shared_buffer,
             stype_dict,
-            **kwargs,
         )
 
-    def eval(self, ctx: ContextLike | None = None, **kwargs: NDArray) -> list[NDArray]:
+    def eval(self, /, ctx: ContextLike | None = None, **kwargs: NDArray) -> list[NDArray]:
         """Compute the outputs once.
 
         Parameters

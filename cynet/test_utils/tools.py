@@ -15,6 +15,7 @@ from ..base import config
 from ..base.config import getenv as variable
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
+from ..executor.bind import simple_bind
 from ..io import DataIter
 from ..ndarray import waitall
 from .compare import assert_almost_equal, default_context, rand_ndarray
@@ -220,7 +221,7 @@ def check_speed(
         raise ArgumentError(f"check_speed: typ must be 'whole' or 'forward', got {shown(typ)}")
     ctx = default_context() if ctx is None else ctx
     shapes = {k: v.shape for k, v in location.items()} if location is not None else kwargs
-    executor = sym.simple_bind(ctx, grad_req="write" if grad_req is None else grad_req, **shapes)
+    executor = simple_bind(sym, ctx, shapes, "write" if grad_req is None else grad_req)
     for name, array in executor.arg_dict.items():
         given = None if location is None else location.get(name)
         array[:] = np.random.normal(size=array.shape) if given is None else given

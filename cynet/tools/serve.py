@@ -83,6 +83,7 @@ def parser() -> argparse.ArgumentParser:
     add("--max-delay", type=float, default=0.0, help="seconds that a batch waits for more rows")
     add("--max-waiting", type=int, default=1024, help="rows that may wait")
     add("--max-body", type=int, default=16 << 20, help="bytes of a body")
+    add("--max-pixels", type=int, default=1 << 25, help="pixels of an image")
     add("--timeout", type=float, default=30.0, help="seconds within which a request gets its turn")
     add("--idle", type=int, default=60, help="seconds after which a silent connection is closed")
     add("--scale", type=float, default=1 / 255, help="factor of an image's pixels")
@@ -120,7 +121,9 @@ def application(args: argparse.Namespace) -> Application:
     )
     images = classes = None
     if len(shapes) == 1 and len(shape := next(iter(shapes.values()))) == 3 and -1 not in shape:
-        images = Images.of(shape, scale=args.scale, mean=args.mean, std=args.std)
+        images = Images.of(
+            shape, scale=args.scale, mean=args.mean, std=args.std, most=args.max_pixels
+        )
     if args.classes is not None:
         classes = args.classes.read_text("utf-8").splitlines()
     return Application(predictor, args.max_body, images, classes, args.top)

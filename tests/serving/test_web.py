@@ -10,6 +10,7 @@ import cynet as mx
 from cynet.serving import Application
 from cynet.serving.bodies import Images
 from cynet.serving.counters import BOUNDS
+from tests.serving.asking import ask, npy
 
 
 @pytest.fixture(scope="module")
@@ -17,30 +18,6 @@ def app():
     net = mx.gluon.nn.Dense(2, in_units=3, use_bias=False)
     net.initialize(mx.init.Constant(2))
     return Application(mx.Predictor(net, shapes=(3,), max_batch=4), max_body=10_000)
-
-
-def ask(app, method, path, body=b"", kind="application/json", **more):
-    """(status, headers, body) of a request."""
-    found = []
-    environ = {
-        "REQUEST_METHOD": method,
-        "PATH_INFO": path,
-        "CONTENT_TYPE": kind,
-        "CONTENT_LENGTH": str(len(body)),
-        "wsgi.input": io.BytesIO(body),
-        **more,
-    }
-    parts = app(environ, lambda status, headers: found.append((status, dict(headers))))
-    ((status, headers),), body = found, b"".join(parts)
-    if method != "HEAD":
-        assert headers["Content-Length"] == str(len(body))
-    return int(status.split()[0]), headers, body
-
-
-def npy(array, **settings):
-    file = io.BytesIO()
-    np.save(file, array, **settings)
-    return file.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -92,7 +69,7 @@ REFUSED = {
     "type": (b"a,b", "text/csv", 415, "text/csv"),
     "no image here": (b"x", "image/png", 415, "image/png"),
     "long": (b" " * 10_001, "application/json", 413, "10001 bytes"),
-    "not finite": (b"[[NaN, 0, 0]]", "application/json", 500, "ValueError"),
+    "not finite": (b"[[NaN, 0, 0]]", "application/json", 400, "NaN is no number of JSON"),
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from ... import symbol as sym_module
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from ...base.guard import guarded
 from ...context import cpu
+from ...executor.bind import simple_bind
 from ...symbol import Symbol
 from ...symbol.node import topological_order
 from .calibration import CalibrationCollector, LayerHistogramCollector, LayerOutputMinMaxCollector
@@ -214,12 +215,14 @@ def collect_statistics(sym, params, batches, collector, ctx):
             executor.arg_dict[name].shape != value.shape for name, value in given.items()
         ):
             shapes = {name: value.shape for name, value in given.items()}
-            executor = group.simple_bind(ctx, grad_req="null", **shapes)
+            executor = simple_bind(group, ctx, shapes, "null")
             executor.copy_params_from(
                 {k: v for k, v in params.items() if k in executor.arg_dict},
                 {k: v for k, v in params.items() if k in executor.aux_dict},
             )
-        for name, value in zip(outputs, executor.forward(is_train=False, **given)):
+        for name, value in given.items():
+            executor.arg_dict[name][:] = value
+        for name, value in zip(outputs, executor.forward(is_train=False)):
             collector.collect(name, value)
 
 

@@ -6,7 +6,7 @@ import re
 from ... import ndarray as nd
 from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ...base.files import file_name, read_file, write_atomically
-from ...base.kinds import check_flag
+from ...base.kinds import check_flag, read_json
 from ..errors import MismatchError
 from ..parameter import ParameterDict
 from ..parameter.parameter_dict import brief_list, named_arrays
@@ -150,8 +150,8 @@ def load_model(block, prefix):
     name = f"{prefix}-model.json"
     content = read_file(name)
     try:
-        described = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        described = read_json(content)
+    except ValueError as error:
         raise FormatError(f"{name}: expected JSON: {error}") from None
     if not isinstance(described, dict) or len(described) != 1:
         raise FormatError(f"{name}: one Block is expected, found {shown(described)}")

@@ -50,19 +50,27 @@ def variable(param):
     return param.var() if trace is None else trace.parameter(param)
 
 
-def input_names(count):
-    """``data``, or ``data0``, ``data1``, ..."""
-    return ["data"] if count == 1 else [f"data{i}" for i in range(count)]
+def input_names(count, taken):
+    """``data``, or ``data0``, ``data1``, ...; with underscores where a parameter has that name.
+
+    >>> input_names(2, {"data1"})
+    ['data0_', 'data1_']
+    """
+    names = ["data"] if count == 1 else [f"data{i}" for i in range(count)]
+    while not taken.isdisjoint(names):
+        names = [f"{name}_" for name in names]
+    return names
 
 
 def trace_block(block, args, kwargs):
     """The Graph of a Block called with symbols in place of the arrays in its arguments."""
     arrays, form = flatten([list(args), kwargs])
-    names = input_names(len(arrays))
+    params = block.collect_params()
+    names = input_names(len(arrays), params.keys())
     trace = Trace(
         {name: each.shape for name, each in zip(names, arrays)},
         {name: each.dtype for name, each in zip(names, arrays)},
-        block.collect_params().values(),
+        params.values(),
         arrays[0].context if arrays else None,
     )
     given, _ = regroup([Traced(sym.var(name).entries) for name in names], form)

@@ -49,7 +49,7 @@ class Checker:
     def __init__(self, where):
         self.where = where
 
-    def ask(self, callback, *args, **kwargs):
+    def ask(self, callback, /, *args, **kwargs):
         """What the callback returns; an exception says which one raised it, and at which line."""
         try:
             return callback.function(*args, **kwargs)

@@ -24,7 +24,7 @@ class CustomProperty(OperatorProperty):
     graph = GraphHooks(bfloat16_loops=True)  # in arrays, whose operators take it
     op_type = Str(doc="Name the CustomOpProp was registered under.")
 
-    def __init__(self, op_type=None, **kwargs):
+    def __init__(self, /, op_type=None, **kwargs):
         super().__init__(**({} if op_type is None else {"op_type": op_type}))
         self.kwargs = {k: str(v) for k, v in kwargs.items()}
         self.check = check = Checker(f"custom operator '{op_type}'")

@@ -103,7 +103,7 @@ class SimpleProperty(OperatorProperty):
     def accepted_params(cls, params):
         return params if cls.spec.kwargs else super().accepted_params(params)
 
-    def __init__(self, **kwargs):
+    def __init__(self, /, **kwargs):
         self.env_kwargs = {}
         if self.spec.kwargs:
             self.env_kwargs = {k: str(v) for k, v in kwargs.items()}
