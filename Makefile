@@ -75,7 +75,6 @@ packages: $(VENV)/.dev  ## packages written for MXNet, downloaded and run unmodi
 	$(PY) -m tests.packages.run $(NAMES)
 
 mutants: $(VENV)/.dev  ## plant small faults, tell those that no test notices (FILES=, SINCE=revision, SEED=, ARGS=--help)
-	$(PY) -m pip install -q 'cosmic-ray>=8.4'
 	$(PY) -m tests.mutants.run $(FILES) $(if $(SINCE),--since $(SINCE)) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 build: $(VENV)/.dev  ## compile in place what has changed

@@ -21,7 +21,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.mutants import kernel_rules, lines, selection
+from tests.mutants import kernel_rules, lines, python_rules, selection
 from tests.mutants.checkout import ROOT, Checkout
 
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
@@ -34,8 +34,8 @@ MODULES = 3  # that are compiled anew for a fault in a header: its nearest users
 class Fault:
     """One file with one small change."""
 
-    def __init__(self, path, old, new):
-        self.path, self.new = path, new
+    def __init__(self, path, old, new, kind=""):
+        self.path, self.new, self.kind = path, new, kind
         found = difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm="")
         self.diff = [line for line in found if line[:3] not in ("---", "+++")]
         starts = [each.split()[1].lstrip("-").split(",") for each in self.diff if each[:2] == "@@"]
@@ -70,23 +70,22 @@ def drawn(paths, count, seed, draw):
     while texts and len(faults) < count and tries < 50 * count:
         tries += 1
         [at] = rng.choices(range(len(paths)), sizes)
-        new = draw(texts[at], rng, paths[at])
-        if new is None or new == texts[at]:
+        found = draw(texts[at], rng, paths[at])
+        if found is None or found[1] == texts[at]:
             continue
+        kind, new = found
         if paths[at].suffix == ".py":
             try:
                 compile(new, str(paths[at]), "exec")
             except (SyntaxError, ValueError):
                 continue
-        fault = Fault(paths[at], texts[at], new)
+        fault = Fault(paths[at], texts[at], new, kind)
         if fault.key not in known:
             faults.setdefault(fault.key, fault)
     return list(faults.values())
 
 
 def in_python(text, rng, path):
-    from tests.mutants import python_rules
-
     return python_rules.draw(text, rng)
 
 
@@ -204,23 +203,27 @@ def main():
         faults += drawn(paths, getattr(options, name), seed, draw)
     print(f"{len(faults)} faults, seed {seed}", flush=True)
     if options.list:
-        print("\n".join(fault.key for fault in faults))
+        print("\n".join(f"{fault.kind:10} {fault.key}" for fault in faults))
         return
     runner = Runner(Checkout(options.folder), options.through.split(), options.limit, options.lines)
     noticed, judged, survivors = Counter(), Counter(), []
     for number, fault in enumerate(faults[options.first - 1 :], options.first):
         found, why = runner.judge(fault)
-        print(f"{number}: {fault.key}\n    {'noticed' if found else 'NOT'}: {why}", flush=True)
+        print(
+            f"{number}: {fault.kind}: {fault.key}\n    {'noticed' if found else 'NOT'}: {why}",
+            flush=True,
+        )
         if found is not None:
             kind = "Python" if fault.path.suffix == ".py" else "compiled"
-            for area in (f"all {kind}", "/".join(fault.path.parts[1:3][:-1] or ["root"])):
+            part = "/".join(fault.path.parts[1:3][:-1] or ["root"])
+            for area in (f"all {kind}", f"kind: {fault.kind}", part):
                 judged[area] += 1
                 noticed[area] += found
             survivors += [] if found else [fault]
-    print(f"\nseed {seed}: noticed by area")
-    for area in sorted(judged, key=lambda a: (not a.startswith("all "), a)):
+    print(f"\nseed {seed}: noticed by kind of fault and by area")
+    for area in sorted(judged, key=lambda a: (not a.startswith("all "), "kind: " not in a, a)):
         print(
-            f"{area:16} {noticed[area]:4} of {judged[area]:4} {noticed[area] / judged[area]:6.0%}"
+            f"{area:20} {noticed[area]:4} of {judged[area]:4} {noticed[area] / judged[area]:6.0%}"
         )
     print("\nnot noticed:")
     for fault in survivors:

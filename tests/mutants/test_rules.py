@@ -4,59 +4,138 @@ import ast
 import random
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from tests.mutants import kernel_rules, run, selection
+from tests.mutants import python_rules, run, selection
 from tests.mutants.checkout import ROOT
 
 PYTHON = '''"""Text of 3 < 4."""
-def scaled(x: "int | None" = 3, y=0.5):
+__all__ = ["a", "b"]
+def scaled(x: "int | None" = 3, y=0.5, deep=True):
     """Text of 5 + 6."""
+    check_all(x, y)
     if x is not None and x < 7:
-        raise ValueError(f"{x} of {y}")
-    return x * y - 1
+        raise ValueError(f"{x} of {y} are not {3 + 4}")
+    for i in range(x):
+        if rows[i].lower() == names[1]:
+            continue
+        self.total += pack(rows[i], names, last=i)
+        self.known[i] = x or 1.0
+    if not deep:
+        return
+    stop(x)
+    return x * y - x[2:x]
 '''
+# what each kind may make of it
+IN_PYTHON = {
+    "refusal": ["check_all(x, y) -> pass", '4}") -> pass'],
+    "statement": ["-> if rows[i] == names[1]:", "names, last=i) -> pass",
+                  "= (x)", "= (1.0)", "x or 1.0 -> pass", "stop(x) -> pass"],
+    "limit": ["x <= 7:", "x < 8:", "range(x - 1)", "x[3:x]", "x[2:x - 1]"],
+    "constant": ["x or 1.1"],
+    "negated": ["x is None and", "None or x", "(not (x is not None and x < 7))", "if (deep):",
+                "!= names[1]"],
+    "argument": ["check_all(y, x)", "pack(names, rows[i]", "x[2:x] - x * y"],
+    "default": ["= 4, y", "= 2, y", "y=0.55", "deep=False", "pack(rows[i], names)"],
+    "index": ["rows[0].lower", "names[0]", "known[0]", "pack(rows[0]"],
+    "return": ["continue -> pass", "return -> pass"],
+    "arithmetic": ["x / y", "x * y + x"],
+}  # fmt: skip
 HEADER = """// Comment of 3 < 4.
 #include "a.h"
 static void scale(float* y, int n) {
+  if (n < 2) return -1;
   for (int i = 0; i < n; ++i) y[i] *= 2;
   y[0] = n > 3 && y[1] > 0.5 ? 1 : 0;  // as 3 + 4
+  copy(y, n, n - i);
 }
 """
+IN_HEADER = {
+    "refusal": ["if (n < 2) return -1; -> ;"],
+    "statement": ["y[0] = n > 3 && y[1] > 0.5 ? 1 : 0;  // as 3 + 4 -> ;", "n - i); -> ;"],
+    "limit": ["i <= n", "n >= 3", "n > 4", "n < 3"],
+    "constant": ["*= 3", "*= 1", "0.55", "? 2"],
+    "negated": ["||"],
+    "argument": ["copy(n, y, n - i)", "i - n)"],
+    "default": [],
+    "index": ["y[1 + 1]", "y[0] > 0.5", "y[1] = n"],
+    "return": [],
+    "arithmetic": ["y[i] /= 2", "n + i)"],
+}
+CYTHON = '''"""Text of 3 < 4."""
+cdef int taken(list rows, int n, bint deep=True) except -1:
+    """Text."""
+    if n > MOST:
+        raise ShapeError(
+            f"{n} rows, expected {MOST} "
+            "at most")
+    if rows is None:
+        return 0
+    self.kept = rows[n] if deep else None
+    return put(rows, n, axis=1)
+'''
+IN_CYTHON = {
+    "refusal": ['"at most") -> pass'],
+    "statement": ["deep else None -> pass"],
+    "limit": ["n >= MOST"],
+    "constant": ["return 1", "axis=2"],
+    "negated": ["deep=False", "rows is not None"],
+    "argument": ["put(n, rows, axis"],
+    "default": ["deep=False", "put(rows, n)", "axis=0", "self.kept = rows[n]"],
+    "index": ["rows[n + 1]", "rows[0]"],
+    "return": ["return 0 -> pass"],
+    "arithmetic": [],
+}
 
 
 def changed(old, new):
     return run.Fault(ROOT / "x", old, new).key.split(": ", 1)[1]
 
 
-def test_kernels():
-    found = {changed(HEADER, new) for s in range(200) if (new := draw(HEADER, s))}
-    assert "y[0] = n > 3 && y[1] > 0.5 ? 1 : 0;  // as 3 + 4 -> ;" in found
-    both = ("i <= n", "i > n", "n >= 3", "||", "*= 3", "*= 1", "0.55", "? 2", "y[1 + 1]")
-    for part in both:
-        assert any(part in each.split(" -> ")[1] for each in found), part
-    assert all("Comment" not in each and "include" not in each for each in found)
-    assert all(each.count("as 3 + 4") in (0, 2) or each.endswith("-> ;") for each in found)
+@pytest.mark.parametrize(
+    "text, suffix, expected",
+    [(PYTHON, ".py", IN_PYTHON), (HEADER, ".h", IN_HEADER), (CYTHON, ".pyx", IN_CYTHON)],
+    ids=["Python", "C++", "Cython"],
+)
+def test_each_kind(text, suffix, expected):
+    assert [*expected] == [*python_rules.WEIGHTS]
+    found = {kind: set() for kind in expected}
+    draw = run.in_python if suffix == ".py" else run.in_compiled
+    for seed in range(1500):
+        drawn = draw(text, random.Random(seed), Path(f"x{suffix}"))
+        if drawn:
+            kind, new = drawn
+            found[kind].add(changed(text, new))
+            if suffix == ".py":
+                ast.parse(new)
+    for kind, parts in expected.items():
+        for part in parts:
+            assert any(part in each for each in found[kind]), (kind, part, found[kind])
+        assert bool(found[kind]) == bool(parts), kind
+    every = set.union(*found.values())
+    assert not any(word in each for each in every for word in ("Text", "Comment", "__all__"))
+    assert not any("3 + 5" in each or "3 - 4" in each for each in every)  # texts of messages
 
 
-def draw(text, seed):
-    return kernel_rules.draw(text, random.Random(seed), in_pyx=False)
+def test_kinds_are_drawn_by_their_weights():
+    """A statement that is left out is drawn as often as its weight says, few as such places are."""
+    text = "def f(a):\n    raise E(a)\n" + "x = 3 + 4\n" * 200
+    drawn = [run.in_python(text, random.Random(seed), Path("x.py")) for seed in range(600)]
+    kinds = Counter(each[0] for each in drawn if each)
+    share = python_rules.WEIGHTS["refusal"] / sum(python_rules.WEIGHTS.values())
+    assert abs(kinds["refusal"] / 600 - share) < 0.06
+    assert set(kinds) == {"refusal", "constant", "arithmetic"}
 
 
-def test_python():
-    pytest.importorskip("cosmic_ray", reason="cosmic_ray is not installed")
-    from tests.mutants import python_rules
-
-    found = set()
-    for seed in range(300):
-        new = python_rules.draw(PYTHON, random.Random(seed))
-        if new is not None:
-            ast.parse(new)
-            found.add(changed(PYTHON, new))
-    for part in ("= 4,", "0.55", "x <= 7", "x is None", " or ", "pass", "x / y", "y + 1", "y - 2"):
-        assert any(part in each.split(" -> ")[1] for each in found), part
-    assert all("Text" not in each for each in found)
+def test_faults_of_the_package_compile():
+    for path in ("cynet/serving/web.py", "cynet/io/positions.py", "cynet/gluon/trainer.py"):
+        text = (ROOT / path).read_text()
+        for seed in range(60):
+            if drawn := run.in_python(text, random.Random(seed), Path(path)):
+                compile(drawn[1], path, "exec")
 
 
 def test_tests_of_the_same_path_come_first():
