@@ -6,6 +6,7 @@
 """
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -53,12 +54,13 @@ def linted(names):
     there = [name for name in names if (ROOT / name).exists()]
     python = [name for name in there if name.endswith((".py", ".pyi"))]
     cython = [n for n in there if n.endswith((".pyx", ".pxd")) and n.startswith(PACKAGES)]
+    tools = os.path.dirname(sys.executable)  # which call each other by name
+    environ = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}"}
     good = True
     for tool, some in (("ruff check --no-cache -q", python), ("cython-lint", cython)):
         if some:
-            name, *options = tool.split()
-            command = [Path(sys.executable).with_name(name), *options, *some]
-            good &= subprocess.run(command, cwd=ROOT).returncode == 0
+            command = [*tool.split(), *some]
+            good &= subprocess.run(command, cwd=ROOT, env=environ).returncode == 0
     return good
 
 

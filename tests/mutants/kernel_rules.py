@@ -19,7 +19,10 @@ KINDS = {
         (r"\brange\([^()]+\)", [lambda x: x[:-1] + " - 1)"]),
     ],
     "constant": [
-        (r"(?<![\w.])(?<!except -)\d+(?![\w.])", [lambda n: str(int(n) + 1), lambda n: str(int(n) - 1)]),
+        (
+            r"(?<![\w.])(?<!except -)\d+(?![\w.])",
+            [lambda n: str(int(n) + 1), lambda n: str(int(n) - 1)],
+        ),
         (r"(?<![\w.])\d+\.\d+(?![\w.])", [lambda x: f"{float(x) * 1.1 or 0.1:.4g}"]),
     ],
     "index": [

@@ -9,6 +9,7 @@ import ast
 import itertools
 import random
 import re
+from functools import lru_cache
 
 WEIGHTS = {
     "refusal": 14,  # a raise or the call of a check is left out
@@ -286,11 +287,16 @@ def _ignored(node):
     return isinstance(node, ast.Import | ast.ImportFrom | ast.Pass | ast.Assert)
 
 
+@lru_cache(64)
+def _places(text):
+    return Places(text)
+
+
 def draw(text, rng: random.Random):
     """A fault in a file: (its kind, the text with it), or None where the kind that was drawn has no
     place."""
     [kind] = rng.choices([*WEIGHTS], [*WEIGHTS.values()])
-    places = Places(text)
+    places = _places(text)
     if not places.found[kind]:
         return None
     return kind, places.text_with(rng.choice(places.found[kind]))
