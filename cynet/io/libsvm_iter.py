@@ -11,7 +11,6 @@ from ..base.errors import FormatError, ShapeError, shown
 from ..base.files import file_name, opened
 from ..base.guard import PER_BATCH, guarded
 from ..ndarray.sparse import csr_matrix
-from ..ndarray.sparse.structure import from_numbers
 from .rows_iter import (
     RowsIter,
     check_float32,
@@ -60,7 +59,8 @@ class LibSVMIter(RowsIter):
     Raises
     ------
     FormatError
-        When a line is damaged, or an index too large; the message names file and line.
+        When a line is damaged, an index too large or twice in its line; the message names file
+        and line.
 
     Examples
     --------
@@ -122,14 +122,19 @@ def _read(path, shape):
             if not words:
                 continue
             try:
+                if b"_" in line.partition(b"#")[0]:  # Python takes 1_0 for 10
+                    raise ValueError(f"expected 'label index:value ...', got {shown(line)}")
+                seen = len(columns)
                 for word in words[1:]:
                     index, _, value = word.partition(b":")
                     column = int(index)
                     if not 0 <= column < size:
                         raise FormatError(f"index {column} of {size}")
-                    rows.append(len(numbers))
                     columns.append(column)
                     values.append(float(value))
+                if len({*columns[seen:]}) < len(columns) - seen:
+                    raise ValueError(f"an index comes twice: {sorted(columns[seen:])}")
+                rows += [len(numbers)] * (len(columns) - seen)
                 numbers.append(float(words[0]))
             except ValueError as error:
                 raise FormatError(
@@ -141,15 +146,8 @@ def _read(path, shape):
         values = np.array(values, np.float64).astype(np.float32)
         first = np.array(numbers, np.float64).astype(np.float32)
     if len(shape) == 1:
-        return _matrix(np.array(rows, np.int64), columns, values, (len(numbers), size)), first
+        places = np.array(rows, np.int64), np.array(columns, np.int64)
+        return csr_matrix((values, places), shape=(len(numbers), size)), first
     table = np.zeros((len(numbers), size), np.float32)
     table[rows, columns] = values
     return table.reshape(-1, *shape), first
-
-
-def _matrix(rows, columns, values, shape):
-    """A csr matrix; of an index that comes twice in a line the last value counts."""
-    places = rows * shape[1] + np.array(columns, np.int64)
-    places, last = np.unique(places[::-1], return_index=True)
-    indices, indptr = from_numbers(places, shape)
-    return csr_matrix((values[::-1][last], indices, indptr), shape=shape)

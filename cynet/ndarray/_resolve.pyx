@@ -325,18 +325,33 @@ cdef Call with_scalar(Call call, object number):
     return out
 
 
-cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
-    cdef TBlob blob
-    cdef int i, n_in = call.n_in
-    prop = call.prop
+def infer(prop, list wanted, list shapes, list types):
+    """What a call of an operator gives.
+
+    Parameters
+    ----------
+    prop : OperatorProperty
+    wanted, shapes, types : list
+        Names, shapes and dtypes of inputs and states.
+
+    Returns
+    -------
+    (str, list, list, list)
+        The call in words; dtypes of inputs and states; shapes and dtypes of the outputs.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        The operator does not take these inputs.
+    """
+    cdef int n_in = len(prop.list_arguments())
     about = ", ".join([f"{n} {s} {t}" for n, s, t in zip(wanted, shapes, types)]) or "no inputs"
-    where = f"operator {call.entry.name} on ({about})"
+    where = f"operator {prop.op_name} on ({about})"
     outputs = prop.list_outputs()
-    call.n_out, call.n_visible = len(outputs), prop.num_visible_outputs()
     try:
         in_shapes, out_shapes, aux_shapes = prop.infer_shape(
-            [known(shape) for shape in shapes[:n_in]], [None] * call.n_out)
-        in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * call.n_out)
+            [known(shape) for shape in shapes[:n_in]], [None] * len(outputs))
+        in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * len(outputs))
     except CynetError as error:
         raise with_message(error, f"{where}: {error}") from error
     except Exception as error:
@@ -349,6 +364,16 @@ cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
     for name, want, got in zip(wanted, [*in_types, *aux_types], types):
         if want is not None and want != got:
             raise ArgumentTypeError(f"{where}: '{name}' is {got}, expected {want}")
+    return where, [t or got for t, got in zip(in_types, types)], out_shapes, out_types
+
+
+cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
+    cdef TBlob blob
+    cdef int i
+    prop = call.prop
+    outputs = prop.list_outputs()
+    call.n_out, call.n_visible = len(outputs), prop.num_visible_outputs()
+    where, call.in_types, out_shapes, out_types = infer(prop, wanted, shapes, types)
     memset(&blob, 0, sizeof(TBlob))
     blob.dev_type, blob.dev_id = call.dev_type, call.dev_id
     for name, shape, kind in zip(outputs, out_shapes, out_types):
@@ -363,8 +388,7 @@ cdef int _infer(Call call, list wanted, list shapes, list types) except -1:
         blob.dtype = dtype_flag(kind)
         call.outs.push_back(blob)
         call.nbytes += blob.size * <int64_t>dtype_size(blob.dtype)
-    call.in_shapes = [tuple(s) for s in shapes[:n_in]]
-    call.in_types = [t or got for t, got in zip(in_types, types)]
+    call.in_shapes = [tuple(s) for s in shapes[:call.n_in]]
     return 0
 
 

@@ -110,6 +110,8 @@ def _alike(prop, stypes):
 
 def _product(prop, stypes):
     sparse = {*stypes} - {DENSE}
+    if prop.op_name == "broadcast_mul" and stypes[0] == DENSE:
+        return DENSE
     return sparse.pop() if len(sparse) == 1 else DENSE
 
 
@@ -133,7 +135,7 @@ def _dot(prop, stypes):
 
 
 def _csr_rows(prop, stypes):
-    return "csr" if {*stypes} == {"csr"} and not getattr(prop, "dim", 0) % 2 else DENSE
+    return "csr" if {*stypes} == {"csr"} and getattr(prop, "dim", 0) in (0, -2) else DENSE
 
 
 def _take(prop, stypes):

@@ -76,8 +76,22 @@ def test_wrong_arguments(path):
         mx.io.LibSVMIter("none.svm", (3,))
 
 
-def test_an_index_that_comes_twice(path):
-    path.write_bytes(b"1 2:5 0:1 2:7\n")
-    (batch,) = mx.io.LibSVMIter(data_libsvm=path, data_shape=(3,))
-    assert batch.data[0].asnumpy().tolist() == [[1, 0, 7]]
+@pytest.mark.parametrize("shape", [(3,), (3, 1)])
+def test_an_index_that_comes_twice(path, shape):
+    path.write_bytes(b"1 0:3\n1 2:5 0:1 2:7\n")
+    with pytest.raises(mx.errors.FormatError, match=r"line 2: an index comes twice: \[0, 2, 2\]"):
+        mx.io.LibSVMIter(data_libsvm=path, data_shape=shape)
+
+
+@pytest.mark.parametrize("line", [b"1 1_0:5", b"1 0:1_0", b"1_0 0:1", b"1 0:1__0"])
+def test_numbers_of_python_alone(path, line):
+    path.write_bytes(line + b"\n")
+    with pytest.raises(mx.errors.FormatError, match="line 1: expected 'label index:value"):
+        mx.io.LibSVMIter(data_libsvm=path, data_shape=(99,))
+
+
+def test_indices_in_any_order(path):
+    path.write_bytes(b"1 2:5 0:1\n2 1:7 # 1_0\n")
+    (batch,) = mx.io.LibSVMIter(data_libsvm=path, data_shape=(3,), batch_size=2)
+    assert batch.data[0].asnumpy().tolist() == [[1, 0, 5], [0, 7, 0]]
     batch.data[0].check_format()

@@ -146,6 +146,10 @@ class BaseSparseNDArray(NDArray):
 
     host_copy = asnumpy
 
+    def asscalar(self):
+        """The one element, as a NumPy scalar of the array's dtype."""
+        return cast(self, "default").asscalar()
+
     # --- copies -----------------------------------------------------------------------------------
     def _recorded(self, make):
         """What `make` gives, in the graph of autograd as a copy of the array."""
@@ -269,10 +273,16 @@ class BaseSparseNDArray(NDArray):
             self._assign(cast(from_numpy(np.array(value, self.dtype)), self.stype))
         elif isinstance(value, (int, float, np.generic)) and value == 0:
             self._assign(convert.nothing(self.stype, self._shape, self._held))
+        elif isinstance(value, (int, float, np.generic)) and self.stype == "row_sparse":
+            values = convert.empty_values(self._held, self._shape)
+            values[:] = value
+            self._assign(convert.with_all_rows(values))
         else:
             raise ArgumentTypeError(
-                f"a {self.stype} array takes arrays and 0, got {shown(value)}: a number would fill"
-                " all of it"
+                f"a csr matrix takes arrays and 0, got {shown(value)}: a number would fill all of"
+                " it"
+                if self.stype == "csr"
+                else f"a row_sparse array takes arrays and numbers, got {shown(value)}"
             )
 
     def __iter__(self):
@@ -304,21 +314,16 @@ for _name in (
     "_plain_reshape",
     "__dlpack__",
     "__dlpack_device__",
-    "asscalar",
-    "broadcast_to",
-    "expand_dims",
-    "flatten",
     "reshape",
     "shares_memory",
     "slice_assign",
     "slice_assign_scalar",
-    "split_v2",
-    "squeeze",
     "to_dlpack_for_read",
     "to_dlpack_for_write",
 ):
     setattr(BaseSparseNDArray, _name, _refused(_name))
 BaseSparseNDArray.data_ptr = property(_refused("data_ptr"))
+BaseSparseNDArray._reshaped = BaseSparseNDArray.reshape
 
 
 class CSRNDArray(BaseSparseNDArray):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..._core.sparse_kind import dense_of
 from ...base import config
+from ...base.dtype import name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, warn_user
 from ...operator.storage_types import sparse_of
 from .. import _resolve, sparse
@@ -71,6 +72,8 @@ def _form(entry, given, names, params):
     inputs = _ordered(entry, given, names, prop)
     if len(inputs) != len(prop.list_arguments()):
         return None  # the dense operator says what is missing
+    shapes, types = ([getattr(x, what) for x in inputs] for what in ("shape", "dtype"))
+    _resolve.infer(prop, prop.list_arguments(), shapes, [name_of(each) for each in types])
     recorded = wants_gradient(inputs)
     flags = set_state(get_state() & ~1)
     try:

@@ -110,6 +110,8 @@ def _add_n(entry, prop, inputs, params):
 def _mul(entry, prop, inputs, params):
     lhs, rhs = inputs
     if lhs.stype == "default":
+        if entry.name == "broadcast_mul":  # dense, as MXNet's
+            return convert.call(entry.name, lhs, convert.dense(rhs))
         lhs, rhs = rhs, lhs
     if rhs.stype == "default":
         return _with_dense("elemwise_mul", lhs, rhs)
@@ -212,8 +214,8 @@ def _sum(entry, prop, inputs, params):
     elif array.stype == "csr":
         ones = convert.empty_values(array._held, (array.shape[axes[0]], 1)) + 1
         total = product.csr_dense(array, ones, axes == (0,))
-        if not prop.keepdims:
-            total = total.reshape((-1,))
+        kept = [1 if k in axes else n for k, n in enumerate(array.shape)]
+        total = total.reshape(tuple(kept) if prop.keepdims else (total.shape[0],))
     elif axes[0] == 0 and array._held.size:
         total = convert.call("sum", array._held, axis=axes, keepdims=prop.keepdims)
     elif axes[0] != 0:
@@ -259,7 +261,7 @@ def _slice(entry, prop, inputs, params):
 
 @form("Concat")
 def _concat(entry, prop, inputs, params):
-    if prop.dim % 2 or any(each.stype != "csr" for each in inputs):
+    if prop.dim not in (0, -2) or any(each.stype != "csr" for each in inputs):
         return None
     if len({(each.shape[1], each.dtype) for each in inputs}) != 1:
         return None

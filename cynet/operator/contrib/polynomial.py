@@ -5,6 +5,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float
+from ..storage_types import on_values
 
 
 class PolynomialHooks(GraphHooks):
@@ -29,6 +30,8 @@ class QuadraticProperty(_PolynomialProperty):
     a = Float(0.0, doc="Factor of the square.")
     b = Float(0.0, doc="Factor of data.")
     c = Float(0.0, doc="Constant term.")
+
+    sparse = on_values(lambda prop: prop.c == 0)
     backward = Kernel(
         "polynomial_grad", ("d_output", "data"), ("d_data",), in_place=(("d_output", "d_data"),)
     )

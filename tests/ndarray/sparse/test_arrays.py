@@ -228,8 +228,32 @@ def test_copies(rng, stype):
     np.testing.assert_array_equal(target.asnumpy(), dense * 2)
     with pytest.raises(CynetError):
         a.copyto(sparse.zeros(stype, (3, 3)))
-    with pytest.raises(CynetError):
-        target[:] = 1
+
+
+@pytest.mark.parametrize("number", [2, 0.5, True, -1, np.float32(3), np.int64(2), float("nan")])
+def test_a_row_sparse_array_filled_with_a_number(number):
+    for shape in ((3, 2), (3,), (0, 2), (2, 0), (2, 3, 4)):
+        array = sparse.zeros("row_sparse", shape)
+        array[:] = number
+        np.testing.assert_array_equal(array.asnumpy(), np.full(shape, number, "float32"))
+        array.check_format()
+        array[:] = 0
+        assert not array.asnumpy().any()
+        assert not array.indices.size
+    for rule in (mx.init.One(), mx.init.Constant(number), mx.init.Zero()):
+        array = sparse.zeros("row_sparse", (3, 2))
+        dense = mx.nd.zeros((3, 2))
+        for each in (array, dense):
+            rule(mx.init.InitDesc("fc_weight"), each)
+        np.testing.assert_array_equal(array.asnumpy(), dense.asnumpy())
+
+
+def test_what_no_sparse_array_is_filled_with():
+    with pytest.raises(CynetError, match="a csr matrix takes arrays and 0, got 1"):
+        sparse.zeros("csr", (3, 2))[:] = 1
+    for wrong in ("1", None, [1], 1j):
+        with pytest.raises(CynetError, match="a row_sparse array takes arrays and numbers, got"):
+            sparse.zeros("row_sparse", (3, 2))[:] = wrong
 
 
 def test_printing_is_mxnets():
@@ -253,7 +277,10 @@ DENSE_ONLY = {
     "from its dlpack": lambda a: a.__dlpack__(),
     "data_ptr": lambda a: a.data_ptr,
     "asscalar": lambda a: a.asscalar(),
-    "expand_dims": lambda a: a.expand_dims(0),
+    "expand_dims in place": lambda a: a.expand_dims(0, inplace=True),
+    "squeeze in place": lambda a: a[:1].squeeze(inplace=True),
+    "flatten in place": lambda a: a.flatten(inplace=True),
+    "broadcast_to more axes": lambda a: a.broadcast_to((2, 2, 2)),
     "mark_variables": lambda a: mx.autograd.mark_variables([a], [mx.nd.zeros((3, 2))]),
     "gradient": lambda a: mx.autograd.mark_variables([mx.nd.zeros((3, 2))], [a]),
     "backward": lambda a: a.backward(),
@@ -294,3 +321,37 @@ def test_copied_from_takes_arrays(stype):
     array = mx.nd.sparse.zeros(stype, (2, 3))
     with pytest.raises(TypeError, match="expected an NDArray, got 1.5"):
         array.copied_from(1.5)
+
+
+METHODS = {
+    "broadcast_to": lambda x: x.broadcast_to((3, 3)),
+    "broadcast_to itself": lambda x: x.broadcast_to((1, 3)),
+    "expand_dims": lambda x: x.expand_dims(1),
+    "squeeze": lambda x: x.squeeze(),
+    "flatten": lambda x: x.flatten(),
+    "split_v2": lambda x: x.split_v2(3, axis=1)[2],
+    "broadcast_like": lambda x: x.broadcast_like(mx.nd.ones((2, 3))),
+    "asscalar": lambda x: mx.nd.array([x[:, 2].asscalar() if x.stype == "default" else
+                                       x.slice_axis(axis=1, begin=2, end=3).asscalar()]),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:operator")
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_that_no_form_has_are_the_dense_ones(name, stype):
+    dense = mx.nd.array([[1, 0, 2]])
+    got, want = (METHODS[name](x) for x in (dense.tostype(stype), dense))
+    assert got.shape == want.shape
+    np.testing.assert_array_equal(got.asnumpy(), want.asnumpy())
+
+
+@pytest.mark.filterwarnings("ignore:operator")
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+@pytest.mark.parametrize("c", [0, 1.5])
+def test_quadratic_stays_sparse_without_a_constant(stype, c):
+    dense = mx.nd.array([[1, 0, 2], [0, 0, 0]])
+    got = mx.nd.contrib.quadratic(dense.tostype(stype), a=2, b=3, c=c)
+    assert got.stype == ("default" if c else stype)
+    values = dense.asnumpy()
+    np.testing.assert_allclose(got.asnumpy(), 2 * values**2 + 3 * values + c)
