@@ -13,10 +13,11 @@ from ..base.guard import guarded
 from ..base.kinds import check_flag
 from ..callback.lines import say
 from ..engine.trace import Span
-from .errors import MismatchError, StaleGradientError
+from .errors import MismatchError
 from .parameter import Parameter, ParameterDict
 from .parameter.parameter_dict import brief_list
 from .tracing import count_of_changes
+from .trainer_gradients import TrainerGradients, stale_error
 from .trainer_states import TrainerStates, copied
 from .utils import clip_global_norm
 
@@ -27,14 +28,10 @@ if TYPE_CHECKING:
 
 _OF_GROUPS = {"lr_mult", "wd_mult", "grad_req"}
 _UPDATE = Span("update", "training")
-_STALE = (
-    "the gradient of parameter '{}' on {} is that of an earlier step: no backward has set it since."
-    " ignore_stale_grad=True leaves such parameters as they are"
-)
 
 
 @guarded(but=("step", "update"))
-class Trainer(TrainerStates):
+class Trainer(TrainerGradients, TrainerStates):
     """Applies an optimizer to parameters: after ``backward`` call ``step(batch_size)``.
 
     One thread at a time uses it (docs/guide/threads.md).
@@ -122,7 +119,6 @@ class Trainer(TrainerStates):
         self._init_optimizer(optimizer, optimizer_params)
         self._scale = self._optimizer.rescale_grad
         self._updaters = [opt.get_updater(self._optimizer) for _ in self._contexts]
-        self._skips_stale = False  # whether this step passes over gradients of earlier ones
         self._looked_at, self._plain = -1, False  # whether no Parameter has methods of a user
         self._reset_kvstore()
         if isinstance(kvstore, kvs.DistKVStore):
@@ -344,7 +340,9 @@ class Trainer(TrainerStates):
         batch_size : int
             Number of examples in the batch; gradients are divided by it.
         ignore_stale_grad : bool
-            Skip parameters whose gradient no backward has written since the last step.
+            Skip parameters whose gradient no backward has written since the last step, on any
+            context or rank. Where some of them have it, the others count as 0, and all copies are
+            updated. All ranks say the same.
         zero_grad : bool
             Set the gradients of parameters with grad_req ``'add'`` to 0 afterwards.
 
@@ -358,13 +356,9 @@ class Trainer(TrainerStates):
         with _UPDATE:
             self._check_and_rescale_grad(self._scale_of(batch_size))
             self._prepare()
-            if self._kvstore is not None or len(self._contexts) > 1:
-                self._check_fresh(ignore_stale_grad)
-            self._skips_stale = ignore_stale_grad
-            try:
-                self._allreduce_grads()
-            finally:
-                self._skips_stale = False
+            if not ignore_stale_grad and (self._kvstore is not None or len(self._contexts) > 1):
+                self._check_fresh()
+            self._sum_in_step(all_are_fresh=not ignore_stale_grad)
             self._update(ignore_stale_grad)
             if zero_grad:
                 for each in self._params:
@@ -414,7 +408,7 @@ class Trainer(TrainerStates):
         batch_size : int
             Number of examples in the batch; gradients are divided by it.
         ignore_stale_grad : bool
-            Skip parameters whose gradient no backward has written since the last step.
+            Skip parameters whose gradient no backward has written since the last step; see `step`.
 
         Raises
         ------
@@ -447,6 +441,8 @@ class Trainer(TrainerStates):
                 " update_on_kvstore=False"
             )
         self._check_and_rescale_grad(self._scale_of(batch_size))
+        if not ignore_stale_grad and len(self._contexts) > 1:
+            self._check_fresh()  # before the first context's weights change
         self._update(ignore_stale_grad)
 
     def _check_and_rescale_grad(self, scale):
@@ -462,44 +458,6 @@ class Trainer(TrainerStates):
             raise ArgumentTypeError(
                 f"Trainer: the batch size must be a number, got {shown(batch_size)}"
             ) from None
-
-    def _check_fresh(self, ignore_stale_grad):
-        if ignore_stale_grad:
-            return
-        for each in self._params:
-            if each._grad_req != "null":
-                for array in each._all_data():
-                    if not array._fresh_grad:
-                        raise StaleGradientError(_STALE.format(each.name, array.context))
-
-    def _allreduce_grads(self):
-        """Sum the gradients over contexts, or have the KVStore do so: a subclass may sum them over
-        machines, too."""
-        if self._kvstore is None and len(self._contexts) < 2:
-            return
-        together = {}  # what ranks sum at once
-        for i, (name, each) in enumerate(zip(self._names, self._params)):
-            if each._grad_req == "null":
-                continue
-            grads = each.list_grad()
-            if self._skips_stale and not all(array._fresh_grad for array in each._all_data()):
-                continue
-            if self._kvstore is None:
-                total = nd.add_n(*[g.as_in_context(grads[0].context) for g in grads])
-                for grad in grads:
-                    grad[:] = total
-                continue
-            if self._update_on_kvstore and self._own_store:
-                self._kvstore.pushpull(name, grads, out=each._all_data(), priority=-i)
-            elif isinstance(self._kvstore, kvs.DistKVStore):
-                together[name] = grads
-            elif self._update_on_kvstore:
-                self._kvstore.push(name, grads, priority=-i)
-            else:
-                self._kvstore.pushpull(name, grads, grads, priority=-i)
-        if together:
-            send = self._kvstore.push if self._update_on_kvstore else self._kvstore.sum_up
-            send(list(together), list(together.values()))
 
     def _update(self, ignore_stale_grad=False):
         scaler = self._amp_loss_scaler
@@ -538,8 +496,8 @@ class Trainer(TrainerStates):
             if False in fresh:
                 if not ignore_stale_grad:
                     stale = fresh.index(False)
-                    context = weights[stale].context
-                    raise StaleGradientError(_STALE.format(params[stale].name, context))
+                    raise stale_error(params[stale], weights[stale].context)
+                fresh = [own or name in self._joined for own, name in zip(fresh, names)]
                 kept = [i for i, each in enumerate(fresh) if each]
                 names = [names[i] for i in kept]
                 params, weights = [params[i] for i in kept], [weights[i] for i in kept]
@@ -555,6 +513,7 @@ class Trainer(TrainerStates):
             updater(names, grads, weights)
             for weight in weights:
                 weight._fresh_grad = False
+        self._joined = frozenset()
 
     def _params_are_plain(self):
         """Whether no Parameter has a way of its own, a user's, to give its arrays."""

@@ -17,6 +17,7 @@ import training
 import cynet as mx
 import cynet.contrib.horovod as hvd
 from cynet.module.ranks import Ranks
+from tests.gluon import partly_fresh
 
 WORLD = mx.distributed.world()
 RANK, SIZE = WORLD.rank, WORLD.size
@@ -261,6 +262,14 @@ def check_clipped_by_the_norm_of_all_ranks_gradients():
         wanted = training.module_weights(None, x, y, training.B * SIZE, "sgd", **norm)
         free = training.module_weights(None, x, y, training.B * SIZE, "sgd")
         assert training.differ(found, wanted) < 1e-5 < training.differ(wanted, free)
+
+
+def check_gradients_that_a_part_of_the_ranks_has():
+    for contexts, stype, update, in_one_call in itertools.product(
+        (1, 2), ("default", "row_sparse"), (True, False), (True, False)
+    ):
+        if in_one_call or not update:
+            partly_fresh.check(contexts, stype, "dist_sync", update, in_one_call, RANK, SIZE)
 
 
 def check_parts_of_data():

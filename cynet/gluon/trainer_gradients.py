@@ -1,0 +1,97 @@
+"""Gradients of a Trainer: summed over contexts and ranks, where some of them may have none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import kvstore as kvs
+from .. import ndarray as nd
+from ..distributed import world
+from .errors import StaleGradientError
+
+_STALE = (
+    "the gradient of parameter '{}' on {} is that of an earlier step: no backward has set it since."
+    " ignore_stale_grad=True leaves such parameters as they are"
+)
+
+
+def stale_error(param, context):
+    """The error for a gradient that no backward has set since the last step."""
+    return StaleGradientError(_STALE.format(param.name, context))
+
+
+class TrainerGradients:
+    """Base of Trainer: what sums its gradients."""
+
+    _is_step = False  # whether `step` sums, and not a call of `allreduce_grads`
+    _are_fresh = False  # whether it has seen that all gradients are of this step
+    _joined = frozenset()  # names of gradients that a part of the contexts or ranks had
+
+    def _check_fresh(self):
+        for each in self._params:
+            if each._grad_req != "null":
+                for array in each._all_data():
+                    if not array._fresh_grad:
+                        raise stale_error(each, array.context)
+
+    def _sum_in_step(self, all_are_fresh):
+        """`_allreduce_grads` of `step`, which leaves out parameters whose gradient nobody has."""
+        self._is_step, self._are_fresh = True, all_are_fresh
+        try:
+            self._allreduce_grads()
+        finally:
+            self._is_step = self._are_fresh = False
+
+    def _allreduce_grads(self):
+        """Sum the gradients over contexts, or have the KVStore do so: a subclass may sum them over
+        machines, too."""
+        if self._kvstore is None and len(self._contexts) < 2:
+            return
+        together = {}  # what ranks sum at once
+        for i, name, each in self._gradients_to_sum():
+            grads = each.list_grad()
+            if self._kvstore is None:
+                total = nd.add_n(*[g.as_in_context(grads[0].context) for g in grads])
+                for grad in grads:
+                    grad[:] = total
+                continue
+            if self._update_on_kvstore and self._own_store:
+                self._kvstore.pushpull(name, grads, out=each._all_data(), priority=-i)
+            elif isinstance(self._kvstore, kvs.DistKVStore):
+                together[name] = grads
+            elif self._update_on_kvstore:
+                self._kvstore.push(name, grads, priority=-i)
+            else:
+                self._kvstore.pushpull(name, grads, grads, priority=-i)
+        if together:
+            send = self._kvstore.push if self._update_on_kvstore else self._kvstore.sum_up
+            send(list(together), list(together.values()))
+
+    def _gradients_to_sum(self):
+        """(number, name, Parameter) of those whose gradients are summed.
+
+        A gradient that only a part of the contexts or ranks has set is the sum of theirs: it
+        becomes 0 on the others, which take the step, too, so that all copies stay equal.
+        """
+        rows = [
+            (i, name, each)
+            for i, (name, each) in enumerate(zip(self._names, self._params))
+            if each._grad_req != "null"
+        ]
+        if self._are_fresh:
+            return rows
+        fresh = [[array._fresh_grad for array in each._all_data()] for _, _, each in rows]
+        are_some = np.array([any(each) for each in fresh], np.int64)
+        if isinstance(self._kvstore, kvs.DistKVStore) and self._kvstore.num_workers > 1:
+            are_some = world().allreduce(are_some, "which gradients are of this step")
+        joined, chosen = set(), []
+        for row, own, is_some in zip(rows, fresh, are_some):
+            if is_some:
+                joined.add(row[1])
+                for grad, is_fresh in zip(row[2].list_grad(), own):
+                    if not is_fresh:
+                        grad[:] = 0
+            if is_some or not self._is_step:  # gradients that are set by hand are never fresh
+                chosen.append(row)
+        self._joined = joined
+        return chosen
