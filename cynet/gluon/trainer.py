@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from .. import kvstore as kvs
-from .. import ndarray as nd
 from .. import optimizer as opt
 from ..base.errors import ArgumentError, ArgumentTypeError, shown, wrap_error
 from ..base.guard import guarded

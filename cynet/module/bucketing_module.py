@@ -340,6 +340,7 @@ class BucketingModule(BucketInUse):
         self._default._preload_opt_states = self._preload_opt_states
         self._preload_opt_states = None
         self._default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        self._default._lends()
         for module in self._modules():
             if module is not self._default:
                 module.borrow_optimizer(self._default)

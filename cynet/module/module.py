@@ -23,6 +23,7 @@ from .inputs import _check_input_names, _parse_data_desc, check_monitor, name_li
 from .labels import class_limits, label_check, label_inputs
 from .optimization import Optimization
 from .parameter_update import (
+    _sum_over_devices,
     _update_params,
     _update_params_on_kvstore,
 )
@@ -160,6 +161,8 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
         self._optimizer = self._kvstore = self._update_on_kvstore = self._updater = None
         self._preload_opt_states = None
         self._is_summed = False  # whether ranks have summed the gradients of the last backward
+        self._lender = None  # the module whose optimizer this one and others share
+        self._of_other_buckets = [], [], []  # names, gradients, weights that other ranks use now
         self._reset_bind()
 
     def _reset_bind(self):
@@ -465,9 +468,16 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
             if isinstance(kvstore, DistKVStore):
                 self._sum_over_ranks()
                 kvstore, self._is_summed = None, False
+                if self._of_other_buckets[0]:
+                    self._update_other_buckets()
             if kvstore is None and len(self._context) == 1:
                 self._updater(*self._updates)
-            elif self._update_on_kvstore:
+                return
+            if self._kvstore is None:
+                for grads in self._grad_arrays:
+                    if grads[0] is not None:
+                        _sum_over_devices(grads)
+            if self._update_on_kvstore:
                 _update_params_on_kvstore(
                     group.param_arrays, self._grad_arrays, self._kvstore, self._param_names
                 )
@@ -479,6 +489,7 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
                     len(self._context),
                     kvstore,
                     self._param_names,
+                    [self._param_index[name] for name in self._param_names],
                 )
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:

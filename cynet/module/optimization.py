@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import ndarray as nd
 from .. import optimizer as opt
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, warn_user
 from ..base.files import write_atomically
@@ -12,7 +13,7 @@ from ..io.checkpoint import save_checkpoint
 from ..kvstore import DistKVStore
 from ..optimizer.clipping import clip_global_norm
 from ..optimizer.settings import check_real
-from .parameter_update import _create_kvstore, _initialize_kvstore
+from .parameter_update import _create_kvstore, _initialize_kvstore, _update_params
 
 if TYPE_CHECKING:
     from ..typing import FileName, KVStoreLike, NDArray, Optimizer, OptimizerParams
@@ -152,6 +153,7 @@ class Optimization:
                 f"borrow_optimizer: the other module has no parameter {', '.join(strangers)}"
             )
         self._param_index = shared_module._param_index
+        self._lender = shared_module._lends()
         self._collect_updates()
         self.optimizer_initialized = True
 
@@ -306,15 +308,55 @@ class Optimization:
         if isinstance(self._kvstore, DistKVStore):  # the norm is that of the sum over the ranks
             self._sum_over_ranks()
         scale = self._optimizer.rescale_grad
-        return clip_global_norm(self._updates[1], max_norm / scale, False) * scale
+        others = [grads[0] for grads in self._of_other_buckets[1]]
+        return clip_global_norm([*self._updates[1], *others], max_norm / scale, False) * scale
+
+    def _lends(self):
+        """The module whose parameters are those of all that share its optimizer."""
+        self._lender = self._lender or self
+        return self._lender
 
     def _sum_over_ranks(self):
         """Make the gradients of the last backward their sum over the ranks, once."""
-        if not self._is_summed:
-            rows = [
-                (name, grads)
-                for name, grads in zip(self._param_names, self._grad_arrays)
-                if grads[0] is not None
-            ]
-            self._kvstore.sum_up([name for name, _ in rows], [grads for _, grads in rows])
-            self._is_summed = True
+        if self._is_summed:
+            return
+        rows = {
+            name: grads
+            for name, grads in zip(self._param_names, self._grad_arrays)
+            if grads[0] is not None
+        }
+        if self._lender is None:
+            self._kvstore.sum_up(list(rows), list(rows.values()))
+        else:
+            self._sum_over_buckets(rows)
+        self._is_summed = True
+
+    def _sum_over_buckets(self, rows):
+        """Sum gradients where ranks may be in buckets of other parameters: what a bucket does not
+        use counts as 0, and what any of them uses is updated on all."""
+        lender = self._lender
+        weights = dict(zip(lender._param_names, lender._exec_group.param_arrays))
+        all_rows = {
+            name: rows.get(name) or [nd.zeros_like(grad) for grad in grads]
+            for name, grads in zip(lender._param_names, lender._grad_arrays)
+            if grads[0] is not None
+        }
+        users = nd.array([name in rows for name in all_rows])
+        self._kvstore.sum_up(
+            ["how many ranks use a parameter", *all_rows], [[users], *all_rows.values()]
+        )
+        self._of_other_buckets = [], [], []
+        if len(rows) < len(all_rows):
+            for count, (name, grads) in zip(users.asnumpy(), all_rows.items()):
+                if count and name not in rows:
+                    for column, each in zip(
+                        self._of_other_buckets, (name, grads, weights[name])
+                    ):
+                        column.append(each)
+
+    def _update_other_buckets(self):
+        """Update the parameters that this bucket does not use and those of other ranks do."""
+        names, grads, weights = self._of_other_buckets
+        numbers = [self._param_index[name] for name in names]
+        _update_params(weights, grads, self._updater, len(self._context), None, names, numbers)
+        self._of_other_buckets = [], [], []

@@ -95,20 +95,41 @@ def _pull_rows(kvstore, name, grads, weights, priority):
         put_rows(weight.parts()[0], out.parts()[0], rows)
 
 
-def _update_params(param_arrays, grad_arrays, updater, num_device, kvstore=None, param_names=None):
-    """Update each device's weights, after summing gradients through `kvstore` if there is one."""
+def _sum_over_devices(grads):
+    """Make the gradients of all devices their sum, row_sparse where they are."""
+    total = nd.add_n(*[grad.as_in_context(grads[0].context) for grad in grads])
+    for grad in grads:
+        grad[:] = total
+
+
+def _update_params(
+    param_arrays, grad_arrays, updater, num_device, kvstore=None, param_names=None, numbers=None
+):
+    """Update each device's weights, after summing gradients through `kvstore` if there is one.
+
+    Parameters
+    ----------
+    param_arrays, grad_arrays : list of lists of NDArray
+        Arrays of all devices for each parameter.
+    updater : callable
+    num_device : int
+    kvstore : KVStore, optional
+    param_names : list of str
+        Keys of the KVStore.
+    numbers : list of int, optional
+        Numbers of the parameters, by which the updater knows them; their places by default.
+    """
     updates = defaultdict(lambda: ([], [], []))
-    for index, (weights, grads) in enumerate(zip(param_arrays, grad_arrays)):
+    for place, (weights, grads) in enumerate(zip(param_arrays, grad_arrays)):
         if grads[0] is None:
             continue
+        index = place if numbers is None else numbers[place]
         if kvstore is not None:
-            name = param_names[index]
+            name = param_names[place]
             if grads[0].stype == "default":
                 kvstore.pushpull(name, grads, out=grads, priority=-index)
-            else:  # their sum is row_sparse, too
-                total = nd.add_n(*grads)
-                for grad in grads:
-                    grad[:] = total
+            else:
+                _sum_over_devices(grads)
         for device, (weight, grad) in enumerate(zip(weights, grads)):
             indices, all_grads, all_weights = updates[device]
             # a state for each device: the updater tells them apart by index

@@ -11,7 +11,7 @@ WAYS = [
     for store in ("local", "device", "dist_sync", None)
     for update in ([None] if store is None else [None, False, True])
     for in_one_call in (True, False)
-    if in_one_call or update is False or store in ("dist_sync", None) and not update
+    if in_one_call or update is False or (store in ("dist_sync", None) and not update)
 ]
 
 

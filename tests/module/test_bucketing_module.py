@@ -5,6 +5,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError
+from tests.module import partly_used
 
 
 def sym_gen(length):
@@ -98,3 +99,10 @@ def test_load_dict(rng):
     assert not untrained.params_initialized
     with pytest.raises(ArgumentError, match="give a sym_gen, or in sym_dict the symbol"):
         mx.mod.BucketingModule.load_dict({6: sym_gen(6)[0]}, default_bucket_key=4)
+
+
+@pytest.mark.parametrize("store", ["local", "device", "dist_sync", None])
+@pytest.mark.parametrize("contexts", [1, 2])
+def test_a_parameter_that_some_buckets_use(contexts, store):
+    """Its momentum is its own: over several contexts states went by the places in each bucket."""
+    partly_used.check(contexts, store)

@@ -90,8 +90,7 @@ def test_fit_learns(rng, optimizer, settings):
 @pytest.mark.parametrize("kvstore", ["local", "device", None])
 def test_fit_on_two_contexts(rng, kvstore):
     mod, it = trained(rng, [mx.cpu(0), mx.cpu(1)], kvstore=kvstore)
-    if kvstore is not None:
-        assert dict(mod.score(it, "acc"))["accuracy"] > 0.75
+    assert dict(mod.score(it, "acc"))["accuracy"] > 0.75
     assert mod.output_shapes == [("softmax_output", (16, 3))]
     assert mod.get_outputs()[0].shape == (16, 3)
     parts = mod.get_outputs(merge_multi_context=False)

@@ -18,6 +18,7 @@ import cynet as mx
 import cynet.contrib.horovod as hvd
 from cynet.module.ranks import Ranks
 from tests.gluon import partly_fresh
+from tests.module import partly_used
 
 WORLD = mx.distributed.world()
 RANK, SIZE = WORLD.rank, WORLD.size
@@ -270,6 +271,12 @@ def check_gradients_that_a_part_of_the_ranks_has():
     ):
         if in_one_call or not update:
             partly_fresh.check(contexts, stype, "dist_sync", update, in_one_call, RANK, SIZE)
+
+
+def check_parameters_that_a_part_of_the_ranks_uses():
+    for contexts in (1, 2):
+        partly_used.check(contexts, "dist_sync", RANK, SIZE)
+    partly_used.check(1, "dist_sync", RANK, SIZE, clips=True)
 
 
 def check_parts_of_data():
