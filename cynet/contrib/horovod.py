@@ -409,7 +409,8 @@ class _Summed:
     def update_all(self, indices, weights, grads, states):
         """Sum, then update."""
         if grads:
-            _store().sum_up([f"gradient {i}" for i in indices], list(grads))
+            names = [f"gradient {i}" for i in indices]
+            _store().sum_up(names, list(grads), optimizer=self)
         super().update_all(indices, weights, grads, states)
 
     def joined_update(self, indices, weights, grads, states):

@@ -511,7 +511,7 @@ class Communication(threading.Thread):
         self._fail(PeerError(f"{text}; all ranks must make the same calls"))
 
     def _tell_who_differs(self, number):
-        mine = self._ready[number].what
+        mine = self._ready[number].told
         asked = self._exchange(mine, time.monotonic() + self._stall)
         other = next((rank for rank, what in enumerate(asked) if what != asked[0]), 0)
         first, second = differing(asked[0], asked[other])

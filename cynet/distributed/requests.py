@@ -29,17 +29,28 @@ class Request:
 
     __slots__ = (
         *("begun", "error", "finish", "keep", "left", "mark", "nbytes", "number", "priority"),
-        *("ready", "starts", "what", "work", "_done"),
+        *("ready", "starts", "terms", "what", "work", "_done"),
     )
 
     def __init__(self, what, priority=0, nbytes=0, start=None, finish=None, keep=None):
-        self.what, self.priority, self.nbytes = what, priority, nbytes
+        self.what, self.priority, self.nbytes, self.terms = what, priority, nbytes, ""
         self.starts = start if isinstance(start, list) else [] if start is None else [start]
         self.left = 0  # of them, that are not done
         self.finish, self.keep = finish, keep
         self.mark = mark_of(what)
         self.number = self.work = self.error = self._done = None
         self.ready = self.begun = 0  # nanoseconds
+
+    def on_terms(self, terms):
+        """Have ranks compare one more text, such as the settings of the step that uses a sum."""
+        self.terms = terms
+        self.mark ^= mark_of.__wrapped__(terms)  # it changes from step to step
+        return self
+
+    @property
+    def told(self):
+        """What ranks tell each other where they differ."""
+        return f"{self.terms}\n{self.what}" if self.terms else self.what
 
     def awaited(self):
         """Have `wait` wait for it, instead of functions of the engine."""
@@ -85,11 +96,21 @@ def brief(what, most=100):
 
 
 def differing(one, other):
-    """Two texts of requests, brief, and such that one sees where they differ.
+    r"""Two texts of requests, brief, and such that one sees where they differ.
 
     >>> differing("sum of 'a' (1,) int8, 'b' (2,) int8", "sum of 'a' (1,) int8, 'b' (3,) int8")
     ("sum of ..., 'b' (2,) int8", "sum of ..., 'b' (3,) int8")
+    >>> differing("lr=1; wd=0\nsum of 'a' (1,) int8", "lr=2; wd=0\nsum of 'a' (1,) int8")
+    ("sum of 'a' (1,) int8 for a step with lr=1", "sum of 'a' (1,) int8 for a step with lr=2")
     """
+    terms, _, one = one.rpartition("\n")
+    others, _, other = other.rpartition("\n")
+    if one == other:
+        rows = [each.split("; ") if each else ["no optimizer"] for each in (terms, others)]
+        return tuple(
+            f"{brief(one)} for a step with {', '.join(each for each in mine if each not in his)}"
+            for mine, his in (rows, rows[::-1])
+        )
     parts, others = one.split(", '"), other.split(", '")
     same = next(
         (i for i, (a, b) in enumerate(zip(parts, others)) if a != b), min(len(parts), len(others))

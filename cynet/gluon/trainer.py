@@ -223,6 +223,8 @@ class Trainer(TrainerGradients, TrainerStates):
                 kvstore.set_optimizer(self._optimizer)
             elif on_kvstore:
                 kvstore._set_updater(self._updaters[0])
+            elif isinstance(kvstore, kvs.DistKVStore):
+                kvstore.agree_on(self._optimizer, "Trainer")
         self._own_store = own
         self._params_to_init = list(self._params)
         self._kv_initialized = True

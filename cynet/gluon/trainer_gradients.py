@@ -64,8 +64,11 @@ class TrainerGradients:
             else:
                 self._kvstore.pushpull(name, grads, grads, priority=-i)
         if together:
-            send = self._kvstore.push if self._update_on_kvstore else self._kvstore.sum_up
-            send(list(together), list(together.values()))
+            names, arrays = list(together), list(together.values())
+            if self._update_on_kvstore:
+                self._kvstore.push(names, arrays)
+            else:
+                self._kvstore.sum_up(names, arrays, optimizer=self._optimizer)
 
     def _gradients_to_sum(self):
         """(number, name, Parameter) of those whose gradients are summed.

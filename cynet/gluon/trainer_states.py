@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .. import optimizer as opt
 from ..base.files import read_file, write_atomically
 from ..base.overrides import is_ours
+from ..kvstore import DistKVStore
 from ..optimizer.snapshot import copied
 from .errors import MismatchError
 from .parameter.parameter_dict import brief_list
@@ -110,3 +111,5 @@ class TrainerStates:
             updater.optimizer = loaded.optimizer
         self._optimizer = first.optimizer
         self._optimizer.param_dict = dict(zip(self._names, self._params))
+        if isinstance(self._kvstore, DistKVStore):
+            self._kvstore.agree_on_states(first, "load_states")

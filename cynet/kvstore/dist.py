@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from .._core.sparse_kind import dense_of
 from ..base.dtype import NAMES
-from ..base.errors import ArgumentError, shown
+from ..base.errors import ArgumentError, MismatchError, shown
 from ..base.guard import guarded
 from ..context import cpu
 from ..distributed import world
+from ..optimizer import Updater
+from ..optimizer.terms import different, terms_of, terms_of_states, terms_of_step
 from .buckets import broadcasts, bucketed, sums, sums_in_place, sums_of_codes
 from .compression import compression
 from .kvstore import KVStore
 from .rows_of_ranks import are_rows, sum_of_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..ndarray import NDArray
-    from ..typing import Keys, Values
+    from ..typing import FileName, Keys, Optimizer, Values
 
 _KEPT = 16  # calls whose buckets are kept: those of training come again in each step
 
@@ -54,6 +57,7 @@ class DistKVStore(KVStore):
         self._world = world()
         self._calls = OrderedDict()  # (verb, rows) -> buckets
         self._first = None  # the key that was pushed first
+        self._terms = ""  # what the next request has ranks compare
 
     @property
     def rank(self) -> int:
@@ -110,6 +114,7 @@ class DistKVStore(KVStore):
             self._first = next(iter(grouped)) if self._first is None else self._first
             if self._first in grouped:  # it comes once a step
                 self._world.count_step()
+            self._on_terms_of(getattr(self._updater, "optimizer", None))
             found = self._summed(grouped, priority)
             if self._updater is None:
                 self._values.update(zip(found, _dense(found.values())))
@@ -120,7 +125,9 @@ class DistKVStore(KVStore):
                     total = total.astype(grouped[each][0].dtype)
                 self._updater(each, total.as_in_context(stored.context), stored)
 
-    def sum_up(self, key: Keys, value: Values, priority: int = 0) -> None:
+    def sum_up(
+        self, key: Keys, value: Values, priority: int = 0, optimizer: Optimizer | None = None
+    ) -> None:
         """Put the sum of each key's arrays, over all devices and ranks, into these arrays; what the
         store holds under the keys stays.
 
@@ -128,6 +135,8 @@ class DistKVStore(KVStore):
         ----------
         key, value, priority
             See `push`; the keys need no value.
+        optimizer : Optimizer, optional
+            Whose next step uses the sums: it is an error where ranks' settings of it differ.
 
         Examples
         --------
@@ -144,6 +153,7 @@ class DistKVStore(KVStore):
         with self._lock:
             self._world.check()
             self._world.count_step()
+            self._on_terms_of(optimizer)
             for each, arrays in by_rows.items():
                 total = self._sum_of_rows(each, arrays, priority)
                 for array in arrays:
@@ -156,7 +166,7 @@ class DistKVStore(KVStore):
                 arrays = given[bucket.entries[0].key]
                 if self._is_direct(bucket, arrays):
                     if self._world.size > 1:
-                        self._world.hand_in(sums_in_place(bucket, arrays[0]), (), arrays)
+                        self._hand_in(sums_in_place(bucket, arrays[0]), (), arrays)
                     continue
                 self._send(bucket, given)
                 for entry in bucket.entries:
@@ -191,6 +201,81 @@ class DistKVStore(KVStore):
                 for entry in bucket.entries:
                     for array in arrays[entry.key]:
                         entry.view.copyto(array)
+
+    def set_updater(self, updater: Callable[[Any, NDArray, NDArray], Any]) -> None:
+        """Have ``updater(key, pushed, stored)`` change `stored` at each push, on every rank.
+
+        All ranks set it, with the same optimizer where it has one.
+        """
+        super().set_updater(updater)
+        if isinstance(updater, Updater):
+            self.agree_on(updater.optimizer, "set_optimizer")
+        else:
+            name = getattr(updater, "__qualname__", type(updater).__name__)
+            self._agree("set_updater", {"updater": name})
+
+    _set_updater = set_updater
+
+    def agree_on(self, optimizer: Optimizer, where: str = "optimizer") -> None:
+        """Wait for all ranks, and refuse optimizers that differ: each rank updates its own weights.
+
+        Parameters
+        ----------
+        optimizer : Optimizer
+            That of this rank.
+        where : str
+            What the message begins with.
+
+        Raises
+        ------
+        MismatchError
+            On all ranks, with the settings that differ.
+
+        Examples
+        --------
+        >>> mx.kv.create("dist_sync").agree_on(mx.optimizer.SGD(learning_rate=0.1))
+        """
+        if self._world.size > 1:
+            self._agree(where, terms_of(optimizer))
+
+    def agree_on_states(self, updater: Updater, where: str) -> None:
+        """Wait for all ranks, and refuse optimizers' states, such as momenta, that differ.
+
+        Parameters
+        ----------
+        updater : Updater
+            That of this rank.
+        where : str
+            What the message begins with.
+
+        Raises
+        ------
+        MismatchError
+            On all ranks.
+
+        Examples
+        --------
+        >>> updater = mx.optimizer.get_updater(mx.optimizer.SGD())
+        >>> mx.kv.create("dist_sync").agree_on_states(updater, "load_states")
+        """
+        if self._world.size > 1:
+            self._agree(where, {**terms_of(updater.optimizer), **terms_of_states(updater)})
+
+    def load_optimizer_states(self, fname: FileName) -> None:
+        """Take over the states that `save_optimizer_states` wrote, the same on all ranks."""
+        super().load_optimizer_states(fname)
+        if isinstance(self._updater, Updater):
+            self.agree_on_states(self._updater, "load_optimizer_states")
+
+    def _agree(self, where, terms):
+        """Refuse terms, a dict of texts, that differ between ranks."""
+        rows = self._world.gather(json.dumps(terms).encode(), f"what {where} is given")
+        found = different([json.loads(each) for each in rows])
+        if found:
+            raise MismatchError(
+                f"{where}: ranks must have the same optimizer, each of them updates its own"
+                f" weights: {'; '.join(found[:5])}"
+            )
 
     def barrier(self) -> None:
         """Wait until all ranks have come here."""
@@ -249,7 +334,7 @@ class DistKVStore(KVStore):
         for bucket in reversed(self._buckets("sum", self._rows(given), priority)):
             arrays = given[bucket.entries[0].key]
             if self._is_direct(bucket, arrays) and self._world.size > 1:
-                self._world.hand_in(sums(bucket, arrays[0]), arrays, [bucket.flat])
+                self._hand_in(sums(bucket, arrays[0]), arrays, [bucket.flat])
             else:
                 self._send(bucket, given)
             found.update((entry.key, entry.view) for entry in bucket.entries)
@@ -259,7 +344,7 @@ class DistKVStore(KVStore):
         def add(what, array):
             (bucket,) = self._buckets("sum", self._rows({what: [array]}), priority, keep=False)
             array.copyto(bucket.entries[0].view)
-            self._world.hand_in(sums(bucket), (), [bucket.flat])
+            self._hand_in(sums(bucket), (), [bucket.flat])
             return bucket.entries[0].view
 
         arrays = [each.as_in_context(cpu()) for each in arrays]
@@ -280,7 +365,16 @@ class DistKVStore(KVStore):
             request = sums(bucket)
         else:
             request = sums_of_codes(bucket, self._compress.threshold, self._world.size)
-        self._world.hand_in(request, (), [bucket.flat])
+        self._hand_in(request, (), [bucket.flat])
+
+    def _on_terms_of(self, optimizer):
+        """Have the next request compare what ranks are about to do with its sum."""
+        if optimizer is not None and self._world.size > 1:
+            self._terms = terms_of_step(optimizer)
+
+    def _hand_in(self, request, reads, writes):
+        terms, self._terms = self._terms, ""
+        self._world.hand_in(request.on_terms(terms) if terms else request, reads, writes)
 
     def _sum(self, arrays, stored):
         """The sum of the arrays of this rank's devices; halves are added up in float32."""

@@ -90,6 +90,8 @@ class Optimization:
                 kvstore.set_gradient_compression(self._compression_params)
             if update_on_kvstore:
                 kvstore.set_optimizer(optimizer)
+            elif isinstance(kvstore, DistKVStore):
+                kvstore.agree_on(optimizer, "init_optimizer")
             _initialize_kvstore(
                 kvstore,
                 self._exec_group.param_arrays,
@@ -293,7 +295,10 @@ class Optimization:
         >>> weight_after_a_step("net-0001.states")
         0.81
         """
-        self._updater_of_states("load_optimizer_states").load(fname)
+        updater = self._updater_of_states("load_optimizer_states")
+        updater.load(fname)
+        if isinstance(self._kvstore, DistKVStore):
+            self._kvstore.agree_on_states(updater, "load_optimizer_states")
 
     def clip_gradients(self, max_norm: float) -> NDArray:
         self._need("clip_gradients", "binded", "optimizer_initialized")
@@ -326,7 +331,7 @@ class Optimization:
             if grads[0] is not None
         }
         if self._lender is None:
-            self._kvstore.sum_up(list(rows), list(rows.values()))
+            self._kvstore.sum_up(list(rows), list(rows.values()), optimizer=self._optimizer)
         else:
             self._sum_over_buckets(rows)
         self._is_summed = True
@@ -343,7 +348,9 @@ class Optimization:
         }
         users = nd.array([name in rows for name in all_rows])
         self._kvstore.sum_up(
-            ["how many ranks use a parameter", *all_rows], [[users], *all_rows.values()]
+            ["how many ranks use a parameter", *all_rows],
+            [[users], *all_rows.values()],
+            optimizer=self._optimizer,
         )
         self._of_other_buckets = [], [], []
         if len(rows) < len(all_rows):

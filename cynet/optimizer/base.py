@@ -182,6 +182,7 @@ class Optimizer:
 
     _decayed = ("_weight", "_gamma")  # ends of the names of weights that decay
     aggregate_num = 0
+    _draws = False  # whether steps draw random numbers
     _takes_lists = True  # whether `update` is given what an Updater hands over in one call
     # those of STEPS that a user has defined, for the class and for this object
     _of_user: frozenset[str] = frozenset()

@@ -231,6 +231,7 @@ class SGLD(Optimizer):
     True
     """
 
+    _draws = True
     _takes_lists = False
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:

@@ -11,6 +11,7 @@ import time
 import traceback
 import warnings
 
+import agreement
 import numpy as np
 import training
 
@@ -277,6 +278,14 @@ def check_parameters_that_a_part_of_the_ranks_uses():
     for contexts in (1, 2):
         partly_used.check(contexts, "dist_sync", RANK, SIZE)
     partly_used.check(1, "dist_sync", RANK, SIZE, clips=True)
+
+
+def check_ranks_have_one_optimizer():
+    agreement.unlike_optimizers(RANK, SIZE)
+
+
+def check_ranks_load_the_same_states():
+    agreement.unlike_states(RANK, ARGUMENTS[0])
 
 
 def check_parts_of_data():

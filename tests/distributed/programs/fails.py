@@ -25,6 +25,10 @@ def wrong():
         kv._world._communication._rounds.poll = lambda: time.sleep(100)
     if HOW == "fails in the engine":
         kv.sum_up("bad", mx.nd.Custom(mx.nd.ones(3), op_type="failing"))
+    if HOW == "another rate":
+        optimizer.set_learning_rate(0.2)
+    if HOW == "sets an optimizer alone":
+        kv.set_optimizer(optimizer)
     if HOW == "has no data":
         module = mx.mod.Module(mx.sym.LinearRegressionOutput(mx.sym.var("data"), name="softmax"))
         module.fit(NoData(), num_epoch=1, kvstore="dist_sync", verbose=False)
@@ -53,6 +57,7 @@ if HOW == "never comes" and RANK == 1:
     sys.exit(3)
 kv = mx.kv.create("dist_sync")
 gradient = mx.nd.ones(3)
+optimizer = mx.optimizer.SGD(learning_rate=0.1)
 began = time.monotonic()
 try:
     for step in range(1, 10):
@@ -65,7 +70,7 @@ try:
             dtype = "float64" if HOW == "another dtype" else "float32"
             key = "v" if HOW == "another key" else "w"
         began = time.monotonic()
-        kv.sum_up(key, mx.nd.ones(shape, dtype=dtype))
+        kv.sum_up(key, mx.nd.ones(shape, dtype=dtype), optimizer=optimizer)
         kv.sum_up("then", gradient)
         gradient.wait_to_read()
         if step < 5:

@@ -1,0 +1,125 @@
+"""What ranks compare of their optimizers: those that differ would train to unlike weights."""
+
+import functools
+import hashlib
+
+import numpy as np
+
+from .. import random
+
+_PLAIN = int, float, str, bool, type(None)
+_APART = {"idx2name", "param_dict", "sym_info", "lr_scheduler", "lr_mult", "wd_mult", "lr"}
+
+
+def terms_of(optimizer):
+    """Everything about an optimizer that its steps depend on.
+
+    Attributes whose names begin with an underscore are nobody's business.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+
+    Returns
+    -------
+    dict of str to str
+    """
+    out = {"optimizer": type(optimizer).__name__}
+    if optimizer.lr_scheduler is None:
+        out["learning_rate"] = _text(optimizer.lr)
+    else:
+        out.update(_of_schedule(optimizer.lr_scheduler))
+    out.update(_attributes(optimizer, ""))
+    for name in ("lr_mult", "wd_mult"):
+        factors = dict(getattr(optimizer, name))
+        for key, each in optimizer.param_dict.items():
+            factors[key] = getattr(each, name, 1.0)
+        for key, factor in factors.items():
+            if factor != 1:
+                out[f"{name} of {key}"] = _text(factor)
+    return out
+
+
+def terms_of_states(updater):
+    """The states that an Updater has of its weights, such as momenta, as terms."""
+    digest = hashlib.blake2b(digest_size=8)
+    for each in updater.chunks():
+        digest.update(each)
+    return {"the digest of the states": digest.hexdigest()}
+
+
+def terms_of_step(optimizer):
+    """The settings of the next step, briefly: what may change between two of them.
+
+    >>> import cynet as mx
+    >>> terms_of_step(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9)).split("; ")[:4]
+    ['optimizer=SGD', 'rescale_grad=1.0', 'learning_rate=0.5', 'wd=0.0']
+    """
+    values = vars(optimizer)
+    rows = [f"optimizer={type(optimizer).__name__}"]
+    for name in _declared(type(optimizer)):
+        if name in values:
+            rows.append(f"{'learning_rate' if name == 'lr' else name}={_text(values[name])}")
+    schedule = values.get("lr_scheduler")
+    if schedule is not None:
+        rows.append(f"base_lr={_text(getattr(schedule, 'base_lr', None))}")
+    if optimizer._draws:
+        rows.append(f"random_state={random.get_state()['devices']}")
+    return "; ".join(rows)
+
+
+def different(rows):
+    """The first terms that ranks do not have in common.
+
+    Parameters
+    ----------
+    rows : list of dict of str to str
+        Of each rank.
+
+    Returns
+    -------
+    list of str
+        ``"learning_rate is 0.1 on rank 0 and 0.2 on rank 1"``, ...
+    """
+    out = []
+    for name in dict.fromkeys(name for row in rows for name in row):
+        first = rows[0].get(name)
+        for rank, row in enumerate(rows):
+            if row.get(name) != first:
+                values = [each or "not set" for each in (first, row.get(name))]
+                out.append(f"{name} is {values[0]} on rank 0 and {values[1]} on rank {rank}")
+                break
+        if out and name == "optimizer":  # then its settings do not say anything
+            break
+    return out
+
+
+def _of_schedule(schedule):
+    name = getattr(schedule, "__qualname__", type(schedule).__name__)
+    return {"lr_scheduler": name, **_attributes(schedule, f"{name}.")}
+
+
+def _attributes(instance, prefix):
+    values = getattr(instance, "__dict__", {})
+    return {
+        f"{prefix}{name}": _text(value)
+        for name, value in values.items()
+        if not name.startswith("_") and name not in _APART and _is_plain(value)
+    }
+
+
+def _is_plain(value):
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return isinstance(value, (*_PLAIN, np.generic))
+
+
+def _text(value):
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+@functools.cache
+def _declared(klass):
+    """Names of the settings that a class and its bases declare."""
+    rows = [vars(owner).get("serialized_fields", ()) for owner in reversed(klass.__mro__)]
+    return tuple(dict.fromkeys(name for row in rows for name in row))
