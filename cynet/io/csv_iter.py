@@ -216,7 +216,7 @@ def _hint(said, skipped, missing):
 
 def _field(missing, text):
     if "_" in text:  # Python takes 1_0 for 10
-        raise ValueError(f"could not convert string {text!r}")
+        raise FormatError(f"could not convert string {text!r}")
     return missing if text.strip() in _MISSING else float(text)
 
 

@@ -123,7 +123,7 @@ def _read(path, shape):
                 continue
             try:
                 if b"_" in line.partition(b"#")[0]:  # Python takes 1_0 for 10
-                    raise ValueError(f"expected 'label index:value ...', got {shown(line)}")
+                    raise FormatError(f"expected 'label index:value ...', got {shown(line)}")
                 seen = len(columns)
                 for word in words[1:]:
                     index, _, value = word.partition(b":")
@@ -133,7 +133,7 @@ def _read(path, shape):
                     columns.append(column)
                     values.append(float(value))
                 if len({*columns[seen:]}) < len(columns) - seen:
-                    raise ValueError(f"an index comes twice: {sorted(columns[seen:])}")
+                    raise FormatError(f"an index comes twice: {sorted(columns[seen:])}")
                 rows += [len(numbers)] * (len(columns) - seen)
                 numbers.append(float(words[0]))
             except ValueError as error:
