@@ -8,7 +8,7 @@ from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
 from .._core.kept_values cimport forget_older
-from .._core.sparse_kind cimport is_sparse
+from .._core.sparse_kind cimport dense_of, is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape
 from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward
@@ -249,6 +249,8 @@ cdef class Walk:
                 copy_values(leaf.grad, grad)
             self.begun.add(leaf)
             return 0
+        if is_sparse(&grad.blob) and not getattr(node, "takes_sparse", False):
+            grad, is_shared = dense_of(grad), False
         i = index_of(entry)
         old = node.grads[i]
         if old is None:

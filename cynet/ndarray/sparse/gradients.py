@@ -131,6 +131,7 @@ class SparseNode(StepNode):
     """A step with sparse arrays. A subclass defines ``pull_back(grads)``."""
 
     what = "a sparse operator"
+    takes_sparse = True  # gradients of its outputs; other nodes get dense ones
 
     @property
     def name(self):

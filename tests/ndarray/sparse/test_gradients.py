@@ -1,5 +1,7 @@
 """Gradients that are row_sparse, and gradients through sparse arrays, against NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -301,3 +303,71 @@ def test_foreach_with_a_row_sparse_gradient(rng):
     loss.backward()
     assert weight.grad.stype == "row_sparse"
     np.testing.assert_allclose(weight.grad.asnumpy(), np.full((4, 2), 6.0))
+
+
+class Doubled(autograd.Function):
+    def forward(self, x):
+        return 2 * x
+
+    def backward(self, dy):
+        return (2 * dy).tostype("row_sparse")
+
+
+def _block():
+    net = mx.gluon.nn.HybridLambda(lambda F, x: F.exp(x))
+    net.hybridize()
+    return net
+
+
+DENSE_STEPS = {
+    "operator": lambda x: mx.nd.exp(x),
+    "operator given its own output": lambda x: mx.nd.sqrt(x),
+    "view": lambda x: x.reshape((3, 2)),
+    "copy": lambda x: x.copy(),
+    "device": lambda x: x.copyto(mx.cpu(1)),
+    "cast": lambda x: x.astype("float64"),
+    "index": lambda x: mx.nd.concat(x, x, dim=0)[1:4],
+    "Function": lambda x: Doubled()(x),
+    "Function of an operator": lambda x: Doubled()(mx.nd.exp(x)),
+    "hybridized Block": lambda x: _block()(x),
+    "foreach": lambda x: mx.nd.contrib.foreach(lambda row, s: (row * row, s), x, [])[0],
+    "sum of two": lambda x: x * 2 + mx.nd.exp(x),
+    "written": lambda x: mx.nd.maximum(x, 0.5),
+    "passes": lambda x: x + 1,
+}
+HEADS = ("default", "csr", "row_sparse")
+
+
+@pytest.mark.filterwarnings("ignore:operator")
+@pytest.mark.parametrize("source", ["default", "csr", "row_sparse"])
+@pytest.mark.parametrize("name", DENSE_STEPS)
+def test_dense_steps_get_dense_gradients(rng, name, source):
+    """Whatever the storage type of the head's gradient, or of a sparse step behind it."""
+    values = rng.uniform(0.6, 1.4, (3, 2))
+    head = rng.uniform(-1, 1, (3, 2)) * [[1, 0], [0, 0], [1, 1]]
+    ends = {
+        "itself": lambda y: y,
+        "csr": lambda y: y.tostype("csr"),
+        "row_sparse": lambda y: y.tostype("row_sparse"),
+        "retain": lambda y: mx.nd.sparse.retain(y.tostype("row_sparse"), mx.nd.array([0, 2])),
+        "dense again": lambda y: (y.tostype("row_sparse") * 1).tostype("default") * 1,
+    }
+    want = {}
+    for (end, last), stype in itertools.product(ends.items(), HEADS):
+        x = mx.nd.array(values).tostype(source)
+        x.attach_grad()
+        with autograd.record():
+            step = DENSE_STEPS[name](x if source == "default" else x.tostype("default"))
+            y = last(step)
+        given = mx.nd.array(head, dtype=y.dtype, ctx=y.context).tostype(stype)
+        y.backward(given)
+        want.setdefault(name, x.grad.asnumpy())
+        np.testing.assert_allclose(x.grad.asnumpy(), want[name], 1e-5, err_msg=f"{end} {stype}")
+        if source == "default" and end == "itself":
+            found = autograd.grad([_again(x, name)], [x], head_grads=[given])[0]
+            np.testing.assert_allclose(found.asnumpy(), want[name], 1e-5, err_msg=stype)
+
+
+def _again(x, name):
+    with autograd.record():
+        return DENSE_STEPS[name](x)
