@@ -36,6 +36,11 @@ struct Routines {
   void (*gesdd)(const char* jobz, const int* m, const int* n, T* a, const int* lda, T* s, T* u,
                 const int* ldu, T* vt, const int* ldvt, T* work, const int* lwork, int* iwork,
                 int* info);
+  void (*getrs)(const char* trans, const int* n, const int* nrhs, const T* a, const int* lda,
+                const int* pivots, T* b, const int* ldb, int* info);
+  void (*geev)(const char* jobvl, const char* jobvr, const int* n, T* a, const int* lda, T* wr,
+               T* wi, T* vl, const int* ldvl, T* vr, const int* ldvr, T* work, const int* lwork,
+               int* info);
 };
 
 template <typename T>

@@ -11,7 +11,8 @@ cdef extern from "linalg/stack.h" namespace "cynet::linalg" nogil:
     enum: MOST_PARTS
     cdef enum Operation:
         TRMM, TRSM, SYRK, EXTRACT_TRIAN, MAKE_TRIAN, POTRF, POTRI, GELQF, SYEVD, INVERSE, DET
-        SLOGDET, SUM_LOG_DIAG
+        SLOGDET, SUM_LOG_DIAG, SOLVE, SVD, EIG
+    enum: COMPLEX_VALUES
     # What is computed of each matrix: (m, n), or (n, n) where it is square.
     struct Stack:
         int op  # Operation
@@ -24,12 +25,12 @@ cdef extern from "linalg/stack.h" namespace "cynet::linalg" nogil:
     # numbers of one matrix in each.
     cppclass Arrays[T]:
         const T* in_ "in" [3]
-        const T* out[2]
-        const T* grad[2]
+        const T* out[3]
+        const T* grad[3]
         T* target[3]
         bint add[3]
         int64_t in_sizes[3]
-        int64_t out_sizes[2]
+        int64_t out_sizes[3]
         int n_targets
 
 # Numbers of working memory that one part needs.

@@ -17,7 +17,7 @@ ctypedef void (*dgemm_t)(bint, bint, int64_t, int64_t, int64_t, double, const do
 
 # as they stand in Routines of lapack.h, behind gemm
 _ROUTINES = ("cblas_{}trsm", "cblas_{}trmm", "cblas_{}syrk", "{}potrf_", "{}potri_", "{}getrf_",
-             "{}getri_", "{}geqrf_", "{}orgqr_", "{}syevd_", "{}gesdd_")
+             "{}getri_", "{}geqrf_", "{}orgqr_", "{}syevd_", "{}gesdd_", "{}getrs_", "{}geev_")
 
 
 def _open():

@@ -2,8 +2,8 @@
 #ifndef CYNET_LINALG_STACK_H
 #define CYNET_LINALG_STACK_H
 
+#include "linalg/decompositions.h"
 #include "linalg/factorizations.h"
-#include "linalg/inverses.h"
 #include "parallel.h"
 
 namespace cynet {
@@ -15,13 +15,13 @@ enum { MOST_PARTS = 64, ALIGNED = 16 };  // numbers that a part's room is a mult
 template <typename T>
 struct Arrays {
   const T* in[3];
-  const T* out[2];   // forward's outputs, for backward
-  const T* grad[2];  // out_grads
+  const T* out[3];   // forward's outputs, for backward
+  const T* grad[3];  // out_grads
   T* target[3];      // what is written: outputs, or in_grads
   bool add[3];
-  int64_t in_sizes[3], out_sizes[2];
+  int64_t in_sizes[3], out_sizes[3];
   int n_targets;
-  const int64_t* target_sizes() const { return grad[0] || grad[1] ? in_sizes : out_sizes; }
+  const int64_t* target_sizes() const { return grad[0] || grad[1] || grad[2] ? in_sizes : out_sizes; }
 };
 
 // Room of one part: `work` of the operator and a copy of each target that is added to.
@@ -38,7 +38,7 @@ template <typename T, typename Op>
 int64_t some(const Stack& s, const Arrays<T>& a, bool back, int64_t begin, int64_t end, T* space,
              int64_t* info) {
   for (int64_t i = begin; i < end; ++i) {
-    const T *in[3], *out[2], *grad[2];
+    const T *in[3], *out[3], *grad[3];
     T *target[3], *free = space + Op::work(s);
     for (int k = 0; k < 3; ++k) {
       in[k] = a.in[k] ? a.in[k] + i * a.in_sizes[k] : nullptr;
@@ -47,7 +47,7 @@ int64_t some(const Stack& s, const Arrays<T>& a, bool back, int64_t begin, int64
       target[k] = a.add[k] ? free : a.target[k] + i * a.target_sizes()[k];
       if (a.add[k]) free += a.target_sizes()[k];
     }
-    for (int k = 0; k < 2; ++k) {
+    for (int k = 0; k < 3; ++k) {
       out[k] = a.out[k] ? a.out[k] + i * a.out_sizes[k] : nullptr;
       grad[k] = a.grad[k] ? a.grad[k] + i * a.out_sizes[k] : nullptr;
     }
@@ -85,7 +85,7 @@ int64_t all(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, int pa
 
 enum Operation {
   TRMM, TRSM, SYRK, EXTRACT_TRIAN, MAKE_TRIAN, POTRF, POTRI, GELQF, SYEVD, INVERSE, DET, SLOGDET,
-  SUM_LOG_DIAG
+  SUM_LOG_DIAG, SOLVE, SVD, EIG
 };
 
 template <typename T>
@@ -114,7 +114,10 @@ Functions<T> find(int op) {
     case INVERSE: return functions<T, Inverse>();
     case DET: return functions<T, Determinant<false>>();
     case SLOGDET: return functions<T, Determinant<true>>();
-    default: return functions<T, SumLogDiag>();
+    case SUM_LOG_DIAG: return functions<T, SumLogDiag>();
+    case SOLVE: return functions<T, Solve>();
+    case SVD: return functions<T, Svd>();
+    default: return functions<T, Eig>();
   }
 }
 

@@ -139,6 +139,66 @@ def _syevd(p, F, g, x, y):
     return [gradient]
 
 
+def _solve(p, F, g, x, y):
+    def of_b():
+        return F.linalg_solve(_turned(F, x[0]), g[0])
+
+    return [lambda: F.linalg_gemm2(of_b(), y[0], transpose_b=True, alpha=-1.0), of_b]
+
+
+def _pairs(F, values):
+    """The values of matrices along their rows, and along their columns."""
+    shape = (*values.shape, values.shape[-1])
+    of_rows = F.broadcast_to(values.expand_dims(values.ndim), shape=shape)
+    return of_rows, _turned(F, of_rows)
+
+
+def _quotients(F, a, b):
+    """a / b, which is 0 where b is."""
+    none = b == 0
+    return a * (1 - none) / (b + none)
+
+
+def _svd(p, F, g, x, y):
+    u, values, v = y
+
+    def gradient():
+        of_rows, of_columns = _pairs(F, values)
+        of_u = F.linalg_gemm2(u, g[0], transpose_a=True)
+        of_v = F.linalg_gemm2(v, g[2], transpose_b=True)
+        inner = (of_u - _turned(F, of_u)) * of_columns + of_rows * (of_v - _turned(F, of_v))
+        inner = _quotients(F, inner, (of_columns - of_rows) * (of_columns + of_rows))
+        inner = inner + F.linalg_makediag(g[1])
+        out = F.linalg_gemm2(F.linalg_gemm2(u, inner), v)
+        if u.shape[-2] > u.shape[-1]:
+            beside = g[0] - F.linalg_gemm2(u, of_u)
+            lengths = F.broadcast_to(values.expand_dims(values.ndim - 1), shape=u.shape)
+            out = out + F.linalg_gemm2(_quotients(F, beside, lengths), v)
+        if v.shape[-1] > v.shape[-2]:
+            beside = g[2] - F.linalg_gemm2(of_v, v, transpose_a=True)
+            lengths = F.broadcast_to(values.expand_dims(values.ndim), shape=v.shape)
+            out = out + F.linalg_gemm2(u, _quotients(F, beside, lengths))
+        return out
+
+    return [gradient]
+
+
+def _eig(p, F, g, x, y):
+    values, vectors = y
+
+    def gradient():
+        of_rows, of_columns = _pairs(F, values)
+        moved = F.linalg_gemm2(vectors, g[1], transpose_a=True)
+        gram = F.linalg_gemm2(vectors, vectors, transpose_a=True)
+        diagonal = _pairs(F, F.linalg_extractdiag(moved))[1]
+        inner = _quotients(F, moved - gram * diagonal, of_columns - of_rows)
+        inner = inner + F.linalg_makediag(g[0])
+        right = F.linalg_gemm2(inner, vectors, transpose_b=True)
+        return F.linalg_solve(_turned(F, vectors), right)
+
+    return [gradient]
+
+
 LINALG = {
     "_linalg_trmm": _trmm,
     "_linalg_trsm": _trsm,
@@ -151,4 +211,7 @@ LINALG = {
     "_linalg_sumlogdiag": _sumlogdiag,
     "_linalg_gelqf": _gelqf,
     "_linalg_syevd": _syevd,
+    "_linalg_solve": _solve,
+    "_linalg_svd": _svd,
+    "_linalg_eig": _eig,
 }

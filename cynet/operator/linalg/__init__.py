@@ -1,3 +1,3 @@
 """Linear algebra: operators on the matrices in the last two axes."""
 
-from . import factorizations, gemm, triangular
+from . import decompositions, factorizations, gemm, triangular

@@ -5,8 +5,8 @@ from libc.stdint cimport int64_t
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.linalg.linalg cimport (
-    DET, EXTRACT_TRIAN, GELQF, INVERSE, MAKE_TRIAN, MOST_PARTS, POTRF, POTRI, SLOGDET, SUM_LOG_DIAG,
-    SYEVD, SYRK, TRMM, TRSM, Arrays, part_room_double, part_room_float, run_double, run_float)
+    COMPLEX_VALUES, DET, EIG, EXTRACT_TRIAN, GELQF, INVERSE, MAKE_TRIAN, MOST_PARTS, POTRF, POTRI,
+    SLOGDET, SOLVE, SUM_LOG_DIAG, SVD, SYEVD, SYRK, TRMM, TRSM, Arrays, part_room_double, part_room_float, run_double, run_float)
 from ...kernels.parallel cimport threads_for
 from .._base cimport Operator, OpContext
 
@@ -27,7 +27,8 @@ _OPERATIONS = {
     "_linalg_extracttrian": EXTRACT_TRIAN, "_linalg_maketrian": MAKE_TRIAN,
     "_linalg_potrf": POTRF, "_linalg_potri": POTRI, "_linalg_gelqf": GELQF, "_linalg_syevd": SYEVD,
     "_linalg_inverse": INVERSE, "_linalg_det": DET, "_linalg_slogdet": SLOGDET,
-    "_linalg_sumlogdiag": SUM_LOG_DIAG,
+    "_linalg_sumlogdiag": SUM_LOG_DIAG, "_linalg_solve": SOLVE, "_linalg_svd": SVD,
+    "_linalg_eig": EIG,
 }
 
 
@@ -84,8 +85,11 @@ cdef int _failed(StackOperator self, int64_t which, int64_t info) except -1 with
         POTRF: "is not positive definite: its leading part of size {} is not",
         POTRI: "is not a Cholesky factor: its diagonal is 0 at row {}",
         INVERSE: "is singular: pivot {} of its factorization is 0",
+        SOLVE: "is singular: pivot {} of its factorization is 0",
         SYEVD: "has no eigenvectors that LAPACK finds (info {}); are there NaN or infinite values?",
     }
+    if self.stack.op == EIG and info == COMPLEX_VALUES:
+        reasons[EIG] = "has complex eigenvalues: an array of floats does not hold them"
     reason = reasons.get(self.stack.op, "is one that LAPACK refuses (info {}); is there a NaN?")
     raise ArgumentError(
         f"operator {self.name}: matrix {which} of {self.batch} {reason.format(info)}")
@@ -148,7 +152,7 @@ cdef int _run(StackOperator self, OpContext* ctx, const TBlob* out_grad, const T
             # what backward does not read has no size
             a.in_sizes[i] = (target[i].size if out_grad != NULL and req[i] != kNullOp
                              else in_data[i].size) // self.batch
-    for i in range(2):
+    for i in range(3):
         a.out[i] = NULL
         a.grad[i] = NULL
         a.out_sizes[i] = 0

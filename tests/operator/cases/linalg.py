@@ -143,7 +143,29 @@ def maketrian(a, offset=0, lower=True):
     return out
 
 
+def column_signs(a):
+    most = np.take_along_axis(a, np.abs(a).argmax(-2)[..., None, :], -2)
+    return np.where(most < 0, -1.0, 1.0)
+
+
+def svd(a):
+    u, values, v = np.linalg.svd(a, full_matrices=False)
+    signs = column_signs(u)
+    return u * signs, values, v * turned(signs)
+
+
+def real_values(rng, shape):
+    """Domain of square matrices with eigenvalues that are real and apart."""
+    return np.diag(np.arange(1.0, shape[-1] + 1)) + rng.uniform(-0.1, 0.1, shape)
+
+
+def eig(a):
+    values, vectors = np.linalg.eig(a)
+    return values, vectors * column_signs(vectors)
+
+
 LOOSE = {"float32": (1e-4, 2e-5), "float64": (1e-9, 1e-10)}
+LOOSE64 = {"float64": (1e-7, 1e-8)}
 # differences are what they are compared with
 DIFFERENCES = {"float32": (1e-4, 2e-5), "float64": (1e-6, 1e-7)}
 SIDES = [(t, r, low) for t in (False, True) for r in (False, True) for low in (False, True)]
@@ -186,6 +208,19 @@ CASES = [
          back=(0,), tolerance=DIFFERENCES),
     Case("_linalg_syevd", [Input((2, 2, 3, 3), spd)], syevd, grad=False,
          reference_grad=syevd_gradient, back=(0,), tolerance=DIFFERENCES),
+    Case("_linalg_solve", [Input((4, 4), far_from_singular), (4, 3)], np.linalg.solve,
+         back=(0, 1), tolerance=LOOSE),
+    Case("_linalg_solve", [Input((2, 2, 3, 3), far_from_singular), (2, 2, 3, 1)], np.linalg.solve,
+         back=(0, 1), tolerance=LOOSE),
+    *[
+        Case("_linalg_svd", [shape], svd, tolerance={"float32": (2e-3, 2e-4), **LOOSE64})
+        for shape in ((5, 3), (3, 5), (3, 3), (2, 2, 4, 2))
+    ],
+    *[
+        Case("_linalg_eig", [Input(shape, real_values)], eig, back=(0,),
+             tolerance={"float32": (2e-3, 2e-4), **LOOSE64})
+        for shape in ((4, 4), (2, 2, 3, 3))
+    ],
     *[
         Case(name, [Input(shape, far_from_singular)], reference, tolerance=LOOSE)
         for name, reference in (("_linalg_det", lambda a: number(np.linalg.det(a))),

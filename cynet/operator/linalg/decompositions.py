@@ -1,0 +1,101 @@
+"""Decompositions of general matrices in the last two axes, and systems of equations.
+
+solve: A X = B; svd: A = U diag(L) V; eig: A V = V diag(L).
+"""
+
+from .._base import register_operator
+from ..property import merge_shapes
+from .stack import StackProperty, matrices, refuse_shape, square
+
+
+class SolveProperty(StackProperty):
+    """Solutions X of ``A X = B``, of B's shape.
+
+    A singular matrix is an error, which tells its number in the stack.
+    """
+
+    inputs_doc = {
+        "A": "Square matrices, shape (..., n, n).",
+        "B": "Right sides, shape (..., n, k), with the leading axes of A.",
+    }
+
+    def list_arguments(self):
+        return ["A", "B"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        a, b = in_shapes
+        b = merge_shapes(b, out_shapes[0])
+        if a is not None:
+            a = square(self, "A", a)
+        if b is None:
+            return [a, b], [b], []
+        *front, columns = matrices(self, "B", b)
+        if a is not None:
+            if any(x and y and x != y for x, y in zip(a, front)) or len(a) != len(b):
+                refuse_shape(self, "B", b, f"{a[:-1]} in front of its last axis, as A has")
+            front = merge_shapes(a[:-1], tuple(front))
+        a, b = (*front, front[-1]), (*front, columns)
+        return [a, b], [b], []
+
+    def sizes(self, in_shapes):
+        *leading, n, k = in_shapes[1]
+        return leading, n, k
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, in_data[0], *out_data]
+
+
+class SvdProperty(StackProperty):
+    """Singular value decompositions ``A = U diag(L) V``: the outputs are U, L and V.
+
+    With k the lesser of m and n, U is (..., m, k) with orthonormal columns, L is (..., k),
+    descending, and V is (..., k, n) with orthonormal rows. In each column of U the entry of largest
+    size is positive. Where singular values are equal their
+    vectors are not unique, and what these would add to the gradient is left out.
+    """
+
+    inputs_doc = {"A": "Matrices, shape (..., m, n)."}
+
+    def list_outputs(self):
+        return ["output0", "output1", "output2"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = in_shapes[0]
+        if shape is None:
+            return [None], list(out_shapes), []
+        *leading, m, n = matrices(self, "A", shape)
+        k = min(m, n)
+        made = (*leading, m, k), (*leading, k), (*leading, k, n)
+        return [shape], [merge_shapes(*pair) for pair in zip(made, out_shapes)], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *out_data]
+
+
+class EigProperty(StackProperty):
+    """Eigenvalues L and eigenvectors V of square matrices: ``A V = V diag(L)``, outputs L and V.
+
+    The columns of V have the length 1, and in each the entry of largest size is positive. The eigenvalues are in LAPACK's order. A matrix with complex
+    eigenvalues is an error, which tells its number in the stack. Where eigenvalues are equal their
+    vectors are not unique, and what these would add to the gradient is left out.
+    """
+
+    inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
+
+    def list_outputs(self):
+        return ["output0", "output1"]
+
+    def infer_shape(self, in_shapes, out_shapes):
+        shape = merge_shapes(in_shapes[0], out_shapes[1])
+        if shape is None:
+            return [None], list(out_shapes), []
+        shape = square(self, "A", shape)
+        return [shape], [merge_shapes(shape[:-1], out_shapes[0]), shape], []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        return [*out_grad, *out_data]
+
+
+register_operator("_linalg_solve", SolveProperty, aliases=("linalg_solve",))
+register_operator("_linalg_svd", SvdProperty, aliases=("linalg_svd",))
+register_operator("_linalg_eig", EigProperty, aliases=("linalg_eig",))
