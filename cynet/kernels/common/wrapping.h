@@ -57,6 +57,40 @@ CYNET_XINLINE T whole_remainder(T a, T b) {
   return r != 0 && ((r < 0) != (b < 0)) ? static_cast<T>(r + b) : r;
 }
 
+// Towards minus infinity; by 0 it is 0.
+template <typename T>
+CYNET_XINLINE T whole_floor_quotient(T a, T b) {
+  const T q = whole_quotient(a, b);
+  if constexpr (std::is_signed<T>::value) {
+    if (b != T(0) && b != T(-1) && a % b != 0 && ((a < 0) != (b < 0))) return static_cast<T>(q - 1);
+  }
+  return q;
+}
+
+// By as many bits as the type has, or more, all are gone: 0, or -1 of a negative number to the
+// right. By fewer than none likewise.
+template <typename T>
+CYNET_XINLINE T shifted_left(T a, T b) {
+  const bool inside = b >= T(0) && b < T(8 * sizeof(T));
+  return inside ? static_cast<T>(static_cast<wrapping<T>>(a) << b) : T(0);
+}
+template <typename T>
+CYNET_XINLINE T shifted_right(T a, T b) {
+  const bool inside = b >= T(0) && b < T(8 * sizeof(T));
+  return inside ? static_cast<T>(a >> b) : static_cast<T>(a < T(0) ? -1 : 0);
+}
+
+// Of the numbers' sizes; gcd(0, 0) is 0.
+template <typename T>
+CYNET_XINLINE T whole_gcd(T a, T b) {
+  while (b != T(0)) {
+    const T rest = b == static_cast<T>(-1) ? T(0) : static_cast<T>(a % b);
+    a = b;
+    b = rest;
+  }
+  return a < T(0) ? negative_of(a) : a;
+}
+
 // The low bits of a^b. Of a negative b what a truncated fraction is: 0, but for 1 and -1.
 template <typename T>
 CYNET_XINLINE T whole_power(T a, T b) {

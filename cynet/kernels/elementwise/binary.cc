@@ -13,7 +13,10 @@ static const Row<BinaryLoop> rows[] = {
     ALL(greater),    ALL(greater_equal), ALL(lesser),    ALL(lesser_equal), ALL(logical_and),
     ALL(logical_or), ALL(logical_xor),   ALL(grad_left), REAL(hypot),       REAL(smooth_l1),
     REAL(leaky),      REAL(elu),           REAL(selu),      REAL(gelu),
-    REAL(polygamma),
+    REAL(polygamma), ALL(bitwise_and),   ALL(bitwise_or), ALL(bitwise_xor),  ALL(left_shift),
+    ALL(right_shift), ALL(gcd),          ALL(lcm),       ALL(floor_divide), ALL(fmod),
+    ALL(fmax),       ALL(fmin),          REAL(arctan2),  REAL(copysign),    REAL(nextafter),
+    REAL(ldexp),     REAL(logaddexp),
 };
 
 CYNET_FUNCTOR_TABLE(binary)

@@ -49,6 +49,10 @@ template <typename T>
 CYNET_XINLINE bool is_nan(T x) {
   return x != x;
 }
+template <typename T>
+CYNET_XINLINE T size_of(T x) {
+  return x < T(0) ? negative_of(x) : x;
+}
 
 // ----- unary, integers too -----------------------------------------------------------------------
 CYNET_UNARY(identity, x)
@@ -77,6 +81,37 @@ CYNET_ROUNDING(trunc, std::trunc(x))
 // Ties go down, as MXNet's rint has it (0.5 -> 0, 1.5 -> 1, -0.5 -> -1).
 CYNET_ROUNDING(rint, x - std::floor(x) <= std::ceil(x) - x ? std::floor(x) : std::ceil(x))
 #undef CYNET_ROUNDING
+
+// Of floats these are NaN: operators refuse them.
+#define CYNET_BITS(Name, parameters, ...)                                              \
+  struct Name {                                                                        \
+    template <typename T>                                                              \
+    static CYNET_XINLINE T map parameters {                                            \
+      if constexpr (std::is_integral<T>::value) return static_cast<T>(__VA_ARGS__);    \
+      else return std::numeric_limits<T>::quiet_NaN();                                 \
+    }                                                                                  \
+  };
+CYNET_BITS(bitwise_not, (T x), ~x)
+CYNET_BITS(bitwise_and, (T a, T b), a & b)
+CYNET_BITS(bitwise_or, (T a, T b), a | b)
+CYNET_BITS(bitwise_xor, (T a, T b), a ^ b)
+CYNET_BITS(left_shift, (T a, T b), shifted_left(a, b))
+CYNET_BITS(right_shift, (T a, T b), shifted_right(a, b))
+CYNET_BITS(gcd, (T a, T b), whole_gcd(a, b))
+CYNET_BITS(lcm, (T a, T b), a == T(0) || b == T(0) ? T(0) : size_of(product_of(whole_quotient(a, whole_gcd(a, b)), b)))
+#undef CYNET_BITS
+
+// 1 or 0 for each number.
+CYNET_UNARY(isnan, x != x)
+CYNET_UNARY(isinf, x - x != x - x && x == x)
+CYNET_UNARY(isfinite, x - x == x - x)
+struct signbit {
+  template <typename T>
+  static CYNET_XINLINE T map(T x) {
+    if constexpr (std::is_integral<T>::value) return T(x < T(0));
+    else return T(std::signbit(x));
+  }
+};
 
 // Of integers it is what MXNet gives: infinity, cast, at 1 and -1, else 0.
 struct erfinv {
@@ -235,6 +270,49 @@ struct power : repeats_operand {
   }
 };
 
+// Towards minus infinity, exact where a - mod(a, b) is a multiple of b.
+struct floor_divide {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    if constexpr (std::is_integral<T>::value) {
+      return whole_floor_quotient(a, b);
+    } else {
+      if (b == T(0)) return a / b;
+      T rest = std::fmod(a, b), quotient = (a - rest) / b;
+      if (rest != T(0) && (b < T(0)) != (rest < T(0))) quotient -= T(1);
+      if (quotient == T(0)) return std::copysign(T(0), a / b);
+      const T whole = std::floor(quotient);
+      return quotient - whole > T(0.5) ? whole + T(1) : whole;
+    }
+  }
+};
+// The remainder has the sign of a; by 0 it is 0 of integers, NaN of floats.
+struct fmod {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    if constexpr (std::is_integral<T>::value)
+      return b == T(0) ? T(0) : difference_of(a, product_of(whole_quotient(a, b), b));
+    else return std::fmod(a, b);
+  }
+};
+// The number where the other one is NaN.
+CYNET_BINARY(fmax, a >= b || is_nan(b) ? a : b)
+CYNET_BINARY(fmin, a <= b || is_nan(b) ? a : b)
+CYNET_BINARY(arctan2, std::atan2(a, b))
+CYNET_BINARY(copysign, std::copysign(a, b))
+CYNET_BINARY(nextafter, std::nextafter(a, b))
+CYNET_BINARY(ldexp, a* math::power(T(2), b))
+// log(e^a + e^b) without overflow
+struct logaddexp {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    if (a == b) return a + T(0.69314718055994530942);
+    const T apart = a - b;
+    if (is_nan(apart)) return apart;
+    return (apart > T(0) ? a : b) + math::log1p(math::exp(-std::fabs(apart)));
+  }
+};
+
 // b is the order, a whole number.
 CYNET_BINARY(polygamma, math::polygamma(static_cast<int>(b), static_cast<double>(a)))
 CYNET_BINARY(polygamma_grad, math::polygamma(static_cast<int>(b) + 1, static_cast<double>(a)))
@@ -298,6 +376,30 @@ struct hypot_rgrad {
     return static_cast<T>(h.b / h.root);
   }
 };
+CYNET_BINARY(fmod_rgrad, negative_of(div::map(difference_of(a, fmod::map(a, b)), b)))
+CYNET_BINARY(fmax_lgrad, a >= b || is_nan(b))
+CYNET_BINARY(fmax_rgrad, !(a >= b || is_nan(b)))
+CYNET_BINARY(fmin_lgrad, a <= b || is_nan(b))
+CYNET_BINARY(fmin_rgrad, !(a <= b || is_nan(b)))
+struct arctan2_lgrad {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const math::Hypotenuse<T> h(a, b);
+    return static_cast<T>(h.b / h.root / (h.root * h.unit));
+  }
+};
+struct arctan2_rgrad {
+  template <typename T>
+  static CYNET_XINLINE T map(T a, T b) {
+    const math::Hypotenuse<T> h(a, b);
+    return static_cast<T>(-h.a / h.root / (h.root * h.unit));
+  }
+};
+CYNET_BINARY(copysign_lgrad, std::copysign(T(1), a) * std::copysign(T(1), b))
+CYNET_BINARY(ldexp_lgrad, math::power(T(2), b))
+CYNET_BINARY(ldexp_rgrad, a* math::power(T(2), b) * T(0.69314718055994530942))
+CYNET_BINARY(logaddexp_lgrad, a == b ? T(0.5) : math::sigmoid(a - b))
+CYNET_BINARY(logaddexp_rgrad, a == b ? T(0.5) : math::sigmoid(b - a))
 CYNET_BINARY(prod_grad, div::map(b, a))
 CYNET_BINARY(nansum_grad, is_nan(a) ? T(0) : T(1))
 CYNET_BINARY(nanprod_grad, is_nan(a) ? T(0) : div::map(b, a))

@@ -16,6 +16,7 @@ static const Row<UnaryLoop> rows[] = {
     REAL(arctan),  REAL(sinh),       REAL(cosh),       REAL(tanh),     REAL(arcsinh), REAL(arccosh),
     REAL(arctanh), REAL(sigmoid),    REAL(softsign),   REAL(softrelu), REAL(erf),     ALL(erfinv),
     REAL(gamma),   REAL(gammaln),    REAL(degrees),    REAL(radians),
+    ALL(bitwise_not), ALL(isnan),    ALL(isinf),        ALL(isfinite), ALL(signbit),
 };
 
 CYNET_FUNCTOR_TABLE(unary)
