@@ -321,6 +321,8 @@ def lamb_update_phase2(weight: NDArray, g: NDArray, r1: NDArray, r2: NDArray, lr
     """The second phase of LAMB: ``output = weight - lr * r1 / r2 * g`` for the step ``g`` that the first gave and the norms ``r1`` of the weight and ``r2`` of the step."""
 def linalg_det(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Determinants of square matrices; of one matrix an array of one number."""
+def linalg_eig(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Eigenvalues L and eigenvectors V of square matrices: ``A V = V diag(L)``, outputs L and V."""
 def linalg_extractdiag(A: NDArray, offset: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """A diagonal of each square matrix as a vector."""
 def linalg_extracttrian(A: NDArray, offset: int = 0, lower: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -343,8 +345,12 @@ def linalg_potri(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, nam
     """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read."""
 def linalg_slogdet(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """Signs of determinants, and logarithms of their sizes: two outputs."""
+def linalg_solve(A: NDArray, B: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Solutions X of ``A X = B``, of B's shape."""
 def linalg_sumlogdiag(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Sums of the logarithms of the diagonals; NaN where an entry is negative."""
+def linalg_svd(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Singular value decompositions ``A = U diag(L) V``: the outputs are U, L and V."""
 def linalg_syevd(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """Eigenvectors and eigenvalues of symmetric matrices: ``A = U' diag(L) U``, outputs U and L."""
 def linalg_syrk(A: NDArray, transpose: bool = False, alpha: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -5,6 +5,8 @@ from .ndarray import NDArray
 
 def det(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Determinants of square matrices; of one matrix an array of one number."""
+def eig(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Eigenvalues L and eigenvectors V of square matrices: ``A V = V diag(L)``, outputs L and V."""
 def extractdiag(A: NDArray, offset: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """A diagonal of each square matrix as a vector."""
 def extracttrian(A: NDArray, offset: int = 0, lower: bool = True, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -27,8 +29,12 @@ def potri(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str 
     """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read."""
 def slogdet(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """Signs of determinants, and logarithms of their sizes: two outputs."""
+def solve(A: NDArray, B: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
+    """Solutions X of ``A X = B``, of B's shape."""
 def sumlogdiag(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:
     """Sums of the logarithms of the diagonals; NaN where an entry is negative."""
+def svd(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
+    """Singular value decompositions ``A = U diag(L) V``: the outputs are U, L and V."""
 def syevd(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     """Eigenvectors and eigenvalues of symmetric matrices: ``A = U' diag(L) U``, outputs U and L."""
 def syrk(A: NDArray, transpose: bool = False, alpha: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray:

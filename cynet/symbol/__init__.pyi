@@ -295,6 +295,8 @@ def lamb_update_phase2(weight: Symbol | None = None, g: Symbol | None = None, r1
     """The second phase of LAMB: ``output = weight - lr * r1 / r2 * g`` for the step ``g`` that the first gave and the norms ``r1`` of the weight and ``r2`` of the step."""
 def linalg_det(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Determinants of square matrices; of one matrix an array of one number."""
+def linalg_eig(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Eigenvalues L and eigenvectors V of square matrices: ``A V = V diag(L)``, outputs L and V."""
 def linalg_extractdiag(A: Symbol | None = None, offset: int = 0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """A diagonal of each square matrix as a vector."""
 def linalg_extracttrian(A: Symbol | None = None, offset: int = 0, lower: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -317,8 +319,12 @@ def linalg_potri(A: Symbol | None = None, name: str | None = None, attr: dict[st
     """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read."""
 def linalg_slogdet(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Signs of determinants, and logarithms of their sizes: two outputs."""
+def linalg_solve(A: Symbol | None = None, B: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Solutions X of ``A X = B``, of B's shape."""
 def linalg_sumlogdiag(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Sums of the logarithms of the diagonals; NaN where an entry is negative."""
+def linalg_svd(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Singular value decompositions ``A = U diag(L) V``: the outputs are U, L and V."""
 def linalg_syevd(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Eigenvectors and eigenvalues of symmetric matrices: ``A = U' diag(L) U``, outputs U and L."""
 def linalg_syrk(A: Symbol | None = None, transpose: bool = False, alpha: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:

@@ -4,6 +4,8 @@ from .symbol import Symbol
 
 def det(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Determinants of square matrices; of one matrix an array of one number."""
+def eig(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Eigenvalues L and eigenvectors V of square matrices: ``A V = V diag(L)``, outputs L and V."""
 def extractdiag(A: Symbol | None = None, offset: int = 0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """A diagonal of each square matrix as a vector."""
 def extracttrian(A: Symbol | None = None, offset: int = 0, lower: bool = True, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
@@ -26,8 +28,12 @@ def potri(A: Symbol | None = None, name: str | None = None, attr: dict[str, str]
     """Inverses ``(L L')^-1`` from Cholesky factors L, of which the lower triangle is read."""
 def slogdet(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Signs of determinants, and logarithms of their sizes: two outputs."""
+def solve(A: Symbol | None = None, B: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Solutions X of ``A X = B``, of B's shape."""
 def sumlogdiag(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Sums of the logarithms of the diagonals; NaN where an entry is negative."""
+def svd(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+    """Singular value decompositions ``A = U diag(L) V``: the outputs are U, L and V."""
 def syevd(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     """Eigenvectors and eigenvalues of symmetric matrices: ``A = U' diag(L) U``, outputs U and L."""
 def syrk(A: Symbol | None = None, transpose: bool = False, alpha: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
