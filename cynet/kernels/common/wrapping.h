@@ -91,6 +91,13 @@ CYNET_XINLINE T whole_gcd(T a, T b) {
   return a < T(0) ? negative_of(a) : a;
 }
 
+template <typename T>
+CYNET_XINLINE T whole_lcm(T a, T b) {
+  if (a == T(0) || b == T(0)) return T(0);
+  const T product = product_of(whole_quotient(a, whole_gcd(a, b)), b);
+  return product < T(0) ? negative_of(product) : product;
+}
+
 // The low bits of a^b. Of a negative b what a truncated fraction is: 0, but for 1 and -1.
 template <typename T>
 CYNET_XINLINE T whole_power(T a, T b) {

@@ -49,10 +49,6 @@ template <typename T>
 CYNET_XINLINE bool is_nan(T x) {
   return x != x;
 }
-template <typename T>
-CYNET_XINLINE T size_of(T x) {
-  return x < T(0) ? negative_of(x) : x;
-}
 
 // ----- unary, integers too -----------------------------------------------------------------------
 CYNET_UNARY(identity, x)
@@ -98,7 +94,7 @@ CYNET_BITS(bitwise_xor, (T a, T b), a ^ b)
 CYNET_BITS(left_shift, (T a, T b), shifted_left(a, b))
 CYNET_BITS(right_shift, (T a, T b), shifted_right(a, b))
 CYNET_BITS(gcd, (T a, T b), whole_gcd(a, b))
-CYNET_BITS(lcm, (T a, T b), a == T(0) || b == T(0) ? T(0) : size_of(product_of(whole_quotient(a, whole_gcd(a, b)), b)))
+CYNET_BITS(lcm, (T a, T b), whole_lcm(a, b))
 #undef CYNET_BITS
 
 // 1 or 0 for each number.

@@ -69,7 +69,8 @@ inline T sign_of_column(int64_t rows, int64_t columns, const T* a, int64_t colum
   return most < 0 ? T(-1) : T(1);
 }
 
-// A (m, n) = U diag(l) V: outputs U (m, k), l (k), descending, and V (k, n), k the lesser of m and n
+// A (m, n) = U diag(l) V: outputs U (m, k), l (k), descending, and V (k, n); k is the lesser of m
+// and n
 struct Svd {
   static int64_t lesser(const Stack& s) { return std::min(s.m, s.n); }
   static int64_t lapack_numbers(const Stack& s) {
@@ -104,7 +105,8 @@ struct Svd {
     return info;
   }
   // dA = U (E . (S(U'dU) l_j + l_i S(dV V')') + diag(dl)) V, with S(X) = X - X' and
-  // E_ij = 1 / (l_j^2 - l_i^2); beside the spaces of U and V (1 - U U') dU / l V + U / l dV (1 - V'V)
+  // E_ij = 1 / (l_j^2 - l_i^2); beside the spaces of U and V (1 - U U') dU / l V, and
+  // U / l dV (1 - V'V)
   template <typename T>
   static int64_t backward(const Stack& s, const T* const* grad, const T* const*,
                           const T* const* out, T* const* in_grad, T* work) {
@@ -118,7 +120,9 @@ struct Svd {
       for (int64_t j = 0; j < k; ++j) {
         const T apart = (l[j] - l[i]) * (l[j] + l[i]);
         const T pu = of_u[i * k + j] - of_u[j * k + i], pv = of_v[i * k + j] - of_v[j * k + i];
-        inner[i * k + j] = i == j ? grad[1][i] : apart == 0 ? T(0) : (pu * l[j] + l[i] * pv) / apart;
+        inner[i * k + j] = i == j      ? grad[1][i]
+                           : apart == 0 ? T(0)
+                                        : (pu * l[j] + l[i] * pv) / apart;
       }
     product(false, false, k, n, k, T(1), inner, v, rest);
     product(false, false, m, n, k, T(1), u, rest, in_grad[0]);

@@ -21,7 +21,8 @@ struct Arrays {
   bool add[3];
   int64_t in_sizes[3], out_sizes[3];
   int n_targets;
-  const int64_t* target_sizes() const { return grad[0] || grad[1] || grad[2] ? in_sizes : out_sizes; }
+  bool is_backward() const { return grad[0] || grad[1] || grad[2]; }
+  const int64_t* target_sizes() const { return is_backward() ? in_sizes : out_sizes; }
 };
 
 // Room of one part: `work` of the operator and a copy of each target that is added to.

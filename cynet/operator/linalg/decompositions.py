@@ -75,7 +75,8 @@ class SvdProperty(StackProperty):
 class EigProperty(StackProperty):
     """Eigenvalues L and eigenvectors V of square matrices: ``A V = V diag(L)``, outputs L and V.
 
-    The columns of V have the length 1, and in each the entry of largest size is positive. The eigenvalues are in LAPACK's order. A matrix with complex
+    The columns of V have the length 1, and in each the entry of largest size is positive. The
+    eigenvalues are in LAPACK's order. A matrix with complex
     eigenvalues is an error, which tells its number in the stack. Where eigenvalues are equal their
     vectors are not unique, and what these would add to the gradient is left out.
     """
