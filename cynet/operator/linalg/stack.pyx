@@ -6,7 +6,8 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.linalg.linalg cimport (
     COMPLEX_VALUES, DET, EIG, EXTRACT_TRIAN, GELQF, INVERSE, MAKE_TRIAN, MOST_PARTS, POTRF, POTRI,
-    SLOGDET, SOLVE, SUM_LOG_DIAG, SVD, SYEVD, SYRK, TRMM, TRSM, Arrays, part_room_double, part_room_float, run_double, run_float)
+    SLOGDET, SOLVE, SUM_LOG_DIAG, SVD, SYEVD, SYRK, TRMM, TRSM, Arrays, part_room_double,
+    part_room_float, run_double, run_float)
 from ...kernels.parallel cimport threads_for
 from .._base cimport Operator, OpContext
 
