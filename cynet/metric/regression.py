@@ -204,14 +204,35 @@ class PearsonCorrelation(EvalMetric):
             if self.average == "macro":
                 self._add(float(np.corrcoef(pair)[0, 1]), 1)
                 continue
-            # joining two sets' means and scatters (Chan et al.): no sum of squares to cancel
-            count, mean = pair.shape[1], pair.mean(axis=1)
+            mean = pair.mean(axis=1)
             centred = pair - mean[:, None]
-            gap, total = mean - self._mean, self._count + count
-            self._scatter += centred @ centred.T + np.outer(gap, gap) * self._count * count / total
-            self._mean += gap * count / total
-            self._count = total
+            self._join(pair.shape[1], mean, centred @ centred.T)
             self.num_inst += 1
+
+    def _join(self, count, mean, scatter):
+        """Add a set of entries by its mean and scatter (Chan et al.): no sum of squares cancels."""
+        if not count:
+            return
+        gap, total = mean - self._mean, self._count + count
+        self._scatter = (
+            self._scatter + scatter + np.outer(gap, gap) * (self._count * count / total)
+        )
+        self._mean = self._mean + gap * (count / total)
+        self._count = total
+
+    def _shared(self):
+        if self.average == "macro":
+            return super()._shared()
+        return [self.num_inst, self._count, self._mean.tolist(), self._scatter.tolist()]
+
+    def _take_shared(self, rows):
+        if self.average == "macro":
+            super()._take_shared(rows)
+            return
+        self.reset()
+        for batches, count, mean, scatter in rows:
+            self.num_inst += batches
+            self._join(count, np.array(mean), np.array(scatter))
 
     def get(self) -> tuple[Any, Any]:
         if self.average == "macro" or self.num_inst == 0:
