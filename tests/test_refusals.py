@@ -156,7 +156,6 @@ REFUSED = {
     "mx.test_utils.check_numeric_gradient(sym.Group([sym.var('a') * 1, sym.var('a') * 2]), [np.ones(2)] * 2)": "takes one output",
     # Gluon
     "gluon.Trainer(params(), 'sgd', kvstore=3)": "kvstore must be a KVStore",
-    "gluon.Trainer([params()['d_bias'], gluon.Parameter('d_bias', shape=(2,))], 'sgd')": "several Parameters are named",
     "mx.gluon.loss.L1Loss(weight='x')(nd.ones(2), nd.ones(2))": "weight must be a number",
     "gluon.Parameter(3)": "name must be a str", "gluon.Parameter('w', shape='x')": "",
     "gluon.Parameter('w', shape=(-2,))": "negative size", "gluon.Parameter('w', shape=(2,), init=3).initialize()": "an initializer is expected",

@@ -14,7 +14,6 @@ from ..callback.lines import say
 from ..engine.trace import Span
 from .errors import MismatchError
 from .parameter import Parameter, ParameterDict
-from .parameter.parameter_dict import brief_list
 from .tracing import count_of_changes
 from .trainer_gradients import TrainerGradients, stale_error
 from .trainer_states import TrainerStates, copied
@@ -112,7 +111,9 @@ class Trainer(TrainerGradients, TrainerStates):
                 f"Trainer: kvstore must be a KVStore, a name or None, got {shown(kvstore)}"
             )
         self._wished = kvstore, update_on_kvstore
+        self._stored = set()  # names whose values are in a KVStore that is not of this Trainer
         self._contexts = self._check_contexts()
+        self._shared = []  # parameters that other Trainers have, too
         for each in self._params:
             each._set_trainer(self)
         self._init_optimizer(optimizer, optimizer_params)
@@ -178,7 +179,11 @@ class Trainer(TrainerGradients, TrainerStates):
             if isinstance(optimizer, str) and optimizer not in opt.base.OPTIMIZERS:
                 raise ArgumentError(f"Trainer: no optimizer is named {shown(optimizer)}")
             self._optimizer = opt.create(optimizer, **dict(settings or {}))
-        self._optimizer.param_dict = dict(zip(self._names, self._params))
+        self._optimizer.param_dict = self._param_dict()
+
+    def _param_dict(self):
+        """Parameters by the names of their states, and by their numbers as scripts ask for them."""
+        return {**dict(zip(self._names, self._params)), **dict(enumerate(self._params))}
 
     # --- several contexts -------------------------------------------------------------------------
     def _init_kvstore(self):
@@ -207,7 +212,7 @@ class Trainer(TrainerGradients, TrainerStates):
             capable = not own or bool(kvstore.is_capable(kvs.KVStoreBase.OPTIMIZER))
             if on_kvstore is None:
                 ranks = isinstance(kvstore, kvs.DistKVStore)  # no use for a copy of weights there
-                on_kvstore = capable and self._clip is None and not ranks
+                on_kvstore = capable and self._clip is None and not (ranks or self._are_rows())
             on_kvstore = bool(on_kvstore)
             if on_kvstore and not capable:
                 raise ArgumentError(
@@ -229,6 +234,10 @@ class Trainer(TrainerGradients, TrainerStates):
         self._params_to_init = list(self._params)
         self._kv_initialized = True
         self._tell()
+
+    def _are_rows(self):
+        """Whether a gradient is row_sparse and its weight is not: a store's would be one more."""
+        return any(p._grad_stype == "row_sparse" and p._stype == "default" for p in self._params)
 
     def _tell(self):
         """Say once what several ranks do to the batch size and the learning rate."""
@@ -255,7 +264,11 @@ class Trainer(TrainerGradients, TrainerStates):
                 if isinstance(self._kvstore, kvs.DistKVStore) and not self._update_on_kvstore:
                     shared[name] = arrays
                 else:
+                    if name in self._stored:  # in a store that the user has made
+                        self._kvstore._values.pop(name, None)
                     self._kvstore.broadcast(name, arrays[0], arrays)
+                    if isinstance(self._wished[0], kvs.KVStore):
+                        self._stored.add(name)
         if shared:
             self._kvstore.share(shared)
         self._params_to_init = waiting
@@ -271,8 +284,8 @@ class Trainer(TrainerGradients, TrainerStates):
 
     def _forget_copies_of(self, param):
         """The values of a parameter were set: a KVStore's copies are no longer its own."""
-        if self._kv_initialized and param not in self._params_to_init:
-            self._kv_initialized = False
+        if self._kv_initialized and all(each is not param for each in self._params_to_init):
+            self._reset_kvstore()
 
     def _prepare(self):
         if not self._kv_initialized:
@@ -476,6 +489,7 @@ class Trainer(TrainerGradients, TrainerStates):
                         self._kvstore.pull(name, arrays, priority=-i)
                     for array in arrays:
                         array._fresh_grad = False
+            self._tell_others()
             return
         several = len(self._contexts) > 1
         for k, updater in enumerate(self._updaters):
@@ -515,6 +529,15 @@ class Trainer(TrainerGradients, TrainerStates):
             for weight in weights:
                 weight._fresh_grad = False
         self._joined = frozenset()
+        if self._shared:
+            self._tell_others()
+
+    def _tell_others(self):
+        """Values that this step has changed are no longer those in other Trainers' stores."""
+        for each in self._shared:
+            for other in each._trainers():
+                if other is not self and other._update_on_kvstore:
+                    other._forget_copies_of(each)
 
     def _params_are_plain(self):
         """Whether no Parameter has a way of its own, a user's, to give its arrays."""
@@ -551,7 +574,12 @@ def _names_of(params, found):
         for name, each in owner._collect_params_with_prefix().items():
             names.setdefault(id(each), name)
     out = [names.get(id(each), each.name) for each in found]
-    if len(set(out)) < len(out):
-        twice = [name for i, name in enumerate(out) if name in out[:i]]
-        raise MismatchError(f"Trainer: several Parameters are named {brief_list(twice)}")
+    taken, seen = set(out), set()
+    for i, name in enumerate(out):  # lists of Parameters may have several of one name
+        numbered, n = name, 1
+        while numbered in seen or (n > 1 and numbered in taken):
+            n += 1
+            numbered = f"{name}#{n}"
+        seen.add(numbered)
+        out[i] = numbered
     return out

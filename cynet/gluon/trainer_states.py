@@ -110,6 +110,6 @@ class TrainerStates:
             updater.states_synced = dict.fromkeys(loaded.states, False)
             updater.optimizer = loaded.optimizer
         self._optimizer = first.optimizer
-        self._optimizer.param_dict = dict(zip(self._names, self._params))
+        self._optimizer.param_dict = self._param_dict()
         if isinstance(self._kvstore, DistKVStore):
             self._kvstore.agree_on_states(first, "load_states")

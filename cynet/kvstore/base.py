@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ArgumentTypeError, UndefinedError, shown
+from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown
+from ..ndarray import NDArray, add_n
 
 if TYPE_CHECKING:
     from ..typing import FileName, Keys, Optimizer, Values
@@ -236,3 +237,53 @@ class KVStoreBase:
         1
         """
         raise self._undefined("num_workers")
+
+
+@KVStoreBase.register
+class TestStore(KVStoreBase):
+    """The smallest store that sums: what tests of code that takes any store use.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> kv, gradients = mx.kv.create("teststore"), [mx.nd.ones(2), mx.nd.ones(2)]
+    >>> kv.pushpull("w", gradients)
+    >>> gradients[1].asnumpy().tolist()
+    [2.0, 2.0]
+    """
+
+    def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
+        for each in _listed(out):
+            each[:] = value
+
+    def pushpull(
+        self, key: Keys, value: Values, out: Values | None = None, priority: int = 0
+    ) -> None:
+        values = _listed(value)
+        total = add_n(*[each.as_in_context(values[0].context) for each in values])
+        for each in values if out is None else _listed(out):
+            each[:] = total
+
+    def is_capable(self, capability: str) -> bool:
+        """False for ``'optimizer'``; it knows nothing else."""
+        if not isinstance(capability, str) or capability.lower() != self.OPTIMIZER:
+            raise ArgumentError(
+                f"TestStore: a capability is '{self.OPTIMIZER}', got {shown(capability)}"
+            )
+        return False
+
+    @property
+    def type(self) -> str:
+        return "teststore"
+
+    @property
+    def rank(self) -> int:
+        return 0
+
+    @property
+    def num_workers(self) -> int:
+        return 1
+
+
+def _listed(arrays):
+    return [arrays] if isinstance(arrays, NDArray) else list(arrays)

@@ -127,3 +127,36 @@ def test_there_are_no_servers():
     server = mx.kvstore.KVStoreServer(mx.kv.create("local"))
     with pytest.raises(mx.base.MXNetError, match="no server"):
         server.run()
+
+
+@pytest.mark.parametrize("name", ["local", "device", "teststore"])
+@pytest.mark.parametrize("key", [3, "a"])
+def test_every_store_broadcasts_and_sums(name, key):
+    kv, shape = mx.kv.create(name), (4, 4)
+    assert kv.type == name and (kv.rank, kv.num_workers) == (0, 1)
+    one, many = mx.nd.zeros(shape), [mx.nd.zeros(shape, ctx=mx.cpu(i)) for i in range(3)]
+    kv.broadcast(key, mx.nd.ones(shape), out=one)
+    kv.broadcast(key * 2, mx.nd.ones(shape), out=many)
+    assert all((each.asnumpy() == 1).all() for each in [one, *many])
+    pushed = [mx.nd.ones(shape, ctx=mx.cpu(i)) for i in range(3)]
+    kv.pushpull(key, pushed, out=many)
+    assert all((each.asnumpy() == 3).all() for each in many)
+    assert all((each.asnumpy() == 1).all() for each in pushed)
+    kv.pushpull(key, pushed)
+    assert all((each.asnumpy() == 3).all() for each in pushed)
+    kv.pushpull(key, 2 * one, out=one)
+    assert (one.asnumpy() == 2).all()
+
+
+def test_the_store_of_tests_updates_nothing(tmp_path):
+    kv = mx.kv.create("teststore")
+    assert not kv.is_capable("optimizer") and not kv.is_capable("OPTIMIZER")
+    with pytest.raises(ValueError, match="a capability is 'optimizer', got 'pull'"):
+        kv.is_capable("pull")
+    for call in (
+        lambda: kv.set_optimizer(mx.optimizer.SGD()),
+        lambda: kv.save_optimizer_states(tmp_path / "states"),
+        lambda: kv.load_optimizer_states(tmp_path / "states"),
+    ):
+        with pytest.raises(NotImplementedError, match="TestStore defines no"):
+            call()

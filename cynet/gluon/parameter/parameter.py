@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -165,7 +166,7 @@ class Parameter(HeldArrays, RowSparseData):
         dtype_flag(dtype)
         self._dtype = dtype
         self._stype, self._grad_stype = stype, grad_stype
-        self._trainer = None
+        self._trainer, self._other_trainers = None, ()  # the last one, and weakly those before
         self.grad_req = grad_req
 
     def __repr__(self) -> str:
@@ -398,8 +399,8 @@ class Parameter(HeldArrays, RowSparseData):
                 data = data.astype(self._dtype)
             self._deferred_init = (*self._deferred_init[:3], data)
             return
-        if self._trainer is not None:
-            self._trainer._forget_copies_of(self)
+        for each in self._trainers():
+            each._forget_copies_of(self)
         with autograd.pause():
             for each in self._check_and_get(self._data, list):
                 write_apart(each, data)
@@ -439,8 +440,8 @@ class Parameter(HeldArrays, RowSparseData):
             raise ArgumentError(
                 f"parameter '{self.name}' is not initialized: there is nothing to move"
             )
-        if self._trainer is not None:
-            self._trainer._forget_copies_of(self)
+        for each in self._trainers():
+            each._forget_copies_of(self)
 
     def cast(self, dtype: DTypeLike) -> None:
         """Change the element type; gradients begin at 0 again.
@@ -489,10 +490,19 @@ class Parameter(HeldArrays, RowSparseData):
         return self._var
 
     def _set_trainer(self, trainer):
+        if self._trainer is not None:
+            self._other_trainers = [weakref.ref(each) for each in self._trainers()]
+            for each in (trainer, *self._trainers()):
+                each._shared.append(self)
         self._trainer = trainer
 
+    def _trainers(self):
+        """All Trainers that have it."""
+        others = [each() for each in self._other_trainers]
+        return [each for each in (*others, self._trainer) if each is not None]
+
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(vars(self), _trainer=None, _var=None)
+        state = dict(vars(self), _trainer=None, _other_trainers=(), _var=None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
