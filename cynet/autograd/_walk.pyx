@@ -1,7 +1,6 @@
 """Backward: from heads to leaves, each node once (docs/architecture/autograd.md).
 
-Nothing is changed before everything that backward reads has been found as it was recorded.
-"""
+Nothing is changed before everything that backward reads has been found as it was recorded."""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
