@@ -466,10 +466,9 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
     if isinstance(rule, Formula):
         parts = rule.gradients(prop, ndarray, grads, inputs, outputs)
         return as_backward(node, grads, wanted, parts)
-    parts = None
     if isinstance(rule, Rewritten):
         parts = _gradient_rewritten(node, rule.outputs, grads, inputs, outputs, wanted)
-    if parts is None:
+    if not isinstance(rule, Rewritten) or parts is None:
         prop.differentiate(ndarray, grads, inputs, outputs, list(call.in_shapes))  # raises
     return as_backward(node, grads, wanted, parts)
 

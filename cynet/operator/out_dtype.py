@@ -6,6 +6,20 @@ from .property import OperatorProperty
 FLOATING = ("bfloat16", "float16", "float32", "float64")
 
 
+def in_data_dtype(formula):
+    """A formula of a gradient (`Formula`) that is cast where the output's dtype was chosen."""
+
+    def gradients(p, F, g, x, y):
+        if p.chosen() is None:
+            return formula(p, F, g, x, y)
+        dtype = x[0].dtype
+        wide = [None if each is None else F.cast(each, dtype=p.chosen()) for each in x]
+        found = formula(p, F, g, wide, y)
+        return [lambda: F.cast(found[0](), dtype=dtype), *found[1:]]
+
+    return gradients
+
+
 class OutDType(OperatorProperty):
     """Base of operators with such a parameter, None where the output has the data's dtype.
 

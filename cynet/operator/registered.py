@@ -287,7 +287,7 @@ class Registered:
         if ctx.device_type == "gpu":
             from .cuda import gpu_operator, has_form
 
-            if has_form(self.op_name) or not self.any_device:
+            if has_form(self) or not self.any_device:
                 return gpu_operator(self, ctx, in_shapes, in_types)
         try:
             if ctx.device_type != "gpu" and self._is_converted(in_shapes, in_types):

@@ -1,5 +1,7 @@
 """Gradients of gradients, by the cases of the registry: against differences of first gradients."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import special
@@ -8,23 +10,18 @@ import cynet as mx
 from cynet import autograd as ag
 from cynet import nd
 from cynet.operator import OPERATORS
+from cynet.operator.second_order import Refused
 from tests.operator.cases import all_cases
 
-# Without gradients of gradients: they have states, draw numbers, or are losses whose gradient is no
-# derivative.
-WITHOUT = {
-    "_image_random_flip_left_right", "_image_random_flip_top_bottom",
-    "Custom", "SVMOutput", "SoftmaxOutput", "MakeLoss",
-    "make_loss", "_sample_multinomial", "_channels_last", "_NDArray", "_Native",
-    "_contrib_DeformablePSROIPooling",  # whose samples come and go at the data's border
-    "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput",
-}  # fmt: skip
 # Tested below, since their cases have no gradient that differences would show, or (control flow)
 # in tests/operator/control_flow.
 ELSEWHERE = {
+    "_channels_last",
     "_cond",
     "_foreach",
     "_while_loop",
+    "_image_random_flip_left_right",
+    "_image_random_flip_top_bottom",
     "_image_to_tensor",
     "amp_cast",
     "amp_multicast",
@@ -33,8 +30,6 @@ ELSEWHERE = {
     "softmax_cross_entropy",
 }
 ELSEWHERE |= {"_linalg_potrf", "_linalg_syevd"}  # tests/operator/linalg
-# the gradient adds that of a divergence
-WITHOUT |= {"IdentityAttachKLSparseReg"}
 # what goes back is not the derivative
 ELSEWHERE |= {f"_contrib_{name}" for name in ("gradientmultiplier", "round_ste", "sign_ste")}
 STEP = 1e-5
@@ -55,12 +50,11 @@ def suits(case):
     return bool(
         smooth
         and prop.differentiable
-        and prop.op_name not in WITHOUT | ELSEWHERE
+        and prop.op_name not in ELSEWHERE
+        and not isinstance(prop.second_order, Refused)
         and "float64" in case.dtypes
         and case.params.get("dtype") != "float16"  # whose differences say nothing
-        and case.params.get("act_type") != "rrelu"
         and case.params.get("stype", "default") == "default"  # gradients of sparse arrays have none
-        and case.params.get("is_multiply", True)  # Correlation of differences has none
         and case.params.get("id_index", -1) < 0  # box_nms: a class is no number to be moved
         and all(np.prod(each.shape) for each in case.inputs)
     )
@@ -70,15 +64,20 @@ CASES = [case for case in all_cases() if suits(case)]
 
 
 def test_each_operator_is_covered():
-    covered = {OPERATORS.get(case.op).name for case in CASES}
+    """An operator with a gradient has that of its gradient, or says why not."""
+    covered, refused = {OPERATORS.get(case.op).name for case in CASES}, set()
     found = {
-        entry.name
+        entry.name: entry.prop
         for name, entry in OPERATORS.items()
         if entry.prop.__module__.startswith("cynet.") and not name.startswith("test_")
         if entry.prop.differentiable and not name.startswith("doctest_")
         if not entry.prop.users  # of tests that this process has run before
     }
-    assert found - covered == WITHOUT | ELSEWHERE
+    for name, prop in found.items():
+        if isinstance(prop.second_order, Refused):
+            refused.add(name)
+            assert re.fullmatch(r"[A-Z].{20,}\.", prop.second_order.reason), name
+    assert {*found} - covered - refused == ELSEWHERE
 
 
 class Point:
@@ -173,6 +172,65 @@ def test_what_differences_do_not_show():
     p = np.exp(x) / np.exp(x).sum()
     np.testing.assert_allclose(first, p - [[0, 0, 1]], 1e-12)
     np.testing.assert_allclose(again, p - p * p.sum(), 0, 1e-12)
+
+
+def test_drawn_flips_are_repeated():
+    """A flip moves elements, so that derivatives of cubes are those of each element."""
+    rng = np.random.default_rng(5)
+    for shape in ((3, 4, 2), (6, 3, 4, 2)):
+        x = rng.uniform(-1, 1, shape)
+        for flip in (nd.image.random_flip_left_right, nd.image.random_flip_top_bottom):
+            first, again = second(lambda x, flip=flip: flip(x) ** 3, x)
+            np.testing.assert_allclose(first, 3 * x**2, 1e-12)
+            np.testing.assert_allclose(again, 6 * x, 1e-12)
+
+
+def test_drawn_slopes_are_repeated():
+    x, seen = np.random.default_rng(5).uniform(-1, 1, (3, 40)), []
+
+    def cube(x):
+        seen.append(nd.LeakyReLU(x, act_type="rrelu"))
+        return seen[0] ** 3
+
+    first, again = second(cube, x)
+    y = seen[0].asnumpy()
+    assert 0.125 <= (y / x)[x < 0].min() < (y / x)[x < 0].max() <= 0.334
+    np.testing.assert_allclose(first, 3 * y**3 / x, 1e-6)
+    np.testing.assert_allclose(again, 6 * y**3 / x**2, 1e-6)
+
+
+def test_channels_last():
+    x = nd.array(np.random.default_rng(5).uniform(-1, 1, (2, 3, 4, 5)))
+    x.attach_grad()
+    with ag.record():
+        out = nd._internal._channels_last(x, to_last=True) ** 3
+        (first,) = ag.grad(out, [x], create_graph=True)
+    first.backward()
+    np.testing.assert_allclose(first.asnumpy(), 3 * x.asnumpy() ** 2, 1e-6)
+    np.testing.assert_allclose(x.grad.asnumpy(), 6 * x.asnumpy(), 1e-6)
+
+
+def test_bilinear_upsampling_is_a_deconvolution(rng):
+    """Both gradients, of data and weight, and what goes on from them."""
+    shapes = (2, 3, 4, 5), (3, 1, 4, 4)
+    values = [rng.uniform(-1, 1, shape) for shape in shapes]
+    how = {"kernel": (4, 4), "stride": (2, 2), "pad": (1, 1), "num_group": 3, "no_bias": True}
+    found = []
+    for layer, params in (
+        (nd.UpSampling, {"scale": 2, "sample_type": "bilinear"}),
+        (nd.Deconvolution, how),
+    ):
+        arrays = [nd.array(value, dtype="float64") for value in values]
+        for each in arrays:
+            each.attach_grad()
+        with ag.record():
+            out = layer(*arrays, num_filter=3, **params) ** 3
+            first = ag.grad(out, arrays, create_graph=True)
+            total = sum((grad * grad).sum() for grad in first)
+        total.backward()
+        found.append([each.asnumpy() for each in (*first, *(array.grad for array in arrays))])
+    for ours, theirs in zip(*found):
+        np.testing.assert_allclose(ours, theirs, 1e-9, 1e-9)
 
 
 def test_what_has_none_says_so():

@@ -1,6 +1,6 @@
-"""Runs the examples of cynet/operator/examples: ``python -m tests.operator.examples [--write]``.
+"""Runs the examples of operators: ``python -m tests.operator.examples [--write]``.
 
-``--write`` puts what they print into the files.
+``--write`` puts what they print into the sources of their classes.
 """
 
 import contextlib
@@ -8,15 +8,18 @@ import doctest
 import io
 import re
 import sys
+import textwrap
+from pathlib import Path
 
 import numpy as np
 
 import cynet
-from cynet.operator.examples.files import HERE
+from cynet.operator import OPERATORS
+from cynet.operator.examples.files import FIRST, example_of
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-FILES = sorted(HERE.glob("*.txt"))
 NUMBER = re.compile(r"-?\d+\.\d*(?:e[-+]\d+)?")
+ROOT = Path(cynet.__file__).parent.parent
 
 
 class Checker(doctest.OutputChecker):
@@ -30,11 +33,19 @@ class Checker(doctest.OutputChecker):
         return words[0] == words[1] and np.allclose(said, shown, rtol=1e-5, atol=1e-7)
 
 
-def sections(path):
-    """{operator: its example} of a file."""
-    parts = re.split(r"^\[([A-Za-z_]\w*)\]\n(?=>>>)", path.read_text(), flags=re.M)
-    assert not parts[0].strip(), f"{path.name} begins without the name of an operator"
-    return dict(zip(parts[1::2], parts[2::2]))
+def own():
+    """Entries of the registry that cynet brings, each under its first name."""
+    entries = {id(e): e for e in map(OPERATORS.get, OPERATORS) if not e.prop.users}
+    return {e.name: e for e in entries.values() if e.prop.__module__.startswith("cynet.operator.")}
+
+
+def by_module():
+    """{module: {operator: its example}}."""
+    found = {}
+    for name, entry in own().items():
+        if text := example_of(entry).removeprefix(FIRST):
+            found.setdefault(entry.prop.__module__, {})[name] = text + "\n"
+    return found
 
 
 def answered(name, text):
@@ -59,13 +70,20 @@ def answered(name, text):
 
 
 def main():
-    for path in FILES:
-        fresh = [f"[{name}]\n{answered(name, text)}" for name, text in sections(path).items()]
-        text = "\n".join(fresh)
-        if text != path.read_text():
-            print(f"{path.name} {'written' if '--write' in sys.argv else 'differs'}")
-            if "--write" in sys.argv:
-                path.write_text(text)
+    for module, examples in by_module().items():
+        stem = ROOT / module.replace(".", "/")
+        path = next(p for p in (stem.with_suffix(".py"), stem.with_suffix(".pyx")) if p.exists())
+        for name, text in examples.items():
+            fresh = answered(name, text)
+            if fresh == text:
+                continue
+            old, new = (textwrap.indent(each, "    ") for each in (text, fresh))
+            source = path.read_text()
+            if "--write" in sys.argv and source.count(old) == 1:
+                path.write_text(source.replace(old, new))
+                print(f"{name}: written to {path.name}")
+            else:
+                print(f"{name} differs (to be changed in {path.name}):\n{fresh}")
 
 
 if __name__ == "__main__":

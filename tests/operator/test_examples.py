@@ -8,33 +8,33 @@ import pytest
 import cynet as mx
 from cynet.operator import OPERATORS
 from cynet.operator.examples import example_of
-from tests.operator.examples import FILES, FLAGS, Checker, sections
+from tests.operator.examples import FLAGS, Checker, by_module, own
 
 # Made by helpers, which have examples (mx.nd.contrib.foreach, mx.operator.NDArrayOp and the like).
 INSIDE = {"_foreach", "_cond", "_while_loop", "_Native", "_NDArray"}
+EXAMPLES = by_module()
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_an_example_prints_what_it_says(path):
+@pytest.mark.parametrize("module", EXAMPLES, ids=lambda name: name.removeprefix("cynet.operator."))
+def test_an_example_prints_what_it_says(module):
     runner = doctest.DocTestRunner(Checker(), optionflags=FLAGS)
     parser, report = doctest.DocTestParser(), []
-    for name, text in sections(path).items():
+    for name, text in EXAMPLES[module].items():
         names = {"mx": mx, "np": np, "__name__": "__main__"}
         with mx.name.NameManager():
-            runner.run(parser.get_doctest(text, names, name, path.name, 0), out=report.append)
+            runner.run(parser.get_doctest(text, names, name, module, 0), out=report.append)
     assert runner.failures == 0, "".join(report)
-    assert runner.tries >= len(sections(path))
-
-
-def own():
-    """Entries of the registry that cynet brings, each under its first name."""
-    entries = {id(e): e for e in map(OPERATORS.get, OPERATORS) if not e.prop.users}
-    return {e.name: e for e in entries.values() if e.prop.__module__.startswith("cynet.operator.")}
+    assert runner.tries >= len(EXAMPLES[module])
 
 
 def test_every_operator_has_an_example():
-    operators, examples = own(), {n for path in FILES for n in sections(path)}
-    assert {*operators} - INSIDE == examples
+    assert {*own()} - INSIDE == {name for each in EXAMPLES.values() for name in each}
+
+
+def test_an_example_is_of_one_operator():
+    """A class inherits that of another operator unless it has its own."""
+    texts = [text for each in EXAMPLES.values() for text in each.values()]
+    assert len({*texts}) == len(texts)
 
 
 def test_an_example_stands_in_the_docstrings_of_both_faces():

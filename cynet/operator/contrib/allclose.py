@@ -19,6 +19,11 @@ class AllCloseProperty(KernelProperty):
     rtol = Float(1e-5, doc="Tolerance relative to b.")
     atol = Float(1e-8, doc="Absolute tolerance.")
     equal_nan = Bool(True, doc="Whether NaN equals NaN.")
+    example = """
+    >>> mx.nd.contrib.allclose(mx.nd.array([1, 2]), mx.nd.array([1, 2.0000001]))
+    [1]
+    <NDArray 1 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(*in_shapes)

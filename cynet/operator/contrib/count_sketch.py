@@ -9,7 +9,9 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Int
+from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
+from ..second_order import Linear
 
 
 class CountSketchProperty(KernelProperty):
@@ -29,6 +31,15 @@ class CountSketchProperty(KernelProperty):
     zeros = ("d_h", "d_s")
     forward = Kernel("count_sketch", ("data", "h", "s"))
     backward = Kernel("count_sketch_grad", ("d_output", "h", "s"), ("d_data",))
+    second_order = Linear({0: ()})
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[1, 2, 3]])
+    >>> place, sign = mx.nd.array([[0, 1, 0]]), mx.nd.array([[1, -1, 1]])
+    >>> mx.nd.contrib.count_sketch(x, place, sign, out_dim=2)
+    [[ 4. -2.]]
+    <NDArray 1x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, h, s = in_shapes

@@ -19,7 +19,9 @@ from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Int
+from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
+from ..second_order import Linear
 
 
 class FftProperty(OperatorProperty):
@@ -32,6 +34,13 @@ class FftProperty(OperatorProperty):
     inputs_doc = {"data": "Real lines in the last axis."}
     compute_size = Int(128, doc="Part of MXNet's signature; not used.", low=1)
     back = False
+    second_order = Linear()
+    amp = Precision(FLOAT32)
+    example = """
+    >>> mx.nd.contrib.fft(mx.nd.array([[1, 0, 0, 0]]))  # real, imaginary, real, ...
+    [[1. 0. 1. 0. 1. 0. 1. 0.]]
+    <NDArray 1x8 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape, out = in_shapes[0], out_shapes[0]
@@ -67,6 +76,14 @@ class IfftProperty(FftProperty):
 
     inputs_doc = {"data": "Real and imaginary parts in turn, in the last axis."}
     back = True
+    second_order = Linear()
+    amp = Precision()
+    example = """
+    >>> x = mx.nd.contrib.fft(mx.nd.array([[1, 2, 3, 4]]))
+    >>> mx.nd.contrib.ifft(x) / 4  # it is not divided by the length
+    [[1. 2. 3. 4.]]
+    <NDArray 1x4 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape, out = in_shapes[0], out_shapes[0]

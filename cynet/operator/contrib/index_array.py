@@ -22,6 +22,14 @@ class IndexArrayProperty(KernelProperty):
     forward = Kernel("index_array")
     floats = ()
     axes = Shape(None, doc="The axes, in the order of the output; None for all.")
+    example = """
+    >>> mx.nd.contrib.index_array(mx.nd.zeros((2, 2))).reshape((4, 2))
+    [[0 0]
+     [0 1]
+     [1 0]
+     [1 1]]
+    <NDArray 4x2 @cpu(0)>
+    """
 
     def asked(self, ndim):
         """The axes, counted from the front."""

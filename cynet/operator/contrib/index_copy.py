@@ -4,6 +4,7 @@ from ...base.errors import BoundsError, ShapeError
 from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..property import merge_shapes
+from ..second_order import Linear
 from ..tensor.axes import split_at
 from ..tensor.take import MODES
 
@@ -27,6 +28,16 @@ class IndexCopyProperty(KernelProperty):
     )
     zeros = ("d_index_vector",)
     floats = ()
+    second_order = Linear({0: (), 2: ()})
+    example = """
+    >>> x = mx.nd.zeros((3, 2))
+    >>> index = mx.nd.array([2, 0], dtype="int32")
+    >>> mx.nd.contrib.index_copy(x, index, mx.nd.array([[1, 2], [3, 4]]))
+    [[3. 4.]
+     [0. 0.]
+     [1. 2.]]
+    <NDArray 3x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         old, index, new = in_shapes

@@ -5,6 +5,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float
+from ..second_order import Flat, Formula, Linear
 from ..storage_types import on_values
 
 
@@ -35,15 +36,32 @@ class QuadraticProperty(_PolynomialProperty):
     backward = Kernel(
         "polynomial_grad", ("d_output", "data"), ("d_data",), in_place=(("d_output", "d_data"),)
     )
+    example = """
+    >>> mx.nd.contrib.quadratic(mx.nd.array([0, 1, 2]), a=1, b=2, c=3)
+    [ 3.  6. 11.]
+    <NDArray 3 @cpu(0)>
+    """
 
     def kernel_params(self, in_shapes):
         return {"a": self.a, "b": self.b, "c": self.c, "p": 2 * self.a, "q": self.b}
+
+    def gradients(self, F, g, x, y):
+        """By operators."""
+        return [lambda: g[0] * (x[0] * (2 * self.a) + self.b)]
+
+    second_order = Formula(gradients)
 
 
 class DivSqrtDimProperty(_PolynomialProperty):
     """``data / sqrt(d)`` with d the length of the last axis: attention's scale."""
 
     graph = PolynomialHooks()
+    second_order = Linear()
+    example = """
+    >>> mx.nd.contrib.div_sqrt_dim(mx.nd.array([[2, 4, 6, 8]]))
+    [[1. 2. 3. 4.]]
+    <NDArray 1x4 @cpu(0)>
+    """
 
     def kernel_params(self, in_shapes):
         scale = in_shapes[0][-1] ** -0.5
@@ -55,6 +73,19 @@ class GradientMultiplierProperty(_PolynomialProperty):
 
     scalar = Double(1.0, doc="Factor of the gradient.")
     is_int = Bool(True, doc="Part of MXNet's signature; not used.")
+    second_order = Flat()
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 4]])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = mx.nd.contrib.gradientmultiplier(x, scalar=-0.5)
+    ...
+    >>> y.backward()
+    >>> x.grad
+    [[-0.5 -0.5]
+     [-0.5 -0.5]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def kernel_params(self, in_shapes):
         return {"a": 0.0, "b": 1.0, "c": 0.0, "p": 0.0, "q": self.scalar}

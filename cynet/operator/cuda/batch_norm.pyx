@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 
 from ...cuda.libraries.cudnn import open_door
+from ..nn.batch_norm import BatchNormProperty
 from .launch_program import Steps, zeros
 from .registry import form
 from .launch_steps import ADD, AUX, IN, IN_GRAD, OUT, OUT_GRAD, each, lines
@@ -129,7 +130,7 @@ cdef int _backward(BatchNormForm self, OpContext* ctx, const TBlob* out_grad, co
     return 0
 
 
-@form("BatchNorm")
+@form(BatchNormProperty)
 def batch_norm(prop, in_shapes, in_types, device):
     """Channels anywhere: the axes before and behind are one axis each."""
     shape, axis = in_shapes[0], prop.position(in_shapes[0])

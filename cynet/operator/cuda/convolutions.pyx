@@ -15,6 +15,8 @@ from math import prod
 from ...base import config
 from ...cuda.libraries.cudnn import open_door
 from ..checks.dtypes import CPU_FLOATS, require_floats
+from ..nn.convolution.convolution import ConvolutionProperty
+from ..nn.convolution.deconvolution import DeconvolutionProperty
 from .laid_out import in_layout
 from .registry import form
 from .launch_program import Steps, fold, operator
@@ -124,7 +126,7 @@ def _bias(prop, dtype, out, device):
     return operator(device, Steps(), backward)
 
 
-@form("Convolution", checks=False)
+@form(ConvolutionProperty, checks=False)
 @in_layout
 def convolution(prop, in_shapes, in_types, device):
     """cuDNN's convolution over NCHW memory."""
@@ -136,7 +138,7 @@ def convolution(prop, in_shapes, in_types, device):
     return ConvolutionForm(layer, False, _bias(prop, in_types[0], out, device), device)
 
 
-@form("Deconvolution", checks=False)
+@form(DeconvolutionProperty, checks=False)
 @in_layout
 def deconvolution(prop, in_shapes, in_types, device):
     """The data gradient of cuDNN's convolution."""

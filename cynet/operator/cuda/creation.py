@@ -2,13 +2,23 @@
 
 from math import prod
 
+from ..tensor.add_n import AddNProperty
+from ..tensor.cast import AmpCastProperty, AmpMulticastProperty, CastProperty
+from ..tensor.creation import (
+    ArangeLikeProperty,
+    CreationProperty,
+    EyeProperty,
+    ShapeArrayProperty,
+    SizeArrayProperty,
+    ZerosWithoutDtypeProperty,
+)
 from .kernel_args import C_TYPES, LONG, cast_target
 from .launch_program import Steps, operator
 from .launch_steps import ADD, IN, IN_GRAD, NBYTES, OUT, OUT_GRAD, SIZE, each
 from .registry import form
 
 
-@form("Cast", "amp_cast", "amp_multicast")
+@form(CastProperty, AmpCastProperty, AmpMulticastProperty)
 def cast(prop, shapes, types, device):
     forward, backward = Steps(), Steps()
     targets = prop.infer_type(types, [None] * len(types))[1]
@@ -21,7 +31,7 @@ def cast(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("add_n")
+@form(AddNProperty)
 def add_n(prop, shapes, types, device):
     n, count, kind = prod(shapes[0]), len(shapes), C_TYPES[types[0]]
     identity = f"unary<cynet::functor::identity, {kind}>"
@@ -47,24 +57,24 @@ def progression(device, dtype, start, step=0.0, repeat=1):
     return operator(device, forward)
 
 
-@form("_zeros", "_ones", "_full", "_arange", "_linspace")
+@form(CreationProperty)
 def created(prop, shapes, types, device):
     return progression(device, prop.dtype, *prop.progression())
 
 
-@form("_contrib_arange_like")
+@form(ArangeLikeProperty)
 def arange_like(prop, shapes, types, device):
     return progression(device, types[0], prop.start, prop.step, prop.repeat)
 
 
-@form("_zeros_without_dtype")
+@form(ZerosWithoutDtypeProperty)
 def zero_bytes(prop, shapes, types, device):
     forward = Steps()
     forward += each(SIZE, "fill", "zero_bytes", OUT[0], NBYTES, when=("write",))
     return operator(device, forward)
 
 
-@form("_eye")
+@form(EyeProperty)
 def eye(prop, shapes, types, device):
     forward = Steps()
     forward += each(SIZE, "fill", f"eye<{cast_target(prop.dtype)}>", OUT[0], SIZE, prop.M or prop.N,
@@ -72,7 +82,7 @@ def eye(prop, shapes, types, device):
     return operator(device, forward)
 
 
-@form("shape_array", "size_array")
+@form(ShapeArrayProperty, SizeArrayProperty)
 def shape_array(prop, shapes, types, device):
     values = prop.values(shapes[0])
     table = device.upload((LONG * len(values))(*values))

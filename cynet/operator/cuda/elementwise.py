@@ -7,14 +7,15 @@ from ..tensor.binary import BinaryProperty
 from ..tensor.binary_scalar import BinaryScalarProperty
 from ..tensor.binary_table import GRADIENTS
 from ..tensor.broadcast import BroadcastProperty, broadcast_shapes
+from ..tensor.polygamma import PolygammaProperty
 from ..tensor.unary import UnaryProperty
 from .kernel_args import C_TYPES, axes, space, stretched
-from .launch_program import Steps, computing, constant, fold, names, operator
+from .launch_program import Steps, computing, constant, fold, operator
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, TARGET, each
 from .registry import form
 
 
-@form(*names(UnaryProperty))
+@form(UnaryProperty)
 def unary(prop, shapes, types, device):
     n, dtype = prod(shapes[0]), types[0]
     forward, backward = Steps(), Steps()
@@ -35,7 +36,7 @@ def _gradients(prop):
     return found.lhs, found.rhs, found.reads
 
 
-@form(*names(BinaryProperty))
+@form(BinaryProperty)
 def binary(prop, shapes, types, device):
     n, dtype = prod(shapes[0]), types[0]
     forward, backward = Steps(), Steps()
@@ -102,7 +103,7 @@ def _with_number(device, functor, gradient, number, shape, dtype, reverse=False,
     return operator(device, forward, backward)
 
 
-@form(*names(BinaryScalarProperty))
+@form(BinaryScalarProperty)
 def binary_scalar(prop, shapes, types, device):
     lhs, rhs, _ = _gradients(prop)
     gradient = rhs if prop.reverse else lhs
@@ -110,12 +111,12 @@ def binary_scalar(prop, shapes, types, device):
                         prop.reverse, prop.reads_array())  # fmt: skip
 
 
-@form("_polygamma")
+@form(PolygammaProperty)
 def polygamma(prop, shapes, types, device):
     return _with_number(device, "polygamma", "polygamma_grad", prop.n, shapes[0], types[0])
 
 
-@form(*names(BroadcastProperty))
+@form(BroadcastProperty)
 def broadcast(prop, shapes, types, device):
     dtype, out = types[0], broadcast_shapes(*shapes)
     n = prod(out)

@@ -13,6 +13,8 @@ import numpy as np
 from ...cuda.libraries.cublas import open_door
 from ...base.dtype import dtype_flag
 from ..checks.dtypes import CPU_FLOATS, require_floats
+from ..nn.fully_connected.fully_connected import FullyConnectedProperty
+from ..tensor.dot import BatchDotProperty, DotProperty
 from .kernel_args import stored
 from .registry import form
 
@@ -106,7 +108,7 @@ cdef class FullyConnectedForm(Operator):
                         1, g, in_data[1].data, in_grad[0].data)
 
 
-@form("dot", "batch_dot", checks=False)
+@form(DotProperty, BatchDotProperty, checks=False)
 def product(prop, in_shapes, in_types, device):
     """One product or a stack of them."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
@@ -114,7 +116,7 @@ def product(prop, in_shapes, in_types, device):
     return ProductForm(prop, in_types[0], *prop.sizes(*in_shapes))
 
 
-@form("FullyConnected", checks=False)
+@form(FullyConnectedProperty, checks=False)
 def fully_connected(prop, in_shapes, in_types, device):
     """Three products, and two small ones for the bias."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)

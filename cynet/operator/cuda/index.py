@@ -3,8 +3,20 @@
 import ctypes
 from math import prod
 
+from ..nn.embedding import EmbeddingProperty
+from ..sparse.retain import RetainProperty
 from ..tensor.axes import axis_of
-from ..tensor.take import MODES
+from ..tensor.sequence import SequenceLastProperty, SequenceMaskProperty, SequenceReverseProperty
+from ..tensor.take import (
+    MODES,
+    BatchTakeProperty,
+    GatherNDProperty,
+    OneHotProperty,
+    PickProperty,
+    ScatterNDProperty,
+    TakeProperty,
+)
+from ..tensor.where_clip import ClipProperty, HardSigmoidProperty, WhereProperty
 from .kernel_args import C_TYPES, INT, LONG, axis_list
 from .launch_program import Steps, operator, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Check, each
@@ -48,9 +60,9 @@ def _refusal(prop, n):
     )
 
 
-@form("take", "Embedding")
+@form(TakeProperty, EmbeddingProperty)
 def take(prop, shapes, types, device):
-    if prop.op_name == "take":
+    if isinstance(prop, TakeProperty):
         data, index, mode = 0, 1, prop.mode
         outer, n, inner = prop.parts(shapes[0], axis_of(prop.axis, len(shapes[0])))
     else:
@@ -71,7 +83,7 @@ def take(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("_sparse_retain")
+@form(RetainProperty)
 def retain(prop, shapes, types, device):
     n, inner, count = shapes[0][0], prod(shapes[0][1:]), prod(shapes[1])
     asked = IN[1], types[1], count, n, "raise", _refusal(prop, n)
@@ -91,10 +103,10 @@ def retain(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("pick", "batch_take")
+@form(PickProperty, BatchTakeProperty)
 def pick(prop, shapes, types, device):
-    axis = prop.axis if prop.op_name == "pick" else -1
-    mode = prop.mode if prop.op_name == "pick" else "clip"
+    axis = prop.axis if isinstance(prop, PickProperty) else -1
+    mode = prop.mode if isinstance(prop, PickProperty) else "clip"
     outer, n, inner = prop.parts(shapes[0], axis_of(axis, len(shapes[0])))
     kind, count = C_TYPES[types[0]], outer * inner
     asked = IN[1], types[1], count, n, mode, _refusal(prop, n)
@@ -109,7 +121,7 @@ def pick(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("one_hot")
+@form(OneHotProperty)
 def one_hot(prop, shapes, types, device):
     count, depth = prod(shapes[0]), prop.depth
     forward = Steps()
@@ -142,9 +154,9 @@ def _positions(steps, prop, shape, dtype, lengths):
     return flat, count
 
 
-@form("gather_nd", "scatter_nd")
+@form(GatherNDProperty, ScatterNDProperty)
 def by_tuples(prop, shapes, types, device):
-    gathers, kind = prop.op_name == "gather_nd", C_TYPES[types[0]]
+    gathers, kind = isinstance(prop, GatherNDProperty), C_TYPES[types[0]]
     whole, k = (shapes[0] if gathers else prop.shape), shapes[1][0]
     lengths, inner = whole[:k], prod(whole[k:])
     n = prod(lengths)
@@ -180,12 +192,13 @@ def by_tuples(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("SequenceMask", "SequenceLast", "SequenceReverse")
+@form(SequenceMaskProperty, SequenceLastProperty, SequenceReverseProperty)
 def sequence(prop, shapes, types, device):
     shape, kind = shapes[0], C_TYPES[types[0]]
     batch_first = prop.axis == 1
     time, batch, inner = shape[prop.axis], shape[1 - prop.axis], prod(shape[2:])
-    masks, last = prop.op_name == "SequenceMask", prop.op_name == "SequenceLast"
+    masks = isinstance(prop, SequenceMaskProperty)
+    last = isinstance(prop, SequenceLastProperty)
     least = 1 if last else 0
     refusal = f"{prop.op_name}: sequence_length {{}} is outside of {least} to {time}"
     forward, backward = Steps(), Steps()
@@ -214,7 +227,7 @@ def sequence(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("where")
+@form(WhereProperty)
 def where(prop, shapes, types, device):
     n, conditions, kind = prod(shapes[1]), prod(shapes[0]), C_TYPES[types[1]]
     forward, backward = Steps(), Steps()
@@ -235,7 +248,7 @@ def where(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("clip")
+@form(ClipProperty)
 def clip(prop, shapes, types, device):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     bounds = float(prop.a_min), float(prop.a_max)
@@ -246,7 +259,7 @@ def clip(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("hard_sigmoid")
+@form(HardSigmoidProperty)
 def hard_sigmoid(prop, shapes, types, device):
     n, kind, slope = prod(shapes[0]), C_TYPES[types[0]], float(prop.alpha)
     forward, backward = Steps(), Steps()

@@ -5,7 +5,6 @@ from math import prod
 import numpy as np
 
 from ...cuda.families import instances
-from .._base import OPERATORS
 from ..parameters import LargeInt
 from .kernel_args import BYTES, C_TYPES, dtype_of, rounded, stored
 from .launch import DeviceOperator
@@ -19,16 +18,6 @@ def has_instance(source, name, _sets={}):  # noqa: B006 - a cache
     if source not in _sets:
         _sets[source] = frozenset(instances(source))
     return name in _sets[source]
-
-
-def names(base):
-    """Operators whose property is of the class."""
-    found = [
-        entry.name
-        for entry in {id(e): e for _, e in OPERATORS.items()}.values()
-        if issubclass(entry.prop, base)
-    ]
-    return sorted(found)
 
 
 def computing(template, functor, dtype, source="elementwise"):

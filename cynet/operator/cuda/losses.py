@@ -5,7 +5,20 @@ from math import prod
 
 from ...cuda.libraries.cudnn import countable
 from ...cuda.libraries.cudnn_maps import Softmax
+from ..loss.make_loss import BlockGradProperty, MakeLossProperty, PlainLossProperty
+from ..loss.regression_output import RegressionOutputProperty
+from ..loss.softmax_cross_entropy import SoftmaxCrossEntropyProperty
+from ..loss.softmax_output import SoftmaxOutputProperty
+from ..loss.svm_output import SVMOutputProperty
+from ..nn.softmax import (
+    LogSoftmaxProperty,
+    SoftmaxActivationProperty,
+    SoftmaxProperty,
+    SoftminProperty,
+)
+from ..sparse.cast_storage import CastStorageProperty
 from ..tensor.axes import split_at
+from ..update.whole_arrays import AllFiniteProperty, MultiAllFiniteProperty
 from .cudnn_layer import LayerForm
 from .kernel_args import C_TYPES, INT, LONG
 from .launch_program import Steps, identity, operator, zeros
@@ -61,7 +74,7 @@ def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_typ
     return operator(device, forward, backward)
 
 
-@form("softmax", "log_softmax", "softmin")
+@form(SoftmaxProperty, LogSoftmaxProperty, SoftminProperty)
 def softmax(prop, shapes, types, device):
     sizes = split_at(shapes[0], prop.position(shapes[0]))
     length_type = types[1] if prop.use_length else None
@@ -69,7 +82,7 @@ def softmax(prop, shapes, types, device):
     return softmax_form(device, types[0], sizes, temperature, prop.log_of, length_type)
 
 
-@form("SoftmaxActivation")
+@form(SoftmaxActivationProperty)
 def softmax_activation(prop, shapes, types, device):
     shape = shapes[0]
     if prop.mode == "channel":
@@ -92,7 +105,7 @@ def counter(steps, **options):
     return count
 
 
-@form("SoftmaxOutput")
+@form(SoftmaxOutputProperty)
 def softmax_output(prop, shapes, types, device):
     (data, label), kind = shapes, C_TYPES[types[0]]
     if prop.multi_output:
@@ -132,7 +145,7 @@ def softmax_output(prop, shapes, types, device):
     return made()
 
 
-@form("all_finite", "multi_all_finite")
+@form(AllFiniteProperty, MultiAllFiniteProperty)
 def all_finite(prop, shapes, types, device):
     forward, keep = Steps(), not prop.init_output
     counted = counter(forward)
@@ -143,7 +156,7 @@ def all_finite(prop, shapes, types, device):
     return operator(device, forward)
 
 
-@form("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput")
+@form(RegressionOutputProperty)
 def regression_output(prop, shapes, types, device):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     scale = prop.grad_scale / prod(shapes[1][1:])
@@ -156,16 +169,16 @@ def regression_output(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("BlockGrad", "make_loss", "MakeLoss", "cast_storage")
+@form(BlockGradProperty, PlainLossProperty, MakeLossProperty, CastStorageProperty)
 def constant_gradient(prop, shapes, types, device):
     n, dtype = prod(shapes[0]), types[0]
     kind = C_TYPES[dtype]
     forward, backward = Steps(), Steps()
     forward += identity(n, dtype, IN[0], OUT[0])
-    if prop.op_name == "cast_storage":
+    if isinstance(prop, CastStorageProperty):
         backward += identity(n, dtype, OUT_GRAD[0], IN_GRAD[0])
         return operator(device, forward, backward)
-    if prop.op_name == "BlockGrad":
+    if isinstance(prop, BlockGradProperty):
         backward += zeros(shapes[0], dtype, IN_GRAD[0])
         return operator(device, forward, backward)
     scale = float(getattr(prop, "grad_scale", 1.0))
@@ -182,7 +195,7 @@ def constant_gradient(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("SVMOutput")
+@form(SVMOutputProperty)
 def svm_output(prop, shapes, types, device):
     rows, classes, kind = shapes[0][0], prod(shapes[0][1:]), C_TYPES[types[0]]
     forward, backward = Steps(), Steps()
@@ -194,7 +207,7 @@ def svm_output(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("softmax_cross_entropy")
+@form(SoftmaxCrossEntropyProperty)
 def cross_entropy(prop, shapes, types, device):
     (rows, classes), kind = shapes[0], C_TYPES[types[0]]
     size, sizes = rows * classes, (rows, classes, 1)

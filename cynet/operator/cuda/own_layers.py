@@ -7,7 +7,13 @@ from ...cuda.families import REAL
 from ...kernels.table import kernels
 from ..kernel_property import Elements, Lines
 from ..nn.convolution.deconvolution import DeconvolutionProperty
-from ..nn.leaky_relu import slopes_of
+from ..nn.dropout import DropoutProperty
+from ..nn.group_norm import GroupNormProperty
+from ..nn.instance_norm import InstanceNormProperty
+from ..nn.layer_norm import LayerNormProperty
+from ..nn.leaky_relu import LeakyReLUProperty, slopes_of
+from ..nn.lrn import LRNProperty
+from ..nn.upsampling import UpSamplingProperty
 from ..tensor.axes import split_at
 from .kernel_args import BYTES, C_TYPES, INT, LONG, Axes, axis_list, collapse, layout, strides_of
 from .launch_program import Steps, constant, fold, identity, operator
@@ -81,7 +87,7 @@ def _scales_of_rows(steps, kind, rows, n, mean, std):
                        parts, 1.0, ADD)  # fmt: skip
 
 
-@form("LayerNorm")
+@form(LayerNormProperty)
 def layer_norm(prop, shapes, types, device):
     walk, kind = Line(*split_at(shapes[0], prop.position(shapes[0])), 0), C_TYPES[types[0]]
     forward, backward = Steps(), Steps()
@@ -92,13 +98,13 @@ def layer_norm(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("InstanceNorm")
+@form(InstanceNormProperty)
 def instance_norm(prop, shapes, types, device):
     batch, channels, *size = shapes[0]
     return _each_normalized(prop, batch, channels, prod(size), types, device)
 
 
-@form("GroupNorm")
+@form(GroupNormProperty)
 def group_norm(prop, shapes, types, device):
     batch, *size = shapes[0]
     groups = prop.num_groups
@@ -144,7 +150,7 @@ class Neighbours(ctypes.Structure):
     _fields_ += [(name, ctypes.c_double) for name in ("alpha", "beta", "knorm")]
 
 
-@form("LRN")
+@form(LRNProperty)
 def local_response(prop, shapes, types, device):
     shape, kind = shapes[0], C_TYPES[types[0]]
     n = prod(shape)
@@ -161,7 +167,7 @@ def local_response(prop, shapes, types, device):
 
 
 # --- rectifiers ----------------------------------------------------------------------------------
-@form("LeakyReLU")
+@form(LeakyReLUProperty)
 def leaky_relu(prop, shapes, types, device):
     n, dtype = prod(shapes[0]), types[0]
     if prop.act_type == "prelu":
@@ -218,7 +224,7 @@ class Repeats(ctypes.Structure):
     _fields_ = [("n", LONG), ("ndim", INT), ("shape", LONG * 8), ("stride", LONG * 8)]
 
 
-@form("Dropout")
+@form(DropoutProperty)
 def dropout(prop, shapes, types, device):
     shape, dtype = shapes[0], types[0]
     n, kind = prod(shape), C_TYPES[dtype]
@@ -247,7 +253,7 @@ def dropout(prop, shapes, types, device):
 
 
 # --- upsampling ----------------------------------------------------------------------------------
-@form("UpSampling")
+@form(UpSamplingProperty)
 def upsampling(prop, shapes, types, device):
     (out,) = prop.output_shapes(shapes)
     scale = prop.scale

@@ -11,6 +11,7 @@ from math import prod
 from ...base.errors import ArgumentError
 from ...cuda.libraries.cudnn import countable
 from ...cuda.libraries.cudnn_maps import Pooling
+from ..nn.pooling import PoolingProperty
 from ..nn.spatial_window import pad3
 from .cudnn_layer import LayerForm
 from .kernel_args import C_TYPES, INT, LONG
@@ -49,7 +50,7 @@ def library_pooling(prop, dtype, data, axes):
     return Pooling(dtype, pool_type, data, out, kernel, stride, pad)
 
 
-@form("Pooling")
+@form(PoolingProperty)
 @in_layout
 def pooling(prop, in_shapes, in_types, device):
     """cuDNN's averages and sums, or kernels."""

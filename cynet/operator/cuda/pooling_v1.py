@@ -3,6 +3,7 @@
 import ctypes
 from math import prod
 
+from ..nn.pooling_v1 import PoolingV1Property
 from .kernel_args import C_TYPES, INT, LONG
 from .launch_program import Steps, operator
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each
@@ -16,7 +17,7 @@ class PaddedWindow(ctypes.Structure):
     _fields_ += [(name, INT * 2) for name in ("size", "out", "kernel", "stride", "pad")]
 
 
-@form("Pooling_v1")
+@form(PoolingV1Property)
 def pooling_v1(prop, in_shapes, in_types, device):
     data, kind = in_shapes[0], C_TYPES[in_types[0]]
     out, kernel, stride, pad = zip(*(prop.geometry(k, n) for k, n in enumerate(data[2:])))

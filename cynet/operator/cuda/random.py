@@ -3,7 +3,13 @@
 import ctypes
 from math import prod
 
-from ..random.distributions import DISTRIBUTIONS
+from ..random.choice import MultinomialProperty, ShuffleProperty
+from ..random.distributions import (
+    LikeDistribution,
+    RandintProperty,
+    SampleDistribution,
+    ScalarDistribution,
+)
 from .kernel_args import C_TYPES, INT, LONG, cast_target
 from .launch_program import Steps, operator, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, RANDOM, SIZE, Check, each
@@ -27,7 +33,7 @@ def draw(n, kind, out, distribution, a=0.0, b=0.0, arrays=(NULL, NULL), each_pai
     return each(n, "random", f"draw<{kind}>", out, n, what, *arrays, RANDOM, add, **options)
 
 
-@form(*(f"_random_{row.name}{like}" for row in DISTRIBUTIONS for like in ("", "_like")))
+@form(ScalarDistribution, LikeDistribution)
 def drawn(prop, shapes, types, device):
     numbers = [float(getattr(prop, name)) for name, *_ in prop.row.parameters]
     # the output's dtype may follow from its use: it is known in the call
@@ -38,7 +44,7 @@ def drawn(prop, shapes, types, device):
     return operator(device, forward)
 
 
-@form("_random_randint")
+@form(RandintProperty)
 def integers(prop, shapes, types, device):
     forward = Steps()
     for dtype in [prop.dtype] if prop.dtype else ("int32", "int64"):
@@ -56,7 +62,7 @@ def wrapped(number):
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
-@form(*(f"_sample_{row.name}" for row in DISTRIBUTIONS))
+@form(SampleDistribution)
 def sampled(prop, shapes, types, device):
     sets, pairs = prod(shapes[0]), prod(prop.shape)
     forward = Steps()
@@ -68,7 +74,7 @@ def sampled(prop, shapes, types, device):
     return operator(device, forward)
 
 
-@form("_shuffle")
+@form(ShuffleProperty)
 def shuffle(prop, shapes, types, device):
     rows, width = shapes[0][0], prod(shapes[0][1:])
     forward = Steps()
@@ -80,7 +86,7 @@ def shuffle(prop, shapes, types, device):
     return operator(device, forward)
 
 
-@form("_sample_multinomial")
+@form(MultinomialProperty)
 def multinomial(prop, shapes, types, device):
     shape, kind = shapes[0], C_TYPES[types[0]]
     k, rows = shape[-1], prod(shape[:-1])

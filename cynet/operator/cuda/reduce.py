@@ -4,19 +4,20 @@ import ctypes
 from math import prod
 
 from ...base.errors import ArgumentError
-from ..tensor.arg import ArgProperty
+from ..tensor.arg import ArgmaxChannelProperty, ArgProperty
 from ..tensor.axes import axis_of, split_at
 from ..tensor.reduce import ReduceProperty
+from ..tensor.scan import CumSumProperty
 from ..tensor.topk import OrderProperty
 from .kernel_args import C_TYPES, LONG, axes, cast_target, space, stretched, strides_of
-from .launch_program import Steps, computing, constant, fold, names, operator, zeros
+from .launch_program import Steps, computing, constant, fold, operator, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, SPACE, TARGET, Launch, each, lines
 from .registry import form
 
 _SORTED = 1024  # positions that a block sorts (sort.cu)
 
 
-@form(*names(ReduceProperty))
+@form(ReduceProperty)
 def reduce(prop, shapes, types, device):
     shape, dtype = shapes[0], types[0]
     n, kind = prod(shape), C_TYPES[dtype]
@@ -46,10 +47,10 @@ def _line(count, length, instance, *arguments):
     return lines(count, length, "sort", instance, *arguments)
 
 
-@form(*names(ArgProperty), "argmax_channel")
+@form(ArgProperty, ArgmaxChannelProperty)
 def extreme(prop, shapes, types, device):
     shape = shapes[0]
-    if prop.op_name == "argmax_channel":
+    if isinstance(prop, ArgmaxChannelProperty):
         outer, n, inner = split_at(shape, 1)
     elif prop.axis is None:
         outer, n, inner = 1, prod(shape), 1
@@ -61,7 +62,7 @@ def extreme(prop, shapes, types, device):
     return operator(device, forward)
 
 
-@form("_np_cumsum")
+@form(CumSumProperty)
 def running_sum(prop, shapes, types, device):
     shape, kind = shapes[0], C_TYPES[types[0]]
     outer, n, inner = 1, prod(shape), 1
@@ -103,7 +104,7 @@ def sort_steps(kind, x, order, lines_of, ascending, **options):
         size *= 2
 
 
-@form(*names(OrderProperty))
+@form(OrderProperty)
 def ordered(prop, shapes, types, device):
     dtype, kind = types[0], C_TYPES[types[0]]
     shape, axis = prop.flat(shapes[0])

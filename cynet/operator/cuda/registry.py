@@ -1,4 +1,4 @@
-"""The GPU forms of operators: operator name -> builder(prop, in_shapes, in_types, device).
+"""The GPU forms of operators: class of the property -> builder(prop, in_shapes, in_types, device).
 
 The tables that fill it (`families.TABLES`) are imported when the first operator is made for a GPU.
 """
@@ -9,7 +9,6 @@ from functools import cache
 from ...base.errors import ArgumentError
 from ...context import Context
 from ...cuda.device import device
-from .._base import get_operator
 
 FORMS = {}
 TABLES = (  # the modules of this folder with forms in them
@@ -32,27 +31,28 @@ TABLES = (  # the modules of this folder with forms in them
 _HOST = Context("cpu")
 
 
-def form(*names, checks=True):
+def form(*classes, checks=True):
     """Register the builder of these operators' GPU form.
 
     Parameters
     ----------
-    names : str or type
-        Canonical names of operators; the class of `gpu` of declarations.
+    classes : type
+        Properties of operators; a class that is no operator itself stands for all that derive from
+        it and have no form of their own. Or the class of `gpu` of declarations.
     checks : bool
         Make the operator for the CPU first, so that dtypes and parameters are refused alike.
 
     Raises
     ------
     ArgumentError
-        When a name has a form already.
+        When a class has a form already.
     """
 
     def register(builder):
-        for name in names:
-            if name in FORMS:
-                raise ArgumentError(f"operator {name} has a form for GPUs already")
-            FORMS[name] = builder, checks
+        for cls in classes:
+            if cls in FORMS:
+                raise ArgumentError(f"{cls.__name__} has a form for GPUs already")
+            FORMS[cls] = builder, checks
         return builder
 
     return register
@@ -64,15 +64,20 @@ def _load():
         importlib.import_module(f"{__package__}.{name}")
 
 
-def has_form(name):
-    """Whether the operator of that canonical name runs on a GPU."""
+def form_of(prop):
+    """(builder, checks) of a property or its class; None without a form for GPUs."""
     _load()
-    return name in FORMS or get_operator(name).prop.gpu is not None
+    cls = prop if isinstance(prop, type) else type(prop)
+    for base in cls.__mro__:
+        # of another operator's class an operator inherits no form
+        if base in FORMS and base.op_name in (None, cls.op_name):
+            return FORMS[base]
+    return FORMS.get(type(prop.gpu))
 
 
-def build_declared(prop, in_shapes, in_types, on):
-    """The form that the declaration names, of the class of `prop.gpu`."""
-    return FORMS[type(prop.gpu)][0](prop, in_shapes, in_types, on)
+def has_form(prop):
+    """Whether the operator of a property or its class runs on a GPU."""
+    return form_of(prop) is not None
 
 
 def build(prop, in_shapes, in_types, on):
@@ -83,9 +88,10 @@ def build(prop, in_shapes, in_types, on):
     ArgumentError
         The operator has no form for GPUs.
     """
-    if not has_form(prop.op_name):
+    form = form_of(prop)
+    if form is None:
         raise ArgumentError(f"operator {prop.op_name} has no form for GPUs; run it on mx.cpu()")
-    builder, checks = FORMS.get(prop.op_name, (build_declared, True))
+    builder, checks = form
     if checks:
         prop.operator_on(_HOST, in_shapes, in_types)
     return builder(prop, [tuple(s) for s in in_shapes], list(in_types), on)

@@ -23,6 +23,7 @@ from ...base.errors import ArgumentError
 from ..checks.dtypes import CPU_FLOATS, require_floats
 from ..rnn.layout import GATES, kept
 from ..rnn.layout import parameters as places_of
+from ..rnn.rnn import RNNProperty
 from .registry import form
 from .launch_program import Steps, operator, zeros
 from .launch_steps import IN, IN_GRAD, NBYTES, OUT, RANDOM, SIZE, each
@@ -437,7 +438,7 @@ def _dropper(number, prop, n, dtype, device):
     return operator(device, forward, backward)
 
 
-@form("RNN", checks=False)
+@form(RNNProperty, checks=False)
 def rnn(prop, in_shapes, in_types, device):
     """One stack of all layers; with dropout a stack of each."""
     n = 4 if prop.mode == "lstm" else 3

@@ -8,7 +8,14 @@ from math import prod
 
 from ...base.errors import ArgumentError
 from ...context import Context
+from ..nn.crop import CropProperty
+from ..tensor.assign import SliceAssignProperty, SliceAssignScalarProperty
+from ..tensor.concat import ConcatProperty, StackProperty
+from ..tensor.memory_format import ChannelsLastProperty
+from ..tensor.pad import PadProperty
+from ..tensor.reshape import ReshapeLikeProperty, SameBytesProperty
 from ..tensor.strided_moves import StridedCopyOperator, contiguous, sliced
+from ..tensor.transpose import MoveProperty
 from .kernel_args import C_TYPES, INT, LONG, axes, axis_list, layout
 from .launch_program import Steps, constant, fold, operator, zeros
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, each
@@ -93,15 +100,10 @@ def bordered(prop, shape, dtype, device):
     return operator(device, forward, backward)
 
 
-@form(
-    "Concat", "Crop", "Pad", "Reshape", "SliceChannel", "SwapAxis", "_split_v2", "broadcast_axis",
-    "broadcast_like", "broadcast_to", "depth_to_space", "diag", "expand_dims", "repeat",
-    "reshape_like", "reverse", "slice", "slice_axis", "slice_like", "space_to_depth", "squeeze",
-    "stack", "tile", "transpose", "_image_crop", "_image_flip_left_right",
-    "_image_flip_top_bottom", checks=False,
-)  # fmt: skip
+@form(MoveProperty, ConcatProperty, StackProperty, CropProperty, SameBytesProperty,
+      ReshapeLikeProperty, checks=False)  # fmt: skip
 def pieces(prop, shapes, types, device):
-    if prop.op_name == "Pad" and prop.mode != "constant":
+    if isinstance(prop, PadProperty) and prop.mode != "constant":
         return bordered(prop, shapes[0], types[0], device)
     op = prop.create_operator(_HOST, shapes, types)
     if not isinstance(op, StridedCopyOperator):
@@ -109,7 +111,7 @@ def pieces(prop, shapes, types, device):
     return moved(device, op, shapes, prop.output_shapes(shapes))
 
 
-@form("_channels_last")
+@form(ChannelsLastProperty)
 def channels_last(prop, shapes, types, device):
     n, c, inner = shapes[0][0], shapes[0][1], prod(shapes[0][2:])
     rows, columns = (c, inner) if prop.to_last else (inner, c)
@@ -122,7 +124,7 @@ def channels_last(prop, shapes, types, device):
     return operator(device, forward, backward)
 
 
-@form("_slice_assign", "_slice_assign_scalar")
+@form(SliceAssignProperty, SliceAssignScalarProperty)
 def assign(prop, shapes, types, device):
     dtype, kind = types[0], C_TYPES[types[0]]
     whole = contiguous(shapes[0])
@@ -130,7 +132,7 @@ def assign(prop, shapes, types, device):
     part = contiguous(view.shape)
     walk = layout(view.shape, view.strides, view.strides, view.offset, view.offset)
     back = "index", f"take_back<{kind}>"
-    scalar = prop.op_name == "_slice_assign_scalar"
+    scalar = isinstance(prop, SliceAssignScalarProperty)
     forward, backward = Steps(), Steps()
     forward += copy(kind, IN[0], OUT[0], whole, whole)
     # what a request to add has added in the part is taken back

@@ -5,7 +5,7 @@ from math import prod
 
 from ..update.update import UpdateProperty
 from .kernel_args import C_TYPES
-from .launch_program import Steps, names, operator
+from .launch_program import Steps, operator
 from .launch_steps import ADD, AUX, IN, NULL, OUT, each
 from .registry import form
 
@@ -17,7 +17,7 @@ class Numbers(ctypes.Structure):
     _fields_ += [("now", ctypes.c_void_p)]  # where other ones are to be read, or null
 
 
-@form(*names(UpdateProperty))
+@form(UpdateProperty)
 def update(prop, shapes, types, device):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     numbers = (*prop.numbers(), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]

@@ -17,7 +17,9 @@ from ...base.errors import CynetError, FormatError, shown
 from .._base import Operator, get_operator, register_operator
 from ..checks.shapes import plain
 from ..parameters import Str
+from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, is_known
+from ..second_order import Refused
 from ._borrow import lend, reclaim
 from .callback_checks import Checker, callback
 from .node import OutputsOf
@@ -292,6 +294,8 @@ class InstanceProperty(OperatorProperty):
     any_device = True
     any_parameters = True
     info = Str(doc="Which object; a number of this process.")
+    second_order = Refused("The gradient is a user's code.")
+    amp = Precision(FLOAT32)
 
     def __init__(self, info=None, **kwargs):
         super().__init__(**({} if info is None else {"info": info}), **kwargs)

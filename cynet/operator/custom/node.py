@@ -5,7 +5,9 @@ from .._base import Operator, register_operator
 from ..checks.shapes import plain
 from ..graph_hooks import GraphHooks
 from ..parameters import Str
+from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, is_known
+from ..second_order import Refused
 from ._borrow import lend, ones, reclaim
 from .callback_checks import Callback, Checker, callback
 from .custom import CUSTOM, REQUESTS, CustomOp
@@ -23,6 +25,22 @@ class CustomProperty(OperatorProperty):
     any_device = True
     graph = GraphHooks(bfloat16_loops=True)  # in arrays, whose operators take it
     op_type = Str(doc="Name the CustomOpProp was registered under.")
+    second_order = Refused("The gradient is a user's code.")
+    amp = Precision(FLOAT32)
+    example = """
+    >>> class Twice(mx.operator.CustomOp):
+    ...     def forward(self, is_train, req, in_data, out_data, aux):
+    ...         self.assign(out_data[0], req[0], 2 * in_data[0])
+    ...
+    >>> @mx.operator.register("twice_of_example")
+    ... class TwiceProp(mx.operator.CustomOpProp):
+    ...     def create_operator(self, ctx, in_shapes, in_dtypes):
+    ...         return Twice()
+    ...
+    >>> mx.nd.Custom(mx.nd.array([1, 2]), op_type="twice_of_example")
+    [2. 4.]
+    <NDArray 2 @cpu(0)>
+    """
 
     def __init__(self, /, op_type=None, **kwargs):
         super().__init__(**({} if op_type is None else {"op_type": op_type}))

@@ -28,6 +28,14 @@ class BoxEncodeProperty(KernelProperty):
         "stds": "What each is divided by, (4,).",
     }
     forward = Kernel("box_encode", tuple(inputs_doc), ("output0", "output1"), whole=True)
+    example = """
+    >>> samples, matches = mx.nd.array([[1]]), mx.nd.array([[0]])
+    >>> anchors, refs = mx.nd.array([[[0, 0, 2, 2]]]), mx.nd.array([[[1, 1, 3, 3]]])
+    >>> means, stds = mx.nd.zeros(4), mx.nd.ones(4)
+    >>> mx.nd.contrib.box_encode(samples, matches, anchors, refs, means, stds)[0]
+    [[[0.5 0.5 0.  0. ]]]
+    <NDArray 1x1x4 @cpu(0)>
+    """
 
     def list_outputs(self):
         return ["output0", "output1"]
@@ -79,6 +87,12 @@ class BoxDecodeProperty(KernelProperty):
     format = Enum(FORMATS, "center", doc="Format of the anchors, see box_iou.")
     inputs_doc = {"data": "Codes (batch, n, 4).", "anchors": "Anchors of all images, (1, n, 4)."}
     forward = Kernel("box_decode", ("data", "anchors"))
+    example = """
+    >>> moves, anchors = mx.nd.array([[[0.5, 0.5, 0, 0]]]), mx.nd.array([[[0, 0, 2, 2]]])
+    >>> mx.nd.contrib.box_decode(moves, anchors, format="corner")
+    [[[1. 1. 3. 3.]]]
+    <NDArray 1x1x4 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, anchors = in_shapes

@@ -10,6 +10,7 @@ from ..checks.shapes import check_elements
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum
+from ..precision import WIDEST, Precision
 from ..property import is_known, merge_shapes
 
 FORMATS = ("center", "corner")  # middle and size; left, top, right, bottom
@@ -28,6 +29,13 @@ class BoxIouProperty(KernelProperty):
     )
     inputs_doc = {"lhs": "Boxes (..., 4).", "rhs": "Boxes (..., 4)."}
     forward = Kernel("box_iou", ("lhs", "rhs"))
+    amp = Precision(WIDEST, WIDEST)
+    example = """
+    >>> x = mx.nd.array([[0, 0, 2, 2]])
+    >>> mx.nd.contrib.box_iou(x, mx.nd.array([[1, 1, 3, 3], [0, 0, 2, 1]]))
+    [[0.14285715 0.5       ]]
+    <NDArray 1x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         for name, shape in zip(self.list_arguments(), in_shapes):

@@ -12,6 +12,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Float, Int
+from ..precision import WIDEST, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 from .box_iou import FORMATS
@@ -40,6 +41,15 @@ class BoxNmsProperty(KernelProperty):
     inputs_doc = {"data": "Rows with a score and four numbers of a box, shape (..., n, width)."}
     forward = Kernel("box_nms", writes=("output0", "output1"), whole=True)
     backward = Kernel("box_nms_grad", ("d_output0", "output1"), ("d_data",))
+    amp = Precision(WIDEST, WIDEST)
+    example = """
+    >>> boxes = mx.nd.array([[0, 0.9, 0, 0, 2, 2], [0, 0.8, 0, 0, 2, 1.9], [0, 0.7, 5, 5, 6, 6]])
+    >>> mx.nd.contrib.box_nms(boxes, overlap_thresh=0.5, id_index=0)  # class, score, corners
+    [[ 0.   0.9  0.   0.   2.   2. ]
+     [ 0.   0.7  5.   5.   6.   6. ]
+     [-1.  -1.  -1.  -1.  -1.  -1. ]]
+    <NDArray 3x6 @cpu(0)>
+    """
 
     def list_outputs(self):
         return ["output0", "output1"]

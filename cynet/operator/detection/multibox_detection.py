@@ -10,6 +10,7 @@ from ..checks.dtypes import require_floats
 from ..checks.shapes import agree
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, FloatTuple, Int
+from ..precision import FLOAT32, WIDEST, Precision
 from .multibox_target import check_variances
 
 
@@ -36,6 +37,15 @@ class MultiBoxDetectionProperty(KernelProperty):
         "anchor": "Corners of the anchors (1, A, 4).",
     }
     forward = Kernel("multibox_detection", tuple(inputs_doc), whole=True)
+    amp = Precision(FLOAT32, WIDEST)
+    example = """
+    >>> anchors = mx.nd.array([[[0, 0, 0.5, 0.5], [0.5, 0.5, 1, 1]]])
+    >>> probabilities = mx.nd.array([[[0.1, 0.8], [0.9, 0.2]]])  # background, one class
+    >>> mx.nd.contrib.MultiBoxDetection(probabilities, mx.nd.zeros((1, 8)), anchors, threshold=0.1)
+    [[[0.  0.9 0.  0.  0.5 0.5]
+      [0.  0.2 0.5 0.5 1.  1. ]]]
+    <NDArray 1x2x6 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

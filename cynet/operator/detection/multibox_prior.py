@@ -11,6 +11,7 @@ from ..checks.shapes import agree, check_elements
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, FloatTuple
+from ..precision import FLOAT32, WIDEST, Precision
 
 MOST = 4096  # sizes, and ratios
 
@@ -33,6 +34,13 @@ class MultiBoxPriorProperty(KernelProperty):
     offsets = FloatTuple((0.5, 0.5), doc="Where (down, right) a place's middle is, from 0 to 1.")
     inputs_doc = {"data": "Feature map (N, C, H, W), of which only the shape counts."}
     forward = Kernel("multibox_prior")
+    amp = Precision(FLOAT32, WIDEST)
+    example = """
+    >>> mx.nd.contrib.MultiBoxPrior(mx.nd.zeros((1, 3, 1, 2)), sizes=(0.5,), ratios=(1,))
+    [[[0.125 0.25  0.375 0.75 ]
+      [0.625 0.25  0.875 0.75 ]]]
+    <NDArray 1x2x4 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

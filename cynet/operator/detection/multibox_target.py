@@ -11,6 +11,7 @@ from ..checks.dtypes import require_floats
 from ..checks.shapes import agree
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float, FloatTuple, Int
+from ..precision import FLOAT32, WIDEST, Precision
 
 
 def check_variances(prop):
@@ -53,6 +54,15 @@ class MultiBoxTargetProperty(KernelProperty):
     forward = Kernel(
         "multibox_target", tuple(inputs_doc), ("loc_target", "loc_mask", "cls_target"), whole=True
     )
+    amp = Precision(FLOAT32, WIDEST)
+    example = """
+    >>> anchors = mx.nd.array([[[0, 0, 0.5, 0.5], [0.5, 0.5, 1, 1]]])
+    >>> label = mx.nd.array([[[0, 0.1, 0, 0.5, 0.5]]])  # class, corners
+    >>> _, mask, target = mx.nd.contrib.MultiBoxTarget(anchors, label, mx.nd.zeros((1, 2, 2)))
+    >>> target  # class + 1, 0 is background
+    [[1. 0.]]
+    <NDArray 1x2 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

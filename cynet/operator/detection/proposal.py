@@ -13,6 +13,7 @@ from ..checks.dtypes import require_floats
 from ..checks.shapes import agree, check_elements
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, FloatTuple, Int
+from ..precision import WIDEST, Precision
 
 MOST = 4096  # anchors of a place
 
@@ -64,6 +65,16 @@ class ProposalProperty(KernelProperty):
         "im_info": "Height, width and scale of each image, (N, 3).",
     }
     forward = Kernel("proposal", tuple(inputs_doc), ("output", "score"), whole=True)
+    amp = Precision(WIDEST, WIDEST)
+    example = """
+    >>> scores = mx.nd.random.uniform(shape=(1, 2, 4, 4))
+    >>> moves = mx.nd.zeros((1, 4, 4, 4))
+    >>> info = mx.nd.array([[64, 64, 1]])  # height, width, scale
+    >>> rois = mx.nd.contrib.Proposal(scores, moves, info, scales=(2,), ratios=(1,),
+    ...     feature_stride=16, rpn_pre_nms_top_n=12, rpn_post_nms_top_n=5, rpn_min_size=1)
+    >>> rois.shape  # image, corners
+    (5, 5)
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -129,6 +140,15 @@ class MultiProposalProperty(ProposalProperty):
     """Regions of each image of a batch: see Proposal."""
 
     images = 0
+    example = """
+    >>> scores = mx.nd.random.uniform(shape=(1, 2, 4, 4))
+    >>> moves = mx.nd.zeros((1, 4, 4, 4))
+    >>> info = mx.nd.array([[64, 64, 1]])  # height, width, scale
+    >>> rois = mx.nd.contrib.MultiProposal(scores, moves, info, scales=(2,), ratios=(1,),
+    ...     feature_stride=16, rpn_pre_nms_top_n=12, rpn_post_nms_top_n=5, rpn_min_size=1)
+    >>> rois.shape  # image, corners
+    (5, 5)
+    """
 
 
 register_operator("_contrib_Proposal", ProposalProperty)

@@ -1,4 +1,4 @@
-"""Gradients of elementwise operators, reductions and softmax in terms of operators.
+"""Gradients of elementwise operators and reductions in terms of operators.
 
 A formula gets (p, F, g, x, y): the property, ``mx.nd``, the gradients of the visible outputs, and
 what backward reads of inputs and outputs (None where it reads none). It gives a list, one entry an
@@ -6,6 +6,8 @@ input: an array, or a function that computes it where it is wanted.
 """
 
 import math
+
+from ..out_dtype import in_data_dtype
 
 _ROOT_PI = math.sqrt(math.pi)
 
@@ -130,18 +132,7 @@ _BINARY = {
 }
 
 
-def _activation(p, F, g, x, y):
-    functions = {
-        "relu": lambda: y[0] > 0,
-        "sigmoid": lambda: y[0] * (1 - y[0]),
-        "tanh": lambda: 1 - F.square(y[0]),
-        "softrelu": lambda: 1 - F.exp(-y[0]) if y[0] is not None else F.sigmoid(x[0]),
-        "softsign": lambda: F.reciprocal(F.square(F.abs(x[0]) + 1)),
-    }
-    return [lambda: g[0] * functions[p.act_type]()]
-
-
-# --- reductions and softmax -----------------------------------------------------------------------
+# --- reductions ----------------------------------------------------------------------------------
 def _kept(p, ndim):
     """The axes that are reduced."""
     axes = p.axis
@@ -162,20 +153,6 @@ def _spread(p, F, array, like):
 
 def _extremum(p, F, g, x, y):
     return [lambda: _spread(p, F, g[0], x[0]) * (x[0] == _spread(p, F, y[0], x[0]).detach())]
-
-
-def _in_data_dtype(formula):
-    """`formula`, whose gradient is cast where the output's dtype was chosen (`OutDType`)."""
-
-    def gradients(p, F, g, x, y):
-        if p.chosen() is None:
-            return formula(p, F, g, x, y)
-        dtype = x[0].dtype
-        wide = [None if each is None else F.cast(each, dtype=p.chosen()) for each in x]
-        found = formula(p, F, g, wide, y)
-        return [lambda: F.cast(found[0](), dtype=dtype), *found[1:]]
-
-    return gradients
 
 
 def _norm(p, F, g, x, y):
@@ -207,50 +184,15 @@ def _nansum(p, F, g, x, y):
     return [lambda: _spread(p, F, g[0], x[0]) * (x[0] == x[0])]
 
 
-def _softmax(p, F, g, x, y, sign=1.0):
-    def gradient():
-        inner = F.sum(g[0] * y[0], axis=p.axis, keepdims=True)
-        out = y[0] * F.broadcast_sub(g[0], inner)
-        scale = sign / (p.temperature or 1.0)
-        return out if scale == 1 else out * scale
-
-    return [gradient, None]
-
-
-def _softmax_activation(p, F, g, x, y):
-    def gradient():
-        axes = 1 if p.mode == "channel" else tuple(range(1, y[0].ndim))
-        inner = F.sum(g[0] * y[0], axis=axes, keepdims=True)
-        return y[0] * F.broadcast_sub(g[0], inner)
-
-    return [gradient]
-
-
-def _log_softmax(p, F, g, x, y):
-    def gradient():
-        inner = F.sum(g[0], axis=p.axis, keepdims=True)
-        out = g[0] - F.broadcast_mul(F.exp(y[0]), inner)
-        return out if (p.temperature or 1.0) == 1 else out / p.temperature
-
-    return [gradient, None]
-
-
 FORMULAS = {
     **{name: _unary(function) for name, function in _UNARY.items()},
     **{name: _scalar(function) for name, function in _SCALAR.items()},
-    "Activation": _activation,
     "max": _extremum,
     "min": _extremum,
-    "norm": _in_data_dtype(_norm),
+    "norm": in_data_dtype(_norm),
     "prod": _prod,
     "nanprod": _nanprod,
     "nansum": _nansum,
-    "softmax": _in_data_dtype(_softmax),
-    "softmin": _in_data_dtype(lambda p, F, g, x, y: _softmax(p, F, g, x, y, -1.0)),
-    "log_softmax": _in_data_dtype(_log_softmax),
-    "SoftmaxActivation": _softmax_activation,
-    "_polygamma": lambda p, F, g, x, y: [lambda: g[0] * F._internal._polygamma(x[0], n=p.n + 1)],
-    "_contrib_quadratic": lambda p, F, g, x, y: [lambda: g[0] * (x[0] * (2 * p.a) + p.b)],
 }
 for _name, _pair in _BINARY.items():
     _same, _broadcast = _binary(*_pair)

@@ -47,24 +47,48 @@ class RandomBrightnessProperty(FactorProperty):
     """Pixels times a factor."""
 
     kind = 0
+    example = """
+    >>> x = mx.nd.random.uniform(0, 255, shape=(4, 5, 3))
+    >>> y = mx.nd.image.random_brightness(x, min_factor=0.5, max_factor=1.5)
+    >>> y.shape
+    (4, 5, 3)
+    """
 
 
 class RandomContrastProperty(FactorProperty):
     """Pixels times a factor, plus the image's mean gray times what the factor lacks to 1."""
 
     kind = 1
+    example = """
+    >>> x = mx.nd.random.uniform(0, 255, shape=(4, 5, 3))
+    >>> y = mx.nd.image.random_contrast(x, min_factor=0.5, max_factor=1.5)
+    >>> y.shape
+    (4, 5, 3)
+    """
 
 
 class RandomSaturationProperty(FactorProperty):
     """Pixels times a factor, plus their own gray times what the factor lacks to 1."""
 
     kind = 2
+    example = """
+    >>> x = mx.nd.random.uniform(0, 255, shape=(4, 5, 3))
+    >>> y = mx.nd.image.random_saturation(x, min_factor=0.5, max_factor=1.5)
+    >>> y.shape
+    (4, 5, 3)
+    """
 
 
 class RandomHueProperty(FactorProperty):
     """Colors turned by a part of the circle of hues: 1 is once around."""
 
     kind = 3
+    example = """
+    >>> x = mx.nd.random.uniform(0, 255, shape=(4, 5, 3))
+    >>> y = mx.nd.image.random_hue(x, min_factor=0.9, max_factor=1.1)
+    >>> y.shape
+    (4, 5, 3)
+    """
 
 
 class RandomColorJitterProperty(ColorProperty):
@@ -79,6 +103,13 @@ class RandomColorJitterProperty(ColorProperty):
     saturation = Float(doc="Strength of the change of saturation.", low=0)
     hue = Float(doc="Largest turn of hues, a part of the circle.", low=0)
     forward = Kernel("color_jitter", whole=True, draws=True)
+    example = """
+    >>> x = mx.nd.random.uniform(0, 255, shape=(4, 5, 3))
+    >>> how = {"brightness": 0.4, "contrast": 0.4, "saturation": 0.4}
+    >>> y = mx.nd.image.random_color_jitter(x, hue=0.1, **how)
+    >>> y.shape
+    (4, 5, 3)
+    """
 
 
 class RandomLightingProperty(ColorProperty):
@@ -86,6 +117,12 @@ class RandomLightingProperty(ColorProperty):
 
     alpha_std = Float(0.05, doc="Standard deviation of the parts of the components.", low=0)
     forward = Kernel("random_light", whole=True, draws=True)
+    example = """
+    >>> x = mx.nd.random.uniform(0, 255, shape=(4, 5, 3))
+    >>> y = mx.nd.image.random_lighting(x, alpha_std=0.1)
+    >>> y.shape
+    (4, 5, 3)
+    """
 
 
 class AdjustLightingProperty(ColorProperty):
@@ -93,6 +130,12 @@ class AdjustLightingProperty(ColorProperty):
 
     alpha = FloatTuple(doc="Parts of the three components.")
     forward = Kernel("adjust_light", whole=True)
+    example = """
+    >>> x = mx.nd.ones((1, 1, 3)) * 100
+    >>> mx.nd.image.adjust_lighting(x, alpha=(0.1, 0, 0))
+    [[[96.852646 96.778885 96.76335 ]]]
+    <NDArray 1x1x3 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -3,6 +3,7 @@
 from ...base.errors import ShapeError
 from .._base import register_operator
 from ..parameters import Int
+from ..second_order import Linear
 from ..tensor.slicing import SlicedProperty, slice_ranges
 from .layout import check_image
 
@@ -15,6 +16,12 @@ class ImageCropProperty(SlicedProperty):
     width = Int(doc="Number of columns.", low=1)
     height = Int(doc="Number of rows.", low=1)
     inputs_doc = {"data": "Image (H, W, C) or batch (N, H, W, C), of any dtype."}
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.zeros((8, 10, 3), dtype="uint8")
+    >>> mx.nd.image.crop(x, x=1, y=2, width=4, height=5).shape
+    (5, 4, 3)
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         check_image(self, in_shapes[0])

@@ -3,6 +3,7 @@
 from .._base import register_operator
 from ..kernel_property import Kernel
 from ..property import merge_shapes
+from ..second_order import Linear, Rewritten
 from ..tensor.transpose import ReversedProperty
 from .layout import PixelsProperty, check_image, sizes_of
 
@@ -11,6 +12,14 @@ class FlipLeftRightProperty(ReversedProperty):
     """The image, or each of a batch, mirrored left to right."""
 
     inputs_doc = PixelsProperty.inputs_doc
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(6).reshape((1, 2, 3))
+    >>> mx.nd.image.flip_left_right(x)
+    [[[3. 4. 5.]
+      [0. 1. 2.]]]
+    <NDArray 1x2x3 @cpu(0)>
+    """
 
     def reversed_axes(self, ndim):
         return (ndim - 2,)
@@ -23,6 +32,15 @@ class FlipLeftRightProperty(ReversedProperty):
 class FlipTopBottomProperty(FlipLeftRightProperty):
     """The image, or each of a batch, mirrored top to bottom."""
 
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(6).reshape((2, 3, 1))
+    >>> mx.nd.image.flip_top_bottom(x)[:, :, 0]
+    [[3. 4. 5.]
+     [0. 1. 2.]]
+    <NDArray 2x3 @cpu(0)>
+    """
+
     def reversed_axes(self, ndim):
         return (ndim - 3,)
 
@@ -34,6 +52,13 @@ class RandomFlipLeftRightProperty(PixelsProperty):
     sideways = True
     forward = Kernel("random_mirror", writes=("output", "mirrored"), whole=True, draws=True)
     backward = Kernel("random_mirror_grad", ("d_output", "mirrored"), ("d_data",))
+    example = """
+    >>> x = mx.nd.arange(6).reshape((1, 2, 3))
+    >>> y = mx.nd.image.random_flip_left_right(x)
+    >>> flipped = mx.nd.image.flip_left_right(x)
+    >>> bool((y == x).min() or (y == flipped).min())
+    True
+    """
 
     def list_outputs(self):
         return ["output", "mirrored"]
@@ -51,12 +76,27 @@ class RandomFlipLeftRightProperty(PixelsProperty):
         kind = in_types[0] or out_types[0]
         return [kind], [kind, "uint8"], []
 
+    def rewritten(self, F, inputs, aux, training):
+        (data,), mirrored = inputs, aux[0]
+        chosen = mirrored.reshape((*mirrored.shape, 1, 1, 1)[-data.ndim :])
+        chosen = F.broadcast_to(chosen.astype(data.dtype), shape=data.shape)
+        return [F.where(chosen, F.reverse(data, axis=data.ndim - 2 - (not self.sideways)), data)]
+
+    second_order = Rewritten(rewritten)
+
 
 class RandomFlipTopBottomProperty(RandomFlipLeftRightProperty):
     """The image mirrored top to bottom, or as it is, each with probability 1/2; in a batch each
     image on its own."""
 
     sideways = False
+    example = """
+    >>> x = mx.nd.arange(6).reshape((2, 1, 3))
+    >>> y = mx.nd.image.random_flip_top_bottom(x)
+    >>> flipped = mx.nd.image.flip_top_bottom(x)
+    >>> bool((y == x).min() or (y == flipped).min())
+    True
+    """
 
 
 register_operator("_image_flip_left_right", FlipLeftRightProperty)

@@ -5,6 +5,7 @@ from .._base import register_operator
 from ..kernel_property import Kernel
 from ..parameters import FloatTuple
 from ..property import merge_shapes
+from ..second_order import Linear
 from .layout import PixelsProperty, check_image
 
 
@@ -18,6 +19,15 @@ class NormalizeProperty(PixelsProperty):
     backward = Kernel(
         "image_normalize_grad", ("d_output",), ("d_data",), in_place=(("d_output", "d_data"),)
     )
+    second_order = Linear(affine=True)
+    example = """
+    >>> x = mx.nd.ones((3, 1, 2)) / 2
+    >>> mx.nd.image.normalize(x, mean=(0.5, 0.4, 0.3), std=(1, 0.1, 0.1))[:, 0]
+    [[0.         0.        ]
+     [0.99999994 0.99999994]
+     [1.9999999  1.9999999 ]]
+    <NDArray 3x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])

@@ -25,6 +25,11 @@ class ResizeProperty(OperatorProperty):
         high=INTERPOLATIONS - 1,
     )
     inputs_doc = {"data": "Image (H, W, C) or batch (N, H, W, C) of uint8, float32 or float64."}
+    example = """
+    >>> x = mx.nd.zeros((8, 10, 3), dtype="uint8")
+    >>> mx.nd.image.resize(x, size=(4, 6)).shape  # size is width, height
+    (6, 4, 3)
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -3,6 +3,7 @@
 from .._base import register_operator
 from ..checks.shapes import agree
 from ..kernel_property import Kernel
+from ..second_order import Linear
 from .layout import PixelsProperty, check_image
 
 
@@ -11,6 +12,13 @@ class ToTensorProperty(PixelsProperty):
 
     forward = Kernel("image_to_tensor")
     backward = Kernel("image_to_tensor_grad", ("d_output",), ("d_data",))
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.array([[[0, 51, 255]]], dtype="uint8")
+    >>> mx.nd.image.to_tensor(x).reshape((3,))
+    [0.  0.2 1. ]
+    <NDArray 3 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]

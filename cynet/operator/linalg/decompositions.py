@@ -4,7 +4,10 @@ solve: A X = B; svd: A = U diag(L) V; eig: A V = V diag(L).
 """
 
 from .._base import register_operator
+from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
+from ..second_order import Formula
+from . import formulas
 from .stack import StackProperty, matrices, refuse_shape, square
 
 
@@ -18,6 +21,15 @@ class SolveProperty(StackProperty):
         "A": "Square matrices, shape (..., n, n).",
         "B": "Right sides, shape (..., n, k), with the leading axes of A.",
     }
+    second_order = Formula(formulas.solve)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> a, b = mx.nd.array([[4, 2], [2, 5]]), mx.nd.array([[8], [12]])
+    >>> mx.nd.linalg.solve(a, b)
+    [[1.]
+     [2.]]
+    <NDArray 2x1 @cpu(0)>
+    """
 
     def list_arguments(self):
         return ["A", "B"]
@@ -55,6 +67,14 @@ class SvdProperty(StackProperty):
     """
 
     inputs_doc = {"A": "Matrices, shape (..., m, n)."}
+    second_order = Formula(formulas.svd)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> u, values, v = mx.nd.linalg.svd(mx.nd.array([[3, 0], [0, 2], [0, 0]]))
+    >>> values
+    [3. 2.]
+    <NDArray 2 @cpu(0)>
+    """
 
     def list_outputs(self):
         return ["output0", "output1", "output2"]
@@ -82,6 +102,14 @@ class EigProperty(StackProperty):
     """
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
+    second_order = Formula(formulas.eig)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> values, vectors = mx.nd.linalg.eig(mx.nd.array([[2, 1], [0, 3]]))
+    >>> values
+    [2. 3.]
+    <NDArray 2 @cpu(0)>
+    """
 
     def list_outputs(self):
         return ["output0", "output1"]

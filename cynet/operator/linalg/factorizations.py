@@ -6,7 +6,10 @@ sumlogdiag. Gradients of symmetric inputs are symmetric.
 
 from .._base import register_operator
 from ..parameters import Bool
+from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
+from ..second_order import Formula
+from . import formulas
 from .stack import StackProperty, matrices, refuse_shape, square
 
 
@@ -21,6 +24,15 @@ class PotrfProperty(StackProperty):
     inputs_doc = {"A": "Symmetric positive definite matrices, shape (..., n, n)."}
     lower = Bool(True, doc="Give the lower factor, else the upper one; by keyword only.")
     unlisted = ("lower",)
+    second_order = Formula(formulas.potrf)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[4, 2], [2, 5]])
+    >>> mx.nd.linalg.potrf(x)
+    [[2. 0.]
+     [1. 2.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *out_data]
@@ -35,6 +47,15 @@ class PotriProperty(StackProperty):
     inputs_doc = {"A": "Triangular matrices as `potrf` gives them, shape (..., n, n)."}
     lower = Bool(True, doc="A holds lower factors, else upper ones; by keyword only.")
     unlisted = ("lower",)
+    second_order = Formula(formulas.potri)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[4, 2], [2, 5]])
+    >>> mx.nd.linalg.potri(mx.nd.linalg.potrf(x))  # the inverse of x
+    [[ 0.3125 -0.125 ]
+     [-0.125   0.25  ]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
 
 class InverseProperty(StackProperty):
@@ -44,6 +65,15 @@ class InverseProperty(StackProperty):
     """
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
+    second_order = Formula(formulas.inverse)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[4, 2], [2, 5]])
+    >>> mx.nd.linalg.inverse(x)
+    [[ 0.3125 -0.125 ]
+     [-0.125   0.25  ]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *out_data]
@@ -56,6 +86,17 @@ class GelqfProperty(StackProperty):
     """
 
     inputs_doc = {"A": "Matrices of full rank with at most as many rows as columns."}
+    second_order = Formula(formulas.gelqf)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> q, lower = mx.nd.linalg.gelqf(mx.nd.array([[3, 4, 0], [1, 2, 2]]))
+    >>> q.shape, lower.shape
+    ((2, 3), (2, 2))
+    >>> mx.nd.linalg.syrk(q).round()  # rows of q are orthonormal
+    [[ 1. -0.]
+     [-0.  1.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def list_outputs(self):
         return ["output0", "output1"]
@@ -82,6 +123,18 @@ class SyevdProperty(StackProperty):
     """
 
     inputs_doc = {"A": "Symmetric matrices, shape (..., n, n)."}
+    second_order = Formula(formulas.syevd)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> rows, values = mx.nd.linalg.syevd(mx.nd.array([[2, 1], [1, 2]]))
+    >>> values
+    [1. 3.]
+    <NDArray 2 @cpu(0)>
+    >>> mx.nd.abs(rows)
+    [[0.70710677 0.70710677]
+     [0.70710677 0.70710677]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def list_outputs(self):
         return ["output0", "output1"]
@@ -120,6 +173,15 @@ class DetProperty(_NumberProperty):
     The gradient is that of the cofactors, also where a matrix is singular.
     """
 
+    second_order = Formula(formulas.det)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[4, 2], [2, 5]])
+    >>> mx.nd.linalg.det(x)
+    [16.]
+    <NDArray 1 @cpu(0)>
+    """
+
     def list_outputs(self):
         return ["output0"]
 
@@ -131,12 +193,29 @@ class SlogdetProperty(_NumberProperty):
     sign.
     """
 
+    second_order = Formula(formulas.slogdet)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> sign, logdet = mx.nd.linalg.slogdet(mx.nd.array([[0, 1], [2, 0]]))
+    >>> sign.asscalar(), logdet.asscalar()
+    (np.float32(-1.0), np.float32(0.6931472))
+    """
+
     def list_outputs(self):
         return ["output0", "output1"]
 
 
 class SumLogDiagProperty(_NumberProperty):
     """Sums of the logarithms of the diagonals; NaN where an entry is negative."""
+
+    second_order = Formula(formulas.sumlogdiag)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[4, 2], [2, 5]])
+    >>> mx.nd.linalg.sumlogdiag(x)
+    [2.9957323]
+    <NDArray 1 @cpu(0)>
+    """
 
 
 register_operator("_linalg_potrf", PotrfProperty, aliases=("linalg_potrf",))

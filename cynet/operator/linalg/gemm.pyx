@@ -21,7 +21,9 @@ from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, Int
+from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, merge_shapes
+from ..second_order import Linear
 
 
 class GemmHooks(GraphHooks):
@@ -100,6 +102,15 @@ class Gemm2Property(_ProductsProperty):
     axis = Int(-2, doc=_AXIS)
 
     graph = GemmHooks(of_nothing=0.0)  # the sum over an axis of length 0
+    second_order = Linear({0: (1,), 1: (0,)})
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 4]])
+    >>> mx.nd.linalg.gemm2(x, x, transpose_b=True)
+    [[ 5. 11.]
+     [11. 25.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
 
 class GemmProperty(_ProductsProperty):
@@ -110,6 +121,15 @@ class GemmProperty(_ProductsProperty):
     axis = Int(-2, doc=_AXIS)
 
     graph = GemmHooks(takes_empty=True)
+    second_order = Linear({0: (1,), 1: (0,), 2: ()})
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 4]])
+    >>> mx.nd.linalg.gemm(x, x, mx.nd.ones((2, 2)), alpha=2, beta=10)
+    [[24. 30.]
+     [40. 54.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def list_arguments(self):
         return ["A", "B", "C"]

@@ -10,8 +10,11 @@ from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..parameters import Bool, Double, Int
+from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, merge_shapes
+from ..second_order import Formula, Linear
 from ..tensor.strided_moves import StridedCopyOperator, StridedPart, View, contiguous
+from . import formulas
 from .stack import StackProperty, matrices, refuse_shape, square
 
 
@@ -54,6 +57,16 @@ class _TriangularProperty(StackProperty):
 class TrmmProperty(_TriangularProperty):
     """Products of triangular matrices: ``alpha op(A) B``, with `rightside` ``alpha B op(A)``."""
 
+    second_order = Formula(formulas.trmm)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> lower = mx.nd.array([[1, 0], [2, 3]])
+    >>> mx.nd.linalg.trmm(lower, mx.nd.array([[1, 1], [1, 2]]))
+    [[1. 1.]
+     [5. 8.]]
+    <NDArray 2x2 @cpu(0)>
+    """
+
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data]
 
@@ -65,6 +78,16 @@ class TrsmProperty(_TriangularProperty):
     holds infinities and NaN.
     """
 
+    second_order = Formula(formulas.trsm)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> lower = mx.nd.array([[1, 0], [2, 4]])
+    >>> mx.nd.linalg.trsm(lower, mx.nd.array([[1, 1], [6, 10]]))  # lower @ result is the second
+    [[1. 1.]
+     [1. 2.]]
+    <NDArray 2x2 @cpu(0)>
+    """
+
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, in_data[0], *out_data]
 
@@ -74,6 +97,14 @@ class SyrkProperty(StackProperty):
 
     transpose = Bool(False, doc="Multiply from the other side.")
     alpha = Double(1.0, doc="A factor.")
+    second_order = Formula(formulas.syrk)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> mx.nd.linalg.syrk(mx.nd.array([[1, 2], [3, 4]]))
+    [[ 5. 11.]
+     [11. 25.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape, out = in_shapes[0], out_shapes[0]
@@ -104,6 +135,14 @@ class ExtractTrianProperty(StackProperty):
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
     offset = Int(0, doc="Diagonal at which the triangle lies, above the main one if positive.")
     lower = Bool(True, doc="For offset 0: the lower triangle, else the upper one.")
+    second_order = Linear()
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[4, 2], [2, 5]])
+    >>> mx.nd.linalg.extracttrian(x)
+    [4. 2. 5.]
+    <NDArray 3 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
@@ -124,6 +163,14 @@ class MakeTrianProperty(StackProperty):
     inputs_doc = {"A": "Vectors of n (n + 1) / 2 entries in the last axis."}
     offset = Int(0, doc="Diagonal at which the triangle lies, above the main one if positive.")
     lower = Bool(True, doc="For offset 0: the lower triangle, else the upper one.")
+    second_order = Linear()
+    amp = Precision(FLOAT32)
+    example = """
+    >>> mx.nd.linalg.maketrian(mx.nd.array([1, 2, 3]))
+    [[1. 0.]
+     [2. 3.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
@@ -162,6 +209,14 @@ class ExtractDiagProperty(_DiagonalProperty):
     """A diagonal of each square matrix as a vector."""
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
+    second_order = Linear()
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[4, 2], [2, 5]])
+    >>> mx.nd.linalg.extractdiag(x)
+    [4. 5.]
+    <NDArray 2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
@@ -181,6 +236,14 @@ class MakeDiagProperty(_DiagonalProperty):
     """Square matrices with a diagonal from a vector, zeros elsewhere."""
 
     inputs_doc = {"A": "Vectors in the last axis."}
+    second_order = Linear()
+    amp = Precision(FLOAT32)
+    example = """
+    >>> mx.nd.linalg.makediag(mx.nd.array([1, 2]))
+    [[1. 0.]
+     [0. 2.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]

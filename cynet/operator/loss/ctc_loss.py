@@ -9,6 +9,8 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum
+from ..precision import FLOAT32, Precision
+from .ctc_stepwise import STEPWISE
 
 
 class CTCLossProperty(KernelProperty):
@@ -47,6 +49,14 @@ class CTCLossProperty(KernelProperty):
     )
     zeros = ("d_label", "d_data_lengths?", "d_label_lengths?")
     floats = ("data",)
+    second_order = STEPWISE
+    amp = Precision(FLOAT32)
+    example = """
+    >>> scores = mx.nd.zeros((4, 1, 3))  # 4 steps, one sequence, 3 letters (0 is the blank)
+    >>> mx.nd.CTCLoss(scores, mx.nd.array([[1, 2]]))
+    [1.686399]
+    <NDArray 1 @cpu(0)>
+    """
 
     def list_arguments(self):
         names = ["data", "label"]

@@ -5,10 +5,45 @@ by 1 with an event of the kind and decays as ``exp(-beta[k] * t)``. Laub, Taimre
 https://arxiv.org/abs/1507.02822.
 """
 
+import numpy as np
+
 from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
+from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
+from ..rnn.stepwise import constant
+from ..second_order import Rewritten
+
+
+def _rewritten(p, F, x, aux, training):
+    lda, alpha, beta, state = x[:4]
+    lags, marks, lengths, ends = (each.asnumpy() for each in x[4:])
+    n, steps = lags.shape
+    times, ends = np.cumsum(lags.astype(np.float64), axis=1), ends[:, None]
+    there = np.arange(steps) < lengths[:, None]
+    marks = np.where(there, marks, 0)
+    kinds = constant(F, (marks[:, :, None] == np.arange(beta.size)) & there[:, :, None], lda)
+    index = F.array(marks.reshape(-1), ctx=lda.ctx, dtype="int64")
+    strength, decay = (F.take(each, index, axis=0).reshape((n, steps)) for each in (alpha, beta))
+    rate, start = (
+        F.sum(F.broadcast_mul(kinds, each.expand_dims(1)), axis=2) for each in (lda, state)
+    )
+    valid = constant(F, there, lda)
+    before = (marks[:, :, None] == marks[:, None]) & there[:, :, None] & there[:, None]
+    before = before & (np.arange(steps)[:, None] > np.arange(steps))
+    apart = constant(F, np.where(before, times[:, :, None] - times[:, None], 0), lda)
+    echoes = F.exp(-F.broadcast_mul(decay.expand_dims(2), apart)) * constant(F, before, lda)
+    excited = start * F.exp(-decay * constant(F, times, lda)) + F.sum(echoes, axis=2)
+    # a step without an event has the rate 1
+    rates = (rate + strength * decay * excited) * valid + (1 - valid)
+    left = F.exp(-decay * constant(F, np.where(there, ends - times, 0), lda)) * valid
+    gone = F.exp(F.broadcast_mul(-beta.reshape((1, -1)), constant(F, ends, lda)))
+    quiet = lda * constant(F, np.broadcast_to(ends, lda.shape), lda)
+    quiet = quiet + F.broadcast_mul(state * (1 - gone), alpha.reshape((1, -1)))
+    likelihood = F.sum(F.log(rates) - strength * (valid - left), axis=1) - F.sum(quiet, axis=1)
+    last = state * gone + F.sum(F.broadcast_mul(kinds, left.expand_dims(2)), axis=1)
+    return [likelihood, last]
 
 
 class HawkesProperty(KernelProperty):
@@ -37,6 +72,19 @@ class HawkesProperty(KernelProperty):
     )
     zeros = ("d_lags", "d_marks", "d_valid_length", "d_max_time")
     floats = ("lda", "alpha", "beta", "state", "lags", "valid_length", "max_time")
+    second_order = Rewritten(_rewritten)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> rate = mx.nd.array([[1.5, 2.0]])
+    >>> alpha, beta = mx.nd.array([0.2, 0.3]), mx.nd.array([1.0, 2.0])
+    >>> lags = mx.nd.array([[0.5, 0.6, 0.7]])
+    >>> marks = mx.nd.array([[0, 1, 0]], dtype="int32")
+    >>> likelihood, state = mx.nd.contrib.hawkesll(
+    ...     rate, alpha, beta, mx.nd.zeros((1, 2)), lags, marks, mx.nd.array([3]), mx.nd.array([5]))
+    >>> likelihood
+    [-16.649733]
+    <NDArray 1 @cpu(0)>
+    """
 
     def list_arguments(self):
         return list(self.inputs_doc)

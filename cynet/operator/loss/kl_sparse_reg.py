@@ -11,7 +11,9 @@ from ..checks.dtypes import NARROW
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
+from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
+from ..second_order import Refused
 from ..tensor.axes import split_at
 
 
@@ -30,6 +32,15 @@ class KlSparseRegProperty(KernelProperty):
     sparseness_target = Float(0.1, doc="Mean activation that is aimed at.", low=0, high=1)
     penalty = Float(0.001, doc="Weight of the divergence.")
     momentum = Float(0.9, doc="Share of the running mean that each step keeps.", low=0, high=1)
+    second_order = Refused("The gradient adds that of a divergence from a moving mean.")
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[0.1, 0.2], [0.3, 0.4]])
+    >>> mx.nd.IdentityAttachKLSparseReg(x, mx.nd.zeros(2), sparseness_target=0.1)
+    [[0.1 0.2]
+     [0.3 0.4]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def list_auxiliary_states(self):
         return ["moving_avg"]

@@ -6,6 +6,8 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
+from ..precision import FLOAT32, Precision
+from ..second_order import Refused
 
 
 class BlockGradProperty(KernelProperty):
@@ -17,6 +19,18 @@ class BlockGradProperty(KernelProperty):
     forward = Kernel("identity", in_place=(("data", "output"),))
     zeros = ("d_data",)
     floats = ()
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 4]])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = x * mx.nd.BlockGrad(x)
+    ...
+    >>> y.backward()
+    >>> x.grad
+    [[1. 2.]
+     [3. 4.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
 
 class PlainLossProperty(KernelProperty):
@@ -26,6 +40,20 @@ class PlainLossProperty(KernelProperty):
     graph = GraphHooks(float32_beside_half=())
     forward = Kernel("identity", writes=("loss",), in_place=(("data", "loss"),))
     backward = Kernel("constant_grad", (), ("d_data",))
+    second_order = Refused("What goes back is ones, whatever comes back.")
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 4]])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = mx.nd.make_loss(x * x)
+    ...
+    >>> y.backward()
+    >>> x.grad
+    [[2. 4.]
+     [6. 8.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def list_outputs(self):
         return ["loss"]
@@ -50,6 +78,20 @@ class MakeLossProperty(KernelProperty):
 
     inputs_doc = {"data": "Input of any shape."}
     forward = Kernel("identity", in_place=(("data", "output"),))
+    second_order = Refused("What goes back is a constant, whatever comes back.")
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 4]])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = mx.nd.MakeLoss(x * x, grad_scale=0.5)
+    ...
+    >>> y.backward()
+    >>> x.grad
+    [[1. 2.]
+     [3. 4.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     @property
     def backward(self):

@@ -11,7 +11,9 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
+from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
+from ..second_order import Refused
 
 
 class RegressionOutputProperty(KernelProperty):
@@ -30,6 +32,7 @@ class RegressionOutputProperty(KernelProperty):
     )
     zeros = ("d_label",)
     absolute = False
+    second_order = Refused("What goes back is the loss's gradient, not that of the output.")
 
     def infer_shape(self, in_shapes, out_shapes):
         data, label = merge_shapes(in_shapes[0], out_shapes[0]), in_shapes[1]
@@ -53,6 +56,24 @@ class LinearRegressionOutputProperty(RegressionOutputProperty):
     the gradient of out is not looked at.
     """
 
+    amp = Precision(FLOAT32, loss=True)
+    example = """
+    >>> x, label = mx.nd.array([[1], [2]]), mx.nd.array([[0], [4]])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = mx.nd.LinearRegressionOutput(x, label)
+    ...
+    >>> y.backward()
+    >>> y
+    [[1.]
+     [2.]]
+    <NDArray 2x1 @cpu(0)>
+    >>> x.grad
+    [[ 1.]
+     [-2.]]
+    <NDArray 2x1 @cpu(0)>
+    """
+
 
 class LogisticRegressionOutputProperty(RegressionOutputProperty):
     """Output of a logistic regression: ``out = sigmoid(data)``, gradient ``out - label``.
@@ -62,6 +83,23 @@ class LogisticRegressionOutputProperty(RegressionOutputProperty):
     """
 
     forward = Kernel("sigmoid", in_place=(("data", "output"),))
+    amp = Precision(FLOAT32, loss=True)
+    example = """
+    >>> x, label = mx.nd.array([[0], [2]]), mx.nd.array([[0], [1]])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = mx.nd.LogisticRegressionOutput(x, label)
+    ...
+    >>> y.backward()
+    >>> y
+    [[0.5     ]
+     [0.880797]]
+    <NDArray 2x1 @cpu(0)>
+    >>> x.grad
+    [[ 0.5       ]
+     [-0.11920297]]
+    <NDArray 2x1 @cpu(0)>
+    """
 
 
 class MAERegressionOutputProperty(RegressionOutputProperty):
@@ -72,6 +110,23 @@ class MAERegressionOutputProperty(RegressionOutputProperty):
     """
 
     absolute = True
+    amp = Precision(FLOAT32, loss=True)
+    example = """
+    >>> x, label = mx.nd.array([[1], [2]]), mx.nd.array([[0], [4]])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = mx.nd.MAERegressionOutput(x, label)
+    ...
+    >>> y.backward()
+    >>> y
+    [[1.]
+     [2.]]
+    <NDArray 2x1 @cpu(0)>
+    >>> x.grad
+    [[ 1.]
+     [-1.]]
+    <NDArray 2x1 @cpu(0)>
+    """
 
 
 register_operator("LinearRegressionOutput", LinearRegressionOutputProperty)

@@ -6,6 +6,7 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..nn.softmax import softmax_params
+from ..precision import FLOAT32, Precision
 from ..second_order import Rewritten
 
 
@@ -21,6 +22,13 @@ class SoftmaxCrossEntropyProperty(KernelProperty):
     forward = Kernel("cross_entropy", ("data", "label"))
     backward = Kernel("cross_entropy_grad", ("data", "label", "d_output"), ("d_data",))
     zeros = ("d_label",)
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[1, 2, 3], [3, 2, 1]])
+    >>> mx.nd.softmax_cross_entropy(x, mx.nd.array([2, 0]))
+    [0.8152121]
+    <NDArray 1 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, label = in_shapes

@@ -8,7 +8,9 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..nn.softmax import softmax_params, softmax_work
 from ..parameters import Bool, Enum, Float
+from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
+from ..second_order import Refused
 
 _NORMALIZATION = {"null": 0, "batch": 1, "valid": 2}
 
@@ -59,6 +61,24 @@ class SoftmaxOutputProperty(KernelProperty):
     }
     forward = Kernel("softmax", in_place=(("data", "output"),))
     zeros = ("d_label",)
+    second_order = Refused("What goes back is the loss's gradient, not that of the output.")
+    amp = Precision(FLOAT32, loss=True)
+    example = """
+    >>> x, label = mx.nd.array([[1, 2, 3], [0, 0, 0]]), mx.nd.array([2, 0])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = mx.nd.SoftmaxOutput(x, label)
+    ...
+    >>> y.backward()
+    >>> y
+    [[0.09003057 0.24472845 0.6652409 ]
+     [0.33333334 0.33333334 0.33333334]]
+    <NDArray 2x3 @cpu(0)>
+    >>> x.grad  # of the cross entropy
+    [[ 0.09003057  0.24472845 -0.33475912]
+     [-0.6666666   0.33333334  0.33333334]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     @property
     def backward(self):

@@ -8,7 +8,9 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float
+from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
+from ..second_order import Refused
 
 
 class SVMOutputProperty(KernelProperty):
@@ -30,6 +32,20 @@ class SVMOutputProperty(KernelProperty):
         "hinge_grad", ("output", "label"), ("d_data",), in_place=(("output", "d_data"),)
     )
     zeros = ("d_label",)
+    second_order = Refused("What goes back is the loss's gradient, not that of the output.")
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x, label = mx.nd.array([[1, 2, 3], [0, 0, 0]]), mx.nd.array([2, 0])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = mx.nd.SVMOutput(x, label, use_linear=True)
+    ...
+    >>> y.backward()
+    >>> x.grad
+    [[ 1.  1. -0.]
+     [-1.  1.  1.]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, label = merge_shapes(in_shapes[0], out_shapes[0]), in_shapes[1]

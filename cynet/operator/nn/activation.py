@@ -1,28 +1,40 @@
 """Activation: an elementwise nonlinearity; data and out have one shape."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from .._base import register_operator
 from .._elementwise import LoopsOperator
 from ..checks.dtypes import FLOATS, require_float_cpu
 from ..parameters import Enum
+from ..precision import Precision
+from ..second_order import Formula
 from ..tensor.unary import UnaryHooks, UnaryProperty
 
 
 class Function(NamedTuple):
-    """Names in functors.h of an act_type and its gradient, and what that is a function of."""
+    """Names in functors.h of an act_type and its gradient, what that is a function of, and the
+    derivative ``(F, x, y)`` by operators."""
 
     functor: str
     gradient: str
     reads: str
+    derivative: Callable
 
 
 FUNCTIONS = {
-    "relu": Function("relu", "relu_grad_y", "y"),
-    "sigmoid": Function("sigmoid", "sigmoid_grad_y", "y"),
-    "softrelu": Function("softrelu", "softrelu_grad_y", "y"),
-    "softsign": Function("softsign", "softsign_grad", "x"),
-    "tanh": Function("tanh", "tanh_grad_y", "y"),
+    "relu": Function("relu", "relu_grad_y", "y", lambda F, x, y: y > 0),
+    "sigmoid": Function("sigmoid", "sigmoid_grad_y", "y", lambda F, x, y: y * (1 - y)),
+    "softrelu": Function(
+        "softrelu",
+        "softrelu_grad_y",
+        "y",
+        lambda F, x, y: 1 - F.exp(-y) if y is not None else F.sigmoid(x),
+    ),
+    "softsign": Function(
+        "softsign", "softsign_grad", "x", lambda F, x, y: F.reciprocal(F.square(F.abs(x) + 1))
+    ),
+    "tanh": Function("tanh", "tanh_grad_y", "y", lambda F, x, y: 1 - F.square(y)),
 }
 
 
@@ -47,14 +59,30 @@ class ActivationProperty(UnaryProperty):
     act_type = Enum(tuple(FUNCTIONS), doc="The function to apply.")
 
     inputs_doc = {"data": "Input of any shape."}
+    amp = Precision(float32_where={"act_type": ("softrelu",)})
+    example = """
+    >>> mx.nd.Activation(mx.nd.array([-1, 0, 2]), act_type="relu")
+    [0. 0. 2.]
+    <NDArray 3 @cpu(0)>
+    >>> mx.nd.Activation(mx.nd.array([-1, 0, 2]), act_type="tanh")
+    [-0.7615942  0.         0.9640276]
+    <NDArray 3 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        self.functor, self.gradient, self.reads = FUNCTIONS[self.act_type]
+        self.functor, self.gradient, self.reads, _ = FUNCTIONS[self.act_type]
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types, (*FLOATS, "bfloat16"))
         return LoopsOperator(self, in_types[0])
+
+    def gradients(self, F, g, x, y):
+        """By operators."""
+        derivative = FUNCTIONS[self.act_type].derivative
+        return [lambda: g[0] * derivative(F, x[0], y[0])]
+
+    second_order = Formula(gradients)
 
 
 register_operator("Activation", ActivationProperty)

@@ -12,11 +12,15 @@ from ..checks.shapes import agree
 from ..graph_hooks import RESIDUAL, GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float, Int
+from ..precision import EITHER, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 from ..tensor.axes import data_axis, split_at
 from .fused_activation import TakesReluHooks
 from .normalized import along, normalized, scaled
+
+# what stays in float32 beside bfloat16 data, as MXNet lists it: '' is the data
+_FLOAT32_INPUTS = "", "gamma", "beta", "moving_mean", "moving_var"
 
 
 class BatchNormHooks(GraphHooks):
@@ -75,6 +79,19 @@ class BatchNormProperty(KernelProperty):
         "moving_mean": {"__init__": '["zero", {}]'},
         "moving_var": {"__init__": '["one", {}]'},
     }
+    amp = Precision(EITHER, EITHER, float32_inputs=_FLOAT32_INPUTS)
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 6]])
+    >>> gamma, beta = mx.nd.ones(2), mx.nd.zeros(2)
+    >>> mean, var = mx.nd.zeros(2), mx.nd.ones(2)  # the moving ones
+    >>> with mx.autograd.train_mode():
+    ...     y = mx.nd.BatchNorm(x, gamma, beta, mean, var)
+    ...
+    >>> y
+    [[-0.9995004 -0.999875 ]
+     [ 0.9995004  0.999875 ]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def list_outputs(self):
         return ["output", "mean", "var"]

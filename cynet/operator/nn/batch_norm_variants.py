@@ -3,6 +3,7 @@
 from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..parameters import Bool, Float, Int, Str
+from ..precision import FLOAT32, Precision
 from ..second_order import Rewritten
 from .batch_norm import BatchNormHooks, BatchNormProperty
 
@@ -31,6 +32,18 @@ class BatchNormWithReLUProperty(BatchNormProperty):
 
     graph = BatchNormWithReLUHooks(moves_states=False, float32_beside_half=("gamma", "beta"))
     relu = True
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 6]])
+    >>> gamma, beta = mx.nd.ones(2), mx.nd.zeros(2)
+    >>> mean, var = mx.nd.zeros(2), mx.nd.ones(2)  # the moving ones
+    >>> with mx.autograd.train_mode():
+    ...     y = mx.nd.contrib.BatchNormWithReLU(x, gamma, beta, mean, var)
+    ...
+    >>> y
+    [[0.        0.       ]
+     [0.9995004 0.999875 ]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def rewritten(self, F, inputs, aux, training):
         return [F.relu(super().rewritten(F, inputs, aux, training)[0])]
@@ -53,6 +66,19 @@ class SyncBatchNormProperty(BatchNormProperty):
     ndev = Int(1, doc="Number of devices; 1 alone is there.", low=1)
     key = Str(doc="Name of the layer among those that share statistics.")
     axis, cudnn_off, min_calib_range, max_calib_range = 1, False, None, None
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 6]])
+    >>> gamma, beta = mx.nd.ones(2), mx.nd.zeros(2)
+    >>> mean, var = mx.nd.zeros(2), mx.nd.ones(2)  # the moving ones
+    >>> with mx.autograd.train_mode():
+    ...     y = mx.nd.contrib.SyncBatchNorm(x, gamma, beta, mean, var, key="bn")
+    ...
+    >>> y
+    [[-0.9995004 -0.999875 ]
+     [ 0.9995004  0.999875 ]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

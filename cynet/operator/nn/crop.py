@@ -5,6 +5,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
+from ..second_order import Linear
 from ..tensor.strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
 
 
@@ -33,6 +34,14 @@ class CropProperty(OperatorProperty):
     channels_last = False  # a form the layout pass makes
 
     inputs_doc = {"arg0": "Images (N, C, H, W).", "arg1": "Images of the size that is taken."}
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(9).reshape((1, 1, 3, 3))
+    >>> mx.nd.Crop(x, h_w=(2, 2), offset=(1, 0))
+    [[[[3. 4.]
+       [6. 7.]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -6,6 +6,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Float, Shape
 from ..property import merge_shapes
+from ..second_order import Flat
 
 
 class DropoutHooks(GraphHooks):
@@ -37,6 +38,19 @@ class DropoutProperty(KernelProperty):
     backward = Kernel(
         "dropout_grad", ("d_output", "mask"), ("d_data",), in_place=(("d_output", "d_data"),)
     )
+    second_order = Flat()
+    example = """
+    >>> x = mx.nd.ones((100, 100))
+    >>> mx.nd.Dropout(x, p=0.4).mean()  # outside of training: as it is
+    [1.]
+    <NDArray 1 @cpu(0)>
+    >>> mx.random.seed(1)
+    >>> with mx.autograd.train_mode():
+    ...     y = mx.nd.Dropout(x, p=0.4)
+    ...
+    >>> round(float((y == 0).mean()), 1), round(float(y.max()), 3)
+    (0.4, 1.667)
+    """
 
     def list_outputs(self):
         return ["output", "mask"]

@@ -5,6 +5,7 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Int
+from ..second_order import Linear
 
 
 class EmbeddingProperty(KernelProperty):
@@ -26,6 +27,14 @@ class EmbeddingProperty(KernelProperty):
     zeros = ("d_data",)
     floats = ("weight",)
     keeps_rows_of = "weight"
+    second_order = Linear({1: ()})
+    example = """
+    >>> vectors = mx.nd.array([[0, 0], [1, 1], [2, 2]])
+    >>> mx.nd.Embedding(mx.nd.array([2, 0]), vectors, input_dim=3, output_dim=2)
+    [[2. 2.]
+     [0. 0.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]

@@ -4,6 +4,7 @@ from math import prod
 
 from .._base import register_operator
 from ..checks.shapes import agree
+from ..second_order import Linear
 from ..tensor.unary import UnaryHooks, UnaryProperty
 
 
@@ -13,6 +14,11 @@ class FlattenProperty(UnaryProperty):
     inputs_doc = {"data": "Input, at least 1-d."}
     graph = UnaryHooks(view=True, takes_bool=True)
     functor, gradient = "identity", "one"
+    second_order = Linear()
+    example = """
+    >>> mx.nd.Flatten(mx.nd.zeros((2, 3, 4))).shape
+    (2, 12)
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]

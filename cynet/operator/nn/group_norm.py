@@ -11,6 +11,7 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import KernelProperty
 from ..parameters import Bool, Float, Int
+from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 from .instance_norm import InstanceNormProperty
@@ -32,6 +33,13 @@ class GroupNormProperty(KernelProperty):
     inputs_doc = {"data": "Input (N, C, ...).", "gamma": "Scale (G,).", "beta": "Shift (G,)."}
     forward = InstanceNormProperty.forward
     backward = InstanceNormProperty.backward
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[[1], [3], [10], [30]]])
+    >>> mx.nd.GroupNorm(x, mx.nd.ones(2), mx.nd.zeros(2), num_groups=2).reshape((4,))
+    [-0.999995    0.999995   -0.99999994  0.99999994]
+    <NDArray 4 @cpu(0)>
+    """
 
     def list_outputs(self):
         return ["output", "mean", "std"] if self.output_mean_var else ["output"]

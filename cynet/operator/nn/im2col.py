@@ -13,6 +13,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Shape
 from ..property import is_known, merge_shapes
+from ..second_order import Linear
 from .spatial_window import check_rank, check_window, pad3
 
 
@@ -82,6 +83,16 @@ class Im2colProperty(_WindowsProperty):
     inputs_doc = {"data": "Images (N, C, *size) with as many spatial axes as `kernel`."}
     forward = Kernel("windows_to_columns")
     backward = Kernel("columns_to_windows", ("d_output",), ("d_data",))
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(9).reshape((1, 1, 3, 3))
+    >>> mx.nd.im2col(x, kernel=(2, 2))
+    [[[0. 1. 3. 4.]
+      [1. 2. 4. 5.]
+      [3. 4. 6. 7.]
+      [4. 5. 7. 8.]]]
+    <NDArray 1x4x4 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data = in_shapes[0]
@@ -105,6 +116,15 @@ class Col2imProperty(_WindowsProperty):
     forward = Kernel("columns_to_windows")
     backward = Kernel("windows_to_columns", ("d_output",), ("d_data",))
     output_size = Shape(doc="Spatial size of the images.", low=1)
+    second_order = Linear()
+    example = """
+    >>> columns = mx.nd.ones((1, 4, 4))
+    >>> mx.nd.col2im(columns, output_size=(3, 3), kernel=(2, 2))
+    [[[[1. 2. 1.]
+       [2. 4. 2.]
+       [1. 2. 1.]]]]
+    <NDArray 1x1x3x3 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -11,6 +11,7 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
+from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 from .fused_activation import TakesReluHooks
@@ -44,6 +45,14 @@ class InstanceNormProperty(KernelProperty):
         ("d_data", "d_gamma", "d_beta"),
         in_place=(("d_output", "d_data"),),
     )
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[[1, 2, 3], [10, 20, 30]]])
+    >>> mx.nd.InstanceNorm(x, mx.nd.ones(2), mx.nd.zeros(2))
+    [[[-1.2238274  0.         1.2238274]
+      [-1.2247357  0.         1.2247357]]]
+    <NDArray 1x2x3 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data = merge_shapes(in_shapes[0], out_shapes[0])

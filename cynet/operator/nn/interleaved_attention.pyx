@@ -24,7 +24,9 @@ from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Int
+from ..precision import WIDEST, Precision
 from ..property import OperatorProperty
+from .attention_rewritten import SCORES, WEIGHTED_SUMS
 
 cdef struct Heads:
     # Where the matrices of the heads lie: that of batch b and head h begins at (b * heads + h) *
@@ -113,6 +115,13 @@ class SelfAttentionQK(InterleavedProperty):
 
     names = ("queries_keys_values",)
     inputs_doc = {"queries_keys_values": "Interleaved projections."}
+    second_order = SCORES
+    amp = Precision(WIDEST)
+    example = """
+    >>> x = mx.nd.random.uniform(shape=(5, 2, 3 * 8))  # length 5, batch of 2, width 8
+    >>> mx.nd.contrib.interleaved_matmul_selfatt_qk(x, heads=4).shape
+    (8, 5, 5)
+    """
 
     def parts(self):
         return (3,)
@@ -128,6 +137,14 @@ class SelfAttentionValues(InterleavedProperty):
         "queries_keys_values": "Interleaved projections (length, batch, heads * 3 * dim).",
         "attention": "Weights of the values.",
     }
+    second_order = WEIGHTED_SUMS
+    amp = Precision(WIDEST)
+    example = """
+    >>> x = mx.nd.random.uniform(shape=(5, 2, 3 * 8))  # length 5, batch of 2, width 8
+    >>> attention = mx.nd.softmax(mx.nd.contrib.interleaved_matmul_selfatt_qk(x, heads=4))
+    >>> mx.nd.contrib.interleaved_matmul_selfatt_valatt(x, attention, heads=4).shape
+    (5, 2, 8)
+    """
 
     def parts(self):
         return (3,)
@@ -143,6 +160,14 @@ class CrossAttentionQK(InterleavedProperty):
         "queries": "Projections of the decoder.",
         "keys_values": "Interleaved projections (key length, batch, heads * 2 * dim).",
     }
+    second_order = SCORES
+    amp = Precision(WIDEST)
+    example = """
+    >>> queries = mx.nd.random.uniform(shape=(3, 2, 8))  # length 3, batch of 2, width 8
+    >>> keys_values = mx.nd.random.uniform(shape=(5, 2, 2 * 8))  # length 5
+    >>> mx.nd.contrib.interleaved_matmul_encdec_qk(queries, keys_values, heads=4).shape
+    (8, 3, 5)
+    """
 
     def parts(self):
         return (1, 2)
@@ -158,6 +183,14 @@ class CrossAttentionValues(InterleavedProperty):
         "keys_values": "Interleaved projections (key length, batch, heads * 2 * dim).",
         "attention": "Weights of the values.",
     }
+    second_order = WEIGHTED_SUMS
+    amp = Precision(WIDEST)
+    example = """
+    >>> keys_values = mx.nd.random.uniform(shape=(5, 2, 2 * 8))  # length 5, batch of 2, width 8
+    >>> attention = mx.nd.ones((2 * 4, 3, 5)) / 5
+    >>> mx.nd.contrib.interleaved_matmul_encdec_valatt(keys_values, attention, heads=4).shape
+    (3, 2, 8)
+    """
 
     def parts(self):
         return (2,)

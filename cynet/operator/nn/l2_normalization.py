@@ -32,6 +32,12 @@ class L2NormalizationProperty(KernelProperty):
     gpu = Lines("normalization")
     graph = GraphHooks(float32_beside_half=())
     amp = Precision("float32")
+    example = """
+    >>> mx.nd.L2Normalization(mx.nd.array([[3, 4], [0, 2]]))
+    [[0.6 0.8]
+     [0.  1. ]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data = merge_shapes(in_shapes[0], out_shapes[0])

@@ -10,6 +10,7 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
+from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 from ..tensor.axes import data_axis, split_at
@@ -38,6 +39,14 @@ class LayerNormProperty(KernelProperty):
             in_place=(("d_output", "d_data"),),
         ),
     )
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[1, 2, 3], [10, 20, 30]])
+    >>> mx.nd.LayerNorm(x, mx.nd.ones(3), mx.nd.zeros(3))
+    [[-1.2247357  0.         1.2247357]
+     [-1.2247448  0.         1.2247448]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def list_outputs(self):
         return ["output", "mean", "std"]

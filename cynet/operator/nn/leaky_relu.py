@@ -7,7 +7,9 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
+from ..precision import Precision
 from ..property import merge_shapes
+from ..second_order import Rewritten
 
 _ELEMENTWISE = GraphHooks(
     elementwise=True, float32_beside_half=(), draws_in_training_alone=True
@@ -72,6 +74,15 @@ class LeakyReLUProperty(KernelProperty):
 
     inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,), (C,), (N, C) ..."}
     variable_attrs = {"gamma": {"__init__": '["Constant", {"value": 0.25}]'}}
+    amp = Precision(float32_where={"act_type": ("elu", "selu")})
+    example = """
+    >>> mx.nd.LeakyReLU(mx.nd.array([-2, 0, 2]), act_type="leaky", slope=0.1)
+    [-0.2  0.   2. ]
+    <NDArray 3 @cpu(0)>
+    >>> mx.nd.LeakyReLU(mx.nd.array([-2, 0, 2]), act_type="gelu")
+    [-0.04550028  0.          1.9544997 ]
+    <NDArray 3 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -146,6 +157,35 @@ class LeakyReLUProperty(KernelProperty):
             return {"channels": shape[1], "inner": 1}
         channels, inner = slopes_of(shape, in_shapes[1])
         return {"channels": channels, "inner": inner}
+
+    def rewritten(self, F, inputs, aux, training):
+        data = inputs[0]
+        kind = self.act_type
+        if kind == "gelu":
+            return [data * (F.erf(data * 0.5**0.5) + 1) * 0.5]
+        if kind == "selu":
+            scale, alpha = 1.0507009873554805, 1.6732632423543772
+            low = F.expm1(F.minimum(data, 0)) * alpha
+            return [F.where(data > 0, data, low) * scale]
+        if kind == "elu":
+            return [F.where(data > 0, data, F.expm1(F.minimum(data, 0)) * self.slope)]
+        if kind == "prelu":
+            gamma = inputs[1]
+            if gamma.size == 1:
+                shape = (1,) * data.ndim
+            elif gamma.ndim > 1:
+                shape = gamma.shape + (1,) * (data.ndim - gamma.ndim)
+            else:
+                shape = (1, -1) + (1,) * (data.ndim - 2)
+            low = F.broadcast_mul(data, gamma.reshape(shape))
+            return [F.where(data > 0, data, low)]
+        if kind == "leaky":
+            slope = self.slope
+        else:  # rrelu has drawn its slopes in training
+            slope = aux[0] if training else (self.lower_bound + self.upper_bound) / 2
+        return [F.where(data > 0, data, data * slope)]
+
+    second_order = Rewritten(rewritten)
 
 
 register_operator("LeakyReLU", LeakyReLUProperty)

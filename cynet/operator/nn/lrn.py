@@ -7,6 +7,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float, Int
+from ..precision import EITHER, FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 
@@ -35,6 +36,12 @@ class LRNProperty(KernelProperty):
     forward = Kernel("local_response")
     backward = Kernel("local_response_grad", ("d_output", "data"), ("d_data",))
     last = False  # data are channels-last
+    amp = Precision(FLOAT32, EITHER)
+    example = """
+    >>> mx.nd.LRN(mx.nd.ones((1, 3, 1, 1)), nsize=3, alpha=1).reshape((3,))
+    [0.4792073  0.43869132 0.4792073 ]
+    <NDArray 3 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -12,7 +12,10 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Int, Shape
+from ..precision import EITHER, Precision
 from ..property import ResourceRequest
+from ..second_order import Linear, Rewritten
+from . import pooling_rewritten
 from .laid_out import LayoutAdapter, reorder_operator
 from .spatial_window import (
     LAYOUTS,
@@ -67,6 +70,17 @@ class PoolingProperty(KernelProperty):
     inputs_doc = {"data": "Input (N, C, *size)."}
     forward = Kernel("pool")
     last = False  # whether data are channels-last float32
+    amp = Precision(EITHER, EITHER)
+    example = """
+    >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
+    >>> mx.nd.Pooling(x, kernel=(2, 2), stride=(2, 2), pool_type="max")
+    [[[[ 5.  7.]
+       [13. 15.]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    >>> mx.nd.Pooling(x, global_pool=True, pool_type="avg")
+    [[[[7.5]]]]
+    <NDArray 1x1x1x1 @cpu(0)>
+    """
 
     @property
     def backward(self):
@@ -186,6 +200,13 @@ class PoolingProperty(KernelProperty):
             None,
             reorder_operator(out, in_types[0]),
         )
+
+    @property
+    def second_order(self):
+        """Means and sums are linear."""
+        if self.pool_type in ("avg", "sum"):
+            return Linear()
+        return Rewritten(pooling_rewritten.pooling)
 
 
 class ChannelsLastPooling(PoolingProperty):

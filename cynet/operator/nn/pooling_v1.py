@@ -12,6 +12,8 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Shape
+from ..second_order import Linear, Rewritten
+from . import pooling_rewritten
 from .spatial_window import check_window, window_room
 
 
@@ -33,6 +35,13 @@ class PoolingV1Property(KernelProperty):
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, H, W)."}
     forward = Kernel("pool_v1")
+    example = """
+    >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
+    >>> mx.nd.Pooling_v1(x, kernel=(2, 2), stride=(2, 2), pool_type="max")
+    [[[[ 5.  7.]
+       [13. 15.]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    """
 
     @property
     def backward(self):
@@ -88,6 +97,13 @@ class PoolingV1Property(KernelProperty):
     def work(self, in_shapes):
         params = self.kernel_params(in_shapes)
         return prod((params["planes"], *params["out"], *params["kernel"]))
+
+    @property
+    def second_order(self):
+        """Means and sums are linear."""
+        if self.pool_type in ("avg", "sum"):
+            return Linear()
+        return Rewritten(pooling_rewritten.pooling_v1)
 
 
 register_operator("Pooling_v1", PoolingV1Property)

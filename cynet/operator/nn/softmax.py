@@ -7,9 +7,11 @@ from .._base import register_operator
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
-from ..out_dtype import OutDType
+from ..out_dtype import OutDType, in_data_dtype
 from ..parameters import Bool, Double, Enum, Int
+from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
+from ..second_order import Formula
 from ..tensor.axes import data_axis, split_at
 
 LINE_COST = 8  # of a line, however short, in elements
@@ -55,6 +57,18 @@ class SoftmaxProperty(OutDType, KernelProperty):
     zeros = ("d_length?",)
     floats = ("data",)
     sign, log_of = 1.0, False
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[1, 1, 2], [0, 0, 0]])
+    >>> mx.nd.softmax(x)
+    [[0.21194157 0.21194157 0.5761169 ]
+     [0.33333334 0.33333334 0.33333334]]
+    <NDArray 2x3 @cpu(0)>
+    >>> mx.nd.softmax(x, mx.nd.array([2, 3], dtype="int32"), use_length=True)
+    [[0.5        0.5        0.        ]
+     [0.33333334 0.33333334 0.33333334]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -108,12 +122,44 @@ class SoftmaxProperty(OutDType, KernelProperty):
     def work(self, in_shapes):
         return softmax_work(in_shapes[0], self.kernel_params(in_shapes))
 
+    def gradients(self, F, g, x, y):
+        """By operators."""
+
+        def gradient():
+            inner = F.sum(g[0] * y[0], axis=self.axis, keepdims=True)
+            out = y[0] * F.broadcast_sub(g[0], inner)
+            scale = self.sign / (self.temperature or 1.0)
+            return out if scale == 1 else out * scale
+
+        return [gradient, None]
+
+    second_order = Formula(in_data_dtype(gradients))
+
 
 class LogSoftmaxProperty(SoftmaxProperty):
     """Logarithm of the softmax along `axis`, computed without losing small numbers."""
 
     log_of = True
     unlisted = ("length",)
+    example = """
+    >>> x = mx.nd.array([[1, 1, 2], [0, 0, 0]])
+    >>> mx.nd.log_softmax(x)
+    [[-1.5514446  -1.5514446  -0.55144465]
+     [-1.0986123  -1.0986123  -1.0986123 ]]
+    <NDArray 2x3 @cpu(0)>
+    """
+
+    def gradients(self, F, g, x, y):
+        """By operators."""
+
+        def gradient():
+            inner = F.sum(g[0], axis=self.axis, keepdims=True)
+            out = g[0] - F.broadcast_mul(F.exp(y[0]), inner)
+            return out if (self.temperature or 1.0) == 1 else out / self.temperature
+
+        return [gradient, None]
+
+    second_order = Formula(in_data_dtype(gradients))
 
 
 class SoftminProperty(SoftmaxProperty):
@@ -121,6 +167,13 @@ class SoftminProperty(SoftmaxProperty):
 
     sign = -1.0
     unlisted = ("length",)
+    example = """
+    >>> x = mx.nd.array([[1, 1, 2], [0, 0, 0]])
+    >>> mx.nd.softmin(x)
+    [[0.42231882 0.42231882 0.15536241]
+     [0.33333334 0.33333334 0.33333334]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
 
 class SoftmaxActivationProperty(KernelProperty):
@@ -128,12 +181,19 @@ class SoftmaxActivationProperty(KernelProperty):
 
     mode = Enum(("channel", "instance"), "instance", doc="Which entries sum to 1.")
 
-    graph = GraphHooks(float32_beside_half=("length",))
+    graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data": "Input, at least 2-d."}
     forward = Kernel("softmax", in_place=(("data", "output"),))
     backward = Kernel(
         "softmax_grad", ("d_output", "output"), ("d_data",), in_place=(("d_output", "d_data"),)
     )
+    amp = Precision(FLOAT32)
+    example = """
+    >>> mx.nd.SoftmaxActivation(mx.nd.array([[1, 1, 2], [0, 0, 0]]))
+    [[0.21194157 0.21194157 0.5761169 ]
+     [0.33333334 0.33333334 0.33333334]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data = merge_shapes(in_shapes[0], out_shapes[0])
@@ -149,6 +209,18 @@ class SoftmaxActivationProperty(KernelProperty):
 
     def work(self, in_shapes):
         return softmax_work(in_shapes[0], self.kernel_params(in_shapes))
+
+    def gradients(self, F, g, x, y):
+        """By operators."""
+
+        def gradient():
+            axes = 1 if self.mode == "channel" else tuple(range(1, y[0].ndim))
+            inner = F.sum(g[0] * y[0], axis=axes, keepdims=True)
+            return y[0] * F.broadcast_sub(g[0], inner)
+
+        return [gradient]
+
+    second_order = Formula(gradients)
 
 
 register_operator("softmax", SoftmaxProperty)

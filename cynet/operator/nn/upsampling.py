@@ -8,6 +8,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Int
 from ..property import ResourceRequest
+from ..second_order import Linear
 from .convolution.im2col import UnrolledConvolution
 from .convolution.select import ConvDesc
 
@@ -46,6 +47,12 @@ class UpSamplingProperty(KernelProperty):
 
     inputs_doc = {"data": "Input (N, C, H, W).", "weight": "Filters of 'bilinear'."}
     variable_attrs = {"weight": {"__init__": '["bilinear", {}]'}}
+    example = """
+    >>> mx.nd.UpSampling(mx.nd.array([[[[1, 2]]]]), scale=2, sample_type="nearest")
+    [[[[1. 1. 2. 2.]
+       [1. 1. 2. 2.]]]]
+    <NDArray 1x1x2x4 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -123,6 +130,11 @@ class UpSamplingProperty(KernelProperty):
         desc = ConvDesc(out, in_shapes[0], (k, k), (self.scale,) * 2, (1, 1), (pad, pad),
                         self.num_filter, in_types[0], bias=False, transposed=True)
         return UnrolledConvolution(desc, False)
+
+    @property
+    def second_order(self):
+        """Of 'bilinear' that of a deconvolution."""
+        return Linear({0: (1,), 1: (0,)}) if self.sample_type == "bilinear" else Linear()
 
 
 register_operator("UpSampling", UpSamplingProperty)

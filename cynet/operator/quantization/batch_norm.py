@@ -44,6 +44,17 @@ class QuantizedBatchNormProperty(KernelProperty):
     forward = Kernel(
         "quantized_batch_norm", ("data", *_CHANNELS, "min_data", "max_data"), OUTPUTS, whole=True
     )
+    example = """
+    >>> x = mx.nd.array([[1, -2], [3, 4]])
+    >>> q, low, high = mx.nd.contrib.quantize_v2(x)
+    >>> gamma, beta, mean, var = mx.nd.ones(2), mx.nd.zeros(2), mx.nd.array([2, 1]), mx.nd.ones(2)
+    >>> out = mx.nd.contrib.quantized_batch_norm(
+    ...     q, gamma, beta, mean, var, low, high, min_calib_range=-4, max_calib_range=4)
+    >>> mx.nd.contrib.dequantize(*out)
+    [[-1.0039216 -3.011765 ]
+     [ 1.0039216  2.9803922]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

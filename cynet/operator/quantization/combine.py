@@ -83,6 +83,15 @@ class QuantizedElemwiseAddProperty(_TwoArrays):
     whose limits stand for the sum of the larger ends of both ranges.
     """
 
+    example = """
+    >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([1, 2]))
+    >>> mx.nd.contrib.quantized_elemwise_add(
+    ...     q, q, low, high, low, high, min_calib_range=-4, max_calib_range=4
+    ... )[0]
+    [ 64 127]
+    <NDArray 2 @cpu(0)>
+    """
+
 
 class QuantizedElemwiseMulProperty(_TwoArrays):
     """The product of two quantized arrays.
@@ -93,6 +102,12 @@ class QuantizedElemwiseMulProperty(_TwoArrays):
 
     enable_float_output = Bool(False, doc="Whether the output is of floats.")
     product, unsigned = True, False
+    example = """
+    >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([1, 2]))
+    >>> mx.nd.contrib.quantized_elemwise_mul(q, q, low, high, low, high)[0]
+    [ 4096 16129]
+    <NDArray 2 @cpu(0)>
+    """
 
 
 register_operator("_contrib_quantized_elemwise_add", QuantizedElemwiseAddProperty)

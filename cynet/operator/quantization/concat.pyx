@@ -20,6 +20,7 @@ from .._base import register_operator
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..parameters import MOST_ARRAYS, Int
+from ..precision import Precision
 from ..property import ResourceRequest
 from ..tensor.axes import axis_of
 from ..tensor.concat import ConcatProperty
@@ -47,6 +48,14 @@ class QuantizedConcatProperty(ConcatProperty):
     key_var_num_args, many_inputs = None, True
     differentiable = False
     graph = QuantizedConcatHooks()
+    amp = Precision()
+    example = """
+    >>> a, a_low, a_high = mx.nd.contrib.quantize_v2(mx.nd.array([[1, 2]]))
+    >>> b, b_low, b_high = mx.nd.contrib.quantize_v2(mx.nd.array([[4]]))
+    >>> mx.nd.contrib.quantized_concat(a, b, a_low, a_high, b_low, b_high, num_args=2)[0]
+    [[ 32  64 127]]
+    <NDArray 1x3 @cpu(0)>
+    """
 
     def list_arguments(self):
         names = [f"arg{i}" for i in range(self.num_args)]

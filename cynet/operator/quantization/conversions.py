@@ -74,6 +74,12 @@ class QuantizeProperty(_Conversion):
     }
     finer, given, finds_range = False, True, False
     forward = _QUANTIZE
+    example = """
+    >>> x, low, high = mx.nd.array([-1, 0, 0.5]), mx.nd.array([-1]), mx.nd.array([1])
+    >>> mx.nd.contrib.quantize(x, low, high, out_type="int8")[0]
+    [-127    0   64]
+    <NDArray 3 @cpu(0)>
+    """
 
     def infer_type(self, in_types, out_types):
         require_bytes(self, in_types[0], allowed=("float32",))
@@ -99,6 +105,17 @@ class QuantizeV2Property(_Conversion):
     inputs_doc = {"data": "Floats, any shape, or integers of 8 bits."}
     finer, given, finds_range = True, True, True
     forward = _QUANTIZE._replace(reads=("data",))
+    example = """
+    >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([-1, 0, 0.5]))
+    >>> q, low, high
+    (
+    [-128    0   64]
+    <NDArray 3 @cpu(0)>,
+    [-1.]
+    <NDArray 1 @cpu(0)>,
+    [1.]
+    <NDArray 1 @cpu(0)>)
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -134,6 +151,17 @@ class QuantizeAsymProperty(_Conversion):
     inputs_doc = {"data": "Floats, any shape."}
     finer, given, finds_range = False, True, True
     forward = Kernel("quantize_asym", ("data",), ("output", "scale", "shift"), whole=True)
+    example = """
+    >>> q, scale, shift = mx.nd.contrib.quantize_asym(mx.nd.array([-1, 0, 0.5]))
+    >>> q, scale, shift
+    (
+    [  0 170 255]
+    <NDArray 3 @cpu(0)>,
+    [170.]
+    <NDArray 1 @cpu(0)>,
+    [170.]
+    <NDArray 1 @cpu(0)>)
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -169,6 +197,12 @@ class RequantizeProperty(_Conversion):
     }
     finer, given, finds_range = False, False, True
     forward = _QUANTIZE
+    example = """
+    >>> x, low, high = mx.nd.array([1000, 2000], dtype="int32"), mx.nd.array([-1]), mx.nd.array([1])
+    >>> mx.nd.contrib.requantize(x, low, high)[0]
+    [ 64 127]
+    <NDArray 2 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -192,6 +226,12 @@ class DequantizeProperty(_Conversion):
         "max_range": "The largest value, (1,).",
     }
     forward = Kernel("dequantize", ("data", "min_range", "max_range"))
+    example = """
+    >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([-1, 0, 0.5]))
+    >>> mx.nd.contrib.dequantize(q, low, high)
+    [-1.0039216  0.         0.5019608]
+    <NDArray 3 @cpu(0)>
+    """
 
     def list_outputs(self):
         return ["output"]

@@ -32,6 +32,13 @@ class QuantizedEmbeddingProperty(KernelProperty):
     forward = Kernel(
         "quantized_rows", ("data", "weight", "min_weight", "max_weight"), OUTPUTS, whole=True
     )
+    example = """
+    >>> rows, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([[1, 2], [3, 4]]))
+    >>> out = mx.nd.contrib.quantized_embedding(mx.nd.array([1]), rows, low, high, 2, 2)
+    >>> out[0]
+    [[ 96 127]]
+    <NDArray 1x2 @cpu(0)>
+    """
 
     def list_outputs(self):
         return list(OUTPUTS)

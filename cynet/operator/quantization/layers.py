@@ -18,6 +18,7 @@ from ..nn.convolution.select import PackWeight
 from ..nn.fully_connected.fully_connected import FullyConnectedProperty
 from ..nn.spatial_window import channels_first, is_last, pad3
 from ..parameters import Bool, Enum, Float
+from ..precision import Precision
 from ..property import ResourceRequest
 from .int8_layer import Int8Layer, Int8Pack, OnednnInt8Layer, packed_bytes
 from .ranges import ONE, check_calibrated, chosen_type, require_bytes
@@ -209,6 +210,16 @@ class QuantizedConvProperty(_Raw, ConvolutionProperty):
         "min_bias": "The least value of bias, (1,).",
         "max_bias": "The largest value of bias, (1,).",
     }
+    amp = Precision()
+    example = """
+    >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.ones((1, 1, 2, 2)))
+    >>> sums, low, high = mx.nd.contrib.quantized_conv(
+    ...     q, q, low, high, low, high, kernel=(2, 2), num_filter=1, no_bias=True
+    ... )
+    >>> sums.reshape((1,))  # 4 * 127 * 127
+    [64516]
+    <NDArray 1 @cpu(0)>
+    """
 
 
 class QuantizedFullyConnectedProperty(_Raw, FullyConnectedProperty):
@@ -224,6 +235,15 @@ class QuantizedFullyConnectedProperty(_Raw, FullyConnectedProperty):
         "weight": "Matrix (num_hidden, input size), int8.",
         "bias": "Vector (num_hidden,), int8.",
     }
+    amp = Precision()
+    example = """
+    >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.ones((1, 4)))
+    >>> mx.nd.contrib.quantized_fully_connected(
+    ...     q, q, low, high, low, high, num_hidden=1, no_bias=True
+    ... )[0]
+    [[64516]]
+    <NDArray 1x1 @cpu(0)>
+    """
 
 
 _FUSED_DOC = {
@@ -339,6 +359,17 @@ class Int8ConvolutionProperty(_Fused, ConvolutionProperty):
         "data": "Integers of 8 bits (N, C, *size), or in the order of `layout`.",
         "weight": "Filters (num_filter, C / num_group, *kernel), int8, in any layout.",
     } | _FUSED_DOC
+    amp = Precision()
+    example = """
+    >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.ones((1, 1, 2, 2)))
+    >>> weight = mx.nd.ones((1, 1, 2, 2), dtype="int8")
+    >>> step, bias = mx.nd.array([0.5]), mx.nd.array([-5])
+    >>> mx.nd._internal._int8_convolution(
+    ...     q, weight, step, bias, low, high, kernel=(2, 2), num_filter=1, a_min=0
+    ... ).reshape((1,))
+    [0.]
+    <NDArray 1 @cpu(0)>
+    """
 
 
 class Int8FullyConnectedProperty(_Fused, FullyConnectedProperty):
@@ -357,6 +388,14 @@ class Int8FullyConnectedProperty(_Fused, FullyConnectedProperty):
         "data": "Integers of 8 bits, at least 1-d.",
         "weight": "Matrix (num_hidden, input size), int8.",
     } | _FUSED_DOC
+    amp = Precision()
+    example = """
+    >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([[1, 2, 4]]))
+    >>> weight, step, bias = mx.nd.ones((1, 3), dtype="int8"), mx.nd.array([0.5]), mx.nd.array([1])
+    >>> mx.nd._internal._int8_fully_connected(q, weight, step, bias, low, high, num_hidden=1)
+    [[4.4980392]]
+    <NDArray 1x1 @cpu(0)>
+    """
 
 
 register_operator("_contrib_quantized_conv", QuantizedConvProperty)

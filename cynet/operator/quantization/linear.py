@@ -60,6 +60,11 @@ class QuantizeLinearProperty(_Linear):
     inputs_doc = {"data": "Floats, any shape."}
     to_bytes = True
     forward = Kernel("quantize_linear", whole=True)
+    example = """
+    >>> mx.nd._internal._quantize_linear(mx.nd.array([-1, 0, 0.5]), scale=0.25, zero_point=7)
+    [3 7 9]
+    <NDArray 3 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -78,6 +83,12 @@ class DequantizeLinearProperty(_Linear):
     graph = LinearHooks(sooner_computed=True)
     to_bytes = False
     forward = Kernel("dequantize_linear")
+    example = """
+    >>> q = mx.nd.array([3, 7, 9], dtype="uint8")
+    >>> mx.nd._internal._dequantize_linear(q, scale=0.25, zero_point=7)
+    [-1.   0.   0.5]
+    <NDArray 3 @cpu(0)>
+    """
 
     def infer_type(self, in_types, out_types):
         require_bytes(self, in_types[0])

@@ -6,6 +6,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel
 from ..nn.pooling import PoolingProperty
 from ..nn.spatial_window import channels_first, is_last, pad3
+from ..precision import Precision
 from ..property import ResourceRequest
 from .shapes import INPUTS_DOC, OUTPUTS, KeptRange
 
@@ -27,6 +28,13 @@ class QuantizedPoolingProperty(KeptRange, PoolingProperty):
     inputs_doc = INPUTS_DOC
     forward = Kernel("quantized_pool", ("data", "min_data", "max_data"), OUTPUTS, whole=True)
     backward = ()
+    amp = Precision()
+    example = """
+    >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.arange(4).reshape((1, 1, 2, 2)))
+    >>> mx.nd.contrib.quantized_pooling(q, low, high, kernel=(2, 2))[0].reshape((1,))
+    [127]
+    <NDArray 1 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -47,6 +47,11 @@ class QuantizedFlattenProperty(KeptRange):
     (N, d1*d2*...)."""
 
     forward = _AT_LEAST
+    example = """
+    >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.ones((2, 2, 3)))
+    >>> mx.nd.contrib.quantized_flatten(q, low, high)[0].shape
+    (2, 6)
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
@@ -68,6 +73,12 @@ class QuantizedActProperty(KeptRange):
     )
     forward = _AT_LEAST
     graph = AnyOrder()
+    example = """
+    >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([-1, 0, 0.5]))
+    >>> mx.nd.contrib.quantized_act(q, low, high, act_type="relu")[0]
+    [ 0  0 64]
+    <NDArray 3 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

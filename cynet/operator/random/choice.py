@@ -12,7 +12,9 @@ from ...base.errors import ArgumentError, shown
 from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Shape
+from ..precision import EITHER, Precision
 from ..property import merge_shapes
+from ..second_order import Refused
 
 _FLOATS = ("bfloat16", "float16", "float32", "float64")
 _INDEX_TYPES = ("float16", "float32", "float64", "int32", "int64", "uint8")
@@ -30,6 +32,14 @@ class MultinomialProperty(KernelProperty):
     dtype = DType("int32", "Type of the indices.")
     inputs_doc = {"data": "Weights that are not negative, shape (s, k)."}
     floats = ()
+    second_order = Refused("What was drawn is another number as soon as the weights change.")
+    example = """
+    >>> p = mx.nd.array([[0, 1, 0], [0, 0, 1]])
+    >>> mx.nd.sample_multinomial(p, shape=4)
+    [[1 1 1 1]
+     [2 2 2 2]]
+    <NDArray 2x4 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -85,6 +95,13 @@ class ShuffleProperty(KernelProperty):
     inputs_doc = {"data": "Array of any shape."}
     forward = Kernel("shuffle", draws=True)
     floats = ()
+    amp = Precision(EITHER, EITHER)
+    example = """
+    >>> mx.random.seed(1)
+    >>> mx.nd.sort(mx.nd.shuffle(mx.nd.array([1, 2, 3])))
+    [1. 2. 3.]
+    <NDArray 3 @cpu(0)>
+    """
 
 
 register_operator("_sample_multinomial", MultinomialProperty, aliases=("sample_multinomial",))

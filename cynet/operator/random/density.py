@@ -4,12 +4,18 @@ Parameters of shape (s) and samples (s, ...) give densities of the samples' shap
 distribution alpha (s, k) and samples (s, ..., k) give (s, ...).
 """
 
+from collections.abc import Callable
+from math import inf, log, pi
+from typing import NamedTuple
+
 from ...base.errors import ShapeError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool
+from ..precision import WIDEST, Precision
 from ..property import merge_shapes
+from ..second_order import Rewritten
 
 
 class DensityProperty(KernelProperty):
@@ -20,6 +26,7 @@ class DensityProperty(KernelProperty):
     kernel = "density"
     law = None
     parameters = ()
+    amp = Precision(WIDEST, WIDEST)
 
     @property
     def forward(self):
@@ -55,6 +62,12 @@ class DirichletDensityProperty(DensityProperty):
     kernel = "dirichlet"
     parameters = ("alpha",)
     inputs_doc = {"sample": "Samples, shape (s, ..., k).", "alpha": "Concentrations, shape (s, k)."}
+    example = """
+    >>> x = mx.nd.array([[[0.2, 0.8], [0.5, 0.5]]])
+    >>> mx.nd.random_pdf_dirichlet(x, mx.nd.array([[2, 2]]))
+    [[0.96000004 1.5       ]]
+    <NDArray 1x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         sample, alpha = in_shapes
@@ -74,53 +87,187 @@ class DirichletDensityProperty(DensityProperty):
             sample = (*merge_shapes(sample[: len(sample) - 1], out), last)
         return [sample, (*sample[:n], last)], [sample[: len(sample) - 1] or (1,)], []
 
+    def rewritten(self, F, inputs, aux, training):
+        sample, alpha = inputs
+        shape = (*alpha.shape[:-1], *(1,) * (sample.ndim - alpha.ndim), alpha.shape[-1])
+        total = F.gammaln(F.sum(alpha, axis=-1, keepdims=True))
+        constant = total - F.sum(F.gammaln(alpha), axis=-1, keepdims=True)
 
-# name, parameters and what they are, words; in the order of DensityLaw of kernels/rng/density.h
+        def log(x):
+            powers = F.broadcast_mul(F.log(x), alpha.reshape(shape) - 1)
+            powers = F.sum(powers, axis=-1, keepdims=True)
+            return F.broadcast_add(powers, constant.reshape((*shape[:-1], 1)))
+
+        out = _where_inside(F, F.min(sample, axis=-1, keepdims=True) >= 0, log, sample)
+        out = out.reshape(self.output_shapes([sample.shape, alpha.shape])[0])
+        return [out if self.is_log else F.exp(out)]
+
+    second_order = Rewritten(rewritten)
+
+
+# Laws in terms of operators: the logarithm of the density of x, which is counted where detached.
+def _ways(F, x, k):
+    """The logarithm of the number of ways to fail k times among x + k attempts."""
+    x = x.detach()
+    return F.gammaln(x + k) - F.gammaln(x + 1) - F.gammaln(k)
+
+
+def _uniform(F, x, low, high):
+    return -F.log(high - low)
+
+
+def _normal(F, x, mu, sigma):
+    return F.square((x - mu) / sigma) * -0.5 - F.log(sigma) - 0.5 * log(2 * pi)
+
+
+def _gamma(F, x, alpha, beta):
+    return alpha * F.log(beta) + (alpha - 1) * F.log(x) - beta * x - F.gammaln(alpha)
+
+
+def _exponential(F, x, lam):
+    return F.log(lam) - lam * x
+
+
+def _poisson(F, x, lam):
+    return F.log(lam) * x.detach() - lam - F.gammaln(x.detach() + 1)
+
+
+def _negative_binomial(F, x, k, p):
+    return _ways(F, x, k) + k * F.log(p) + x.detach() * F.log1p(-p)
+
+
+def _dispersed(F, x, mu, alpha):
+    k, count = F.reciprocal(alpha), x.detach()
+    return _ways(F, x, k) + count * F.log(mu * alpha) - (count + k) * F.log1p(mu * alpha)
+
+
+class Row(NamedTuple):
+    """A distribution.
+
+    Attributes
+    ----------
+    name, words : str
+    parameters : dict of str to str
+        What they are.
+    log : callable
+        ``log(F, x, *parameters)``, of arrays that broadcast.
+    shown : tuple
+        What the example shows: samples, the parameters' numbers, densities.
+    inside : callable
+        ``inside(x, *parameters)``: where something can be drawn.
+    """
+
+    name: str
+    parameters: dict
+    words: str
+    log: Callable
+    shown: tuple
+    inside: Callable = lambda x, *_: x >= 0
+
+
+# in the order of DensityLaw of kernels/rng/density.h
 ROWS = [
-    (
+    Row(
         "uniform",
         {"low": "Lower ends.", "high": "Upper ends."},
         "uniform distributions over [low, high]",
+        _uniform,
+        ("0, 1, 2", (0, 2), "0.5 0.5 0.5"),
+        lambda x, low, high: (x >= low) * (x <= high),
     ),
-    ("normal", {"mu": "Means.", "sigma": "Standard deviations."}, "normal distributions"),
-    (
+    Row(
+        "normal",
+        {"mu": "Means.", "sigma": "Standard deviations."},
+        "normal distributions",
+        _normal,
+        ("0, 1, 2", (0, 1), "0.3989423  0.24197072 0.05399097"),
+        lambda x, *_: (x == x) + (x != x),  # everywhere, NaN included
+    ),
+    Row(
         "gamma",
         {"alpha": "Shapes of the distributions.", "beta": "Rates: means are alpha / beta."},
         "gamma distributions",
+        _gamma,
+        ("0.5, 1, 2", (2, 1), "0.30326533 0.36787945 0.27067056"),
     ),
-    ("exponential", {"lam": "Rates."}, "exponential distributions"),
-    ("poisson", {"lam": "Means."}, "Poisson distributions"),
-    (
+    Row(
+        "exponential",
+        {"lam": "Rates."},
+        "exponential distributions",
+        _exponential,
+        ("0, 1, 2", (1,), "1.         0.36787945 0.13533528"),
+    ),
+    Row(
+        "poisson",
+        {"lam": "Means."},
+        "Poisson distributions",
+        _poisson,
+        ("0, 1, 2", (2,), "0.13533528 0.27067056 0.27067056"),
+    ),
+    Row(
         "negative_binomial",
         {"k": "Failures at which experiments end.", "p": "Probabilities of a failure."},
         "negative binomial distributions",
+        _negative_binomial,
+        ("0, 1, 2", (2, 0.5), "0.25   0.25   0.1875"),
     ),
-    (
+    Row(
         "generalized_negative_binomial",
         {"mu": "Means.", "alpha": "Dispersions: variances are mu + alpha mu^2."},
         "negative binomial distributions given by mean and dispersion",
+        _dispersed,
+        ("0, 1, 2", (2, 0.5), "0.25   0.25   0.1875"),
     ),
 ]
+_EXAMPLE = """
+    >>> x = mx.nd.array([[{}]])
+    >>> mx.nd.random_pdf_{}(x, {})
+    [[{}]]
+    <NDArray 1x3 @cpu(0)>
+    """
 
-for _law, (_name, _parameters, _words) in enumerate(ROWS):
-    register_operator(
-        f"_random_pdf_{_name}",
-        type(
-            f"Density_{_name}",
-            (DensityProperty,),
-            {
-                "__doc__": f"Densities of samples under {_words}, 0 outside of what can be drawn.",
-                "__module__": __name__,
-                "law": _law,
-                "parameters": tuple(_parameters),
-                "inputs_doc": {
-                    "sample": "Samples, shape (s, ...).",
-                    **{k: f"{v[: len(v) - 1]}, shape (s)." for k, v in _parameters.items()},
-                },
-            },
-        ),
-        aliases=(f"random_pdf_{_name}",),
-    )
+
+def _where_inside(F, inside, log, sample):
+    """``log(sample)``, -inf with a gradient of 0 where the sample is not `inside`: there log is
+    asked about another one, so that it gives no NaN."""
+    among = F.broadcast_to(inside, shape=sample.shape)
+    value = log(F.where(among, sample, F.ones_like(sample)))
+    return F.where(inside, value, (F.ones_like(value) * -inf).detach())
+
+
+def _rewritten(row):
+    def outputs(p, F, x, aux, training):
+        sample = x[0]
+        wide = [a.reshape(a.shape + (1,) * (sample.ndim - a.ndim)) for a in x[1:]]
+        wide = [F.broadcast_to(a, shape=sample.shape) for a in wide]
+        inside = row.inside(sample, *wide)
+        value = _where_inside(F, inside, lambda x: row.log(F, x, *wide), sample)
+        return [value if p.is_log else F.exp(value)]
+
+    return Rewritten(outputs)
+
+
+def _register(row, law):
+    samples, numbers, densities = row.shown
+    arrays = ", ".join(f"mx.nd.array([{number}])" for number in numbers)
+    own = {
+        "__doc__": f"Densities of samples under {row.words}, 0 outside of what can be drawn.",
+        "__module__": __name__,
+        "law": law,
+        "parameters": tuple(row.parameters),
+        "inputs_doc": {
+            "sample": "Samples, shape (s, ...).",
+            **{k: f"{v[: len(v) - 1]}, shape (s)." for k, v in row.parameters.items()},
+        },
+        "second_order": _rewritten(row),
+        "example": _EXAMPLE.format(samples, row.name, arrays, densities),
+    }
+    prop = type(f"Density_{row.name}", (DensityProperty,), own)
+    register_operator(f"_random_pdf_{row.name}", prop, aliases=(f"random_pdf_{row.name}",))
+
+
+for _law, _row in enumerate(ROWS):
+    _register(_row, _law)
 register_operator(
     "_random_pdf_dirichlet", DirichletDensityProperty, aliases=("random_pdf_dirichlet",)
 )

@@ -84,7 +84,7 @@ class _Scalar(_Random):
         return [], [self.dtype or out_types[0] or self.default_type], []
 
 
-class _ScalarDistribution(_Scalar):
+class ScalarDistribution(_Scalar):
     def check(self):
         for name, ok, words in self.row.checks:
             if not ok(self):
@@ -92,10 +92,10 @@ class _ScalarDistribution(_Scalar):
                     f"operator {self.op_name}: {words}, got {name} = {getattr(self, name)}")
 
 
-class _LikeDistribution(_Random):
+class LikeDistribution(_Random):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        _ScalarDistribution.check(self)
+        ScalarDistribution.check(self)
 
     inputs_doc = {"data": "Its shape and type are the output's; its values are not read."}
 
@@ -107,7 +107,7 @@ class _LikeDistribution(_Random):
         return in_types, out_types, []
 
 
-class _SampleDistribution(_Random):
+class SampleDistribution(_Random):
     per_parameter = True
 
     def list_arguments(self):
@@ -155,11 +155,15 @@ class Law(IntEnum):
 class Distribution:
     """One row: name, code of the kernel, parameters, checks of their values, what is drawn.
 
-    A parameter is (name, field class, default, doc), a check (name, predicate, words).
+    A parameter is (name, field class, default, doc), a check (name, predicate, words). `shown` is
+    what examples show: numbers of the parameters and the mean of what is drawn, then two sets of
+    numbers and their means.
     """
 
-    def __init__(self, name, code, parameters, checks, text, aliases=(), sample_names=None):
+    def __init__(self, name, code, parameters, checks, text, shown=None, aliases=(),
+                 sample_names=None):
         self.name, self.code, self.parameters, self.checks = name, code, parameters, checks
+        self.shown = shown
         self.text, self.aliases = text, aliases
         self.sample_names = sample_names or [p[0] for p in parameters]
         self.rejects = code > Law.Exponential  # draws may be repeated
@@ -176,13 +180,15 @@ DISTRIBUTIONS = (
         (("low", lambda p: _finite(p.low), "low must be finite"),
          ("high", lambda p: _finite(p.high) and p.high >= p.low,
           "high must be finite and not below low")),
-        "uniform numbers from [low, high)", aliases=("uniform",)),
+        "uniform numbers from [low, high)",
+        ("low=2, high=3", 2.5, "[0, 10] [2, 20]", "[ 1. 15.]"), aliases=("uniform",)),
     Distribution(
         "normal", Law.Normal,
         (("loc", Float, 0.0, "Mean."), ("scale", Float, 1.0, "Standard deviation.")),
         (("loc", lambda p: _finite(p.loc), "loc must be finite"),
          ("scale", lambda p: 0 < p.scale < inf, "scale must be positive"),),
-        "normally distributed numbers, given by mean and standard deviation", aliases=("normal",),
+        "normally distributed numbers, given by mean and standard deviation",
+        ("loc=5, scale=2", 5.0, "[0, 10] [1, 2]", "[-0. 10.]"), aliases=("normal",),
         sample_names=("mu", "sigma")),
     Distribution(
         "gamma", Law.Gamma,
@@ -190,31 +196,36 @@ DISTRIBUTIONS = (
          ("beta", Float, 1.0, "Scale of the distribution.")),
         (("alpha", lambda p: 0 < p.alpha < inf, "alpha must be positive"),
          ("beta", lambda p: 0 < p.beta < inf, "beta must be positive")),
-        "gamma distributed numbers of mean alpha * beta"),
+        "gamma distributed numbers of mean alpha * beta",
+        ("alpha=2, beta=3", 5.9, "[1, 2] [1, 3]", "[1. 6.]")),
     Distribution(
         "exponential", Law.Exponential,
         (("lam", Float, 1.0, "Rate: the mean is 1 / lam."),),
         (("lam", lambda p: 0 < p.lam < inf, "lam must be positive"),),
-        "exponentially distributed numbers of mean 1 / lam"),
+        "exponentially distributed numbers of mean 1 / lam",
+        ("lam=4", 0.2, "[1, 0.25]", "[1. 4.]")),
     Distribution(
         "poisson", Law.Poisson,
         (("lam", Float, 1.0, "Mean."),),
         (("lam", lambda p: 0 <= p.lam < inf, "lam must not be negative"),),
-        "Poisson distributed counts (in a float type) of mean lam"),
+        "Poisson distributed counts (in a float type) of mean lam",
+        ("lam=4", 4.0, "[1, 4]", "[1. 4.]")),
     Distribution(
         "negative_binomial", Law.NegativeBinomial,
         (("k", Int, 1, "Number of failures at which the experiment ends."),
          ("p", Float, 1.0, "Probability of a failure.")),
         (("k", lambda p: p.k >= 0, "k must not be negative"),
          ("p", lambda p: 0 < p.p <= 1, "p must be in (0, 1]")),
-        "counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p"),
+        "counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p",
+        ("k=3, p=0.4", 4.5, "[1, 3] [0.5, 0.5]", "[1. 3.]")),
     Distribution(
         "generalized_negative_binomial", Law.GeneralizedNegativeBinomial,
         (("mu", Float, 1.0, "Mean."),
          ("alpha", Float, 1.0, "Dispersion: the variance is mu + alpha mu^2.")),
         (("mu", lambda p: 0 <= p.mu < inf, "mu must not be negative"),
          ("alpha", lambda p: 0 <= p.alpha < inf, "alpha must not be negative")),
-        "negative binomial counts (in a float type) given by their mean and dispersion"),
+        "negative binomial counts (in a float type) given by their mean and dispersion",
+        ("mu=2, alpha=0.3", 2.0, "[1, 2] [0.1, 0.3]", "[1. 2.]")),
 )
 
 
@@ -226,24 +237,49 @@ def _dtype():
     return DrawType(_FLOATS, None, _DTYPE.format("float32"))
 
 
+_DRAWN = """
+    >>> mx.random.seed(1)
+    >>> x = mx.nd.random_{}({}, shape=(100, 100))
+    >>> x.shape, round(float(x.mean()), 1)
+    ((100, 100), {})
+    """
+_LIKE = """
+    >>> mx.nd.op._random_{}_like(mx.nd.zeros((2, 3)), {}).shape
+    (2, 3)
+    """
+_SAMPLE = """
+    >>> mx.random.seed(1)
+    >>> {} = {}
+    >>> x = mx.nd.sample_{}({}, shape=10000)
+    >>> x.mean(axis=1).round()
+    {}
+    <NDArray 2 @cpu(0)>
+    """
+
+
 def _register(row):
     """The three operators of a row."""
+    numbers, mean, arrays, means = row.shown
+    names = ", ".join(row.sample_names)
+    arrays = f"mx.nd.array({arrays})".replace("] [", "]), mx.nd.array([")
     title = row.name.title().replace("_", "")
-    prop = type(f"Random{title}Property", (_ScalarDistribution,), {
+    prop = type(f"Random{title}Property", (ScalarDistribution,), {
         **_fields(row), "shape": Shape(None, _SHAPE, low=0), "ctx": Str("", _CTX),
         "dtype": _dtype(),
+        "example": _DRAWN.format(row.name, numbers, mean),
         "row": row, "__module__": __name__, "__doc__": f"An array of {row.text}."})
     register_operator(f"_random_{row.name}", prop, (f"random_{row.name}", *row.aliases))
 
-    like = type(f"Random{title}LikeProperty", (_LikeDistribution,), {
+    like = type(f"Random{title}LikeProperty", (LikeDistribution,), {
         **_fields(row), "row": row, "__module__": __name__,
+        "example": _LIKE.format(row.name, numbers),
         "__doc__": f"An array of {row.text}, of the shape and type of `data`."})
     register_operator(f"_random_{row.name}_like", like)
 
     renamed = [(new, *p[1:]) for new, p in zip(row.sample_names, row.parameters)]
-    sample = type(f"Sample{title}Property", (_SampleDistribution,), {
+    sample = type(f"Sample{title}Property", (SampleDistribution,), {
         "shape": Shape((), "Shape of the sample for each set of parameters.", low=1),
-        "dtype": _dtype(),
+        "dtype": _dtype(), "example": _SAMPLE.format(names, arrays, row.name, names, means),
         "row": Distribution(row.name, row.code, renamed, (), row.text),
         "inputs_doc": {name: doc for name, _, _, doc in renamed}, "__module__": __name__,
         "__doc__": f"For each set of parameters {row.text}: shape (s) gives (s, shape)."})
@@ -259,6 +295,14 @@ class RandintProperty(_Scalar):
     ctx = Str("", _CTX)
     dtype = DrawType(("int32", "int64"), None, _DTYPE.format("int32"))
     default_type = "int32"
+    example = """
+    >>> mx.random.seed(1)
+    >>> x = mx.nd.random.randint(0, 10, shape=(2, 3))
+    >>> x.shape, x.dtype
+    ((2, 3), <class 'numpy.int32'>)
+    >>> bool((x >= 0).min() and (x < 10).min())
+    True
+    """
 
     def check(self):
         if self.high <= self.low:

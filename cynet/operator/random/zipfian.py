@@ -19,6 +19,13 @@ class UniqueZipfianProperty(KernelProperty):
     shape = Shape(None, doc="(rows, count) of the numbers.", low=1)
     floats = ()
     forward = Kernel("unique_zipfian", (), ("output0", "output1"), whole=True, draws=True)
+    example = """
+    >>> samples, tries = mx.nd.op._sample_unique_zipfian(range_max=1000, shape=(2, 5))
+    >>> samples.shape, tries.shape
+    ((2, 5), (2,))
+    >>> len(set(samples[0].asnumpy().tolist()))
+    5
+    """
 
     def list_arguments(self):
         return []

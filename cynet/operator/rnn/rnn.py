@@ -6,9 +6,11 @@ from .._base import register_operator
 from ..checks.dtypes import NARROW, require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import MOST_ARRAYS, Bool, Double, Enum, Float, Int
+from ..precision import LOW, Precision
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from .layers import LayersOperator
 from .layout import GATES, kept, parameters
+from .stepwise import STEPWISE
 
 
 class RNNProperty(OperatorProperty):
@@ -80,6 +82,17 @@ class RNNProperty(OperatorProperty):
         float32_beside_half=("sequence_length",),
         draws_in_training_alone=True,
     )
+    second_order = STEPWISE
+    amp = Precision(LOW)
+    example = """
+    >>> data = mx.nd.random.uniform(shape=(5, 2, 3))  # length 5, batch of 2, 3 features
+    >>> size = 4 * 8 * (3 + 8 + 2)  # four gates: their two weights and two biases
+    >>> state, cell = mx.nd.zeros((1, 2, 8)), mx.nd.zeros((1, 2, 8))
+    >>> weights = mx.nd.ones(size)
+    >>> out = mx.nd.RNN(data, weights, state, cell, mode="lstm", state_size=8, num_layers=1)
+    >>> out.shape
+    (5, 2, 8)
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

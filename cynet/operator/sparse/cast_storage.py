@@ -14,6 +14,10 @@ class CastStorageProperty(KernelProperty):
     backward = Kernel("identity", ("d_output",), ("d_data",), (("d_output", "d_data"),))
     floats = ()
     stype = Enum(("default", "row_sparse", "csr"), doc="Storage type of the output.")
+    example = """
+    >>> mx.nd.cast_storage(mx.nd.array([[0, 1], [0, 0]]), stype="csr").indices.asnumpy()
+    array([1])
+    """
 
     def rewritten(self, F, inputs, aux, training):
         return [F.identity(inputs[0])]

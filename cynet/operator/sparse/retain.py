@@ -21,6 +21,13 @@ class RetainProperty(KernelProperty):
     backward = Kernel("retain_rows", ("d_output", "indices"), ("d_data",), whole=True)
     zeros = ("d_indices",)
     floats = ()
+    example = """
+    >>> data = mx.nd.array([[1, 2], [3, 4], [5, 6]]).tostype("row_sparse")
+    >>> mx.nd.sparse.retain(data, mx.nd.array([0, 2])).asnumpy()
+    array([[1., 2.],
+           [0., 0.],
+           [5., 6.]], dtype=float32)
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, indices = in_shapes

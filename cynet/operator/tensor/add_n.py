@@ -5,7 +5,9 @@ from .._elementwise import LoopsOperator
 from ..elementwise_loop import Loop
 from ..graph_hooks import GraphHooks, Traits
 from ..parameters import MOST_ARRAYS, Int
+from ..precision import WIDEST, Precision
 from ..property import OperatorProperty
+from ..second_order import Linear
 
 
 class AddNHooks(GraphHooks):
@@ -31,6 +33,13 @@ class AddNProperty(OperatorProperty):
     graph = AddNHooks(elementwise=True, passes_gradient=True)
     key_var_num_args = "num_args"
     num_args = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
+    second_order = Linear()
+    amp = Precision(WIDEST, WIDEST)
+    example = """
+    >>> mx.nd.add_n(mx.nd.array([1, 2]), mx.nd.array([3, 4]), mx.nd.array([5, 6]))
+    [ 9. 12.]
+    <NDArray 2 @cpu(0)>
+    """
 
     def list_arguments(self):
         return [f"arg{i}" for i in range(self.num_args)]

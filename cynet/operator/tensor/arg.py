@@ -47,12 +47,24 @@ class ArgmaxProperty(ArgProperty):
     """Index of the largest element along an axis."""
 
     forward = Kernel("argmax")
+    example = """
+    >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
+    >>> mx.nd.argmax(x, axis=1)
+    [1. 2.]
+    <NDArray 2 @cpu(0)>
+    """
 
 
 class ArgminProperty(ArgProperty):
     """Index of the smallest element along an axis."""
 
     forward = Kernel("argmin")
+    example = """
+    >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
+    >>> mx.nd.argmin(x, axis=0)
+    [0. 1. 0.]
+    <NDArray 3 @cpu(0)>
+    """
 
 
 class ArgmaxChannelProperty(KernelProperty):
@@ -62,6 +74,12 @@ class ArgmaxChannelProperty(KernelProperty):
     differentiable = False
     forward = Kernel("argmax")
     floats = ()
+    example = """
+    >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
+    >>> mx.nd.argmax_channel(x)
+    [1. 2.]
+    <NDArray 2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]

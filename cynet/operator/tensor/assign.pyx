@@ -12,6 +12,7 @@ from ...base.dtype import dtype_flag
 from .._base import register_operator
 from ..parameters import Double, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
+from ..second_order import Linear
 from .strided_moves import contiguous, sliced
 from .slicing import slice_ranges
 
@@ -38,6 +39,14 @@ class SliceAssignProperty(AssignProperty):
     """The left input with a part replaced by the right one, which has the part's shape."""
 
     inputs_doc = {"lhs": "The array.", "rhs": "New values of the part."}
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(6).reshape((2, 3))
+    >>> mx.nd.op._slice_assign(x, mx.nd.array([[9, 8]]), begin=(1, 0), end=(2, 2))
+    [[0. 1. 2.]
+     [9. 8. 5.]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])
@@ -56,6 +65,14 @@ class SliceAssignScalarProperty(AssignProperty):
     parameter_order = ("scalar",)
     inputs_doc = {"data": "The array."}
     scalar = Double(0.0, doc="Value that the part is filled with.")
+    second_order = Linear(affine=True)
+    example = """
+    >>> x = mx.nd.arange(6).reshape((2, 3))
+    >>> mx.nd.op._slice_assign_scalar(x, scalar=9, begin=(0, 1), end=(2, 2))
+    [[0. 9. 2.]
+     [3. 9. 5.]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def create_operator(self, ctx, in_shapes, in_types):
         return AssignOperator(in_types[0], in_shapes[0], self.ranges(in_shapes[0]), self.scalar)

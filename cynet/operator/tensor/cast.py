@@ -7,7 +7,9 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import MOST_ARRAYS, Bool, DType, Int
+from ..precision import EITHER, Precision
 from ..property import merge_shapes
+from ..second_order import Linear
 
 
 class CastProperty(KernelProperty):
@@ -19,6 +21,12 @@ class CastProperty(KernelProperty):
     forward = Kernel("cast")
     backward = Kernel("cast", ("d_output",), ("d_data",))
     floats = ()
+    second_order = Linear()
+    example = """
+    >>> mx.nd.cast(mx.nd.array([0.9, 1.5, -1.5]), dtype="int32")
+    [ 0  1 -1]
+    <NDArray 3 @cpu(0)>
+    """
 
     def infer_type(self, in_types, out_types):
         return [in_types[0]], [self.dtype], []
@@ -31,6 +39,14 @@ FLOATING = ("bfloat16", "float16", "float32")
 class AmpCastProperty(CastProperty):
     """The input in another dtype where it is bfloat16, float16 or float32, else as it is; as
     automatic mixed precision inserts it."""
+
+    second_order = Linear()
+    amp = Precision(EITHER, None)
+    example = """
+    >>> mx.nd.amp_cast(mx.nd.array([0.1, 1]), dtype="float16")
+    [0.1 1. ]
+    <NDArray 2 @cpu(0)>
+    """
 
     def infer_type(self, in_types, out_types):
         kind = in_types[0]
@@ -48,6 +64,13 @@ class AmpMulticastProperty(KernelProperty):
     cast_narrow = Bool(False, doc="True: the narrower.")
     graph = GraphHooks(takes_empty=True, bfloat16_loops=True)
     floats = ()
+    second_order = Linear()
+    amp = Precision(EITHER, None)
+    example = """
+    >>> x, y = mx.nd.amp_multicast(mx.nd.ones((2,), dtype="float16"), mx.nd.ones((3,)))
+    >>> x.dtype, y.dtype
+    (<class 'numpy.float32'>, <class 'numpy.float32'>)
+    """
 
     def list_arguments(self):
         return [f"data_{i}" for i in range(self.num_outputs)]

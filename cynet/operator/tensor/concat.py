@@ -6,7 +6,9 @@ from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
 from ..graph_hooks import GraphHooks, Traits
 from ..parameters import MOST_ARRAYS, Bool, Int, Shape
+from ..precision import EITHER, WIDEST, Precision
 from ..property import OperatorProperty, merge_shapes
+from ..second_order import Linear
 from .axes import axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
 from .transpose import MoveProperty
@@ -61,6 +63,18 @@ class ConcatProperty(JoinProperty):
     graph = ConcatHooks(takes_empty=True)
     dim = Int(1, doc="The axis along which they are joined.")
     channels_last = False  # a form the layout pass makes: where the pieces lie in memory
+    second_order = Linear()
+    amp = Precision(WIDEST, EITHER)
+    example = """
+    >>> x, y = mx.nd.array([[1, 2]]), mx.nd.array([[3, 4]])
+    >>> mx.nd.concat(x, y, dim=0)
+    [[1. 2.]
+     [3. 4.]]
+    <NDArray 2x2 @cpu(0)>
+    >>> mx.nd.concat(x, y, dim=1)
+    [[1. 2. 3. 4.]]
+    <NDArray 1x4 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         known = [s for s in (*in_shapes, *out_shapes) if s is not None]
@@ -112,6 +126,19 @@ class StackProperty(JoinProperty):
 
     graph = StackHooks()
     axis = Int(0, doc="Position of the new axis in the output; negative: from its end.")
+    second_order = Linear()
+    amp = Precision(WIDEST, WIDEST)
+    example = """
+    >>> x, y = mx.nd.array([1, 2]), mx.nd.array([3, 4])
+    >>> mx.nd.stack(x, y)
+    [[1. 2.]
+     [3. 4.]]
+    <NDArray 2x2 @cpu(0)>
+    >>> mx.nd.stack(x, y, axis=1)
+    [[1. 3.]
+     [2. 4.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         out = out_shapes[0]
@@ -149,6 +176,14 @@ class SliceChannelProperty(MoveProperty):
     num_outputs = Int(doc="Number of pieces; must divide the axis.", low=1, high=MOST_ARRAYS)
     axis = Int(1, doc="The axis to split along.")
     squeeze_axis = Bool(False, doc="Drop the axis, which must then have length `num_outputs`.")
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(6).reshape((2, 3))
+    >>> left, middle, right = mx.nd.split(x, num_outputs=3, axis=1, squeeze_axis=True)
+    >>> middle
+    [1. 4.]
+    <NDArray 2 @cpu(0)>
+    """
 
     def list_outputs(self):
         if self.num_outputs == 1:
@@ -213,6 +248,12 @@ class SplitV2Property(MoveProperty):
     axis = Int(1, doc="The axis to split along.")
     squeeze_axis = Bool(False, doc="Drop the axis, which each piece must then have with length 1.")
     sections = Int(0, doc="Number of equal parts; 0: `indices` is used.", low=0, high=MOST_ARRAYS)
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(6).reshape((2, 3))
+    >>> [part.shape for part in mx.nd.split_v2(x, (1,), axis=1)]
+    [(2, 1), (2, 2)]
+    """
 
     def list_outputs(self):
         n = self.sections or len(self.indices)

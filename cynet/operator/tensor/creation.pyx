@@ -106,6 +106,12 @@ class ZerosProperty(CreationProperty):
 
     parameter_order = ("shape",)
     shape = Shape((), doc="Shape of the output.", low=-1)
+    example = """
+    >>> mx.nd.op._zeros(shape=(2, 2))
+    [[0. 0.]
+     [0. 0.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def progression(self):
         return (0.0,)
@@ -116,6 +122,12 @@ class OnesProperty(CreationProperty):
 
     parameter_order = ("shape",)
     shape = Shape((), doc="Shape of the output.", low=-1)
+    example = """
+    >>> mx.nd.op._ones(shape=(2, 2), dtype="int32")
+    [[1 1]
+     [1 1]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def progression(self):
         return (1.0,)
@@ -127,6 +139,12 @@ class FullProperty(CreationProperty):
     parameter_order = ("shape",)
     shape = Shape((), doc="Shape of the output.", low=-1)
     value = Double(doc="The value.")
+    example = """
+    >>> mx.nd.op._full(shape=(2, 2), value=7)
+    [[7. 7.]
+     [7. 7.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def progression(self):
         return (self.value,)
@@ -139,6 +157,12 @@ class ZerosWithoutDtypeProperty(OperatorProperty):
     ctx = Str("", doc="Device of the output; '' for the current one.")
     dtype = Int(-1, doc="MXNet's type flag, or -1: inferred.")
     differentiable = False
+    example = """
+    >>> mx.nd.op._zeros_without_dtype(shape=(2, 2))
+    [[0. 0.]
+     [0. 0.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def list_arguments(self):
         return []
@@ -173,6 +197,14 @@ class ArangeProperty(CreationProperty):
     repeat = Int(1, doc="How often each value is repeated.", low=1)
     infer_range = Bool(False,
                        doc="With no `stop`: start at `start`, as long as the output must be.")
+    example = """
+    >>> mx.nd.arange(1, 7, step=2)
+    [1. 3. 5.]
+    <NDArray 3 @cpu(0)>
+    >>> mx.nd.arange(3, repeat=2)
+    [0. 0. 1. 1. 2. 2.]
+    <NDArray 6 @cpu(0)>
+    """
 
     def bounds(self):
         """(start, stop or None)."""
@@ -206,6 +238,11 @@ class LinspaceProperty(CreationProperty):
     repeat = Int(1, doc="Part of MXNet's signature; not used.")
     infer_range = Bool(False, doc="Part of MXNet's signature; not used.")
     endpoint = Bool(True, doc="Whether `stop` is the last value.")
+    example = """
+    >>> mx.nd.linspace(0, 1, num=5)
+    [0.   0.25 0.5  0.75 1.  ]
+    <NDArray 5 @cpu(0)>
+    """
 
     def out_shape(self):
         return (self.num,)
@@ -223,6 +260,12 @@ class EyeProperty(CreationProperty):
     N = Int(doc="Number of rows.", low=1)
     M = Int(0, doc="Number of columns; 0: as many as rows.", low=0)
     k = Int(0, doc="Which diagonal: above 0 to the right of the main one, below 0 to the left.")
+    example = """
+    >>> mx.nd.eye(2, 3, k=1)
+    [[0. 1. 0.]
+     [0. 0. 1.]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def out_shape(self):
         return (self.N, self.M or self.N)
@@ -266,6 +309,15 @@ class ArangeLikeProperty(OperatorProperty):
     ctx = Str("", doc="Part of MXNet's signature; not used.")
     axis = Int(None, doc="Axis whose length is taken; None: the shape of the input.")
     differentiable = False
+    example = """
+    >>> mx.nd.contrib.arange_like(mx.nd.zeros((2, 3)))
+    [[0. 1. 2.]
+     [3. 4. 5.]]
+    <NDArray 2x3 @cpu(0)>
+    >>> mx.nd.contrib.arange_like(mx.nd.zeros((2, 3)), axis=1, start=1)
+    [1. 2. 3.]
+    <NDArray 3 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
@@ -285,6 +337,11 @@ class ShapeArrayProperty(OperatorProperty):
     inputs_doc = {"data": "The input, any shape."}
     differentiable = False
     graph = GraphHooks(takes_empty=True)
+    example = """
+    >>> mx.nd.shape_array(mx.nd.zeros((2, 3)))
+    [2 3]
+    <NDArray 2 @cpu(0)>
+    """
 
     def values(self, shape):
         """The numbers in the output."""
@@ -305,6 +362,12 @@ class ShapeArrayProperty(OperatorProperty):
 
 class SizeArrayProperty(ShapeArrayProperty):
     """The number of elements of the input, as an array of one int64."""
+
+    example = """
+    >>> mx.nd.size_array(mx.nd.zeros((2, 3)))
+    [6]
+    <NDArray 1 @cpu(0)>
+    """
 
     def values(self, shape):
         return (math.prod(shape),)

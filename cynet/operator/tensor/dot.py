@@ -8,7 +8,9 @@ from .._base import register_operator
 from ..checks.dtypes import NARROW
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum
+from ..precision import WIDEST, Precision
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
+from ..second_order import Linear
 from .matmul import ProductOperator, product_choices
 from .matmul_onednn import LibraryProducts
 
@@ -76,6 +78,20 @@ class DotProperty(ProductProperty):
     """
 
     graph = DotHooks(of_nothing=0.0, float32_beside_half=())
+    second_order = Linear({0: (1,), 1: (0,)})
+    amp = Precision(WIDEST, WIDEST)
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 4]])
+    >>> y = mx.nd.array([[1, 0, 2], [0, 1, 1]])
+    >>> mx.nd.dot(x, y)
+    [[ 1.  2.  4.]
+     [ 3.  4. 10.]]
+    <NDArray 2x3 @cpu(0)>
+    >>> mx.nd.dot(x, x, transpose_b=True)
+    [[ 5. 11.]
+     [11. 25.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def parts(self, lhs, rhs):
         """((rows of the result), inner left, inner right, (columns of the result))."""
@@ -109,6 +125,16 @@ class DotProperty(ProductProperty):
 
 class BatchDotProperty(ProductProperty):
     """Matrix products of two stacks: ``output[i] = lhs[i] rhs[i]`` over all leading axes."""
+
+    second_order = Linear({0: (1,), 1: (0,)})
+    amp = Precision(WIDEST, WIDEST)
+    example = """
+    >>> x = mx.nd.arange(8).reshape((2, 2, 2))
+    >>> mx.nd.batch_dot(x, mx.nd.ones((2, 2, 1)))[:, :, 0]
+    [[ 1.  5.]
+     [ 9. 13.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         lhs, rhs = in_shapes

@@ -27,6 +27,15 @@ class HistogramProperty(KernelProperty):
     inputs_doc = {"data": "The numbers, any shape.", "bins": "Edges; not with `bin_cnt`."}
     bin_cnt = IntOrNone(None, doc="Number of intervals; None takes `bins`.")
     range = FloatTuple(None, doc="Lower end of the first and upper end of the last interval.")
+    example = """
+    >>> counts, edges = mx.nd.histogram(mx.nd.array([0.1, 0.4, 0.6, 1.9]), bins=2, range=(0, 2))
+    >>> counts
+    [3 1]
+    <NDArray 2 @cpu(0)>
+    >>> edges
+    [0. 1. 2.]
+    <NDArray 3 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

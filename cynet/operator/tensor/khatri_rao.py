@@ -12,7 +12,9 @@ from ..checks.shapes import check_elements
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Int
+from ..precision import FLOAT32, Precision
 from ..property import is_known, merge_shapes
+from ..second_order import Rewritten
 
 MOST_FACTORS = 64  # of kernels/contrib/khatri_rao.cc
 
@@ -23,6 +25,16 @@ class KhatriRaoProperty(KernelProperty):
     key_var_num_args = "num_args"
     num_args = Int(doc="How many matrices.", low=1, high=MOST_FACTORS)
     graph = GraphHooks(float32_beside_half=())
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 4]])
+    >>> mx.nd.khatri_rao(x, mx.nd.array([[1, 10], [2, 20]]))
+    [[ 1. 20.]
+     [ 2. 40.]
+     [ 3. 40.]
+     [ 6. 80.]]
+    <NDArray 4x2 @cpu(0)>
+    """
 
     def list_arguments(self):
         return [f"arg{i}" for i in range(self.num_args)]
@@ -57,6 +69,15 @@ class KhatriRaoProperty(KernelProperty):
         """The kernel of all gradients."""
         names = self.list_arguments()
         return Kernel("khatri_rao_grad", ("d_output", *names), tuple(f"d_{n}" for n in names))
+
+    def rewritten(self, F, inputs, aux, training):
+        out = inputs[0]
+        for each in inputs[1:]:
+            out = F.broadcast_mul(out.expand_dims(1), each.expand_dims(0))
+            out = out.reshape((-1, each.shape[1]))
+        return [out]
+
+    second_order = Rewritten(rewritten)
 
 
 register_operator("khatri_rao", KhatriRaoProperty)

@@ -19,6 +19,7 @@ from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..parameters import Bool
 from ..property import OperatorProperty
+from ..second_order import Linear
 
 
 LAID_OUT = ("float32", "int8", "uint8", "int32")  # dtypes that arrays in that order may have
@@ -31,6 +32,11 @@ class ChannelsLastProperty(OperatorProperty):
     to_last = Bool(True, doc="Whether the output, not the input, is in channels-last order.")
 
     inputs_doc = {"data": "Input (N, C, ...)."}
+    second_order = Linear()
+    example = """
+    >>> mx.nd.op._channels_last(mx.nd.zeros((1, 3, 4, 5)), to_last=True).shape
+    (1, 3, 4, 5)
+    """
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return out_grad

@@ -6,6 +6,7 @@ from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Shape
+from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewritten
 from .axes import axes_of
@@ -21,6 +22,16 @@ class MomentsProperty(KernelProperty):
     floats = ()
     axes = Shape(None, doc="Axes to take mean and variance over; required, all for global ones.")
     keepdims = Bool(False, doc="Keep the axes, with length 1.")
+    amp = Precision(FLOAT32)
+    example = """
+    >>> mean, var = mx.nd.moments(mx.nd.array([[1, 2, 3], [4, 4, 4]]), axes=1)
+    >>> mean
+    [2. 4.]
+    <NDArray 2 @cpu(0)>
+    >>> var
+    [0.6666667 0.       ]
+    <NDArray 2 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

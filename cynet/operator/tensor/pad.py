@@ -8,6 +8,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Double, Enum, Int, Shape
 from ..property import is_known, merge_shapes
+from ..second_order import Linear
 from .axes import axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous, sliced
 from .transpose import MoveProperty
@@ -38,6 +39,15 @@ class PadProperty(MoveProperty, KernelProperty):
     forward = Kernel("borders")
     backward = Kernel("borders_grad", ("d_output",), ("d_data",))
     floats = ()
+    second_order = Linear(affine=True)
+    example = """
+    >>> x = mx.nd.arange(4).reshape((1, 1, 2, 2))
+    >>> mx.nd.pad(x, mode="constant", pad_width=(0, 0, 0, 0, 1, 0, 0, 1), constant_value=9)
+    [[[[9. 9. 9.]
+       [0. 1. 9.]
+       [2. 3. 9.]]]]
+    <NDArray 1x1x3x3 @cpu(0)>
+    """
 
     def widths(self, ndim):
         """(before, after) of each axis."""
@@ -98,6 +108,16 @@ class DiagProperty(MoveProperty):
     k = Int(0, doc="Which diagonal: above 0 to the right of the main one, below 0 to the left.")
     axis1 = Int(0, doc="The axis that counts rows.")
     axis2 = Int(1, doc="The axis that counts columns.")
+    second_order = Linear()
+    example = """
+    >>> mx.nd.diag(mx.nd.arange(9).reshape((3, 3)))
+    [0. 4. 8.]
+    <NDArray 3 @cpu(0)>
+    >>> mx.nd.diag(mx.nd.array([1, 2]))
+    [[1. 0.]
+     [0. 2.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def diagonal(self, shape):
         """(the other axes, axis1, axis2, first row, first column, length) of the diagonal."""

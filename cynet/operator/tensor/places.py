@@ -42,6 +42,11 @@ class RavelProperty(_PlacesProperty):
 
     inputs_doc = {"data": "Places along each axis of `shape` in its first axis."}
     forward = Kernel("ravel_places")
+    example = """
+    >>> mx.nd.ravel_multi_index(mx.nd.array([[0, 1], [2, 0]]), shape=(2, 3))
+    [2. 3.]
+    <NDArray 2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
@@ -66,6 +71,12 @@ class UnravelProperty(_PlacesProperty):
 
     inputs_doc = {"data": "Row-major places in an array of shape `shape`."}
     forward = Kernel("unravel_places")
+    example = """
+    >>> mx.nd.unravel_index(mx.nd.array([2, 3]), shape=(2, 3))
+    [[0. 1.]
+     [2. 0.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]

@@ -9,6 +9,7 @@ from ..elementwise_loop import Loop
 from ..graph_hooks import GraphHooks
 from ..parameters import Int
 from ..property import OperatorProperty
+from ..second_order import Formula
 
 MOST = 100  # MOST_POLYGAMMA of kernels/common/special_math.h
 
@@ -30,6 +31,11 @@ class PolygammaProperty(OperatorProperty):
     inputs_doc = {"data": "The input, any shape."}
     n = Int(0, low=0, high=MOST - 1, doc="Order; 0 is digamma itself.")
     graph = PolygammaHooks(elementwise=True)
+    example = """
+    >>> mx.nd.op._polygamma(mx.nd.array([1, 2, 5]), n=0)
+    [-0.5772157   0.42278433  1.5061177 ]
+    <NDArray 3 @cpu(0)>
+    """
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [*out_grad, *in_data]
@@ -42,6 +48,12 @@ class PolygammaProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         return LoopsOperator(self, in_types[0])
+
+    def gradients(self, F, g, x, y):
+        """By operators."""
+        return [lambda: g[0] * F._internal._polygamma(x[0], n=self.n + 1)]
+
+    second_order = Formula(gradients)
 
 
 register_operator("_polygamma", PolygammaProperty)

@@ -6,6 +6,7 @@ from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
+from ..second_order import Linear
 from .axes import axes_of, axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, contiguous
 
@@ -172,6 +173,19 @@ class ReshapeProperty(SameBytesProperty):
     reverse = Bool(False, doc="Match codes and dimensions from the right.")
     target_shape = Shape((), doc="Older form of `shape`, where 0 infers a dimension.")
     keep_highest = Bool(False, doc="With `target_shape`: keep the first dimension.")
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(6).reshape((2, 3))
+    >>> mx.nd.reshape(x, shape=(3, 2))
+    [[0. 1.]
+     [2. 3.]
+     [4. 5.]]
+    <NDArray 3x2 @cpu(0)>
+    >>> mx.nd.reshape(mx.nd.zeros((2, 3, 4)), shape=(0, -1)).shape
+    (2, 12)
+    >>> mx.nd.reshape(mx.nd.zeros((2, 3, 4)), shape=(-3, 0)).shape
+    (6, 4)
+    """
 
     def partial_shape(self, shape):
         return self.new_shape(shape)
@@ -193,6 +207,11 @@ class ExpandDimsProperty(SameBytesProperty):
     """The input with an axis of length 1 inserted."""
 
     axis = Int(doc="Position of the new axis in the output; negative: from its end.")
+    second_order = Linear()
+    example = """
+    >>> mx.nd.expand_dims(mx.nd.zeros((2, 3)), axis=1).shape
+    (2, 1, 3)
+    """
 
     def new_shape(self, shape):
         axis = axis_of(self.axis, len(shape) + 1)
@@ -210,6 +229,13 @@ class SqueezeProperty(SameBytesProperty):
     """The input without axes of length 1."""
 
     axis = Shape(None, doc="Axis or axes to drop; None drops all of length 1.")
+    second_order = Linear()
+    example = """
+    >>> mx.nd.squeeze(mx.nd.zeros((1, 2, 1, 3))).shape
+    (2, 3)
+    >>> mx.nd.squeeze(mx.nd.zeros((1, 2, 1, 3)), axis=0).shape
+    (2, 1, 3)
+    """
 
     def new_shape(self, shape):
         if self.axis is None:
@@ -238,6 +264,14 @@ class ReshapeLikeProperty(LikeProperty):
     rhs_begin = Int(None, doc="First axis of rhs that is taken.")
     rhs_end = Int(None, doc="Axis of rhs after the last one taken.")
     graph = GraphHooks(view=True, shape_only=(1,), bfloat16_loops=True)
+    second_order = Linear()
+    example = """
+    >>> mx.nd.reshape_like(mx.nd.arange(6), mx.nd.zeros((3, 2)))
+    [[0. 1.]
+     [2. 3.]
+     [4. 5.]]
+    <NDArray 3x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         lhs, rhs = in_shapes
@@ -256,6 +290,12 @@ class IdentityLikeProperty(LikeProperty):
 
     graph = GraphHooks(shape_only=(1,), bfloat16_loops=True)
     inputs_doc = {"lhs": "The array that is given back.", "rhs": "An array of its shape."}
+    second_order = Linear({0: ()})
+    example = """
+    >>> mx.nd.op._identity_with_attr_like_rhs(mx.nd.array([1, 2]), mx.nd.zeros((2,)))
+    [1. 2.]
+    <NDArray 2 @cpu(0)>
+    """
 
 
 def _range(begin, end, ndim):

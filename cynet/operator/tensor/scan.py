@@ -9,6 +9,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..out_dtype import OutDType
 from ..parameters import DType, Int
 from ..property import is_known, merge_shapes
+from ..second_order import Linear
 from .axes import axis_of, split_at
 
 
@@ -18,6 +19,14 @@ class CumSumProperty(OutDType, KernelProperty):
     inputs_doc = {"a": "The input, any shape."}
     axis = Int(None, doc="The axis; None flattens the input.")
     dtype = DType(None, doc="Type of the output and of the sums; by default that of the input.")
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
+    >>> mx.nd.cumsum(x, axis=1)
+    [[ 1.  6.  9.]
+     [ 4.  6. 12.]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]

@@ -11,6 +11,7 @@ from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
 from ..property import merge_shapes
+from ..second_order import Linear
 
 
 class SequenceProperty(KernelProperty):
@@ -76,6 +77,16 @@ class SequenceMaskProperty(SequenceProperty):
     axis = Int(0, doc="The axis of time, 0 or 1.")
     forward = Kernel("sequence_mask", ("data", "sequence_length?"))
     backward = Kernel("sequence_mask_grad", ("d_output", "sequence_length?"), ("d_data",))
+    second_order = Linear({0: ()}, affine=True)
+    example = """
+    >>> x = mx.nd.arange(6).reshape((3, 2, 1))  # three steps, two sequences
+    >>> y = mx.nd.SequenceMask(x, mx.nd.array([1, 2]), use_sequence_length=True, value=-1)
+    >>> y.reshape((3, 2))
+    [[ 0.  1.]
+     [-1.  3.]
+     [-1. -1.]]
+    <NDArray 3x2 @cpu(0)>
+    """
 
 
 class SequenceLastProperty(SequenceProperty):
@@ -85,6 +96,14 @@ class SequenceLastProperty(SequenceProperty):
     takes_last = True
     forward = Kernel("sequence_last", ("data", "sequence_length?"))
     backward = Kernel("sequence_last_grad", ("d_output", "sequence_length?"), ("d_data",))
+    second_order = Linear({0: ()})
+    example = """
+    >>> x = mx.nd.arange(6).reshape((3, 2, 1))  # three steps, two sequences
+    >>> mx.nd.SequenceLast(x, mx.nd.array([1, 3]), use_sequence_length=True)
+    [[0.]
+     [5.]]
+    <NDArray 2x1 @cpu(0)>
+    """
 
     def out_shape(self, shape):
         return (shape[1 - self.axis], *shape[2:])
@@ -97,6 +116,16 @@ class SequenceReverseProperty(SequenceProperty):
     axis = Int(0, doc="The axis of time; 0 alone.", low=0, high=0)
     forward = Kernel("sequence_reverse", ("data", "sequence_length?"))
     backward = Kernel("sequence_reverse_grad", ("d_output", "sequence_length?"), ("d_data",))
+    second_order = Linear({0: ()})
+    example = """
+    >>> x = mx.nd.arange(6).reshape((3, 2, 1))  # three steps, two sequences
+    >>> y = mx.nd.SequenceReverse(x, mx.nd.array([2, 3]), use_sequence_length=True)
+    >>> y.reshape((3, 2))
+    [[2. 5.]
+     [0. 3.]
+     [4. 1.]]
+    <NDArray 3x2 @cpu(0)>
+    """
 
 
 register_operator("SequenceMask", SequenceMaskProperty)

@@ -5,6 +5,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks, Traits
 from ..parameters import Int, IntOrNone, Shape
 from ..property import merge_shapes
+from ..second_order import Linear
 from .axes import axes_of, axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
 from .transpose import MoveProperty
@@ -88,6 +89,18 @@ class SliceProperty(SlicedProperty):
     begin = Shape(doc="First index of each axis; None for the outermost.", allow_none=True)
     end = Shape(doc="Index after the last of each axis; None for the end.", allow_none=True)
     step = Shape((), doc="Step of each axis, also negative; () for 1.", allow_none=True)
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(6).reshape((2, 3))
+    >>> mx.nd.slice(x, begin=(0, 1), end=(2, 3))
+    [[1. 2.]
+     [4. 5.]]
+    <NDArray 2x2 @cpu(0)>
+    >>> mx.nd.slice(x, begin=(None, None), end=(None, None), step=(1, -1))
+    [[2. 1. 0.]
+     [5. 4. 3.]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def ranges(self, shape):
         return slice_ranges(shape, self.begin, self.end, self.step)
@@ -99,6 +112,14 @@ class SliceAxisProperty(SlicedProperty):
     axis = Int(doc="The axis to slice along.")
     begin = Int(doc="First index; negative from the end.")
     end = IntOrNone(doc="Index after the last; negative from the end, None for the end.")
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(6).reshape((2, 3))
+    >>> mx.nd.slice_axis(x, axis=1, begin=0, end=-1)
+    [[0. 1.]
+     [3. 4.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def ranges(self, shape):
         axis = axis_of(self.axis, len(shape))
@@ -120,6 +141,13 @@ class SliceLikeProperty(SlicedProperty):
     graph = SlicedHooks(shape_only=(1,))
     inputs_doc = {"data": "The input.", "shape_like": "The array whose lengths are taken."}
     axes = Shape((), doc="Axes to cut; () cuts all.")
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(6).reshape((2, 3))
+    >>> mx.nd.slice_like(x, mx.nd.zeros((1, 2)))
+    [[0. 1.]]
+    <NDArray 1x2 @cpu(0)>
+    """
 
     def counts(self, data, like):
         """The output's shape."""

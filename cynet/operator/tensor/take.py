@@ -14,6 +14,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, DType, Enum, Int, Shape
 from ..property import is_known, merge_shapes
+from ..second_order import Linear
 from .axes import axis_of, split_at
 
 MODES = ("clip", "wrap", "raise")  # of kernels/movement/index.cc
@@ -68,6 +69,19 @@ class TakeProperty(IndexedProperty):
         MODES, "clip",
         doc="Indices out of bounds: clip to the nearest valid one, wrap around, or raise an error.",
     )
+    second_order = Linear({0: ()})
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 4], [5, 6]])
+    >>> mx.nd.take(x, mx.nd.array([2, 0]))
+    [[5. 6.]
+     [1. 2.]]
+    <NDArray 2x2 @cpu(0)>
+    >>> mx.nd.take(x, mx.nd.array([1]), axis=1)
+    [[2.]
+     [4.]
+     [6.]]
+    <NDArray 3x1 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
@@ -99,6 +113,13 @@ class PickProperty(IndexedProperty):
         MODES, "clip",
         doc="Indices out of bounds: clip to the nearest valid one, wrap around, or raise an error.",
     )
+    second_order = Linear({0: ()})
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 4], [5, 6]])
+    >>> mx.nd.pick(x, mx.nd.array([0, 1, 0]))
+    [1. 4. 5.]
+    <NDArray 3 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
@@ -134,6 +155,13 @@ class BatchTakeProperty(IndexedProperty):
     forward = Kernel("pick", ("a", "indices"))
     backward = Kernel("pick_grad", ("d_output", "indices"), ("d_a",))
     zeros = ("d_indices",)
+    second_order = Linear({0: ()})
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 4], [5, 6]])
+    >>> mx.nd.batch_take(x, mx.nd.array([0, 1, 0], dtype="int32"))
+    [1. 4. 5.]
+    <NDArray 3 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
@@ -158,6 +186,13 @@ class OneHotProperty(KernelProperty):
     off_value = Double(0.0, doc="Value elsewhere.")
     dtype = DType("float32", doc="Type of the output.")
     differentiable = False
+    example = """
+    >>> mx.nd.one_hot(mx.nd.array([1, 0, 2]), depth=3)
+    [[0. 1. 0.]
+     [1. 0. 0.]
+     [0. 0. 1.]]
+    <NDArray 3x3 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         index, out = in_shapes[0], out_shapes[0]
@@ -188,6 +223,13 @@ class GatherNDProperty(IndexedProperty):
     forward = Kernel("gather_nd", ("data", "indices"))
     backward = Kernel("gather_nd_grad", ("d_output", "indices"), ("d_data",))
     zeros = ("d_indices",)
+    second_order = Linear({0: ()})
+    example = """
+    >>> x = mx.nd.array([[1, 2], [3, 4]])
+    >>> mx.nd.gather_nd(x, mx.nd.array([[1, 0], [0, 1]]))
+    [3. 2.]
+    <NDArray 2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
@@ -218,6 +260,13 @@ class ScatterNDProperty(IndexedProperty):
     zeros = ("d_indices",)
     graph = GraphHooks(of_nothing=0.0)
     shape = Shape(doc="Shape of the output.", low=1)
+    second_order = Linear({0: ()})
+    example = """
+    >>> mx.nd.scatter_nd(mx.nd.array([5, 6]), mx.nd.array([[1, 0], [0, 1]]), shape=(2, 2))
+    [[0. 6.]
+     [5. 0.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data, index = in_shapes
@@ -247,6 +296,13 @@ class FillElementProperty(KernelProperty):
                   "rhs": "The column for each row, shape (n)."}
     forward = Kernel("fill_element", ("lhs", "mhs", "rhs"), whole=True)
     floats = ()
+    example = """
+    >>> x = mx.nd.zeros((2, 3))
+    >>> mx.nd.fill_element_0index(x, mx.nd.array([5, 6]), mx.nd.array([0, 2]))
+    [[5. 0. 0.]
+     [0. 0. 6.]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         lhs = merge_shapes(in_shapes[0], out_shapes[0])

@@ -8,6 +8,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
 from ..property import merge_shapes
+from ..second_order import Linear
 from .axes import axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous
 from .transpose import MoveProperty
@@ -29,6 +30,13 @@ class TileProperty(MoveProperty):
     """The whole input repeated `reps` times along each axis."""
 
     reps = Shape(doc="Repetitions of each axis, aligned at the last.", low=1)
+    second_order = Linear()
+    example = """
+    >>> mx.nd.tile(mx.nd.array([[1, 2]]), reps=(2, 2))
+    [[1. 2. 1. 2.]
+     [1. 2. 1. 2.]]
+    <NDArray 2x4 @cpu(0)>
+    """
 
     def aligned(self, shape):
         """(shape, reps) with leading ones up to a common number of axes."""
@@ -54,6 +62,15 @@ class RepeatProperty(MoveProperty):
 
     repeats = Int(doc="How often each element is repeated.", low=1)
     axis = Int(None, doc="The axis; None flattens the input.")
+    second_order = Linear()
+    example = """
+    >>> mx.nd.repeat(mx.nd.array([[1, 2], [3, 4]]), repeats=2, axis=0)
+    [[1. 2.]
+     [1. 2.]
+     [3. 4.]
+     [3. 4.]]
+    <NDArray 4x2 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
@@ -101,6 +118,13 @@ class BroadcastToProperty(SpreadProperty):
     """The input with axes of length 1 repeated up to `shape`."""
 
     shape = Shape((), doc="The output's shape; 0 keeps the input's length.")
+    second_order = Linear()
+    example = """
+    >>> mx.nd.broadcast_to(mx.nd.array([[1], [2]]), shape=(2, 3))
+    [[1. 1. 1.]
+     [2. 2. 2.]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def out_shape(self, in_shapes):
         return _fit(in_shapes[0], self.shape, "broadcast_to")
@@ -126,6 +150,13 @@ class BroadcastAxisProperty(SpreadProperty):
 
     axis = Shape((), doc="Axis or axes of length 1.")
     size = Shape((), doc="New length of each of these axes.", low=1)
+    second_order = Linear()
+    example = """
+    >>> mx.nd.broadcast_axis(mx.nd.array([[1], [2]]), axis=1, size=3)
+    [[1. 1. 1.]
+     [2. 2. 2.]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def out_shape(self, in_shapes):
         shape = in_shapes[0]
@@ -151,6 +182,13 @@ class BroadcastLikeProperty(SpreadProperty):
     inputs_doc = {"lhs": "The array that is repeated.", "rhs": "The array whose shape is taken."}
     lhs_axes = Shape(None, doc="Axes of lhs that are matched; None matches all.")
     rhs_axes = Shape(None, doc="Axes of rhs they are matched with.")
+    second_order = Linear()
+    example = """
+    >>> mx.nd.broadcast_like(mx.nd.array([[1, 2]]), mx.nd.zeros((2, 2)))
+    [[1. 2.]
+     [1. 2.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def infer_type(self, in_types, out_types):
         kind = in_types[0] or out_types[0]

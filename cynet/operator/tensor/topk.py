@@ -4,12 +4,26 @@ Equal elements keep their order; NaN comes last. Backward orders the input again
 of any size are exact.
 """
 
+import numpy as np
+
 from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Enum, Int, IntOrNone
+from ..precision import FLOAT32, Precision
 from ..property import is_known, merge_shapes
+from ..second_order import Rewritten
 from .axes import axis_of, split_at
+
+
+def _sorted_rows(F, data, axis, order):
+    """data along an axis in the order of `order` (NumPy), which has as many axes."""
+    shape = data.shape
+    places = np.indices(order.shape, dtype=np.int64)
+    places[axis] = order
+    flat = np.ravel_multi_index(places, shape)
+    index = F.array(flat.reshape(-1), ctx=data.ctx, dtype="int64")
+    return F.take(data.reshape((-1,)), index, axis=0).reshape(order.shape)
 
 
 class OrderProperty(KernelProperty):
@@ -97,6 +111,18 @@ class TopKProperty(OrderProperty):
     )
     is_ascend = Bool(False, doc="Take the smallest ones, smallest first.")
     dtype = DType("float32", doc="Type of the positions.")
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
+    >>> mx.nd.topk(x, k=2)
+    [[1. 2.]
+     [2. 0.]]
+    <NDArray 2x2 @cpu(0)>
+    >>> mx.nd.topk(x, k=2, ret_typ="value")
+    [[5. 3.]
+     [6. 4.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     @property
     def differentiable(self):
@@ -123,14 +149,46 @@ class TopKProperty(OrderProperty):
     def index_type(self):
         return self.dtype
 
+    def rewritten(self, F, inputs, aux, training):
+        if self.ret_typ not in ("value", "both"):
+            return None
+        data = inputs[0] if self.axis is not None else inputs[0].reshape((-1,))
+        axis = (self.axis if self.axis is not None else 0) % data.ndim
+        how = {"axis": axis, "k": self.k, "is_ascend": self.is_ascend, "dtype": "int64"}
+        order = F.topk(data.detach(), ret_typ="indices", **how)
+        value = _sorted_rows(F, data, axis, order.asnumpy())
+        return [value] if self.ret_typ == "value" else [value, None]
+
+    second_order = Rewritten(rewritten)
+
 
 class SortProperty(OrderProperty):
     """The elements sorted along an axis."""
 
     is_ascend = Bool(True, doc="Sort from the smallest value.")
+    example = """
+    >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
+    >>> mx.nd.sort(x)
+    [[1. 3. 5.]
+     [2. 4. 6.]]
+    <NDArray 2x3 @cpu(0)>
+    >>> mx.nd.sort(x, axis=0, is_ascend=False)
+    [[4. 5. 6.]
+     [1. 2. 3.]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def list_outputs(self):
         return ["output0"]
+
+    def rewritten(self, F, inputs, aux, training):
+        data = inputs[0] if self.axis is not None else inputs[0].reshape((-1,))
+        axis = (self.axis if self.axis is not None else 0) % data.ndim
+        how = {"axis": axis, "is_ascend": self.is_ascend, "dtype": "int64"}
+        order = F.argsort(data.detach(), **how).asnumpy()
+        return [_sorted_rows(F, data, axis, order)]
+
+    second_order = Rewritten(rewritten)
 
 
 class ArgsortProperty(OrderProperty):
@@ -139,6 +197,14 @@ class ArgsortProperty(OrderProperty):
     is_ascend = Bool(True, doc="Sort from the smallest value.")
     dtype = DType("float32", doc="Type of the positions.")
     differentiable = False
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
+    >>> mx.nd.argsort(x)
+    [[0. 2. 1.]
+     [1. 0. 2.]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def given(self):
         return ("indices",)

@@ -5,6 +5,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
 from ..property import OperatorProperty, merge_shapes
+from ..second_order import Linear
 from .axes import axes_of, axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous
 
@@ -55,6 +56,17 @@ class TransposeProperty(PermuteProperty):
     """The input with its axes reordered: reversed, or as `axes` says."""
 
     axes = Shape((), doc="Axis of the input for each axis of the output; () reverses them.")
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(6).reshape((2, 3))
+    >>> mx.nd.transpose(x)
+    [[0. 3.]
+     [1. 4.]
+     [2. 5.]]
+    <NDArray 3x2 @cpu(0)>
+    >>> mx.nd.transpose(mx.nd.zeros((2, 3, 4)), axes=(2, 0, 1)).shape
+    (4, 2, 3)
+    """
 
     def order(self, ndim):
         if not self.axes:
@@ -71,6 +83,11 @@ class SwapAxisProperty(PermuteProperty):
 
     dim1 = Int(0, doc="The one axis.")
     dim2 = Int(0, doc="The other axis.")
+    second_order = Linear()
+    example = """
+    >>> mx.nd.swapaxes(mx.nd.zeros((2, 3, 4)), dim1=0, dim2=2).shape
+    (4, 3, 2)
+    """
 
     def order(self, ndim):
         order = list(range(ndim))
@@ -105,6 +122,14 @@ class ReverseProperty(ReversedProperty):
     """The input with the order along some axes reversed."""
 
     axis = Shape(doc="Axis or axes to reverse.")
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(6).reshape((2, 3))
+    >>> mx.nd.flip(x, axis=1)
+    [[2. 1. 0.]
+     [5. 4. 3.]]
+    <NDArray 2x3 @cpu(0)>
+    """
 
     def reversed_axes(self, ndim):
         return axes_of(self.axis, ndim)
@@ -127,6 +152,15 @@ class BlocksProperty(MoveProperty):
 class DepthToSpaceProperty(BlocksProperty):
     """Channels rearranged into blocks: (n, c, h, w) becomes (n, c / b ** 2, h * b, w * b)."""
 
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(4).reshape((1, 4, 1, 1))
+    >>> mx.nd.depth_to_space(x, block_size=2)
+    [[[[0. 1.]
+       [2. 3.]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    """
+
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
         if shape is None:
@@ -147,6 +181,14 @@ class DepthToSpaceProperty(BlocksProperty):
 
 class SpaceToDepthProperty(BlocksProperty):
     """Blocks rearranged into channels: (n, c, h, w) becomes (n, c * b ** 2, h / b, w / b)."""
+
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(4).reshape((1, 1, 2, 2))
+    >>> mx.nd.space_to_depth(x, block_size=2).reshape((4,))
+    [0. 1. 2. 3.]
+    <NDArray 4 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]

@@ -6,7 +6,9 @@ from ..checks.dtypes import GPU_FLOATS
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
+from ..precision import EITHER, WIDEST, Precision
 from ..property import is_known, merge_shapes
+from ..second_order import Flat, Linear
 
 
 class ClipProperty(KernelProperty):
@@ -24,6 +26,13 @@ class ClipProperty(KernelProperty):
     floats = ()
     a_min = Float(doc="Lower limit.")
     a_max = Float(doc="Upper limit.")
+    second_order = Flat()
+    amp = Precision(EITHER, EITHER)
+    example = """
+    >>> mx.nd.clip(mx.nd.array([-2, 0, 0.5, 3]), a_min=-1, a_max=1)
+    [-1.   0.   0.5  1. ]
+    <NDArray 4 @cpu(0)>
+    """
 
     def kernel_params(self, in_shapes):
         return {"low": self.a_min, "high": self.a_max}
@@ -41,6 +50,12 @@ class HardSigmoidProperty(KernelProperty):
     float_types = GPU_FLOATS
     alpha = Float(0.2, doc="Slope.")
     beta = Float(0.5, doc="Shift.")
+    second_order = Flat()
+    example = """
+    >>> mx.nd.hard_sigmoid(mx.nd.array([-3, 0, 1, 3]))
+    [0.  0.5 0.7 1. ]
+    <NDArray 4 @cpu(0)>
+    """
 
     def kernel_params(self, in_shapes):
         return {"slope": self.alpha, "shift": self.beta}
@@ -61,6 +76,13 @@ class WhereProperty(KernelProperty):
     backward = Kernel("where_grad", ("condition", "d_output"), ("d_x", "d_y"))
     zeros = ("d_condition",)
     floats = ()
+    second_order = Linear({1: (), 2: ()})
+    amp = Precision(WIDEST, WIDEST)
+    example = """
+    >>> mx.nd.where(mx.nd.array([1, 0, 1]), mx.nd.array([1, 2, 3]), mx.nd.array([-1, -2, -3]))
+    [ 1. -2.  3.]
+    <NDArray 3 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         condition, *rest = in_shapes

@@ -56,6 +56,14 @@ class AdafactorProperty(AdafactorBase):
         "rows": "(n, 1): means of squares over rows of a weight (n, ...); moves.",
         "columns": "(1, m): those over columns; moves.",
     }
+    example = """
+    >>> weight, grad = mx.nd.ones((2, 2)), mx.nd.array([[0.5, -0.5], [0.5, 0.5]])
+    >>> rows, columns = mx.nd.zeros((2, 1)), mx.nd.zeros((1, 2))
+    >>> mx.nd._internal._adafactor_update(weight, grad, rows, columns, lr=0.1, share=1, out=weight)
+    [[0.9 1.1]
+     [0.9 0.9]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def list_auxiliary_states(self):
         return ["rows", "columns"]
@@ -74,6 +82,12 @@ class AdafactorVectorProperty(AdafactorBase):
         "adafactor_vector", ("weight", "grad"), ("output", "squares"), (("weight", "output"),)
     )
     inputs_doc = {**_INPUTS, "squares": "Means of squares, of the weight's shape; moves."}
+    example = """
+    >>> weight, grad, squares = mx.nd.ones(2), mx.nd.array([0.5, -0.5]), mx.nd.zeros(2)
+    >>> mx.nd._internal._adafactor_vector_update(weight, grad, squares, lr=0.1, share=1, out=weight)
+    [0.9 1.1]
+    <NDArray 2 @cpu(0)>
+    """
 
     def list_auxiliary_states(self):
         return ["squares"]

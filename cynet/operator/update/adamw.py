@@ -57,6 +57,14 @@ class AdamWProperty(AdamWBase):
         "grad": "Its gradient, of the same shape.",
         "rescale_grad": "Factor of the gradient, one element of float32.",
     }
+    example = """
+    >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
+    >>> mean, var = mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> mx.nd.contrib.adamw_update(weight, grad, mean, var, mx.nd.ones(1), lr=0.1, eta=1, wd=0.01,
+    ...                            out=weight)
+    [0.6737703 2.2962296]
+    <NDArray 2 @cpu(0)>
+    """
 
     def list_arguments(self):
         return ["weight", "grad", "rescale_grad"]
@@ -80,11 +88,45 @@ class MultiAdamWProperty(AdamWBase):
     wds = FloatTuple(doc="Weight decays.")
     etas = FloatTuple(doc="Learning rates of the whole steps.")
     num_weights = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
+    example = """
+    >>> w, v = mx.nd.array([1, 2]), mx.nd.array([3])
+    >>> gw, gv = mx.nd.array([0.5, -0.5]), mx.nd.array([1])
+    >>> mw, mv, vw, vv = mx.nd.zeros(2), mx.nd.zeros(1), mx.nd.zeros(2), mx.nd.zeros(1)
+    >>> _ = mx.nd.op._multi_adamw_update(w, gw, mw, vw, v, gv, mv, vv, mx.nd.ones(1),
+    ...     lrs=(0.1, 0.2), wds=(0, 0), etas=(1, 1), num_weights=2, out=[w, v])
+    >>> v
+    [2.3675404]
+    <NDArray 1 @cpu(0)>
+    """
 
 
 register_operator("_adamw_update", AdamWProperty)
-register_operator("_mp_adamw_update", with_masters(AdamWProperty, "MPAdamWProperty"))
+_EXAMPLE = """
+    >>> weight = mx.nd.array([1, 2], dtype="float16")
+    >>> grad = mx.nd.array([0.5, -0.5], dtype="float16")
+    >>> weight32 = weight.astype("float32")
+    >>> mean, var = mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> mx.nd.contrib.mp_adamw_update(weight, grad, mean, var, weight32, mx.nd.ones(1), lr=0.1,
+    ...                               eta=1, out=weight)
+    [0.6836 2.316 ]
+    <NDArray 2 @cpu(0)>
+    >>> weight32
+    [0.6837703 2.3162298]
+    <NDArray 2 @cpu(0)>
+    """
+register_operator("_mp_adamw_update", with_masters(AdamWProperty, "MPAdamWProperty", _EXAMPLE))
 register_operator("_multi_adamw_update", MultiAdamWProperty)
+_EXAMPLE = """
+    >>> w, v = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
+    >>> gw, gv = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
+    >>> mw, mv, vw, vv = mx.nd.zeros(2), mx.nd.zeros(1), mx.nd.zeros(2), mx.nd.zeros(1)
+    >>> w32, v32 = w.astype("float32"), v.astype("float32")
+    >>> _ = mx.nd.op._multi_mp_adamw_update(w, gw, mw, vw, w32, v, gv, mv, vv, v32, mx.nd.ones(1),
+    ...     lrs=(0.1, 0.2), wds=(0, 0), etas=(1, 1), num_weights=2, out=[w, v])
+    >>> v32
+    [0.36754048]
+    <NDArray 1 @cpu(0)>
+    """
 register_operator(
-    "_multi_mp_adamw_update", with_masters(MultiAdamWProperty, "MPMultiAdamWProperty")
+    "_multi_mp_adamw_update", with_masters(MultiAdamWProperty, "MPMultiAdamWProperty", _EXAMPLE)
 )

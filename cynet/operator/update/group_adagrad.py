@@ -32,6 +32,14 @@ class GroupAdaGradProperty(KernelProperty):
         "grad": "Its gradient, of the same shape.",
         "history": "(n, 1) for a weight (n, ...); moves.",
     }
+    example = """
+    >>> weight, grad = mx.nd.ones((2, 2)), mx.nd.array([[0.5, 0.5], [0, 0]])
+    >>> history = mx.nd.zeros((2, 1))
+    >>> mx.nd.contrib.group_adagrad_update(weight, grad, history, lr=0.1, out=weight)
+    [[0.900002 0.900002]
+     [1.       1.      ]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def list_auxiliary_states(self):
         return ["history"]

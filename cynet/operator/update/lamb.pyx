@@ -87,6 +87,13 @@ class LambPhase1Property(Moments):
     differentiable = False
     master = False
     inputs_doc = {"weight": "The weight.", "grad": "Its gradient, of the same shape."}
+    example = """
+    >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
+    >>> mean, var = mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> mx.nd.lamb_update_phase1(weight, grad, mean, var, t=1, wd=0.01)
+    [ 1.0100048 -0.9800048]
+    <NDArray 2 @cpu(0)>
+    """
 
     def list_arguments(self):
         return ["weight", "grad", *(["weight32"] if self.master else [])]
@@ -118,6 +125,15 @@ class MPLambPhase1Property(LambPhase1Property):
 
     master = True
     inputs_doc = {**LambPhase1Property.inputs_doc, "weight32": "The float32 master; it stays."}
+    example = """
+    >>> weight = mx.nd.array([1, 2], dtype="float16")
+    >>> grad = mx.nd.array([0.5, -0.5], dtype="float16")
+    >>> weight32 = weight.astype("float32")
+    >>> mean, var = mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> mx.nd.mp_lamb_update_phase1(weight, grad, mean, var, weight32, t=1, wd=0.01)
+    [ 1.0100048 -0.9800048]
+    <NDArray 2 @cpu(0)>
+    """
 
 
 cdef class LambPhase1Operator(Operator):
@@ -166,6 +182,12 @@ class LambPhase2Property(OperatorProperty):
         "weight": "The weight.", "g": "The step, of the same shape.",
         "r1": "Norm of the weight, one element.", "r2": "Norm of the step, one element.",
     }
+    example = """
+    >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
+    >>> mx.nd.lamb_update_phase2(weight, grad, weight.norm(), grad.norm(), lr=0.1)
+    [0.8418861 2.158114 ]
+    <NDArray 2 @cpu(0)>
+    """
 
     def list_auxiliary_states(self):
         return ["weight32"] if self.master else []
@@ -204,6 +226,17 @@ class MPLambPhase2Property(LambPhase2Property):
     which move, too."""
 
     master = True
+    example = """
+    >>> weight = mx.nd.array([1, 2], dtype="float16")
+    >>> grad = mx.nd.array([0.5, -0.5], dtype="float16")
+    >>> weight32 = weight.astype("float32")
+    >>> g = grad.astype("float32")
+    >>> _ = mx.nd.mp_lamb_update_phase2(weight, g, weight32.norm(), g.norm(), weight32, lr=0.1,
+    ...                                 out=weight)
+    >>> weight32
+    [0.8418861 2.158114 ]
+    <NDArray 2 @cpu(0)>
+    """
 
 
 cdef class LambPhase2Operator(Operator):
@@ -255,6 +288,16 @@ class MultiLambProperty(Moments, ManyWeights):
     upper_bound = Float(-1.0, doc="Upper bound of a weight's norm; negative means none.")
     num_tensors = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
     states = ("mean", "var")
+    example = """
+    >>> w, v = mx.nd.array([1, 2]), mx.nd.array([3])
+    >>> gw, gv = mx.nd.array([0.5, -0.5]), mx.nd.array([1])
+    >>> mw, mv, vw, vv = mx.nd.zeros(2), mx.nd.zeros(1), mx.nd.zeros(2), mx.nd.zeros(1)
+    >>> _ = mx.nd.op._multi_lamb_update(w, gw, mw, vw, v, gv, mv, vv, learning_rates=(0.1, 0.2),
+    ...     wds=(0, 0), step_count=(1, 1), num_tensors=2, out=[w, v])
+    >>> v
+    [2.4]
+    <NDArray 1 @cpu(0)>
+    """
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]
@@ -323,4 +366,16 @@ register_operator("lamb_update_phase2", LambPhase2Property)
 register_operator("mp_lamb_update_phase1", MPLambPhase1Property)
 register_operator("mp_lamb_update_phase2", MPLambPhase2Property)
 register_operator("_multi_lamb_update", MultiLambProperty)
-register_operator("_multi_mp_lamb_update", with_masters(MultiLambProperty, "MPMultiLambProperty"))
+_EXAMPLE = """
+    >>> w, v = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
+    >>> gw, gv = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
+    >>> mw, mv, vw, vv = mx.nd.zeros(2), mx.nd.zeros(1), mx.nd.zeros(2), mx.nd.zeros(1)
+    >>> w32, v32 = w.astype("float32"), v.astype("float32")
+    >>> _ = mx.nd.op._multi_mp_lamb_update(w, gw, mw, vw, w32, v, gv, mv, vv, v32,
+    ...     learning_rates=(0.1, 0.2), wds=(0, 0), step_count=(1, 1), num_tensors=2, out=[w, v])
+    >>> v32
+    [0.8]
+    <NDArray 1 @cpu(0)>
+    """
+register_operator("_multi_mp_lamb_update",
+                  with_masters(MultiLambProperty, "MPMultiLambProperty", _EXAMPLE))

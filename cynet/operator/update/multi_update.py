@@ -133,6 +133,15 @@ class MultiSGDProperty(ManyWeights):
     )
     num_weights = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
     rule = "sgd"
+    example = """
+    >>> w, v = mx.nd.array([1, 2]), mx.nd.array([3])
+    >>> gw, gv = mx.nd.array([0.5, -0.5]), mx.nd.array([1])
+    >>> _ = mx.nd.multi_sgd_update(w, gw, v, gv, lrs=(0.1, 0.2), wds=(0, 0), num_weights=2,
+    ...                            out=[w, v])
+    >>> v
+    [2.8]
+    <NDArray 1 @cpu(0)>
+    """
 
 
 class MultiSGDMomentumProperty(MultiSGDProperty):
@@ -143,6 +152,16 @@ class MultiSGDMomentumProperty(MultiSGDProperty):
     momentum = Float(0.0, doc="Decay of the momentum.")
     rule = "sgd_mom"
     states = ("mom",)
+    example = """
+    >>> w, v = mx.nd.array([1, 2]), mx.nd.array([3])
+    >>> gw, gv = mx.nd.array([0.5, -0.5]), mx.nd.array([1])
+    >>> mw, mv = mx.nd.zeros(2), mx.nd.zeros(1)
+    >>> _ = mx.nd.multi_sgd_mom_update(w, gw, mw, v, gv, mv, lrs=(0.1, 0.2), wds=(0, 0),
+    ...                                 momentum=0.9, num_weights=2, out=[w, v])
+    >>> v
+    [2.8]
+    <NDArray 1 @cpu(0)>
+    """
 
     def numbers(self):
         return (self.momentum,)
@@ -158,6 +177,15 @@ class PreloadedSGDProperty(ManyWeights):
     )
     num_weights = Int(1, doc="Number of weights.", low=1, high=MOST_ARRAYS)
     rule = "sgd"
+    example = """
+    >>> w, v = mx.nd.array([1, 2]), mx.nd.array([3])
+    >>> gw, gv = mx.nd.array([0.5, -0.5]), mx.nd.array([1])
+    >>> lrs, wds = mx.nd.array([0.1, 0.2]), mx.nd.zeros(2)
+    >>> _ = mx.nd.preloaded_multi_sgd_update(w, gw, v, gv, lrs, wds, num_weights=2, out=[w, v])
+    >>> v
+    [2.8]
+    <NDArray 1 @cpu(0)>
+    """
 
     @property
     def rates_at(self):
@@ -176,24 +204,66 @@ class PreloadedSGDMomentumProperty(PreloadedSGDProperty):
     momentum = Float(0.0, doc="Decay of the momentum.")
     rule = "sgd_mom"
     states = ("mom",)
+    example = """
+    >>> w, v = mx.nd.array([1, 2]), mx.nd.array([3])
+    >>> gw, gv = mx.nd.array([0.5, -0.5]), mx.nd.array([1])
+    >>> mw, mv = mx.nd.zeros(2), mx.nd.zeros(1)
+    >>> lrs, wds = mx.nd.array([0.1, 0.2]), mx.nd.zeros(2)
+    >>> _ = mx.nd.preloaded_multi_sgd_mom_update(w, gw, mw, v, gv, mv, lrs, wds, num_weights=2,
+    ...                                           out=[w, v])
+    >>> v
+    [2.8]
+    <NDArray 1 @cpu(0)>
+    """
 
     def numbers(self):
         return (self.momentum,)
 
 
-def with_masters(prop, name):
+def with_masters(prop, name, example):
     """The property class of the same rule for float16 weights with float32 masters."""
     rule = cleandoc(prop.__doc__)
     text = f"{rule}\n\nComputed on `weight32`, the float32 masters of the weights."
     states = (*prop.states, "weight32")
     own = {"__doc__": text, "__module__": __name__, "master": True, "states": states}
-    return type(name, (prop,), own)
+    return type(name, (prop,), own | {"example": example})
 
 
-for _name, _prop in (("sgd", MultiSGDProperty), ("sgd_mom", MultiSGDMomentumProperty)):
-    register_operator(f"multi_{_name}_update", _prop)
-    register_operator(f"multi_mp_{_name}_update", with_masters(_prop, f"MP{_prop.__name__}"))
-for _name, _prop in (("sgd", PreloadedSGDProperty), ("sgd_mom", PreloadedSGDMomentumProperty)):
-    register_operator(f"preloaded_multi_{_name}_update", _prop)
-    _mp = with_masters(_prop, f"MP{_prop.__name__}")
-    register_operator(f"preloaded_multi_mp_{_name}_update", _mp)
+_MASTERS = """
+    >>> w, v = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
+    >>> gw, gv = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
+    >>> mw, mv = mx.nd.zeros(2), mx.nd.zeros(1)
+    >>> w32, v32 = w.astype("float32"), v.astype("float32")
+    >>> lrs, wds = (0.1, 0.2), (0, 0)
+    >>> _ = mx.nd.{}({},
+    ...     {}num_weights=2, out=[w, v])
+    >>> v32
+    [0.8]
+    <NDArray 1 @cpu(0)>
+    """
+_MOMENTUM = ">>> mw, mv = mx.nd.zeros(2), mx.nd.zeros(1)\n    "
+
+
+def _register(prop):
+    """The operators of a rule, for weights of any dtype and with masters."""
+    preloaded, momentum = "lrs" in prop.shared, bool(prop.states)
+    example = _MASTERS if momentum else _MASTERS.replace(_MOMENTUM, "")
+    arrays = "w, gw, mw, w32, v, gv, mv, v32" if momentum else "w, gw, w32, v, gv, v32"
+    if preloaded:
+        example = example.replace("(0.1, 0.2), (0, 0)", "mx.nd.array([0.1, 0.2]), mx.nd.zeros(2)")
+        arrays += ", lrs, wds"
+    given = "momentum=0.9, " * momentum + "lrs=lrs, wds=wds, " * (not preloaded)
+    prefix = "preloaded_multi" if preloaded else "multi"
+    masters = f"{prefix}_mp_{prop.rule}_update"
+    register_operator(f"{prefix}_{prop.rule}_update", prop)
+    example = example.format(masters, arrays, given)
+    register_operator(masters, with_masters(prop, f"MP{prop.__name__}", example))
+
+
+for _prop in (
+    MultiSGDProperty,
+    MultiSGDMomentumProperty,
+    PreloadedSGDProperty,
+    PreloadedSGDMomentumProperty,
+):
+    _register(_prop)

@@ -152,6 +152,12 @@ class SGDProperty(UpdateProperty):
         True, doc="For sparse gradients: update only the rows that the gradient has."
     )
     rule = "sgd"
+    example = """
+    >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
+    >>> mx.nd.sgd_update(weight, grad, lr=0.1, out=weight)
+    [0.95 2.05]
+    <NDArray 2 @cpu(0)>
+    """
 
 
 class SGDMomentumProperty(UpdateProperty):
@@ -165,6 +171,13 @@ class SGDMomentumProperty(UpdateProperty):
     )
     rule = "sgd_mom"
     states = ("mom",)
+    example = """
+    >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
+    >>> momentum = mx.nd.zeros(2)
+    >>> mx.nd.sgd_mom_update(weight, grad, momentum, lr=0.1, momentum=0.9, out=weight)
+    [0.95 2.05]
+    <NDArray 2 @cpu(0)>
+    """
 
     def numbers(self):
         return (self.momentum,)
@@ -178,6 +191,13 @@ class NAGProperty(UpdateProperty):
     momentum = Float(0.0, doc="Decay of the momentum.")
     rule = "nag_mom"
     states = ("mom",)
+    example = """
+    >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
+    >>> momentum = mx.nd.zeros(2)
+    >>> mx.nd.nag_mom_update(weight, grad, momentum, lr=0.1, momentum=0.9, out=weight)
+    [0.905 2.095]
+    <NDArray 2 @cpu(0)>
+    """
 
     def numbers(self):
         return (self.momentum,)
@@ -187,6 +207,12 @@ class SignSGDProperty(UpdateProperty):
     """Descent by the gradient's sign: ``output = (1 - lr * wd) * weight - lr * sign(grad)``."""
 
     rule = "signsgd"
+    example = """
+    >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
+    >>> mx.nd.signsgd_update(weight, grad, lr=0.1, out=weight)
+    [0.9 2.1]
+    <NDArray 2 @cpu(0)>
+    """
 
 
 class SignumProperty(UpdateProperty):
@@ -198,6 +224,13 @@ class SignumProperty(UpdateProperty):
     wd_lh = Float(0.0, doc="Weight decay outside the momentum, after Loshchilov and Hutter.")
     rule = "signum"
     states = ("mom",)
+    example = """
+    >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
+    >>> momentum = mx.nd.zeros(2)
+    >>> mx.nd.signum_update(weight, grad, momentum, lr=0.1, momentum=0.9, out=weight)
+    [0.9 2.1]
+    <NDArray 2 @cpu(0)>
+    """
 
     def numbers(self):
         return self.momentum, self.wd_lh
@@ -220,6 +253,13 @@ class AdamProperty(UpdateProperty):
     )
     rule = "adam"
     states = ("mean", "var")
+    example = """
+    >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
+    >>> mean, var = mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> mx.nd.adam_update(weight, grad, mean, var, lr=0.1, out=weight)
+    [0.6837703 2.3162298]
+    <NDArray 2 @cpu(0)>
+    """
 
     def numbers(self):
         return self.beta1, self.beta2, self.epsilon
@@ -233,6 +273,12 @@ class AdaGradProperty(UpdateProperty):
     epsilon = Float(1e-7, doc="Added under the root.")
     rule = "adagrad"
     states = ("history",)
+    example = """
+    >>> weight, grad, history = mx.nd.ones(2), mx.nd.array([0.5, -0.5]), mx.nd.zeros(2)
+    >>> mx.nd.sparse.adagrad_update(weight, grad, history, lr=0.1, out=weight)
+    [0.90000004 1.1       ]
+    <NDArray 2 @cpu(0)>
+    """
 
     def numbers(self):
         return (self.epsilon,)
@@ -248,6 +294,13 @@ class RMSPropProperty(UpdateProperty):
     clip_weights = Float(-1.0, doc="Bound to which the new weight is clipped; negative means none.")
     rule = "rmsprop"
     states = ("n",)
+    example = """
+    >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
+    >>> n = mx.nd.zeros(2)
+    >>> mx.nd.rmsprop_update(weight, grad, n, lr=0.1, out=weight)
+    [0.5527866 2.4472134]
+    <NDArray 2 @cpu(0)>
+    """
 
     def numbers(self):
         return self.gamma1, self.epsilon, self.clip_weights
@@ -268,6 +321,13 @@ class RMSPropAlexProperty(UpdateProperty):
     clip_weights = Float(-1.0, doc="Bound to which the new weight is clipped; negative means none.")
     rule = "rmspropalex"
     states = ("n", "g", "delta")
+    example = """
+    >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
+    >>> n, g, delta = mx.nd.zeros(2), mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> mx.nd.rmspropalex_update(weight, grad, n, g, delta, lr=0.1, out=weight)
+    [0.5411688 2.4588313]
+    <NDArray 2 @cpu(0)>
+    """
 
     def numbers(self):
         return self.gamma1, self.epsilon, self.clip_weights, self.gamma2
@@ -283,6 +343,13 @@ class FTRLProperty(UpdateProperty):
     beta = Float(1.0, doc="Smoothing of the per-coordinate learning rate.")
     rule = "ftrl"
     states = ("z", "n")
+    example = """
+    >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
+    >>> z, n = mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> mx.nd.ftrl_update(weight, grad, z, n, lr=0.1, out=weight)
+    [0.2993333 0.6993333]
+    <NDArray 2 @cpu(0)>
+    """
 
     def numbers(self):
         return self.lamda1, self.beta
@@ -306,6 +373,13 @@ class FTMLProperty(UpdateProperty):
     )
     rule = "ftml"
     states = ("d", "v", "z")
+    example = """
+    >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
+    >>> d, v, z = mx.nd.zeros(2), mx.nd.zeros(2), mx.nd.zeros(2)
+    >>> mx.nd.ftml_update(weight, grad, d, v, z, lr=0.1, t=1, out=weight)
+    [0.90000004 2.1000001 ]
+    <NDArray 2 @cpu(0)>
+    """
 
     @property
     def clip(self):
@@ -335,9 +409,47 @@ for _name, _prop in ROWS.items():
     register_operator(_name, _prop)
 
 # the same rules for narrow weights with a float32 master, which is the last state
-for _name in ("sgd_update", "sgd_mom_update", "nag_mom_update"):
+_MASTERS = {
+    "sgd_update": """
+    >>> weight = mx.nd.array([1, 2], dtype="float16")
+    >>> grad = mx.nd.array([0.5, -0.5], dtype="float16")
+    >>> weight32 = weight.astype("float32")
+    >>> mx.nd.mp_sgd_update(weight, grad, weight32, lr=0.1, out=weight)
+    [0.95 2.05]
+    <NDArray 2 @cpu(0)>
+    >>> weight32
+    [0.95 2.05]
+    <NDArray 2 @cpu(0)>
+    """,
+    "sgd_mom_update": """
+    >>> weight = mx.nd.array([1, 2], dtype="float16")
+    >>> grad = mx.nd.array([0.5, -0.5], dtype="float16")
+    >>> weight32 = weight.astype("float32")
+    >>> momentum = mx.nd.zeros(2)
+    >>> mx.nd.mp_sgd_mom_update(weight, grad, momentum, weight32, lr=0.1, momentum=0.9, out=weight)
+    [0.95 2.05]
+    <NDArray 2 @cpu(0)>
+    >>> weight32
+    [0.95 2.05]
+    <NDArray 2 @cpu(0)>
+    """,
+    "nag_mom_update": """
+    >>> weight = mx.nd.array([1, 2], dtype="float16")
+    >>> grad = mx.nd.array([0.5, -0.5], dtype="float16")
+    >>> weight32 = weight.astype("float32")
+    >>> momentum = mx.nd.zeros(2)
+    >>> mx.nd.mp_nag_mom_update(weight, grad, momentum, weight32, lr=0.1, momentum=0.9, out=weight)
+    [0.905 2.096]
+    <NDArray 2 @cpu(0)>
+    >>> weight32
+    [0.905 2.095]
+    <NDArray 2 @cpu(0)>
+    """,
+}
+for _name, _example in _MASTERS.items():
     _prop = ROWS[_name]
     _text = cleandoc(_prop.__doc__)
     register_operator(f"mp_{_name}", type(f"MP{_prop.__name__}", (_prop,), {
         "__doc__": f"{_text}\n\nComputed on `weight32`, the float32 master of the weight.",
-        "__module__": __name__, "master": True, "states": (*_prop.states, "weight32")}))
+        "__module__": __name__, "master": True, "states": (*_prop.states, "weight32"),
+        "example": _example}))

@@ -50,6 +50,14 @@ class AllFiniteProperty(OperatorProperty):
     differentiable = False
     graph = GraphHooks(of_nothing=1.0)
     inputs_doc = {"data": "The input, of a floating dtype."}
+    example = """
+    >>> mx.nd.all_finite(mx.nd.array([1, 2]))
+    [1.]
+    <NDArray 1 @cpu(0)>
+    >>> mx.nd.all_finite(mx.nd.array([1, float("inf")]))
+    [0.]
+    <NDArray 1 @cpu(0)>
+    """
 
     @property
     def reads_out(self):
@@ -71,6 +79,11 @@ class MultiAllFiniteProperty(ArraysProperty):
 
     init_output = Bool(True, doc="False: what `out` holds stays where all elements are finite.")
     graph = GraphHooks(takes_empty=True)
+    example = """
+    >>> mx.nd.multi_all_finite(mx.nd.ones(2), mx.nd.array([float("nan")]), num_arrays=2)
+    [0.]
+    <NDArray 1 @cpu(0)>
+    """
 
     @property
     def reads_out(self):
@@ -113,6 +126,11 @@ class MultiSumSquaresProperty(ArraysProperty):
     """The sum of squares of each input: an array of float32, one element an input."""
 
     graph = GraphHooks(takes_empty=True)
+    example = """
+    >>> mx.nd.multi_sum_sq(mx.nd.array([1, 2]), mx.nd.array([3]), num_arrays=2)
+    [5. 9.]
+    <NDArray 2 @cpu(0)>
+    """
 
     def length(self):
         """The output's shape."""
@@ -148,6 +166,13 @@ class MultiLARSProperty(OperatorProperty):
         "lrs": "Learning rates, float32.", "weights_sum_sq": "Sums of squares of the weights.",
         "grads_sum_sq": "Sums of squares of the gradients.", "wds": "Weight decays.",
     }
+    example = """
+    >>> lrs, wds = mx.nd.array([0.1, 0.1]), mx.nd.array([0, 0.01])
+    >>> weights, grads = mx.nd.array([4, 9]), mx.nd.array([1, 1])  # sums of squares
+    >>> mx.nd.multi_lars(lrs, weights, grads, wds, eta=0.01, eps=0)
+    [0.002      0.00291262]
+    <NDArray 2 @cpu(0)>
+    """
 
     def forward_inplace_option(self, in_data, out_data):
         return [(each, out_data[0]) for each in in_data]
@@ -190,6 +215,13 @@ class ResetArraysProperty(OperatorProperty):
     num_arrays = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
     differentiable = False
     graph = GraphHooks(takes_empty=True)
+    example = """
+    >>> x, y = mx.nd.ones(2), mx.nd.ones(1)
+    >>> _ = mx.nd.reset_arrays(x, y, num_arrays=2)
+    >>> x
+    [0. 0.]
+    <NDArray 2 @cpu(0)>
+    """
 
     def list_arguments(self):
         return []

@@ -8,6 +8,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Shape
+from ..second_order import Linear
 from .planes import merged
 
 
@@ -24,6 +25,14 @@ class AdaptiveAvgPooling2DProperty(KernelProperty):
     inputs_doc = {"data": "Input (N, C, H, W)."}
     forward = Kernel("adaptive_avg_pool")
     backward = Kernel("adaptive_avg_pool_grad", ("d_output",), ("d_data",))
+    second_order = Linear()
+    example = """
+    >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
+    >>> mx.nd.contrib.AdaptiveAvgPooling2D(x, output_size=2)
+    [[[[ 2.5  4.5]
+       [10.5 12.5]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -5,6 +5,7 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Float, Int
+from ..second_order import Linear
 from .planes import MAX_PIXELS, merged, zero_length
 
 # What a mode makes of a length
@@ -42,6 +43,15 @@ class BilinearResize2DProperty(KernelProperty):
     inputs_doc = {"data": "Input (N, C, H, W).", "like": "Input whose last two axes give the size."}
     forward = Kernel("bilinear_resize")
     backward = Kernel("bilinear_resize_grad", ("d_output",), ("d_data",))
+    second_order = Linear({0: ()})
+    example = """
+    >>> x = mx.nd.array([[[[0, 1], [2, 3]]]])
+    >>> mx.nd.contrib.BilinearResize2D(x, height=3, width=3)
+    [[[[0.  0.5 1. ]
+       [1.  1.5 2. ]
+       [2.  2.5 3. ]]]]
+    <NDArray 1x1x3x3 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -26,6 +26,13 @@ class BilinearSamplerProperty(KernelProperty):
     inputs_doc = {"data": "Input (N, C, H, W).", "grid": "Points (N, 2, H', W'): x, then y."}
     forward = Kernel("bilinear_sampler", ("data", "grid"))
     backward = Kernel("bilinear_sampler_grad", ("d_output", "data", "grid"), ("d_data", "d_grid"))
+    example = """
+    >>> x = mx.nd.array([[[[0, 1], [2, 3]]]])
+    >>> grid = mx.nd.array([[[[0]], [[-1]]]])  # x and y, from -1 to 1
+    >>> mx.nd.BilinearSampler(x, grid)
+    [[[[0.5]]]]
+    <NDArray 1x1x1x1 @cpu(0)>
+    """
 
     def infer_shape(self, in_shapes, out_shapes):
         data = merged("data", in_shapes[0], (0, 0, 0, 0))

@@ -10,9 +10,11 @@ from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
+from ..precision import WIDEST, Precision
+from ..second_order import Linear, Rewritten
 from .planes import merged
 
-WIDEST = 1 << 30  # of a size, so that places fit 64 bits
+LARGEST = 1 << 30  # of a size, so that places fit 64 bits
 
 
 class CorrelationProperty(KernelProperty):
@@ -25,17 +27,23 @@ class CorrelationProperty(KernelProperty):
     absolute difference; the x of a shift changes fastest.
     """
 
-    kernel_size = Int(1, doc="Pixels of a patch along each axis, odd.", low=1, high=WIDEST)
-    max_displacement = Int(1, doc="The largest shift.", low=0, high=WIDEST)
-    stride1 = Int(1, doc="Distance of patches.", low=1, high=WIDEST)
-    stride2 = Int(1, doc="Distance of shifts.", low=1, high=WIDEST)
-    pad_size = Int(0, doc="Zeros around both images.", low=0, high=WIDEST)
+    kernel_size = Int(1, doc="Pixels of a patch along each axis, odd.", low=1, high=LARGEST)
+    max_displacement = Int(1, doc="The largest shift.", low=0, high=LARGEST)
+    stride1 = Int(1, doc="Distance of patches.", low=1, high=LARGEST)
+    stride2 = Int(1, doc="Distance of shifts.", low=1, high=LARGEST)
+    pad_size = Int(0, doc="Zeros around both images.", low=0, high=LARGEST)
     is_multiply = Bool(True, doc="Products; else absolute differences.")
 
     graph = GraphHooks(float32_beside_half=())
     inputs_doc = {"data1": "First images (N, C, H, W).", "data2": "Second images, alike."}
     forward = Kernel("correlate", ("data1", "data2"))
     backward = Kernel("correlate_grad", ("data1", "data2", "d_output"), ("d_data1", "d_data2"))
+    amp = Precision(WIDEST, WIDEST)
+    example = """
+    >>> x = mx.nd.ones((1, 2, 4, 4))
+    >>> mx.nd.Correlation(x, x, kernel_size=1, max_displacement=1, pad_size=1).shape
+    (1, 9, 4, 4)
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -71,6 +79,28 @@ class CorrelationProperty(KernelProperty):
         )
         data = merged("data1", data, (out[0], 0, 0, 0))
         return [data, data], [out], []
+
+    def rewritten(self, F, inputs, aux, training):
+        """Of differences: the means of patches of each shift's."""
+        pad = (0, 0, 0, 0, *[self.pad_size] * 4)
+        one, two = (F.Pad(each, mode="constant", pad_width=pad) for each in inputs)
+        border, outs = self.max_displacement, []
+        height, width = (n - 2 * border for n in one.shape[2:])
+        middle = F.slice(one, begin=(None, None, border, border),
+                         end=(None, None, border + height, border + width))  # fmt: skip
+        steps = [i * self.stride2 + border for i in range(-self.reach, self.reach + 1)]
+        for y in steps:
+            for x in steps:
+                begin, end = (None, None, y, x), (None, None, y + height, x + width)
+                apart = F.abs(middle - F.slice(two, begin=begin, end=end))
+                outs.append(F.mean(apart, axis=1, keepdims=True))
+        size, stride = (self.kernel_size,) * 2, (self.stride1,) * 2
+        return [F.Pooling(F.concat(*outs, dim=1), kernel=size, stride=stride, pool_type="avg")]
+
+    @property
+    def second_order(self):
+        """Products are linear in each of the two."""
+        return Linear({0: (1,), 1: (0,)}) if self.is_multiply else Rewritten(type(self).rewritten)
 
 
 register_operator("Correlation", CorrelationProperty)

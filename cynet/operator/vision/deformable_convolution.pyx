@@ -27,6 +27,7 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..nn.spatial_window import check_window
 from ..parameters import Bool, Enum, Int, Shape
+from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, ResourceRequest
 from ..second_order import Rewritten
 from .deformable_decomposed import in_operators
@@ -145,6 +146,15 @@ class DeformableConvolutionProperty(OffsetWindows):
 
     layout = _layout()
     inputs_doc = {name: text for name, text in _DOCS.items() if name != "mask"}
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x, offset = mx.nd.ones((1, 1, 4, 4)), mx.nd.zeros((1, 18, 2, 2))
+    >>> mx.nd.contrib.DeformableConvolution(x, offset, mx.nd.ones((1, 1, 3, 3)), kernel=(3, 3),
+    ...     num_filter=1, no_bias=True)
+    [[[[9. 9.]
+       [9. 9.]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    """
 
 
 class ModulatedDeformableConvolutionProperty(OffsetWindows):
@@ -158,6 +168,15 @@ class ModulatedDeformableConvolutionProperty(OffsetWindows):
     inputs_doc = _DOCS
     im2col_step = Int(64, doc="Part of MXNet's signature; not used.", low=1)
     layout = _layout()
+    example = """
+    >>> x, offset = mx.nd.ones((1, 1, 4, 4)), mx.nd.zeros((1, 18, 2, 2))
+    >>> mask = mx.nd.ones((1, 9, 2, 2)) / 2
+    >>> mx.nd.contrib.ModulatedDeformableConvolution(x, offset, mask, mx.nd.ones((1, 1, 3, 3)),
+    ...     kernel=(3, 3), num_filter=1, no_bias=True)
+    [[[[4.5 4.5]
+       [4.5 4.5]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    """
 
 
 cdef class DeformableOperator(Operator):

@@ -10,6 +10,8 @@ from .._base import register_operator
 from ..checks.shapes import agree
 from ..kernel_property import Kernel
 from ..parameters import Bool, Float, Int
+from ..precision import FLOAT32, Precision
+from ..second_order import Refused
 from .planes import merged, zero_length
 from .regions import RegionsProperty
 
@@ -42,6 +44,17 @@ class DeformablePSROIPoolingProperty(RegionsProperty):
     backward = Kernel(
         "deformed_psroi_pool_grad", ("d_output", "data", "rois", "trans?"), ("d_data", "d_trans?")
     )
+    second_order = Refused("Samples come and go at the border of the data.")
+    amp = Precision(FLOAT32)
+    example = """
+    >>> x = mx.nd.ones((1, 4, 4, 4))
+    >>> rois = mx.nd.array([[0, 0, 0, 3, 3]])  # image, corners
+    >>> mx.nd.contrib.DeformablePSROIPooling(x, rois, spatial_scale=1, output_dim=1, group_size=2,
+    ...     pooled_size=2, no_trans=True)
+    [[[[1. 1.]
+       [1. 1.]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    """
 
     @property
     def part(self):

@@ -11,6 +11,7 @@ from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Shape
+from ..second_order import Linear
 from .planes import merged
 
 
@@ -47,6 +48,14 @@ class GridGeneratorProperty(KernelProperty):
     inputs_doc = {"data": "Affine maps (N, 6), or a flow (N, 2, H, W)."}
     forward = Kernel("grid_generator")
     backward = Kernel("grid_generator_grad", ("d_output",), ("d_data",))
+    second_order = Linear(affine=True)
+    example = """
+    >>> same = mx.nd.array([[1, 0, 0, 0, 1, 0]])
+    >>> mx.nd.GridGenerator(same, transform_type="affine", target_shape=(2, 2))[0, 0]  # x
+    [[-1.  1.]
+     [-1.  1.]]
+    <NDArray 2x2 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

@@ -8,6 +8,8 @@ pooled_size).
 from .._base import register_operator
 from ..kernel_property import Kernel
 from ..parameters import Float, Int
+from ..precision import WIDEST, Precision
+from ..second_order import Linear
 from .regions import RegionsProperty
 
 
@@ -27,6 +29,16 @@ class PSROIPoolingProperty(RegionsProperty):
 
     forward = Kernel("psroi_pool", ("data", "rois"))
     backward = Kernel("psroi_pool_grad", ("d_output", "rois"), ("d_data",))
+    second_order = Linear({0: ()})
+    amp = Precision(WIDEST, WIDEST)
+    example = """
+    >>> x = mx.nd.ones((1, 4, 4, 4))
+    >>> rois = mx.nd.array([[0, 0, 0, 3, 3]])  # image, corners
+    >>> mx.nd.contrib.PSROIPooling(x, rois, spatial_scale=1, output_dim=1, pooled_size=2)
+    [[[[1. 1.]
+       [1. 1.]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    """
 
     @property
     def group(self):

@@ -8,6 +8,8 @@ from ...base.errors import ShapeError
 from .._base import register_operator
 from ..kernel_property import Kernel
 from ..parameters import Bool, Float, Int, Shape
+from ..precision import WIDEST, Precision
+from ..second_order import Linear
 from .planes import zero_length
 from .regions import RegionsProperty
 
@@ -36,6 +38,16 @@ class ROIAlignProperty(RegionsProperty):
 
     forward = Kernel("roi_align", ("data", "rois"))
     backward = Kernel("roi_align_grad", ("d_output", "rois"), ("d_data",))
+    second_order = Linear({0: ()})
+    amp = Precision(WIDEST, WIDEST)
+    example = """
+    >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
+    >>> rois = mx.nd.array([[0, 0, 0, 3, 3]])  # image, corners
+    >>> mx.nd.contrib.ROIAlign(x, rois, pooled_size=(2, 2), spatial_scale=1, sample_ratio=2)
+    [[[[ 3.75  5.25]
+       [ 9.75 11.25]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    """
 
     def output_channels(self, channels):
         bins = self.pooled_size[0] * self.pooled_size[1]

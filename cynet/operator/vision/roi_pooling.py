@@ -26,6 +26,14 @@ class ROIPoolingProperty(RegionsProperty):
     forward = Kernel("roi_pool", ("data", "rois"), ("output", "places"))
     # data for gradients of gradients alone; the layer before it keeps it, as a rule
     backward = Kernel("roi_pool_grad", ("d_output", "data", "rois", "places"), ("d_data",))
+    example = """
+    >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
+    >>> rois = mx.nd.array([[0, 0, 0, 3, 3]])  # image, corners
+    >>> mx.nd.ROIPooling(x, rois, pooled_size=(2, 2), spatial_scale=1)
+    [[[[ 5.  7.]
+       [13. 15.]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    """
 
     def list_outputs(self):
         return ["output", "places"]  # of the maxima in their planes, -1: none

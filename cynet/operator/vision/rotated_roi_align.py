@@ -7,6 +7,7 @@ data (N, C, H, W), rois (R, 6) of (image, x, y, width, height, degrees), out (R,
 from .._base import register_operator
 from ..kernel_property import Kernel
 from ..parameters import Float, Int, Shape
+from ..second_order import Linear
 from .regions import RegionsProperty
 
 
@@ -34,6 +35,15 @@ class RROIAlignProperty(RegionsProperty):
     }
     forward = Kernel("rotated_roi_align", ("data", "rois"))
     backward = Kernel("rotated_roi_align_grad", ("d_output", "rois"), ("d_data",))
+    second_order = Linear({0: ()})
+    example = """
+    >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
+    >>> rois = mx.nd.array([[0, 1.5, 1.5, 2, 2, 0]])  # image, centre, width, height, degrees
+    >>> mx.nd.contrib.RROIAlign(x, rois, pooled_size=(2, 2), spatial_scale=1, sampling_ratio=2)
+    [[[[ 5.  6.]
+       [ 9. 10.]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    """
 
 
 register_operator("_contrib_RROIAlign", RROIAlignProperty)

@@ -29,6 +29,15 @@ class SpatialTransformerProperty(KernelProperty):
     inputs_doc = {"data": "Input (N, C, H, W).", "loc": "Affine maps (N, 6), row by row."}
     forward = Kernel("spatial_transformer", ("data", "loc"))
     backward = Kernel("spatial_transformer_grad", ("d_output", "data", "loc"), ("d_data", "d_loc"))
+    example = """
+    >>> x = mx.nd.array([[[[0, 1], [2, 3]]]])
+    >>> mirror = mx.nd.array([[-1, 0, 0, 0, 1, 0]])
+    >>> mx.nd.SpatialTransformer(x, mirror, target_shape=(2, 2), transform_type="affine",
+    ...                          sampler_type="bilinear")
+    [[[[1. 0.]
+       [3. 2.]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

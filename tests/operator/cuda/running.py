@@ -30,7 +30,7 @@ def device():
 def has_device_form(case):
     """Whether GPUs have what a case runs; cuDNN projects states onto fewer numbers alone."""
     wide = case.params.get("projection_size", 0) >= case.params.get("state_size", 1)
-    return has_form(get_operator(case.op).name) and not wide
+    return has_form(get_operator(case.op).prop) and not wide
 
 
 CASES = [case for case in all_cases() if has_device_form(case)]

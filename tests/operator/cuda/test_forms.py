@@ -66,7 +66,7 @@ DIFFERENTIABLE = [pytest.param(case, id=case.id) for case in CASES if differenti
 
 
 def test_every_operator_has_a_form():
-    missing = {entry.name for entry in OWN if not has_form(entry.name)}
+    missing = {entry.name for entry in OWN if not has_form(entry.prop)}
     assert not missing - set(WITHOUT), "write a form in cynet/operator/cuda"
     assert not set(WITHOUT) - missing, "these have one: take them from without.py"
 

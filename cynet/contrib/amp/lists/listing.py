@@ -7,65 +7,25 @@ from ....operator import OPERATORS
 from ....operator.precision import EITHER, FLOAT32, LOW, WIDEST, Precision
 
 NARROW = "float16", "bfloat16"
-# Operators whose classes do not say it yet.
+# Elementwise operators and reductions, whose classes do not say it yet.
 _FULL = """
-    CTCLoss Custom GroupNorm IdentityAttachKLSparseReg InstanceNorm LRN LayerNorm
-    LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput MakeLoss SVMOutput
-    SoftmaxActivation SoftmaxOutput _NDArray _Native _contrib_DeformableConvolution
-    _contrib_DeformablePSROIPooling _contrib_MultiBoxDetection _contrib_MultiBoxPrior
-    _contrib_MultiBoxTarget _contrib_SyncBatchNorm _contrib_count_sketch _contrib_fft
-    _contrib_hawkesll _hypot _hypot_scalar _linalg_det _linalg_extractdiag _linalg_extracttrian
-    _linalg_gelqf _linalg_gemm _linalg_gemm2 _linalg_inverse _linalg_makediag _linalg_maketrian
-    _linalg_potrf _linalg_potri _linalg_slogdet _linalg_sumlogdiag _linalg_syevd _linalg_syrk
-    _linalg_trmm _linalg_trsm _power _power_scalar _rdiv_scalar _rpower_scalar arccos arcsin arctanh
-    argsort broadcast_hypot broadcast_power cosh erfinv exp expm1 gamma gammaln khatri_rao log log10
-    log1p log2 log_softmax make_loss mean moments nanprod nansum norm prod rcbrt reciprocal rsqrt
-    sinh smooth_l1 softmax softmax_cross_entropy softmin square sum tan topk
+    _hypot _hypot_scalar _power _power_scalar _rdiv_scalar _rpower_scalar arccos arcsin arctanh
+    broadcast_hypot broadcast_power cosh erfinv exp expm1 gamma gammaln log log10 log1p log2 mean
+    nanprod nansum norm prod rcbrt reciprocal rsqrt sinh smooth_l1 sum tan
 """
 _WIDEST = """
-    Concat Correlation _contrib_MultiProposal _contrib_PSROIPooling _contrib_Proposal
-    _contrib_ROIAlign _contrib_box_iou _contrib_box_nms _contrib_interleaved_matmul_encdec_qk
-    _contrib_interleaved_matmul_encdec_valatt _contrib_interleaved_matmul_selfatt_qk
-    _contrib_interleaved_matmul_selfatt_valatt _equal _greater _greater_equal _lesser _lesser_equal
-    _logical_and _logical_or _logical_xor _maximum _minimum _mod _not_equal _random_pdf_dirichlet
-    _random_pdf_exponential _random_pdf_gamma _random_pdf_generalized_negative_binomial
-    _random_pdf_negative_binomial _random_pdf_normal _random_pdf_poisson _random_pdf_uniform add_n
-    batch_dot broadcast_add broadcast_div broadcast_equal broadcast_greater broadcast_greater_equal
-    broadcast_lesser broadcast_lesser_equal broadcast_logical_and broadcast_logical_or
-    broadcast_logical_xor broadcast_maximum broadcast_minimum broadcast_mod broadcast_mul
-    broadcast_not_equal broadcast_sub dot elemwise_add elemwise_div elemwise_mul elemwise_sub stack
-    where
+    _equal _greater _greater_equal _lesser _lesser_equal _logical_and _logical_or _logical_xor
+    _maximum _minimum _mod _not_equal broadcast_add broadcast_div broadcast_equal broadcast_greater
+    broadcast_greater_equal broadcast_lesser broadcast_lesser_equal broadcast_logical_and
+    broadcast_logical_or broadcast_logical_xor broadcast_maximum broadcast_minimum broadcast_mod
+    broadcast_not_equal broadcast_sub elemwise_add elemwise_div elemwise_mul elemwise_sub
 """
-_FULL_EITHER = ("LRN", "square")  # with float16, with bfloat16
-_FULL_WIDEST = ("_contrib_MultiBoxDetection", "_contrib_MultiBoxPrior", "_contrib_MultiBoxTarget")
-_WIDEST_FULL = (
-    "_contrib_interleaved_matmul_encdec_qk", "_contrib_interleaved_matmul_encdec_valatt",
-    "_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt",
-    "broadcast_mul",
-)  # fmt: skip
-_EITHER_EITHER = ("Pooling", "_shuffle", "abs", "clip", "relu", "sqrt", "tanh")
-_FLOAT32_INPUTS = "", "gamma", "beta", "moving_mean", "moving_var"
-_LOSSES = ("SoftmaxOutput", "LinearRegressionOutput", "LogisticRegressionOutput",
-           "MAERegressionOutput")  # fmt: skip
 TABLE = {
     **{name: Precision(FLOAT32) for name in _FULL.split()},
     **{name: Precision(WIDEST, WIDEST) for name in _WIDEST.split()},
-    **{name: Precision(FLOAT32, EITHER) for name in _FULL_EITHER},
-    **{name: Precision(FLOAT32, WIDEST) for name in _FULL_WIDEST},
-    **{name: Precision(WIDEST) for name in _WIDEST_FULL},
-    **{name: Precision(EITHER, EITHER) for name in _EITHER_EITHER},
-    **{name: Precision(FLOAT32, loss=True) for name in _LOSSES},
-    "BatchNorm": Precision(EITHER, EITHER, float32_inputs=_FLOAT32_INPUTS),
-    "_contrib_BatchNormWithReLU": Precision(EITHER, EITHER, float32_inputs=_FLOAT32_INPUTS),
-    "Concat": Precision(WIDEST, EITHER),
-    "Convolution": Precision(LOW, LOW),
-    "Deconvolution": Precision(LOW),
-    "FullyConnected": Precision(LOW, LOW),
-    "RNN": Precision(LOW),
-    "Activation": Precision(float32_where={"act_type": ("softrelu",)}),
-    "LeakyReLU": Precision(float32_where={"act_type": ("elu", "selu")}),
-    "amp_cast": Precision(EITHER, None),
-    "amp_multicast": Precision(EITHER, None),
+    **{name: Precision(EITHER, EITHER) for name in ("abs", "relu", "sqrt", "tanh")},
+    "square": Precision(FLOAT32, EITHER),
+    "broadcast_mul": Precision(WIDEST),
 }
 
 

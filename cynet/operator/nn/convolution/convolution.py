@@ -12,7 +12,9 @@ from ...checks.dtypes import FLOATS, require_float_cpu
 from ...checks.shapes import agree
 from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
+from ...precision import LOW, Precision
 from ...property import OperatorProperty, ResourceRequest
+from ...second_order import Linear
 from ..fused_activation import FoldsActivation, FoldsActivationHooks
 from ..spatial_window import LAYOUTS, channels_first, check_rank, check_window, is_last, laid_out
 from . import select
@@ -73,6 +75,19 @@ class ConvolutionProperty(FoldsActivation, OperatorProperty):
         "weight": "Filters (num_filter, C / num_group, *kernel).",
         "bias": "Vector (num_filter,).",
     }
+    second_order = Linear({0: (1,), 1: (0,), 2: ()})
+    amp = Precision(LOW, LOW)
+    example = """
+    >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
+    >>> weight = mx.nd.ones((1, 1, 3, 3))
+    >>> mx.nd.Convolution(x, weight, mx.nd.zeros(1), kernel=(3, 3), num_filter=1)
+    [[[[45. 54.]
+       [81. 90.]]]]
+    <NDArray 1x1x2x2 @cpu(0)>
+    >>> mx.nd.Convolution(x, weight, no_bias=True, kernel=(3, 3), pad=(1, 1), stride=(2, 2),
+    ...                   num_filter=1).shape
+    (1, 1, 2, 2)
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

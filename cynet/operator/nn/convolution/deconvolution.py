@@ -13,7 +13,9 @@ from ...checks.dtypes import require_float_cpu
 from ...checks.shapes import agree
 from ...graph_hooks import LayerHooks
 from ...parameters import Bool, Enum, Int, Shape
+from ...precision import LOW, Precision
 from ...property import OperatorProperty, ResourceRequest
+from ...second_order import Linear
 from ..spatial_window import LAYOUTS, channels_first, check_rank, check_window, is_last, laid_out
 from . import select
 from .memory_order import (
@@ -72,6 +74,18 @@ class DeconvolutionProperty(OperatorProperty):
         "weight": "Filters (C, num_filter / num_group, *kernel).",
         "bias": "Vector (num_filter,).",
     }
+    second_order = Linear({0: (1,), 1: (0,), 2: ()})
+    amp = Precision(LOW)
+    example = """
+    >>> x = mx.nd.array([[[[1, 2], [3, 4]]]])
+    >>> weight = mx.nd.ones((1, 1, 2, 2))
+    >>> mx.nd.Deconvolution(x, weight, kernel=(2, 2), stride=(2, 2), num_filter=1)
+    [[[[1. 1. 2. 2.]
+       [1. 1. 2. 2.]
+       [3. 3. 4. 4.]
+       [3. 3. 4. 4.]]]]
+    <NDArray 1x1x4x4 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

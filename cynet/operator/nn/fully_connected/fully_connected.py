@@ -8,8 +8,10 @@ from ..._base import register_operator
 from ...checks.dtypes import FLOATS, require_float_cpu
 from ...checks.shapes import agree
 from ...parameters import Bool, Int
+from ...precision import LOW, Precision
 from ...products import is_own
 from ...property import OperatorProperty, ResourceRequest
+from ...second_order import Linear
 from ..fused_activation import FoldsActivation, FoldsActivationHooks
 from . import select
 
@@ -49,6 +51,16 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
         "weight": "Matrix (num_hidden, input size).",
         "bias": "Vector (num_hidden,).",
     }
+    second_order = Linear({0: (1,), 1: (0,), 2: ()})
+    amp = Precision(LOW, LOW)
+    example = """
+    >>> x = mx.nd.array([[1, 2]])
+    >>> weight = mx.nd.array([[1, 0], [0, 1], [1, 1]])
+    >>> bias = mx.nd.array([0, 0, 10])
+    >>> mx.nd.FullyConnected(x, weight, bias, num_hidden=3)
+    [[ 1.  2. 13.]]
+    <NDArray 1x3 @cpu(0)>
+    """
 
     def list_arguments(self):
         return ["data", "weight"] if self.no_bias else ["data", "weight", "bias"]

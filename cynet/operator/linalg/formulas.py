@@ -1,4 +1,5 @@
-"""Gradients of linear algebra in terms of operators; a formula is one of formulas.py."""
+"""Gradients of linear algebra in terms of operators: what `second_order` of its classes refers to,
+functions ``(p, F, g, x, y)`` of `Formula`."""
 
 
 def _turned(F, a):
@@ -21,7 +22,7 @@ def _each(F, number, like):
     return F.broadcast_to(number.reshape(shape), shape=like.shape)
 
 
-def _trmm(p, F, g, x, y):
+def trmm(p, F, g, x, y):
     a, b = x
     flags = {"rightside": p.rightside, "lower": p.lower, "alpha": p.alpha}
 
@@ -35,7 +36,7 @@ def _trmm(p, F, g, x, y):
     return [of_a, lambda: F.linalg_trmm(a, g[0], transpose=not p.transpose, **flags)]
 
 
-def _trsm(p, F, g, x, y):
+def trsm(p, F, g, x, y):
     flags = {"transpose": not p.transpose, "rightside": p.rightside, "lower": p.lower}
 
     def of_a():
@@ -49,7 +50,7 @@ def _trsm(p, F, g, x, y):
     return [of_a, lambda: F.linalg_trsm(x[0], g[0], alpha=p.alpha, **flags)]
 
 
-def _syrk(p, F, g, x, y):
+def syrk(p, F, g, x, y):
     def gradient():
         both = g[0] + _turned(F, g[0])
         if p.transpose:
@@ -59,7 +60,7 @@ def _syrk(p, F, g, x, y):
     return [gradient]
 
 
-def _potrf(p, F, g, x, y):
+def potrf(p, F, g, x, y):
     def gradient():
         lower = y[0] if p.lower else _turned(F, y[0])
         factor_grad = g[0] if p.lower else _turned(F, g[0])
@@ -73,7 +74,7 @@ def _potrf(p, F, g, x, y):
     return [gradient]
 
 
-def _potri(p, F, g, x, y):
+def potri(p, F, g, x, y):
     def gradient():
         left = F.linalg_gemm2(y[0], g[0] + _turned(F, g[0]), alpha=-1.0)
         lower = x[0] if p.lower else _turned(F, x[0])
@@ -83,7 +84,7 @@ def _potri(p, F, g, x, y):
     return [gradient]
 
 
-def _inverse(p, F, g, x, y):
+def inverse(p, F, g, x, y):
     def gradient():
         left = F.linalg_gemm2(y[0], g[0], transpose_a=True, alpha=-1.0)
         return F.linalg_gemm2(left, y[0], transpose_b=True)
@@ -91,7 +92,7 @@ def _inverse(p, F, g, x, y):
     return [gradient]
 
 
-def _det(p, F, g, x, y):
+def det(p, F, g, x, y):
     def gradient():
         factor = _each(F, g[0] * F.linalg_det(x[0]), x[0])
         return factor * _turned(F, F.linalg_inverse(x[0]))
@@ -99,11 +100,11 @@ def _det(p, F, g, x, y):
     return [gradient]
 
 
-def _slogdet(p, F, g, x, y):
+def slogdet(p, F, g, x, y):
     return [lambda: _each(F, g[1], x[0]) * _turned(F, F.linalg_inverse(x[0]))]
 
 
-def _sumlogdiag(p, F, g, x, y):
+def sumlogdiag(p, F, g, x, y):
     def gradient():
         diagonal = F.linalg_extractdiag(x[0])
         number = g[0].reshape((*diagonal.shape[:-1], 1))
@@ -112,7 +113,7 @@ def _sumlogdiag(p, F, g, x, y):
     return [gradient]
 
 
-def _gelqf(p, F, g, x, y):
+def gelqf(p, F, g, x, y):
     def gradient():
         q, lower = y
         inner = F.linalg_gemm2(lower, _triangle(F, g[1]), transpose_a=True)
@@ -124,7 +125,7 @@ def _gelqf(p, F, g, x, y):
     return [gradient]
 
 
-def _syevd(p, F, g, x, y):
+def syevd(p, F, g, x, y):
     def gradient():
         vectors, values = y
         shape = (*values.shape, values.shape[-1])
@@ -139,7 +140,7 @@ def _syevd(p, F, g, x, y):
     return [gradient]
 
 
-def _solve(p, F, g, x, y):
+def solve(p, F, g, x, y):
     def of_b():
         return F.linalg_solve(_turned(F, x[0]), g[0])
 
@@ -159,7 +160,7 @@ def _quotients(F, a, b):
     return a * (1 - none) / (b + none)
 
 
-def _svd(p, F, g, x, y):
+def svd(p, F, g, x, y):
     u, values, v = y
 
     def gradient():
@@ -183,7 +184,7 @@ def _svd(p, F, g, x, y):
     return [gradient]
 
 
-def _eig(p, F, g, x, y):
+def eig(p, F, g, x, y):
     values, vectors = y
 
     def gradient():
@@ -197,21 +198,3 @@ def _eig(p, F, g, x, y):
         return F.linalg_solve(_turned(F, vectors), right)
 
     return [gradient]
-
-
-LINALG = {
-    "_linalg_trmm": _trmm,
-    "_linalg_trsm": _trsm,
-    "_linalg_syrk": _syrk,
-    "_linalg_potrf": _potrf,
-    "_linalg_potri": _potri,
-    "_linalg_inverse": _inverse,
-    "_linalg_det": _det,
-    "_linalg_slogdet": _slogdet,
-    "_linalg_sumlogdiag": _sumlogdiag,
-    "_linalg_gelqf": _gelqf,
-    "_linalg_syevd": _syevd,
-    "_linalg_solve": _solve,
-    "_linalg_svd": _svd,
-    "_linalg_eig": _eig,
-}

@@ -1,0 +1,76 @@
+"""CTCLoss in terms of other operators, step by step."""
+
+import numpy as np
+
+from ..rnn.stepwise import constant, rows_of
+from ..second_order import Rewritten
+
+_NOTHING = -1e30  # the logarithm of no probability: finite, so that differences are numbers
+
+
+class _Labels:
+    """What CTC reads of labels, all samples beside one another.
+
+    States are a blank, label 0, a blank, label 1, ... and a last blank, 2 L + 1 of them.
+    """
+
+    def __init__(self, p, x):
+        steps, batch, classes = x[0].shape
+        rest = [each.asnumpy().astype(np.int64) for each in x[1:]]
+        label = rest.pop(0)
+        blank, padding = (0, 0) if p.blank_label == "first" else (classes - 1, -1)
+        self.times = rest.pop(0) if p.use_data_lengths else np.full(batch, steps)
+        if p.use_label_lengths:
+            self.lengths = rest.pop(0)
+        else:
+            ended = np.cumsum(label == padding, axis=1) > 0
+            self.lengths = (~ended).sum(1)
+        most = label.shape[1]
+        inside = np.arange(most) < self.lengths[:, None]
+        self.classes = np.full((batch, 2 * most + 1), blank)
+        self.classes[:, 1::2] = np.where(inside, label, blank)
+        # a label may follow the one before it without a blank if it is another one
+        self.skips = np.zeros(self.classes.shape, bool)
+        self.skips[:, 3::2] = label[:, 1:] != label[:, :-1]
+        pairs = (label[:, 1:] == label[:, :-1]) & inside[:, 1:]
+        self.fits = self.lengths + pairs.sum(1) <= self.times
+
+
+def _log_sum(F, *parts):
+    """log(sum(exp)) of arrays, element by element."""
+    stacked = F.stack(*parts, axis=0)
+    most = F.max(stacked, axis=0, keepdims=True).detach()
+    total = F.log(F.sum(F.exp(F.broadcast_sub(stacked, most)), axis=0))
+    return total + most.reshape(total.shape)
+
+
+def _ctc_loss(p, F, x, aux, training):
+    data, labels = x[0], _Labels(p, x)
+    steps, batch, classes = data.shape
+    n = labels.classes.shape[1]
+    logs = F.log_softmax(data, axis=2).reshape((-1,))
+    places = (np.arange(steps)[:, None, None] * batch + np.arange(batch)[:, None]) * classes
+    index = F.array((places + labels.classes).reshape(-1), ctx=data.ctx, dtype="int64")
+    chances = rows_of(F, F.take(logs, index, axis=0).reshape((steps, batch, n)))
+    never = constant(F, np.full((batch, 2), _NOTHING), data)
+    bars = constant(F, np.where(labels.skips, 0, _NOTHING), data)
+    begin = np.full((batch, n), _NOTHING)
+    begin[:, :2] = 0
+    state = chances[0] + constant(F, begin, data)
+    for t in range(1, steps):
+        padded = F.concat(never, state, dim=1)
+        one, two = (F.slice_axis(padded, axis=1, begin=k, end=k + n) for k in (1, 0))
+        following = chances[t] + _log_sum(F, state, one, two + bars)
+        going = np.broadcast_to((t < labels.times)[:, None], (batch, n))
+        state = F.where(constant(F, going, data), following, state)
+    rows = np.arange(batch)
+    ends = np.full((batch, n), _NOTHING)
+    ends[rows, 2 * labels.lengths] = 0
+    ends[rows, np.maximum(2 * labels.lengths - 1, 0)] = 0
+    state = state + constant(F, ends, data)
+    loss = -_log_sum(F, *rows_of(F, F.transpose(state)))
+    there = constant(F, labels.fits & (labels.times > 0), data)
+    return [F.where(there, loss, F.zeros_like(loss))]
+
+
+STEPWISE = Rewritten(_ctc_loss)

@@ -1,0 +1,29 @@
+"""Products of interleaved attention in terms of other operators."""
+
+from ..second_order import Rewritten
+
+
+def _head_parts(F, array, heads, parts):
+    """The parts of interleaved projections, each (batch * heads, length, dim)."""
+    n, batch, width = array.shape
+    split = array.reshape((n, batch * heads, parts, width // (heads * parts)))
+    each = F.split(split, num_outputs=parts, axis=2, squeeze_axis=True) if parts > 1 else None
+    each = each or [split.reshape((n, batch * heads, -1))]
+    return [F.transpose(part, axes=(1, 0, 2)) for part in each]
+
+
+def _scores(p, F, x, aux, training):
+    if len(x) == 1:
+        queries, keys, _ = _head_parts(F, x[0], p.heads, 3)
+    else:
+        queries, keys = _head_parts(F, x[0], p.heads, 1)[0], _head_parts(F, x[1], p.heads, 2)[0]
+    return [F.batch_dot(queries, keys, transpose_b=True) * queries.shape[2] ** -0.5]
+
+
+def _weighted_sums(p, F, x, aux, training):
+    values = _head_parts(F, x[0], p.heads, p.parts()[0])[-1]
+    out = F.transpose(F.batch_dot(x[1], values), axes=(1, 0, 2))
+    return [out.reshape((out.shape[0], x[0].shape[1], -1))]
+
+
+SCORES, WEIGHTED_SUMS = Rewritten(_scores), Rewritten(_weighted_sums)
