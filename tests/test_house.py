@@ -316,3 +316,107 @@ def test_paths_of_the_makefile_exist():
     named = set(re.findall(r"(?<![\w./])(?:tests|benchmarks|examples|scripts)/[\w/.]+", text))
     assert len(named) > 20
     assert [each for each in sorted(named) if not (ROOT / each).exists()] == []
+
+
+# --- operators by name ----------------------------------------------------------------------------
+NAMES_MAY_STAND = ("onnx", "operator/cuda")  # backends, which register by class and have words
+
+
+def quoted(path):
+    """(line, text) of each literal string but docstrings and the names of `__all__`; those of a
+    tuple, list, set or dict of four and more names are one text."""
+    text = (ROOT / path).read_text()
+    if path.suffix != ".py":
+        text = re.sub(r'""".*?"""', lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
+        for match in re.finditer(r'"([^"\n]*)"', re.sub(r"#.*", "", text)):
+            yield text.count("\n", 0, match.start()) + 1, match[1]
+        return
+    tree, passed = ast.parse(text), set()
+    for node in ast.walk(tree):
+        first = getattr(node, "body", None)
+        if isinstance(first, list) and first and isinstance(first[0], ast.Expr):
+            passed.add(first[0].value)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            passed.update(ast.walk(node.value))
+    for node in ast.walk(tree):
+        items = getattr(node, "elts", None) or getattr(node, "keys", None) or ()
+        words = [each for each in items if isinstance(getattr(each, "value", None), str)]
+        if len(words) >= 4 and not passed.intersection(words):
+            passed.update(words)
+            yield node.lineno, " ".join(each.value for each in words)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in passed:
+            yield node.lineno, node.value
+
+
+def names_of_operators():
+    """(file, line, name) of each quoted name of an operator outside the file that defines it.
+
+    What is one small word (relu, sum, pad) names many other things, so it counts only where a
+    string lists names.
+    """
+    from cynet.operator import OPERATORS
+
+    defined = {name: entry.prop.__module__ for name, entry in OPERATORS.items()}
+    for path in package_files(".py", ".pyx"):
+        if path.is_relative_to("cynet_cuda_cpu") or any(
+            path.is_relative_to(f"cynet/{each}") for each in NAMES_MAY_STAND
+        ):
+            continue
+        for line, text in quoted(path):
+            words = text.split()
+            listed = len(words) > 1 and all(word in defined for word in words)
+            for word in words if listed or len(words) == 1 else ():
+                counts = listed or not re.fullmatch("[a-z]+", word)
+                if counts and word in defined and defined[word] != dotted(path):
+                    yield path, line, word
+
+
+def test_names_of_operators_stand_in_their_own_files():
+    """Lower the number where you take one away; nothing else may raise it."""
+    found = list(names_of_operators())
+    assert len(found) <= 891, "\n".join(f"{path}:{line}: {name}" for path, line, name in found)
+
+
+# What was told of operators by their names, table by table: how many names still stand there.
+TABLES = {
+    "operator/tensor/unary.py ROWS": 51,
+    "operator/tensor/binary.py ROWS": 46,
+    "operator/tensor/binary_scalar.py ROWS": 47,
+    "operator/tensor/broadcast.pyx ROWS": 23,
+    "operator/tensor/reduce.pyx ROWS": 10,
+    "operator/faces.py METHODS": 76,
+    "operator/faces.py BINARY": 22,
+    "operator/storage_types.py ZERO_STAYS": 32,
+    "operator/storage_types.py SCALARS": 10,
+    "operator/storage_types.py RULES": 15,
+    "operator/gradients/formulas.py _UNARY": 32,
+    "operator/gradients/formulas.py _SCALAR": 10,
+    "operator/gradients/formulas.py _BINARY": 5,
+    "operator/gradients/formulas.py FORMULAS": 13,
+    "operator/gradients/linear.py _JOINT": 52,
+    "operator/gradients/linear.py _FIRST": 14,
+    "operator/gradients/linear.py LINEAR": 13,
+    "operator/gradients/linear.py _FLAT": 16,
+    "operator/gradients/linalg.py LINALG": 11,
+    "operator/gradients/recurrent.py RECURRENT": 3,
+    "operator/gradients/rewritten.py REWRITTEN": 12,
+    "contrib/amp/lists/listing.py _FULL": 85,
+    "contrib/amp/lists/listing.py _WIDEST": 57,
+    "ndarray/_arithmetic.pyx _COMPARISONS": 1,
+}
+
+
+def test_tables_by_name_are_generated():
+    from cynet.operator import OPERATORS
+
+    sizes = {}
+    for table in TABLES:
+        path, name = table.split()
+        text = (PACKAGE / path).read_text() if (PACKAGE / path).exists() else ""
+        # up to the line that begins another statement
+        found = re.search(
+            rf"^(?:cdef list )?{name} = (.*?)^(?:\Z|(?=[^\s)\]}}\"]))", text, re.M | re.S
+        )
+        sizes[table] = len({*re.findall(r"\w+", found[1] if found else "")} & {*OPERATORS})
+    assert sizes == TABLES
