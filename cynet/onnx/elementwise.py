@@ -6,110 +6,46 @@ import math
 
 import numpy as np
 
+from ..operator.functions import BINARY, UNARY
+from ..operator.functions.row import BOOL
 from .graph import exports
-
-_UNARY = {
-    "relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "exp": "Exp", "log": "Log",
-    "sqrt": "Sqrt", "abs": "Abs", "negative": "Neg", "floor": "Floor", "ceil": "Ceil",
-    "sin": "Sin", "cos": "Cos", "tan": "Tan", "arcsin": "Asin",
-    "arccos": "Acos", "arctan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "arcsinh": "Asinh",
-    "arccosh": "Acosh", "arctanh": "Atanh", "erf": "Erf", "sign": "Sign",
-    "reciprocal": "Reciprocal", "softsign": "Softsign",
-}  # fmt: skip
-_BINARY = {"add": "Add", "plus": "Add", "sub": "Sub", "minus": "Sub", "mul": "Mul", "div": "Div",
-           "power": "Pow", "maximum": "Max", "minimum": "Min"}  # fmt: skip
-_COMPARED = {"equal": "Equal", "not_equal": "Equal", "greater": "Greater", "lesser": "Less",
-             "greater_equal": "GreaterOrEqual", "lesser_equal": "LessOrEqual"}  # fmt: skip
-_LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
 
 
 def _number(g, c, value):
     return g.constant(np.array(value, c.dtypes[0]))
 
 
-@exports(*_UNARY)
+def _write(g, c, row, inputs):
+    """The node, or nodes, of a function; numbers are of the data's dtype."""
+
+    def emit(word, *given):
+        return g.emit(word, [v if isinstance(v, str) else _number(g, c, v) for v in given])
+
+    return row.onnx(emit, *inputs) if callable(row.onnx) else g.emit(row.onnx, inputs)
+
+
+@exports(*(row.name for row in UNARY if row.onnx))
 def unary(g, c):
     if c.op == "relu" and not c.dtypes[0].startswith("float"):
         return g.emit("Max", [c.inputs[0], _number(g, c, 0)])
-    return g.emit(_UNARY[c.op], c.inputs)
+    return _write(g, c, c.prop.function, c.inputs)
 
 
-def _word(op):
-    """The function's bare name: broadcast_add, elemwise_add, _plus and _plus_scalar are one."""
-    for each in ("broadcast_", "elemwise_", "_"):
-        op = op.removeprefix(each)
-    return op.removesuffix("_scalar")
-
-
-def _names(table):
-    return [f"{pre}{w}" for w in table for pre in ("broadcast_", "_")]
-
-
-def _compared(g, c, word, inputs):
-    made = g.emit(_COMPARED[word], inputs)
-    if word == "not_equal":
-        made = g.emit("Not", [made])
-    return g.cast(made, c.out_dtypes[0])
-
-
-@exports(*_names(_BINARY), *(f"elemwise_{w}" for w in ("add", "sub", "mul", "div")))
+@exports(*(form.name for row in BINARY if row.onnx for form in row.forms().values()))
 def binary(g, c):
-    return g.emit(_BINARY[_word(c.op)], c.inputs)
-
-
-@exports(*_names(_COMPARED))
-def compared(g, c):
-    return _compared(g, c, _word(c.op), c.inputs)
-
-
-@exports(*_names(_LOGICAL))
-def logical(g, c):
-    inputs = [g.cast(each, "bool") for each in c.inputs]
-    return g.cast(g.emit(_LOGICAL[_word(c.op)], inputs), c.out_dtypes[0])
+    row, inputs = c.prop.function, list(c.inputs)
+    if len(inputs) == 1:
+        inputs.append(_number(g, c, c.prop.scalar))
+        inputs = inputs[::-1] if c.prop.reverse else inputs
+    if row.result == BOOL and not row.sign:
+        inputs = [g.cast(each, "bool") for each in inputs]
+    made = _write(g, c, row, inputs)
+    return g.cast(made, c.out_dtypes[0]) if row.result == BOOL else made
 
 
 @exports("logical_not")
 def logical_not(g, c):
     return g.cast(g.emit("Not", [g.cast(c.inputs[0], "bool")]), c.out_dtypes[0])
-
-
-@exports(*(f"_{w}_scalar" for w in _BINARY if w not in ("add", "sub")),
-         *(f"_r{w}_scalar" for w in ("minus", "div", "power")))  # fmt: skip
-def with_scalar(g, c):
-    word = _word(c.op)
-    inputs = [c.inputs[0], _number(g, c, c.prop.scalar)]
-    if word in ("rminus", "rdiv", "rpower"):
-        word, inputs = word[1:], inputs[::-1]
-    return g.emit(_BINARY[word], inputs)
-
-
-@exports(*(f"_{w}_scalar" for w in _COMPARED))
-def compared_with_scalar(g, c):
-    return _compared(g, c, _word(c.op), [c.inputs[0], _number(g, c, c.prop.scalar)])
-
-
-@exports(
-    "square", "rsqrt", "cbrt", "rcbrt", "log2", "log10", "log1p", "expm1", "degrees", "radians"
-)
-def formulas(g, c):
-    x = c.inputs[0]
-    if c.op == "square":
-        return g.emit("Mul", [x, x])
-    if c.op == "rsqrt":
-        return g.emit("Reciprocal", [g.emit("Sqrt", [x])])
-    if c.op in ("cbrt", "rcbrt"):
-        root = g.emit("Pow", [g.emit("Abs", [x]), _number(g, c, 1 / 3)])
-        root = g.emit("Mul", [g.emit("Sign", [x]), root])
-        return root if c.op == "cbrt" else g.emit("Reciprocal", [root])
-    if c.op in ("log2", "log10"):
-        base = {"log2": 2, "log10": 10}[c.op]
-        return g.emit("Mul", [g.emit("Log", [x]), _number(g, c, 1 / math.log(base))])
-    if c.op == "log1p":
-        return g.emit("Log", [g.emit("Add", [x, _number(g, c, 1)])])
-    if c.op == "expm1":
-        return g.emit("Sub", [g.emit("Exp", [x]), _number(g, c, 1)])
-    factor = 180 / math.pi if c.op == "degrees" else math.pi / 180
-    return g.emit("Mul", [x, _number(g, c, factor)])
 
 
 @exports("rint")

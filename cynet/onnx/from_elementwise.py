@@ -5,30 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from .. import symbol as sym
+from ..operator.faces import BINARY as OPERATORS
+from ..operator.functions import BINARY, UNARY
+from ..operator.functions.row import BOOL
 from .importers import FLOATS, imports
 
-_UNARY = {
-    "Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Exp": "exp", "Log": "log",
-    "Sqrt": "sqrt", "Abs": "abs", "Neg": "negative", "Floor": "floor", "Ceil": "ceil",
-    "Sin": "sin", "Cos": "cos", "Tan": "tan", "Asin": "arcsin",
-    "Acos": "arccos", "Atan": "arctan", "Sinh": "sinh", "Cosh": "cosh", "Asinh": "arcsinh",
-    "Acosh": "arccosh", "Atanh": "arctanh", "Erf": "erf", "Sign": "sign",
-    "Reciprocal": "reciprocal", "Softsign": "softsign", "Identity": "identity",
-}  # fmt: skip
-_BINARY = {
-    "Add": "broadcast_add", "Sub": "broadcast_sub", "Mul": "broadcast_mul",
-    "Div": "broadcast_div",
-}  # fmt: skip
-_COMPARED = {
-    "Equal": "broadcast_equal", "Greater": "broadcast_greater", "Less": "broadcast_lesser",
-    "GreaterOrEqual": "broadcast_greater_equal", "LessOrEqual": "broadcast_lesser_equal",
-    "And": "broadcast_logical_and", "Or": "broadcast_logical_or", "Xor": "broadcast_logical_xor",
-}  # fmt: skip
-_SCALAR = {
-    "Add": ("_plus_scalar", "_plus_scalar"), "Sub": ("_minus_scalar", "_rminus_scalar"),
-    "Mul": ("_mul_scalar", "_mul_scalar"), "Div": ("_div_scalar", "_rdiv_scalar"),
-    "Pow": ("_power_scalar", "_rpower_scalar"),
-}  # fmt: skip
+_UNARY = {row.onnx: row.name for row in UNARY if isinstance(row.onnx, str)}
+_UNARY["Identity"] = "identity"
+_BINARY = {row.onnx: row for row in BINARY if isinstance(row.onnx, str)}
+_COMPARED = [word for word, row in _BINARY.items() if row.result == BOOL]
+_APART = ("Pow", "Max", "Min")
 _MAX_BFLOAT16 = (2 - 2**-7) * 2.0**127
 
 
@@ -61,7 +47,7 @@ def _operands(node):
     return [node.symbol(0), other]
 
 
-@imports(*_BINARY)
+@imports(*{*_BINARY} - {*_COMPARED, *_APART})
 def binary(reader, node):
     a, b = _operands(node)
     made = _with_scalar(node)
@@ -69,7 +55,11 @@ def binary(reader, node):
         return made
     if node.kind == "Add" and node.shape(0) is not None and node.shape(0) == node.shape(1):
         return sym.elemwise_add(a, b, name=node.name)  # which a layer can compute with its own
-    return getattr(sym, _BINARY[node.kind])(a, b, name=node.name)
+    return _broadcast(node, a, b, name=node.name)
+
+
+def _broadcast(node, a, b, **how):
+    return getattr(sym, _BINARY[node.kind].broadcast.name)(a, b, **how)
 
 
 def _with_scalar(node):
@@ -79,7 +69,8 @@ def _with_scalar(node):
     for i in (1, 0):
         value = node.known(i)
         if value is not None and value.size == 1 and value.ndim <= max(node.axes(1 - i), 1):
-            made = getattr(sym._internal, _SCALAR[node.kind][1 - i])
+            names = OPERATORS[_BINARY[node.kind].function]
+            made = getattr(sym._internal, names.scalar if i else names.reflected)
             return made(node.symbol(1 - i), scalar=float(value.ravel()[0]), name=node.name)
     return None
 
@@ -104,7 +95,7 @@ def power(reader, node):
 
 @imports(*_COMPARED)
 def compared(reader, node):
-    return as_bool(getattr(sym, _COMPARED[node.kind])(*_operands(node)), node.name)
+    return as_bool(_broadcast(node, *_operands(node)), node.name)
 
 
 @imports("Mod")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from .. import symbol as sym
+from ..operator.functions import REDUCTIONS
 from .importers import imports
 
 _PLAIN = {
-    "ReduceSum": "sum", "ReduceMean": "mean", "ReduceMax": "max", "ReduceMin": "min",
-    "ReduceProd": "prod", "ReduceL1": "sum", "ReduceL2": "sum", "ReduceSumSquare": "sum",
-    "ReduceLogSum": "sum", "ReduceLogSumExp": "sum",
-}  # fmt: skip
+    **{row.onnx: row.name for row in REDUCTIONS if row.onnx},
+    **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceSumSquare"), "sum"),
+    **dict.fromkeys(("ReduceLogSum", "ReduceLogSumExp"), "sum"),
+}
 
 
 @imports(*_PLAIN)

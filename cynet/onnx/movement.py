@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..operator.functions import REDUCTIONS
 from .graph import exports
 
 _LAST = np.iinfo(np.int64).max
@@ -196,12 +197,11 @@ def _reduced(g, c, kind, x, axes, keep):
     return made
 
 
-@exports("sum", "sum_axis", "mean", "max", "max_axis", "min", "min_axis", "prod")
+@exports(*(row.name for row in REDUCTIONS if row.onnx))
 def reduce(g, c):
     p = c.prop
-    word = c.op.removesuffix("_axis").capitalize()
     axes = _axes(p.axis, len(c.shapes[0]), p.exclude)
-    return _reduced(g, c, f"Reduce{word}", c.inputs[0], axes, p.keepdims)
+    return _reduced(g, c, p.function.onnx, c.inputs[0], axes, p.keepdims)
 
 
 @exports("norm")

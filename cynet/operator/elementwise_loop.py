@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .functions import BINARY, UNARY
+from .functions.row import BOOL
 from .parameters import LargeInt
 
 
@@ -35,59 +37,29 @@ class Loop(NamedTuple):
 # Family to the place of its integers among what is read, a step, a zero and the target.
 BYTE_LOOPS = {"floats_of_bytes": 0, "bytes_of_floats": 3}
 
+
+def _simple():
+    for row in UNARY:
+        if row.simple:
+            yield row.functor or row.name
+        if row.simple or row.simple_gradient:
+            yield row.gradient
+    for row in BINARY:
+        if row.simple:
+            yield from (row.functor, row.gradient.lhs, row.gradient.rhs)
+
+
 # Functors that take about as long as an addition; the others take some times as long.
-SIMPLE = frozenset(
-    [
-        "identity",
-        "negative",
-        "abs",
-        "square",
-        "relu",
-        "relu_grad_y",
-        "sigmoid_grad_y",
-        "tanh_grad_y",
-        "two_x",
-        "minus_one",
-        "one",
-        "zero",
-        "sign",
-        "plus",
-        "minus",
-        "mul",
-        "div",
-        "maximum",
-        "minimum",
-        "grad_one",
-        "grad_minus_one",
-        "grad_left",
-        "grad_right",
-        "div_lgrad",
-        "div_rgrad",
-        "greater",
-        "lesser",
-        "greater_equal",
-        "lesser_equal",
-        "equal",
-        "not_equal",
-    ]
-)
-
-
-_COMPARE = {
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "lesser": operator.lt,
-    "lesser_equal": operator.le,
-}
+SIMPLE = frozenset(_simple()) - {None}
+_TRUTHS = [row for row in BINARY if row.result == BOOL]
+_COMPARE = {row.functor: getattr(operator, row.method) for row in _TRUTHS if row.method}
+_LOGICAL = {row.functor for row in _TRUTHS if not row.method}
 _RANGES = {"bool": (0, 1)} | {
     name: (np.iinfo(name).min, np.iinfo(name).max) for name in ("uint8", "int8", "int32", "int64")
 }
 
 
 _WHOLE = frozenset(_RANGES)
-_LOGICAL = ("logical_and", "logical_or", "logical_xor")
 
 
 def fits_dtype(number, dtype):
@@ -182,7 +154,7 @@ def binary_gradients(gradient, out_grad, lhs, rhs, targets):
     Parameters
     ----------
     gradient : Gradient
-        Row of tensor/binary_table.py.
+        Of the function's row.
     out_grad, lhs, rhs : object
         Arrays, or a float for one operand.
     targets : tuple

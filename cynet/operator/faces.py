@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .functions import BINARY as FUNCTIONS
+
 # Operators that are methods of every array and symbol, which is their first input.
 METHODS = (
     "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax",
@@ -58,30 +60,13 @@ class Binary(NamedTuple):
         return operator if self.compares else operator.replace("_scalar", "scalar")
 
 
-def _compared(sign, method, name, reflected=""):
-    reflected = f"_{reflected or name}_scalar"
-    return Binary(sign, method, f"_{name}", f"broadcast_{name}", f"_{name}_scalar", reflected)
+def _operators(row):
+    scalar, reflected = row.scalar.name, row.reflected
+    if reflected is None:
+        reflected = scalar
+    names = row.same.name, row.broadcast.name, scalar, getattr(reflected, "name", reflected)
+    return Binary(row.sign, row.method, *names)
 
 
-BINARY = {
-    "add": Binary("+", "add", "elemwise_add", "broadcast_add", "_plus_scalar", "_plus_scalar"),
-    "subtract": Binary(
-        "-", "sub", "elemwise_sub", "broadcast_sub", "_minus_scalar", "_rminus_scalar"
-    ),
-    "multiply": Binary("*", "mul", "elemwise_mul", "broadcast_mul", "_mul_scalar", "_mul_scalar"),
-    "divide": Binary(
-        "/", "truediv", "elemwise_div", "broadcast_div", "_div_scalar", "_rdiv_scalar"
-    ),
-    "modulo": Binary("%", "mod", "_mod", "broadcast_mod", "_mod_scalar", "_rmod_scalar"),
-    "power": Binary("**", "pow", "_power", "broadcast_power", "_power_scalar", "_rpower_scalar"),
-    "equal": _compared("==", "eq", "equal"),
-    "not_equal": _compared("!=", "ne", "not_equal"),
-    "greater": _compared(">", "gt", "greater", "lesser"),
-    "greater_equal": _compared(">=", "ge", "greater_equal", "lesser_equal"),
-    "lesser": _compared("<", "lt", "lesser", "greater"),
-    "lesser_equal": _compared("<=", "le", "lesser_equal", "greater_equal"),
-    **{
-        name: _compared("", "", name)
-        for name in ("maximum", "minimum", "hypot", "logical_and", "logical_or", "logical_xor")
-    },
-}
+# Function of ``mx.nd`` to its operators.
+BINARY = {row.function: _operators(row) for row in FUNCTIONS if row.function}

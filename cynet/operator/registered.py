@@ -61,6 +61,9 @@ class Registered:
         What it does with sparse arrays, and of which storage type the outputs are.
     example : str
         Lines of an example, which stand in its docstring.
+    methods : tuple of str
+        Names under which arrays and symbols have it as a method, the operator's or aliases; they
+        are its first input. Not inherited.
     any_device : bool
         True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
         built-in operators have their GPU forms in ``operator/cuda``.
@@ -81,6 +84,7 @@ class Registered:
     amp = Precision()
     sparse = None
     example = ""
+    methods = ()
     any_device = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -5,7 +5,6 @@ from math import prod
 from ..elementwise_loop import Loop, computed_in, fold_out_of_range_scalar
 from ..tensor.binary import BinaryProperty
 from ..tensor.binary_scalar import BinaryScalarProperty
-from ..tensor.binary_table import GRADIENTS
 from ..tensor.broadcast import BroadcastProperty, broadcast_shapes
 from ..tensor.polygamma import PolygammaProperty
 from ..tensor.unary import UnaryProperty
@@ -32,7 +31,7 @@ def unary(prop, shapes, types, device):
 
 def _gradients(prop):
     """(lhs functor, rhs functor, whether they read the inputs)."""
-    found = GRADIENTS[prop.functor]
+    found = prop.gradients
     return found.lhs, found.rhs, found.reads
 
 

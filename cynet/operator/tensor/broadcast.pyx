@@ -1,4 +1,5 @@
-"""Binary operators on two arrays that broadcast against each other: one row a function.
+"""Operators of the functions of two elements, on arrays that broadcast against each other
+(``functions/binary.py``).
 
 ``output = F(lhs, rhs)`` with axes of length 1 (and leading axes that are missing) repeated as
 needed; a gradient is summed over the axes its operand was repeated along.
@@ -18,11 +19,10 @@ from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
+from ..functions.classes import register_binary
 from ..graph_hooks import GraphHooks, Traits
 from ..elementwise_loop import SIMPLE, Loop
 from ..property import OperatorProperty, ResourceRequest, is_known
-from .binary_table import GRADIENTS, TAKES_BOOL
 
 
 def broadcast_shapes(lhs, rhs):
@@ -66,12 +66,16 @@ class BroadcastHooks(GraphHooks):
 
 
 class BroadcastProperty(OperatorProperty):
-    """Base of the rows below: two inputs, one output of their broadcast shape."""
+    """Base of their classes: two inputs, one output of their broadcast shape."""
 
     inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand."}
     graph = BroadcastHooks()
-    functor = None
+    function = functor = gradients = None  # the row, and of it the functors
     channels_last = False  # a form the layout pass makes
+
+    @staticmethod
+    def of_row(row, form):
+        return {}
 
     def infer_shape(self, in_shapes, out_shapes):
         lhs, rhs = in_shapes
@@ -87,7 +91,7 @@ class BroadcastProperty(OperatorProperty):
         return [lhs, rhs], [shape], []
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return [*out_grad, *in_data] if GRADIENTS[self.functor].reads else out_grad
+        return [*out_grad, *in_data] if self.gradients.reads else out_grad
 
     def backward_resource(self, in_shapes):
         lhs, rhs = in_shapes
@@ -109,8 +113,8 @@ cdef class BroadcastOperator(Operator):
     def __init__(self, prop, dtype, lhs, rhs):
         cdef int flag = dtype_flag(dtype), side
         cdef bytes functor = prop.functor.encode(), name
-        gradient = GRADIENTS[prop.functor]
-        if flag == kBool and prop.functor not in TAKES_BOOL:
+        gradient = prop.gradients
+        if flag == kBool and gradient.exists:
             raise ArgumentError(
                 f"operator {prop.op_name} does not take arrays of bool; cast them first")
         self.write = find_binary(functor, flag, False)
@@ -196,34 +200,4 @@ cdef class BroadcastOperator(Operator):
         blob.shape[blob.ndim - 1] = channels
 
 
-# name, functor, aliases, docstring
-cdef list ROWS = [
-    ("broadcast_add", "plus", ("broadcast_plus",), "Sum of two arrays, broadcast."),
-    ("broadcast_sub", "minus", ("broadcast_minus",), "Difference of two arrays, broadcast."),
-    ("broadcast_mul", "mul", (), "Product of two arrays element by element, broadcast."),
-    ("broadcast_div", "div", (), "Quotient of two arrays, broadcast."),
-    ("broadcast_mod", "mod", (), "Remainder with the sign of the divisor, broadcast."),
-    ("broadcast_power", "power", (), "``lhs ** rhs`` element by element, broadcast."),
-    ("broadcast_maximum", "maximum", (), "The larger of two elements, broadcast."),
-    ("broadcast_minimum", "minimum", (), "The smaller of two elements, broadcast."),
-    ("broadcast_hypot", "hypot", (),
-     "``sqrt(lhs ** 2 + rhs ** 2)`` element by element, broadcast."),
-    ("broadcast_equal", "equal", (), "1 where two elements are equal, else 0; broadcast."),
-    ("broadcast_not_equal", "not_equal", (), "1 where two elements differ, else 0; broadcast."),
-    ("broadcast_greater", "greater", (), "1 where the left element is greater, else 0; broadcast."),
-    ("broadcast_greater_equal", "greater_equal", (),
-     "1 where the left element is not smaller, else 0; broadcast."),
-    ("broadcast_lesser", "lesser", (), "1 where the left element is smaller, else 0; broadcast."),
-    ("broadcast_lesser_equal", "lesser_equal", (),
-     "1 where the left element is not greater, else 0; broadcast."),
-    ("broadcast_logical_and", "logical_and", (),
-     "1 where both elements are nonzero, else 0; broadcast."),
-    ("broadcast_logical_or", "logical_or", (), "1 where an element is nonzero, else 0; broadcast."),
-    ("broadcast_logical_xor", "logical_xor", (),
-     "1 where exactly one element is nonzero, else 0; broadcast."),
-]
-
-for _name, _functor, _aliases, _doc in ROWS:
-    register_operator(_name, type(_name, (BroadcastProperty,), {
-        "__doc__": _doc, "__module__": __name__, "functor": _functor,
-        "differentiable": GRADIENTS[_functor].exists}), aliases=_aliases)
+register_binary(BroadcastProperty, "broadcast")

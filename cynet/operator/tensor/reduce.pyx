@@ -1,4 +1,4 @@
-"""Reductions over axes: sum, mean, prod, nansum, nanprod, max, min, norm; one row a reduction.
+"""Operators of the reductions over axes (``functions/reductions.py``), and norm.
 
 ``output = R(data over axis)``; the gradient is ``out_grad * G(data, output)``, repeated along the
 reduced axes. Sums and products are carried in float64 (integers in int64), whatever the array's
@@ -16,10 +16,12 @@ from .._base cimport Operator, OpContext
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from .._base import register_operator
+from ..functions.classes import register_reductions
 from ..graph_hooks import GraphHooks
 from ..elementwise_loop import fits_dtype
 from ..out_dtype import OutDType
 from ..parameters import Bool, DType, Int, Shape
+from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, merge_shapes
 from .axes import axes_of
 
@@ -35,17 +37,21 @@ class ReduceHooks(GraphHooks):
 
 
 class ReduceProperty(OperatorProperty):
-    """Base of the rows below."""
+    """Base of their classes."""
 
     inputs_doc = {"data": "The input, any shape."}
     axis = Shape(None, doc="Axis or axes to reduce; None or () reduces all.")
     keepdims = Bool(False, doc="Keep the reduced axes with length 1.")
     exclude = Bool(False, doc="Reduce the axes that are not in `axis`.")
     graph = ReduceHooks()
-    reduction = None
+    function = reduction = None  # the row, and of it the reducer
     gradient = None
     reads = True    # whether the gradient is a function of data and output
     mean = False
+
+    @staticmethod
+    def of_row(row):
+        return {"graph": ReduceHooks(of_nothing=row.of_nothing)}
 
     def reduced(self, ndim):
         """The axes that go, sorted."""
@@ -156,6 +162,18 @@ class NormProperty(OutDType, ReduceProperty):
     exclude = False
     dtype_parameter = "out_dtype"
     graph = ReduceHooks(of_nothing=0.0)
+    amp = Precision(FLOAT32)
+    methods = ("norm",)
+    example = """
+    >>> x = mx.nd.array([[3, 4], [6, 8]])
+    >>> mx.nd.norm(x, axis=1)
+    [ 5. 10.]
+    <NDArray 2 @cpu(0)>
+    >>> mx.nd.norm(x, ord=1, axis=1, keepdims=True)
+    [[ 7.]
+     [14.]]
+    <NDArray 2x1 @cpu(0)>
+    """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -168,25 +186,5 @@ class NormProperty(OutDType, ReduceProperty):
         return ReduceProperty.create_operator(self, ctx, in_shapes, in_types)
 
 
-# name, reduction, gradient functor, reads the inputs, mean, of nothing, aliases, docstring
-cdef list ROWS = [
-    ("sum", "sum", "grad_right", False, False, 0.0, ("sum_axis",), "Sum of elements over axes."),
-    ("mean", "sum", "grad_right", False, True, float("nan"), (),
-     "Arithmetic mean over axes."),
-    ("prod", "prod", "prod_grad", True, False, 1.0, (), "Product over axes."),
-    ("nansum", "nansum", "nansum_grad", True, False, 0.0, (),
-     "Sum over axes; NaN counts as 0."),
-    ("nanprod", "nanprod", "nanprod_grad", True, False, 1.0, (),
-     "Product over axes; NaN counts as 1."),
-    ("max", "max", "equal", True, False, None, ("max_axis",),
-     "Largest element over axes; NaN if one is."),
-    ("min", "min", "equal", True, False, None, ("min_axis",),
-     "Smallest element over axes; NaN if one is."),
-]
-
-for _name, _reduction, _gradient, _reads, _mean, _of_nothing, _aliases, _doc in ROWS:
-    register_operator(_name, type(_name, (ReduceProperty,), {
-        "__doc__": _doc, "__module__": __name__, "reduction": _reduction, "gradient": _gradient,
-        "reads": _reads, "mean": _mean,
-        "graph": ReduceHooks(of_nothing=_of_nothing)}), aliases=_aliases)
+register_reductions(ReduceProperty)
 register_operator("norm", NormProperty)

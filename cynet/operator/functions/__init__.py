@@ -1,0 +1,7 @@
+"""Mathematical functions: one row each, from which the operators of elements are made."""
+
+from .binary import BINARY
+from .reductions import REDUCTIONS
+from .unary import UNARY
+
+__all__ = ["BINARY", "REDUCTIONS", "UNARY"]

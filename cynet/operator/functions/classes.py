@@ -1,0 +1,113 @@
+"""From rows to operators: the class of each, a subclass of what its family computes with."""
+
+from .._base import register_operator
+from ..precision import WIDEST, Precision
+from ..storage_types import on_values
+from . import binary, reductions, unary
+from .derivatives import of_broadcast, of_number, of_one, of_reduction, of_two, rule
+from .examples import of_form, of_unary
+from .examples import of_reduction as example_of_reduction
+from .row import USUAL
+
+_WIDEST = Precision(WIDEST, WIDEST)
+
+
+def register_unary(base):
+    """Register an operator for each function of one element.
+
+    Parameters
+    ----------
+    base : type
+        The property that computes it; ``base.of_row(row)`` are further attributes.
+    """
+    for row in unary.UNARY:
+        _register(
+            base,
+            unary,
+            row,
+            row,
+            functor=row.functor or row.name,
+            gradient=row.gradient,
+            reads=row.reads,
+            differentiable=row.gradient is not None,
+            second_order=rule(of_one, row.derivative),
+            sparse=on_values() if row.zero_stays else None,
+            amp=row.amp,
+            example=of_unary(row),
+            methods=(row.name,) if row.method else (),
+            **base.of_row(row),
+        )
+
+
+def register_binary(base, kind, **said):
+    """Register an operator for each function of two elements that has one of this kind.
+
+    Parameters
+    ----------
+    base : type
+        The property that computes it; ``base.of_row(row, form)`` are further attributes.
+    kind : str
+        ``'same'``, ``'broadcast'``, ``'scalar'`` or ``'reflected'``.
+    **said
+        Further attributes of the classes.
+    """
+    for row in binary.BINARY:
+        if kind not in row.forms():
+            continue
+        form = getattr(row, kind)
+        _register(
+            base,
+            binary,
+            row,
+            form,
+            functor=row.functor,
+            gradients=row.gradient,
+            differentiable=row.gradient.exists,
+            second_order=_second_order(row, kind, form),
+            sparse=form.sparse or _stays_zero(form.at_zero),
+            amp=form.amp or row.amp or (_WIDEST if kind in ("same", "broadcast") else USUAL),
+            example=of_form(row, kind, form),
+            **base.of_row(row, form),
+            **said,
+        )
+
+
+def register_reductions(base):
+    """Register an operator for each reduction; ``base.of_row(row)`` are further attributes."""
+    for row in reductions.REDUCTIONS:
+        _register(
+            base,
+            reductions,
+            row,
+            row,
+            reduction=row.reduction,
+            gradient=row.gradient,
+            reads=row.reads,
+            mean=row.mean,
+            second_order=rule(of_reduction, row.derivative),
+            sparse=row.sparse,
+            amp=row.amp,
+            example=example_of_reduction(row),
+            methods=(row.name,),
+            **base.of_row(row),
+        )
+
+
+def _register(base, module, row, operator, **said):
+    said |= {"__doc__": operator.doc, "__module__": module.__name__, "function": row}
+    made = type(operator.name, (base,), said)
+    register_operator(operator.name, made, aliases=operator.aliases)
+
+
+def _second_order(row, kind, form):
+    if form.derivative is not None:
+        return rule(of_number, form.derivative)
+    if not row.derivatives:
+        return None
+    return (of_two if kind == "same" else of_broadcast)(*row.derivatives)
+
+
+def _stays_zero(at_zero):
+    if at_zero is None:
+        return None
+    return on_values(lambda prop: at_zero(float(prop.scalar)) == 0)

@@ -1,0 +1,44 @@
+"""Examples of the functions: what is usual, so that a row tells the output alone."""
+
+
+def shown(code, output):
+    """An example's lines: statements, and the array that the last one shows."""
+    rows = output.split("\n ")
+    shape = [len(rows)] if len(rows) > 1 else []
+    shape = "x".join(map(str, [*shape, len(rows[-1].strip("[]").split())]))
+    return f">>> {code}\n{output}\n<NDArray {shape} @cpu(0)>"
+
+
+def of_unary(row):
+    """The example of a function of one element."""
+    if isinstance(row.example, str):
+        return row.example
+    elements, output = row.example
+    return shown(f"mx.nd.{row.name}(mx.nd.array({elements}))", output)
+
+
+def of_form(row, kind, form):
+    """The example of one operator of a binary function."""
+    if form.example.startswith(">>>"):
+        return form.example
+    if kind == "same":
+        code = f"mx.nd.array([5, 2, 3]) {row.sign} mx.nd.array([2, 2, 4])"
+        if not form.name.startswith("_"):
+            code = f"mx.nd.{form.name}(mx.nd.array([1, 2, 3]), mx.nd.array([4, 5, 6]))"
+    elif kind == "broadcast":
+        code = f"x = mx.nd.array([[1, 2], [3, 4]])\n>>> mx.nd.{form.name}(x, mx.nd.array([[3, 2]]))"
+    else:
+        number = f"mx.nd.{row.function}(x, 2)"
+        if row.sign:
+            number = f"x {row.sign} 2" if kind == "scalar" else f"2 {row.sign} x"
+        code = f"x = mx.nd.array([1, 2, 4])\n>>> {number}"
+    return shown(code, form.example)
+
+
+def of_reduction(row):
+    """The example of a reduction."""
+    if isinstance(row.example, str):
+        return row.example
+    whole, lines = row.example
+    first = shown(f"x = mx.nd.array([[1, 5, 3], [4, 2, 6]])\n>>> mx.nd.{row.name}(x)", whole)
+    return first + "\n" + shown(f"mx.nd.{row.name}(x, axis=1)", lines)

@@ -1,0 +1,57 @@
+"""Reductions over axes: one row each."""
+
+import math
+
+from ..precision import FLOAT32, Precision
+from ..second_order import Linear
+from .examples import shown
+from .row import FLOAT, WIDE, Reduction
+
+_FULL = Precision(FLOAT32)
+
+
+def _extremum(F, spread, g, x, y):
+    return spread(g) * (x == spread(y).detach())
+
+
+def _prod(F, spread, g, x, y):
+    return spread(g * y) / x
+
+
+def _nansum(F, spread, g, x, y):
+    return spread(g) * (x == x)
+
+
+def _nanprod(F, spread, g, x, y):
+    there = x == x
+    return spread(g * y) / F.where(there, x, F.ones_like(x)) * there
+
+
+def _beside_nan(name, first, output):
+    code = f'x = mx.nd.array([[{first}, float("nan")], [3, 4]])\n>>> mx.nd.{name}(x, axis=1)'
+    return shown(code, output)
+
+
+# fmt: off
+REDUCTIONS = (
+    Reduction("sum", "Sum of elements over axes.", "sum", "grad_right", reads=False, of_nothing=0.0,
+        aliases=("sum_axis",), derivative=Linear(), result=WIDE, amp=_FULL, onnx="ReduceSum",
+        example=("[21.]", "[ 9. 12.]")),
+    Reduction("mean", "Arithmetic mean over axes.", "sum", "grad_right", reads=False, mean=True,
+        of_nothing=math.nan, derivative=Linear(), result=FLOAT, amp=_FULL, onnx="ReduceMean",
+        example=("[3.5]", "[3. 4.]")),
+    Reduction("prod", "Product over axes.", "prod", "prod_grad", of_nothing=1.0, derivative=_prod,
+        result=WIDE, amp=_FULL, onnx="ReduceProd", example=("[720.]", "[15. 48.]")),
+    Reduction("nansum", "Sum over axes; NaN counts as 0.", "nansum", "nansum_grad", of_nothing=0.0,
+        derivative=_nansum, result=WIDE, amp=_FULL, example=_beside_nan("nansum", 1, "[1. 7.]")),
+    Reduction("nanprod", "Product over axes; NaN counts as 1.", "nanprod", "nanprod_grad",
+        of_nothing=1.0, derivative=_nanprod, result=WIDE, amp=_FULL,
+        example=_beside_nan("nanprod", 2, "[ 2. 12.]")),
+    Reduction("max", "Largest element over axes; NaN if one is.", "max", "equal",
+        aliases=("max_axis",), derivative=_extremum, onnx="ReduceMax",
+        example=("[6.]", "[5. 6.]")),
+    Reduction("min", "Smallest element over axes; NaN if one is.", "min", "equal",
+        aliases=("min_axis",), derivative=_extremum, onnx="ReduceMin",
+        example=("[1.]", "[1. 2.]")),
+)
+# fmt: on

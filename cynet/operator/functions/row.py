@@ -1,0 +1,218 @@
+"""Rows: all that is told of a mathematical function, from which its operators are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..precision import Precision
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..second_order import Flat, Linear
+    from ..storage_types import Sparse
+
+# Dtypes of results: where the array class promotes (NumPy's). `mx.nd` gives the inputs' dtype.
+SAME, BOOL, FLOAT, WIDE = "same", "bool", "float", "wide"
+USUAL = Precision()
+
+
+class Gradient(NamedTuple):
+    """Gradient functors of one binary functor.
+
+    lhs, rhs : str
+        Names in functors.h, functions of both inputs; None where that input is always a number.
+    reads : bool
+        Whether they depend on the inputs at all.
+    exists : bool
+        False: the function is flat, its gradients are zero everywhere.
+    """
+
+    lhs: str
+    rhs: str
+    reads: bool = True
+    exists: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Unary:
+    """A function of one element: one operator.
+
+    Attributes
+    ----------
+    name, doc : str
+        Of the operator; its sentence.
+    example : tuple of str
+        Elements of an array, and what the operator prints of it; or the lines of an example.
+    functor : str
+        Its name in functors.h, where that is not the operator's.
+    aliases : tuple of str
+        Further names of the operator.
+    gradient : str or None
+        The gradient's functor; None: no gradient flows through.
+    reads : str
+        What that is a function of: ``'x'`` the data, ``'y'`` the output, ``''`` nothing.
+    derivative : callable, Linear, Flat or None
+        ``derivative(F, x, y)`` in operators of ``mx.nd``, for gradients of gradients; `Linear()`
+        and `Flat()` where it is a constant.
+    result : str
+        `SAME`, `BOOL` or `FLOAT`.
+    simple, simple_gradient : bool
+        Whether both functors, or that of the gradient, take about as long as an addition; others
+        take some times as long.
+    takes_bool : bool
+        Whether the loops take arrays of bool.
+    zero_stays : bool
+        Whether it gives a sparse array for a sparse one, as ``f(0) = 0``.
+    amp : Precision
+        What automatic mixed precision does.
+    onnx : str, callable or None
+        ONNX's word for it, or ``onnx(emit, x)``, which writes nodes: ``emit(word, *inputs)``.
+    method : bool
+        Whether arrays and symbols have it as a method.
+    """
+
+    name: str
+    doc: str
+    functor: str = ""
+    aliases: tuple = ()
+    gradient: str | None = None
+    reads: str = ""
+    derivative: Callable[..., Any] | Linear | Flat | None = None
+    result: str = SAME
+    simple: bool = False
+    simple_gradient: bool = False
+    takes_bool: bool = False
+    zero_stays: bool = False
+    amp: Precision = USUAL
+    onnx: str | Callable[..., Any] | None = None
+    method: bool = True
+    example: str | tuple = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """One operator of a binary function.
+
+    Attributes
+    ----------
+    name, doc : str
+        Of the operator; its sentence.
+    example : str
+        What the usual example of its kind prints (``examples.py``), or the lines of another one.
+    aliases : tuple of str
+        Further names of the operator.
+    derivative : callable, Linear, Flat or None
+        Of an array and a number ``derivative(F, x, s)``, as of `Unary`. None: the function's.
+    amp : Precision or None
+        What automatic mixed precision does. None: the function's.
+    sparse : Sparse or None
+        What it does with sparse arrays.
+    at_zero : callable or None
+        ``at_zero(s)``: the function of 0 and a number. Where it is 0, a sparse array stays sparse.
+    bfloat16 : bool
+        Whether its loops take bfloat16; else they compute in float32 between conversions.
+    """
+
+    name: str
+    doc: str
+    example: str = ""
+    aliases: tuple = ()
+    derivative: Callable[..., Any] | Linear | Flat | None = None
+    amp: Precision | None = None
+    sparse: Sparse | None = None
+    at_zero: Callable[[float], float] | None = None
+    bfloat16: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Binary:
+    """A function of two elements: an operator of two arrays of one shape, one of arrays that
+    broadcast, one of an array and a number, one of a number and an array.
+
+    Attributes
+    ----------
+    function : str
+        Its name in ``mx.nd``.
+    functor : str
+        Its name in functors.h.
+    gradient : Gradient
+        Functors of the gradients.
+    derivatives : tuple of callable
+        ``derivative(F, a, b)`` by each operand, in operators of ``mx.nd``.
+    same, broadcast, scalar, reflected : Form or None
+        The operators. `reflected` may be another one's name, as ``2 > x`` is ``x < 2``; None where
+        operands may change places.
+    sign, method : str
+        How Python spells it; ``''`` where it does not.
+    result : str
+        `SAME`, `BOOL` or `FLOAT`.
+    simple : bool
+        Whether the functors take about as long as an addition.
+    amp : Precision or None
+        Of its operators. None: those of two arrays compute in the wider dtype.
+    onnx : str, callable or None
+        As of `Unary`.
+    """
+
+    function: str
+    functor: str
+    gradient: Gradient
+    derivatives: tuple = ()
+    same: Form | None = None
+    broadcast: Form | None = None
+    scalar: Form | None = None
+    reflected: Form | str | None = None
+    sign: str = ""
+    method: str = ""
+    result: str = SAME
+    simple: bool = False
+    amp: Precision | None = None
+    onnx: str | Callable[..., Any] | None = None
+
+    def forms(self):
+        """The operators that are its own, by kind."""
+        kinds = ("same", "broadcast", "scalar", "reflected")
+        return {kind: form for kind in kinds if isinstance(form := getattr(self, kind), Form)}
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """A reduction over axes: one operator.
+
+    Attributes
+    ----------
+    name, doc, aliases, example, amp, result, onnx
+        As of `Unary`; `WIDE`: integers are summed as int64.
+    reduction : str
+        The reducer's name.
+    gradient : str
+        Functor of data and output.
+    reads : bool
+        Whether it is a function of them.
+    mean : bool
+        Whether the result is divided by the number of elements.
+    of_nothing : float or None
+        Of no elements; None: that is refused.
+    derivative : callable or Linear
+        ``derivative(F, spread, g, x, y)``: the gradient from that of the output, in operators of
+        ``mx.nd``; `spread` repeats what was reduced along the axes.
+    sparse : Sparse or None
+        What it does with sparse arrays.
+    """
+
+    name: str
+    doc: str
+    reduction: str
+    gradient: str
+    reads: bool = True
+    mean: bool = False
+    of_nothing: float | None = None
+    aliases: tuple = ()
+    derivative: Callable[..., Any] | Linear | None = None
+    result: str = SAME
+    amp: Precision = USUAL
+    sparse: Sparse | None = None
+    onnx: str | None = None
+    example: str | tuple = ""
