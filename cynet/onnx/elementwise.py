@@ -31,7 +31,11 @@ def unary(g, c):
     return _write(g, c, c.prop.function, c.inputs)
 
 
-@exports(*(form.name for row in BINARY if row.onnx for form in row.forms().values()))
+def _names(row):
+    return [name for f in row.forms().values() for name in (f.name, *f.aliases) if name.islower()]
+
+
+@exports(*(name for row in BINARY if row.onnx for name in _names(row)))
 def binary(g, c):
     row, inputs = c.prop.function, list(c.inputs)
     if len(inputs) == 1:

@@ -197,7 +197,7 @@ def _reduced(g, c, kind, x, axes, keep):
     return made
 
 
-@exports(*(row.name for row in REDUCTIONS if row.onnx))
+@exports(*(name for row in REDUCTIONS if row.onnx for name in (row.name, *row.aliases)))
 def reduce(g, c):
     p = c.prop
     axes = _axes(p.axis, len(c.shapes[0]), p.exclude)

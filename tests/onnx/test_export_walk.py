@@ -80,7 +80,7 @@ def elementwise():
         yield Row(name, HALVES)
     for name, dtype in itertools.product(("abs", "negative", "sign", "square", "relu"), ("int32",)):
         yield Row(name, whole(3, 4, dtype=dtype))
-    for word in [*NUMBERS, *COMPARED]:
+    for word in [*NUMBERS, *COMPARED, *LOGICAL]:
         for scalar, x in itertools.product((2.0, -3.0, 0.5), (POSITIVE, whole(3, 4, low=1))):
             yield Row(f"_{word}_scalar", x, scalar=scalar)
     for word in ["add", "sub", "mul", "div", "power", "maximum", "minimum", "mod", *COMPARED,
