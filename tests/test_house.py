@@ -375,7 +375,7 @@ def names_of_operators():
 def test_names_of_operators_stand_in_their_own_files():
     """Lower the number where you take one away; nothing else may raise it."""
     found = list(names_of_operators())
-    assert len(found) <= 870, "\n".join(f"{path}:{line}: {name}" for path, line, name in found)
+    assert len(found) <= 646, "\n".join(f"{path}:{line}: {name}" for path, line, name in found)
 
 
 # What was told of operators by their names, table by table: how many names still stand there.
@@ -393,16 +393,16 @@ TABLES = {
     "operator/gradients/formulas.py _UNARY": 32,
     "operator/gradients/formulas.py _SCALAR": 10,
     "operator/gradients/formulas.py _BINARY": 5,
-    "operator/gradients/formulas.py FORMULAS": 13,
-    "operator/gradients/linear.py _JOINT": 52,
-    "operator/gradients/linear.py _FIRST": 14,
-    "operator/gradients/linear.py LINEAR": 13,
-    "operator/gradients/linear.py _FLAT": 16,
-    "operator/gradients/linalg.py LINALG": 14,
-    "operator/gradients/recurrent.py RECURRENT": 3,
-    "operator/gradients/rewritten.py REWRITTEN": 12,
-    "contrib/amp/lists/listing.py _FULL": 85,
-    "contrib/amp/lists/listing.py _WIDEST": 57,
+    "operator/gradients/formulas.py FORMULAS": 6,
+    "operator/gradients/linear.py _JOINT": 13,
+    "operator/gradients/linear.py _FIRST": 0,
+    "operator/gradients/linear.py LINEAR": 3,
+    "operator/gradients/linear.py _FLAT": 12,
+    "operator/gradients/linalg.py LINALG": 0,
+    "operator/gradients/recurrent.py RECURRENT": 0,
+    "operator/gradients/rewritten.py REWRITTEN": 0,
+    "contrib/amp/lists/listing.py _FULL": 33,
+    "contrib/amp/lists/listing.py _WIDEST": 31,
     "ndarray/_arithmetic.pyx _COMPARISONS": 1,
 }
 
@@ -419,4 +419,4 @@ def test_tables_by_name_are_generated():
             rf"^(?:cdef list )?{name} = (.*?)^(?:\Z|(?=[^\s)\]}}\"]))", text, re.M | re.S
         )
         sizes[table] = len({*re.findall(r"\w+", found[1] if found else "")} & {*OPERATORS})
-    assert sizes == TABLES
+    assert {t: n for t, n in sizes.items() if n > TABLES[t]} == {}
