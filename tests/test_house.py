@@ -375,7 +375,7 @@ def names_of_operators():
 def test_names_of_operators_stand_in_their_own_files():
     """Lower the number where you take one away; nothing else may raise it."""
     found = list(names_of_operators())
-    assert len(found) <= 646, "\n".join(f"{path}:{line}: {name}" for path, line, name in found)
+    assert len(found) <= 428, "\n".join(f"{path}:{line}: {name}" for path, line, name in found)
 
 
 # What was told of operators by their names, table by table: how many names still stand there.
@@ -385,25 +385,25 @@ TABLES = {
     "operator/tensor/binary_scalar.py ROWS": 0,
     "operator/tensor/broadcast.pyx ROWS": 0,
     "operator/tensor/reduce.pyx ROWS": 0,
-    "operator/faces.py METHODS": 76,
+    "operator/faces.py METHODS": 0,
     "operator/faces.py BINARY": 0,
     "operator/storage_types.py ZERO_STAYS": 32,
     "operator/storage_types.py SCALARS": 10,
     "operator/storage_types.py RULES": 15,
-    "operator/gradients/formulas.py _UNARY": 32,
-    "operator/gradients/formulas.py _SCALAR": 10,
-    "operator/gradients/formulas.py _BINARY": 5,
-    "operator/gradients/formulas.py FORMULAS": 6,
-    "operator/gradients/linear.py _JOINT": 13,
+    "operator/gradients/formulas.py _UNARY": 0,
+    "operator/gradients/formulas.py _SCALAR": 0,
+    "operator/gradients/formulas.py _BINARY": 0,
+    "operator/gradients/formulas.py FORMULAS": 0,
+    "operator/gradients/linear.py _JOINT": 0,
     "operator/gradients/linear.py _FIRST": 0,
-    "operator/gradients/linear.py LINEAR": 3,
-    "operator/gradients/linear.py _FLAT": 12,
+    "operator/gradients/linear.py LINEAR": 0,
+    "operator/gradients/linear.py _FLAT": 0,
     "operator/gradients/linalg.py LINALG": 0,
     "operator/gradients/recurrent.py RECURRENT": 0,
     "operator/gradients/rewritten.py REWRITTEN": 0,
-    "contrib/amp/lists/listing.py _FULL": 33,
-    "contrib/amp/lists/listing.py _WIDEST": 31,
-    "ndarray/_arithmetic.pyx _COMPARISONS": 1,
+    "contrib/amp/lists/listing.py _FULL": 0,
+    "contrib/amp/lists/listing.py _WIDEST": 0,
+    "ndarray/_arithmetic.pyx _COMPARISONS": 0,
 }
 
 

@@ -22,7 +22,6 @@ from ._arrays cimport (
 from .. import ndarray
 from ..base.errors import GradientError
 from ..base.observers import backward_steps
-from ..operator.gradients import rule_of
 from ..operator.second_order import Flat, Formula, Linear, Rewritten
 from ..operator.property import OperatorProperty
 from ._adjoint import alias_of, as_backward, record_adjoint
@@ -457,7 +456,7 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
     if type(prop).differentiate is not OperatorProperty.differentiate:
         return as_backward(node, grads, wanted, prop.differentiate(
             ndarray, grads, inputs, outputs, list(call.in_shapes)))
-    rule = rule_of(prop)
+    rule = prop.second_order
     if isinstance(rule, (Linear, Flat)):
         if isinstance(rule, Linear) and rule.partners:
             wanted = [i for i in wanted if i in rule.partners]

@@ -15,7 +15,7 @@ import numpy as np
 from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError
 from ..operator._base import get_operator
-from ..operator.faces import BINARY
+from ..operator.faces import BINARY, COMPARISONS
 
 cdef tuple _NUMBERS = (int, float, np.generic)
 
@@ -44,17 +44,11 @@ cdef object _beside(NDArrayBase array, object other, str sign):
 
 
 # --- masks ----------------------------------------------------------------------------------------
-_COMPARISONS = frozenset(
-    form.format(name) for form in ("_{}", "broadcast_{}", "_{}_scalar") for name in (
-        "equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal", "logical_and",
-        "logical_or", "logical_xor")) | {"logical_not"}
-
-
 cdef bint _is_truth(NDArrayBase item):
     # A comparison made it.
     entry = item.grad_entry
     return entry is truth or (
-        type(entry) is CallNode and (<CallNode>entry).call.entry.name in _COMPARISONS)
+        type(entry) is CallNode and (<CallNode>entry).call.entry.name in COMPARISONS)
 
 
 cdef object _mask(NDArrayBase array, NDArrayBase item):
@@ -117,7 +111,7 @@ cdef class Slot:
 
     def __init__(self, sign, same_name, broadcast_name, scalar_name, reflected_name):
         self.sign = sign
-        self.compares, self.joins = same_name in _COMPARISONS, sign in ("*", "multiply")
+        self.compares, self.joins = same_name in COMPARISONS, sign in ("*", "multiply")
         self.same_name, self.broadcast_name = same_name, broadcast_name
         self.scalar_name, self.reflected_name = scalar_name, reflected_name
 

@@ -5,20 +5,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ._base import OPERATORS
 from .functions import BINARY as FUNCTIONS
-
-# Operators that are methods of every array and symbol, which is their first input.
-METHODS = (
-    "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax",
-    "argmax_channel", "argmin", "argsort", "broadcast_axes", "broadcast_like", "cbrt", "ceil",
-    "clip", "cos", "cosh", "degrees", "depth_to_space", "diag", "exp", "expm1", "fix", "flip",
-    "floor", "log", "log10", "log1p", "log2", "log_softmax", "max", "mean", "min", "nanprod",
-    "nansum", "norm", "one_hot", "ones_like", "pad", "pick", "prod", "radians", "rcbrt",
-    "reciprocal", "relu", "repeat", "reshape_like", "rint", "round", "rsqrt", "shape_array",
-    "sigmoid", "sign", "sin", "sinh", "size_array", "slice", "slice_axis", "slice_like",
-    "softmax", "softmin", "sort", "space_to_depth", "split", "sqrt", "square", "sum",
-    "swapaxes", "take", "tan", "tanh", "tile", "topk", "trunc", "zeros_like",
-)  # fmt: skip
+from .functions import UNARY
+from .functions.row import BOOL
 
 
 class Binary(NamedTuple):
@@ -68,5 +58,21 @@ def _operators(row):
     return Binary(row.sign, row.method, *names)
 
 
+def _methods():
+    for entry in {entry.name: entry for _, entry in OPERATORS.loaded_items()}.values():
+        yield from vars(entry.prop).get("methods", ())
+
+
+def _of_truths():
+    yield from (row.name for row in UNARY if row.result == BOOL)
+    for row in FUNCTIONS:
+        if row.result == BOOL:
+            yield from (form.name for form in row.forms().values())
+
+
+# Operators that are methods of every array and symbol, which is their first input.
+METHODS = tuple(sorted(_methods()))
 # Function of ``mx.nd`` to its operators.
 BINARY = {row.function: _operators(row) for row in FUNCTIONS if row.function}
+# Operators whose results are truths.
+COMPARISONS = frozenset(_of_truths())

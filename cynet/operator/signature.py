@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from .._ndarray import NDArrayBase
 from ..base.errors import ArgumentTypeError, shown
-from .examples import example_of
 from .parameters import REQUIRED
 
+FIRST = ">>> import cynet as mx\n"  # line of each example
 _PARAMETER = inspect.Parameter
 _PYTHON_KINDS = {
     "Shape(tuple)": "tuple of int",
@@ -79,6 +79,14 @@ def describe(entry):
     listed = sum(name not in unlisted for name in inputs)
     positional = tuple(name for name in fields if name not in unlisted)
     return OpSignature(arguments, states, False, fields, inputs, listed, positional)
+
+
+def example_of(entry):
+    """The lines of an operator's example; an empty text for one that users registered."""
+    own = entry.prop.example
+    if own and isinstance(own, str):  # a user's parameter may have that name
+        return FIRST + inspect.cleandoc(own)
+    return ""
 
 
 def python_signature(entry, tail=("out", "name")):

@@ -15,7 +15,7 @@ import numpy as np
 
 import cynet
 from cynet.operator import OPERATORS
-from cynet.operator.examples.files import FIRST, example_of
+from cynet.operator.signature import FIRST, example_of
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 NUMBER = re.compile(r"-?\d+\.\d*(?:e[-+]\d+)?")

@@ -7,7 +7,7 @@ import pytest
 
 import cynet as mx
 from cynet.operator import OPERATORS
-from cynet.operator.examples import example_of
+from cynet.operator.signature import example_of
 from tests.operator.examples import FLAGS, Checker, by_module, own
 
 # Made by helpers, which have examples (mx.nd.contrib.foreach, mx.operator.NDArrayOp and the like).

@@ -58,6 +58,7 @@ class SoftmaxProperty(OutDType, KernelProperty):
     floats = ("data",)
     sign, log_of = 1.0, False
     amp = Precision(FLOAT32)
+    methods = ("softmax",)
     example = """
     >>> x = mx.nd.array([[1, 1, 2], [0, 0, 0]])
     >>> mx.nd.softmax(x)
@@ -141,6 +142,7 @@ class LogSoftmaxProperty(SoftmaxProperty):
 
     log_of = True
     unlisted = ("length",)
+    methods = ("log_softmax",)
     example = """
     >>> x = mx.nd.array([[1, 1, 2], [0, 0, 0]])
     >>> mx.nd.log_softmax(x)
@@ -167,6 +169,7 @@ class SoftminProperty(SoftmaxProperty):
 
     sign = -1.0
     unlisted = ("length",)
+    methods = ("softmin",)
     example = """
     >>> x = mx.nd.array([[1, 1, 2], [0, 0, 0]])
     >>> mx.nd.softmin(x)

@@ -47,6 +47,7 @@ class ArgmaxProperty(ArgProperty):
     """Index of the largest element along an axis."""
 
     forward = Kernel("argmax")
+    methods = ("argmax",)
     example = """
     >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
     >>> mx.nd.argmax(x, axis=1)
@@ -59,6 +60,7 @@ class ArgminProperty(ArgProperty):
     """Index of the smallest element along an axis."""
 
     forward = Kernel("argmin")
+    methods = ("argmin",)
     example = """
     >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
     >>> mx.nd.argmin(x, axis=0)
@@ -74,6 +76,7 @@ class ArgmaxChannelProperty(KernelProperty):
     differentiable = False
     forward = Kernel("argmax")
     floats = ()
+    methods = ("argmax_channel",)
     example = """
     >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
     >>> mx.nd.argmax_channel(x)

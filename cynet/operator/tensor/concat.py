@@ -177,6 +177,7 @@ class SliceChannelProperty(MoveProperty):
     axis = Int(1, doc="The axis to split along.")
     squeeze_axis = Bool(False, doc="Drop the axis, which must then have length `num_outputs`.")
     second_order = Linear()
+    methods = ("split",)
     example = """
     >>> x = mx.nd.arange(6).reshape((2, 3))
     >>> left, middle, right = mx.nd.split(x, num_outputs=3, axis=1, squeeze_axis=True)

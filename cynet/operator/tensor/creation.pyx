@@ -337,6 +337,7 @@ class ShapeArrayProperty(OperatorProperty):
     inputs_doc = {"data": "The input, any shape."}
     differentiable = False
     graph = GraphHooks(takes_empty=True)
+    methods = ("shape_array",)
     example = """
     >>> mx.nd.shape_array(mx.nd.zeros((2, 3)))
     [2 3]
@@ -363,6 +364,7 @@ class ShapeArrayProperty(OperatorProperty):
 class SizeArrayProperty(ShapeArrayProperty):
     """The number of elements of the input, as an array of one int64."""
 
+    methods = ("size_array",)
     example = """
     >>> mx.nd.size_array(mx.nd.zeros((2, 3)))
     [6]

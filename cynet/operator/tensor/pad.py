@@ -40,6 +40,7 @@ class PadProperty(MoveProperty, KernelProperty):
     backward = Kernel("borders_grad", ("d_output",), ("d_data",))
     floats = ()
     second_order = Linear(affine=True)
+    methods = ("pad",)
     example = """
     >>> x = mx.nd.arange(4).reshape((1, 1, 2, 2))
     >>> mx.nd.pad(x, mode="constant", pad_width=(0, 0, 0, 0, 1, 0, 0, 1), constant_value=9)
@@ -109,6 +110,7 @@ class DiagProperty(MoveProperty):
     axis1 = Int(0, doc="The axis that counts rows.")
     axis2 = Int(1, doc="The axis that counts columns.")
     second_order = Linear()
+    methods = ("diag",)
     example = """
     >>> mx.nd.diag(mx.nd.arange(9).reshape((3, 3)))
     [0. 4. 8.]

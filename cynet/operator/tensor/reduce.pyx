@@ -17,12 +17,14 @@ from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from .._base import register_operator
 from ..functions.classes import register_reductions
+from ..functions.derivatives import of_reduction
 from ..graph_hooks import GraphHooks
 from ..elementwise_loop import fits_dtype
-from ..out_dtype import OutDType
+from ..out_dtype import OutDType, in_data_dtype
 from ..parameters import Bool, DType, Int, Shape
 from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, merge_shapes
+from ..second_order import Formula
 from .axes import axes_of
 
 
@@ -151,6 +153,18 @@ cdef class ReduceOperator(Operator):
         return 0
 
 
+def _norm_gradients(p, F, g, x, y):
+    def of_squares(F, spread, g, x, y):  # 0 where the norm is
+        none = y == 0
+        scale = g / F.where(none, F.ones_like(y), y)
+        return spread(F.where(none, F.zeros_like(scale), scale)) * x
+
+    def of_sizes(F, spread, g, x, y):
+        return spread(g) * F.sign(x)
+
+    return of_reduction(of_sizes if p.ord == 1 else of_squares).gradients(p, F, g, x, y)
+
+
 class NormProperty(OutDType, ReduceProperty):
     """Norm over axes: ord 1 sums absolute values, ord 2 is the root of the sum of squares."""
 
@@ -164,6 +178,7 @@ class NormProperty(OutDType, ReduceProperty):
     graph = ReduceHooks(of_nothing=0.0)
     amp = Precision(FLOAT32)
     methods = ("norm",)
+    second_order = Formula(in_data_dtype(_norm_gradients))
     example = """
     >>> x = mx.nd.array([[3, 4], [6, 8]])
     >>> mx.nd.norm(x, axis=1)

@@ -265,6 +265,7 @@ class ReshapeLikeProperty(LikeProperty):
     rhs_end = Int(None, doc="Axis of rhs after the last one taken.")
     graph = GraphHooks(view=True, shape_only=(1,), bfloat16_loops=True)
     second_order = Linear()
+    methods = ("reshape_like",)
     example = """
     >>> mx.nd.reshape_like(mx.nd.arange(6), mx.nd.zeros((3, 2)))
     [[0. 1.]

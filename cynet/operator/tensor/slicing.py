@@ -90,6 +90,7 @@ class SliceProperty(SlicedProperty):
     end = Shape(doc="Index after the last of each axis; None for the end.", allow_none=True)
     step = Shape((), doc="Step of each axis, also negative; () for 1.", allow_none=True)
     second_order = Linear()
+    methods = ("slice",)
     example = """
     >>> x = mx.nd.arange(6).reshape((2, 3))
     >>> mx.nd.slice(x, begin=(0, 1), end=(2, 3))
@@ -113,6 +114,7 @@ class SliceAxisProperty(SlicedProperty):
     begin = Int(doc="First index; negative from the end.")
     end = IntOrNone(doc="Index after the last; negative from the end, None for the end.")
     second_order = Linear()
+    methods = ("slice_axis",)
     example = """
     >>> x = mx.nd.arange(6).reshape((2, 3))
     >>> mx.nd.slice_axis(x, axis=1, begin=0, end=-1)
@@ -142,6 +144,7 @@ class SliceLikeProperty(SlicedProperty):
     inputs_doc = {"data": "The input.", "shape_like": "The array whose lengths are taken."}
     axes = Shape((), doc="Axes to cut; () cuts all.")
     second_order = Linear()
+    methods = ("slice_like",)
     example = """
     >>> x = mx.nd.arange(6).reshape((2, 3))
     >>> mx.nd.slice_like(x, mx.nd.zeros((1, 2)))

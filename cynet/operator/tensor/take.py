@@ -70,6 +70,7 @@ class TakeProperty(IndexedProperty):
         doc="Indices out of bounds: clip to the nearest valid one, wrap around, or raise an error.",
     )
     second_order = Linear({0: ()})
+    methods = ("take",)
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 4], [5, 6]])
     >>> mx.nd.take(x, mx.nd.array([2, 0]))
@@ -114,6 +115,7 @@ class PickProperty(IndexedProperty):
         doc="Indices out of bounds: clip to the nearest valid one, wrap around, or raise an error.",
     )
     second_order = Linear({0: ()})
+    methods = ("pick",)
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 4], [5, 6]])
     >>> mx.nd.pick(x, mx.nd.array([0, 1, 0]))
@@ -186,6 +188,7 @@ class OneHotProperty(KernelProperty):
     off_value = Double(0.0, doc="Value elsewhere.")
     dtype = DType("float32", doc="Type of the output.")
     differentiable = False
+    methods = ("one_hot",)
     example = """
     >>> mx.nd.one_hot(mx.nd.array([1, 0, 2]), depth=3)
     [[0. 1. 0.]

@@ -31,6 +31,7 @@ class TileProperty(MoveProperty):
 
     reps = Shape(doc="Repetitions of each axis, aligned at the last.", low=1)
     second_order = Linear()
+    methods = ("tile",)
     example = """
     >>> mx.nd.tile(mx.nd.array([[1, 2]]), reps=(2, 2))
     [[1. 2. 1. 2.]
@@ -63,6 +64,7 @@ class RepeatProperty(MoveProperty):
     repeats = Int(doc="How often each element is repeated.", low=1)
     axis = Int(None, doc="The axis; None flattens the input.")
     second_order = Linear()
+    methods = ("repeat",)
     example = """
     >>> mx.nd.repeat(mx.nd.array([[1, 2], [3, 4]]), repeats=2, axis=0)
     [[1. 2.]
@@ -151,6 +153,7 @@ class BroadcastAxisProperty(SpreadProperty):
     axis = Shape((), doc="Axis or axes of length 1.")
     size = Shape((), doc="New length of each of these axes.", low=1)
     second_order = Linear()
+    methods = ("broadcast_axes",)
     example = """
     >>> mx.nd.broadcast_axis(mx.nd.array([[1], [2]]), axis=1, size=3)
     [[1. 1. 1.]
@@ -183,6 +186,7 @@ class BroadcastLikeProperty(SpreadProperty):
     lhs_axes = Shape(None, doc="Axes of lhs that are matched; None matches all.")
     rhs_axes = Shape(None, doc="Axes of rhs they are matched with.")
     second_order = Linear()
+    methods = ("broadcast_like",)
     example = """
     >>> mx.nd.broadcast_like(mx.nd.array([[1, 2]]), mx.nd.zeros((2, 2)))
     [[1. 2.]

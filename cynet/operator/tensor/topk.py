@@ -112,6 +112,7 @@ class TopKProperty(OrderProperty):
     is_ascend = Bool(False, doc="Take the smallest ones, smallest first.")
     dtype = DType("float32", doc="Type of the positions.")
     amp = Precision(FLOAT32)
+    methods = ("topk",)
     example = """
     >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
     >>> mx.nd.topk(x, k=2)
@@ -166,6 +167,7 @@ class SortProperty(OrderProperty):
     """The elements sorted along an axis."""
 
     is_ascend = Bool(True, doc="Sort from the smallest value.")
+    methods = ("sort",)
     example = """
     >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
     >>> mx.nd.sort(x)
@@ -198,6 +200,7 @@ class ArgsortProperty(OrderProperty):
     dtype = DType("float32", doc="Type of the positions.")
     differentiable = False
     amp = Precision(FLOAT32)
+    methods = ("argsort",)
     example = """
     >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])
     >>> mx.nd.argsort(x)

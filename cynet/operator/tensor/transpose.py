@@ -84,6 +84,7 @@ class SwapAxisProperty(PermuteProperty):
     dim1 = Int(0, doc="The one axis.")
     dim2 = Int(0, doc="The other axis.")
     second_order = Linear()
+    methods = ("swapaxes",)
     example = """
     >>> mx.nd.swapaxes(mx.nd.zeros((2, 3, 4)), dim1=0, dim2=2).shape
     (4, 3, 2)
@@ -123,6 +124,7 @@ class ReverseProperty(ReversedProperty):
 
     axis = Shape(doc="Axis or axes to reverse.")
     second_order = Linear()
+    methods = ("flip",)
     example = """
     >>> x = mx.nd.arange(6).reshape((2, 3))
     >>> mx.nd.flip(x, axis=1)
@@ -153,6 +155,7 @@ class DepthToSpaceProperty(BlocksProperty):
     """Channels rearranged into blocks: (n, c, h, w) becomes (n, c / b ** 2, h * b, w * b)."""
 
     second_order = Linear()
+    methods = ("depth_to_space",)
     example = """
     >>> x = mx.nd.arange(4).reshape((1, 4, 1, 1))
     >>> mx.nd.depth_to_space(x, block_size=2)
@@ -183,6 +186,7 @@ class SpaceToDepthProperty(BlocksProperty):
     """Blocks rearranged into channels: (n, c, h, w) becomes (n, c * b ** 2, h / b, w / b)."""
 
     second_order = Linear()
+    methods = ("space_to_depth",)
     example = """
     >>> x = mx.nd.arange(4).reshape((1, 1, 2, 2))
     >>> mx.nd.space_to_depth(x, block_size=2).reshape((4,))

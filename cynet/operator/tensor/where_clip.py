@@ -28,6 +28,7 @@ class ClipProperty(KernelProperty):
     a_max = Float(doc="Upper limit.")
     second_order = Flat()
     amp = Precision(EITHER, EITHER)
+    methods = ("clip",)
     example = """
     >>> mx.nd.clip(mx.nd.array([-2, 0, 0.5, 3]), a_min=-1, a_max=1)
     [-1.   0.   0.5  1. ]

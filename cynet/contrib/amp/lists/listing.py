@@ -7,35 +7,13 @@ from ....operator import OPERATORS
 from ....operator.precision import EITHER, FLOAT32, LOW, WIDEST, Precision
 
 NARROW = "float16", "bfloat16"
-# Elementwise operators and reductions, whose classes do not say it yet.
-_FULL = """
-    _hypot _hypot_scalar _power _power_scalar _rdiv_scalar _rpower_scalar arccos arcsin arctanh
-    broadcast_hypot broadcast_power cosh erfinv exp expm1 gamma gammaln log log10 log1p log2 mean
-    nanprod nansum norm prod rcbrt reciprocal rsqrt sinh smooth_l1 sum tan
-"""
-_WIDEST = """
-    _equal _greater _greater_equal _lesser _lesser_equal _logical_and _logical_or _logical_xor
-    _maximum _minimum _mod _not_equal broadcast_add broadcast_div broadcast_equal broadcast_greater
-    broadcast_greater_equal broadcast_lesser broadcast_lesser_equal broadcast_logical_and
-    broadcast_logical_or broadcast_logical_xor broadcast_maximum broadcast_minimum broadcast_mod
-    broadcast_not_equal broadcast_sub elemwise_add elemwise_div elemwise_mul elemwise_sub
-"""
-TABLE = {
-    **{name: Precision(FLOAT32) for name in _FULL.split()},
-    **{name: Precision(WIDEST, WIDEST) for name in _WIDEST.split()},
-    **{name: Precision(EITHER, EITHER) for name in ("abs", "relu", "sqrt", "tanh")},
-    "square": Precision(FLOAT32, EITHER),
-    "broadcast_mul": Precision(WIDEST),
-}
 
 
 def _declared():
     """{operator: its Precision}, by name."""
     entries = {entry.name: entry.prop.amp for _, entry in OPERATORS.items()}
-    found = {}
-    for name, amp in sorted(entries.items()):  # a user's parameter may have that name
-        found[name] = TABLE.get(name, amp if isinstance(amp, Precision) else Precision())
-    return found
+    usual = Precision()  # a user's parameter may have that name
+    return {name: v if isinstance(v, Precision) else usual for name, v in sorted(entries.items())}
 
 
 def _listed(kind, target_dtype):
