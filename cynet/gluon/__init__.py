@@ -5,6 +5,8 @@ from .anomaly import AnomalyError, detect_anomaly
 from .averaging import EMA, SWA
 from .autocast import autocast
 from .block import Block, HybridBlock, SymbolBlock
+from .lbfgs import LBFGS
+from .lookahead import Lookahead
 from .parameter import (
     Constant,
     DeferredInitializationError,
@@ -19,12 +21,14 @@ from .trainer import Trainer
 
 __all__ = [
     "EMA",
+    "LBFGS",
     "SWA",
     "AnomalyError",
     "Block",
     "Constant",
     "DeferredInitializationError",
     "HybridBlock",
+    "Lookahead",
     "Parameter",
     "ParameterDict",
     "SymbolBlock",

@@ -148,7 +148,7 @@ class _Averaging:
         if not isinstance(state, dict) or _COUNT not in state:
             raise FormatError(f"{source}: it has no means of {who}")
         means = {k.removeprefix(_MEAN): v for k, v in state.items() if k.startswith(_MEAN)}
-        params = self._net._collect_params_with_prefix()
+        params = self._averaged()
         for name in means.keys() ^ (params.keys() if means else set()):
             raise FormatError(f"{source}: its means are of another network: {shown(name)}")
         placed = {}
@@ -162,12 +162,15 @@ class _Averaging:
             placed[name] = mean.as_in_context(param.list_ctx()[0])
         self._averages.take(placed, int(state[_COUNT].asscalar()))
 
+    def _averaged(self):
+        """The parameters that have means, by structural name."""
+        return self._net._collect_params_with_prefix()
+
     def _arrays(self):
-        params = self._net._collect_params_with_prefix()
-        return {name: each.list_data()[0] for name, each in params.items()}
+        return {name: each.list_data()[0] for name, each in self._averaged().items()}
 
     def _put(self, values):
-        for name, each in self._net._collect_params_with_prefix().items():
+        for name, each in self._averaged().items():
             each.set_data(values[name])
 
     def _refuse_applied(self, what):

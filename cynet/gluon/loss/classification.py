@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
+from ...optimizer.settings import check_real
 from .base import Loss, _apply_weighting, _reshape_like
 
 
@@ -84,8 +86,16 @@ class SoftmaxCrossEntropyLoss(Loss):
         Factor of the loss.
     batch_axis : int
         The axis of the samples.
+    label_smoothing : float
+        The share of each label that all classes get alike, from 0 to 1 (Szegedy et al., "Rethinking
+        the Inception architecture", 2015).
     **kwargs
         Arguments of :class:`Block`: ``prefix`` and ``params``.
+
+    Raises
+    ------
+    ArgumentError
+        `label_smoothing` is not from 0 to 1.
 
     Examples
     --------
@@ -93,6 +103,9 @@ class SoftmaxCrossEntropyLoss(Loss):
     >>> loss = mx.gluon.loss.SoftmaxCELoss()
     >>> f"{loss(mx.nd.array([[1, 2, 3]]), mx.nd.array([2])).asscalar():.4f}"
     '0.4076'
+    >>> loss = mx.gluon.loss.SoftmaxCELoss(label_smoothing=0.1)
+    >>> f"{loss(mx.nd.array([[1, 2, 3]]), mx.nd.array([2])).asscalar():.4f}"
+    '0.5076'
     """
 
     def __init__(
@@ -102,12 +115,17 @@ class SoftmaxCrossEntropyLoss(Loss):
         from_logits: bool = False,
         weight: float | None = None,
         batch_axis: int = 0,
+        label_smoothing: float = 0.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
+        check_real("label_smoothing", label_smoothing)
+        if not 0 <= label_smoothing <= 1:
+            raise ArgumentError(f"label_smoothing is from 0 to 1, got {shown(label_smoothing)}")
         self._axis = axis
         self._sparse_label = sparse_label
         self._from_logits = from_logits
+        self._smoothing = label_smoothing
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         """(N,) from pred, labels, and weights."""
@@ -120,6 +138,9 @@ class SoftmaxCrossEntropyLoss(Loss):
         else:
             label = _reshape_like(F, label, pred)
             loss = -F.sum(pred * label, axis=self._axis, keepdims=True)
+        if self._smoothing:
+            even = -F.mean(pred, axis=self._axis, keepdims=True)
+            loss = loss * (1 - self._smoothing) + even * self._smoothing
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
         return self._mean(F, loss)
 

@@ -284,3 +284,27 @@ def test_a_loss_of_gluon_under_a_module():
         weight, bias = weight - 0.3 * (error * x).mean(), bias - 0.3 * error.mean()
     found = {name: array.asscalar() for name, array in module.get_params()[0].items()}
     assert found == pytest.approx({"d_weight": weight, "d_bias": bias}, rel=1e-4)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("sparse", [True, False])
+def test_label_smoothing(smoothing, sparse, hybridize, rng):
+    """The cross-entropy with the smoothed distribution, by NumPy."""
+    pred, label = rng.standard_normal((5, 4, 3)), rng.integers(0, 4, (5, 3))
+    whole = np.eye(4)[label].transpose(0, 2, 1)
+    log = pred - np.log(np.exp(pred).sum(1, keepdims=True))
+    smoothed = whole * (1 - smoothing) + smoothing / 4
+    wanted = -(smoothed * log).sum(1).mean(1)
+    loss = losses.SoftmaxCELoss(axis=1, sparse_label=sparse, label_smoothing=smoothing)
+    if hybridize:
+        loss.hybridize()
+    found = loss(nd.array(pred), nd.array(label if sparse else whole))
+    np.testing.assert_allclose(found.asnumpy(), wanted, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("smoothing, says", [(-0.1, "from 0 to 1, got -0.1"), (1.1, "got 1.1"),
+                                             ("x", "label_smoothing")])  # fmt: skip
+def test_label_smoothing_is_a_share(smoothing, says):
+    with pytest.raises(mx.MXNetError, match=says):
+        losses.SoftmaxCELoss(label_smoothing=smoothing)

@@ -11,6 +11,7 @@ from ....base.guard import PER_BATCH, guarded
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
 from ..seeding import sample_generator
+from .rand_augment import RandAugment
 from .resizing import CenterCrop, CropResize, RandomResizedCrop, RandomRotation, Resize, Rotate
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = [
     "Compose",
     "CropResize",
     "Normalize",
+    "RandAugment",
     "RandomApply",
     "RandomBrightness",
     "RandomColorJitter",

@@ -1,0 +1,171 @@
+"""RandAugment: a few random changes of one strength."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....base.errors import ArgumentError, ArgumentTypeError, shown
+from ....base.guard import guarded
+from ....base.opencv import cv
+from ..seeding import sample_generator
+from .resizing import _OfPixels
+
+__all__ = ["RandAugment"]
+
+_GREY = (0.299, 0.587, 0.114)  # of red, green and blue (ITU-R BT.601)
+_BINS = 31  # strengths from 0 to 30
+
+
+def _blend(a, b, share):
+    """a where `share` is 0, b where it is 1, beyond b above it."""
+    return np.clip(np.rint(a + share * (b.astype(np.float32) - a)), 0, 255).astype(np.uint8)
+
+
+def _grey(image):
+    """(H, W, 1): the brightness of each pixel."""
+    if image.shape[2] == 1:
+        return image.astype(np.float32)
+    return (image.astype(np.float32) @ np.array(_GREY, np.float32))[..., None]
+
+
+def _moved(image, matrix):
+    """The pixels that an affine map of (x, y) finds; 0 where that is outside."""
+    height, width = image.shape[:2]
+    out = cv().warpAffine(image, matrix, (width, height), flags=0 | 16)  # nearest, matrix as it is
+    return out.reshape(image.shape)
+
+
+def _around_middle(image, a, b, c, d):
+    """The image under the linear map ((a, b), (c, d)), whose fixed point is the middle."""
+    y, x = ((size - 1) / 2 for size in image.shape[:2])
+    matrix = [[a, b, x - a * x - b * y], [c, d, y - c * x - d * y]]
+    return _moved(image, np.array(matrix, np.float64))
+
+
+def _rotated(image, degrees):
+    cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return _around_middle(image, cos, -sin, sin, cos)
+
+
+def _sharpened(image, share):
+    height, width = image.shape[:2]
+    smooth = image.astype(np.float32)
+    if min(height, width) > 2:  # pixels at the edge have too few neighbours
+        total = 4 * smooth[1:-1, 1:-1]
+        for i in range(3):
+            for j in range(3):
+                total = total + smooth[i : height - 2 + i, j : width - 2 + j]
+        smooth = smooth.copy()
+        smooth[1:-1, 1:-1] = total / 13
+    return _blend(np.rint(smooth), image, 1 + share)
+
+
+def _stretched(image):
+    """Each channel from 0 to 255."""
+    low, high = image.min((0, 1)).astype(np.float32), image.max((0, 1)).astype(np.float32)
+    scale = np.where(high > low, 255 / np.maximum(high - low, 1), 1)
+    low = np.where(high > low, low, 0)
+    return np.clip((image - low) * scale, 0, 255).astype(np.uint8)
+
+
+def _equalized(image):
+    """Each channel with its brightnesses about equally frequent."""
+    out = image.copy()
+    for channel in range(image.shape[2]):
+        counts = np.bincount(image[..., channel].ravel(), minlength=256)
+        there = np.flatnonzero(counts)
+        step = (counts.sum() - counts[there[-1]]) // 255
+        if len(there) > 1 and step:
+            table = (np.cumsum(counts) - counts + step // 2) // step
+            out[..., channel] = np.clip(table, 0, 255).astype(np.uint8)[image[..., channel]]
+    return out
+
+
+# Name -> (largest strength, whether its sign is drawn, function of the image and the strength)
+CHANGES = {
+    "Identity": (0.0, False, lambda x, s: x),
+    "ShearX": (0.3, True, lambda x, s: _around_middle(x, 1, s, 0, 1)),
+    "ShearY": (0.3, True, lambda x, s: _around_middle(x, 1, 0, s, 1)),
+    "TranslateX": (
+        150 / 331,
+        True,
+        lambda x, s: _moved(x, np.array([[1.0, 0, int(s * x.shape[1])], [0, 1, 0]])),
+    ),
+    "TranslateY": (
+        150 / 331,
+        True,
+        lambda x, s: _moved(x, np.array([[1.0, 0, 0], [0, 1, int(s * x.shape[0])]])),
+    ),
+    "Rotate": (30.0, True, _rotated),
+    "Brightness": (0.9, True, lambda x, s: _blend(np.zeros_like(x), x, 1 + s)),
+    "Color": (0.9, True, lambda x, s: _blend(np.rint(_grey(x)), x, 1 + s)),
+    "Contrast": (0.9, True, lambda x, s: _blend(np.rint(np.rint(_grey(x)).mean()), x, 1 + s)),
+    "Sharpness": (0.9, True, _sharpened),
+    "Posterize": (4.0, False, lambda x, s: x & np.uint8(0xFF << round(s) & 0xFF)),
+    "Solarize": (255.0, False, lambda x, s: np.where(x >= 255 - s, 255 - x, x)),
+    "AutoContrast": (0.0, False, lambda x, s: _stretched(x)),
+    "Equalize": (0.0, False, lambda x, s: _equalized(x)),
+}
+
+
+@guarded(but=("forward",))
+class RandAugment(_OfPixels):
+    """A number of changes of an image, drawn from fourteen, all of one strength.
+
+    Cubuk, Zoph, Shlens and Le, https://arxiv.org/abs/1909.13719. The changes are: none, shears,
+    translations and turns, brightness, color, contrast, sharpness, fewer bits, inverted bright
+    pixels, stretched and equalized brightnesses. What lies outside of an image is 0.
+
+    Parameters
+    ----------
+    num_ops : int
+        How many changes each image gets.
+    magnitude : int
+        Their strength, from 0 to 30.
+
+    Raises
+    ------
+    ArgumentError
+        `num_ops` is below 0, or `magnitude` not from 0 to 30.
+    ArgumentTypeError
+        An image is not of uint8.
+
+    Examples
+    --------
+    >>> import cynet as mx
+    >>> transform = mx.gluon.data.vision.transforms.RandAugment(num_ops=2, magnitude=9)
+    >>> transform(mx.nd.zeros((8, 8, 3), dtype="uint8")).shape
+    (8, 8, 3)
+    """
+
+    def __init__(self, num_ops: int = 2, magnitude: int = 9) -> None:
+        super().__init__()
+        if not isinstance(num_ops, int) or num_ops < 0:
+            raise ArgumentError(
+                f"RandAugment: num_ops is an int of at least 0, got {shown(num_ops)}"
+            )
+        if not 0 <= magnitude < _BINS:
+            raise ArgumentError(
+                f"RandAugment: magnitude is from 0 to {_BINS - 1}, got {shown(magnitude)}"
+            )
+        self._num_ops, self._magnitude = num_ops, magnitude
+
+    def _changed(self, array: Any) -> Any:
+        if array.dtype != np.uint8:
+            raise ArgumentTypeError(
+                f"RandAugment takes images of uint8, got {array.dtype}; it stands before ToTensor"
+            )
+        if array.shape[2] not in (1, 3):
+            raise ArgumentError(
+                f"RandAugment takes images of 1 or 3 channels, got shape {array.shape}"
+            )
+        draws, names = sample_generator(), list(CHANGES)
+        for _ in range(self._num_ops):
+            most, is_signed, change = CHANGES[names[draws.integers(len(names))]]
+            strength = most * self._magnitude / (_BINS - 1)
+            if is_signed and draws.uniform() < 0.5:
+                strength = -strength
+            array = np.ascontiguousarray(change(array, strength))
+        return array
