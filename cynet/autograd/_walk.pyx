@@ -340,8 +340,7 @@ cdef class Walk:
                 self.deliver(entry, grad, is_shared)
                 continue
             if self.takes_rows(entry):
-                grad = of_sparse().rows_of(
-                    call.entry.name, call.prop, node.arrays[:n_in], node.grads[0], i)
+                grad = of_sparse().rows_of(call.prop, node.arrays[:n_in], node.grads[0], i)
                 if grad is not None:
                     self.deliver(entry, grad, False)
                     continue

@@ -5,7 +5,6 @@ A class says it in `OperatorProperty.sparse`. Operators that say nothing take de
 dense arrays.
 """
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -72,108 +71,10 @@ def on_values(stays=None):
     return Sparse(gives, form)
 
 
-ZERO_STAYS = (  # f(0) = 0
-    *("abs", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "degrees", "expm1", "fix"),
-    *("floor", "log1p", "negative", "radians", "relu", "rint", "round", "sign", "sin", "sinh"),
-    *("sqrt", "square", "tan", "tanh", "trunc", "BlockGrad", "make_loss", "Cast"),
-    *("_contrib_round_ste", "_contrib_sign_ste", "zeros_like", "_copy"),
-)
-SCALARS = {  # what f(0, number) is
-    "_plus_scalar": lambda s: s,
-    "_minus_scalar": lambda s: -s,
-    "_mul_scalar": lambda s: 0 * s,
-    "_div_scalar": lambda s: 0 / s if s else math.nan,
-    "_equal_scalar": lambda s: s == 0,
-    "_not_equal_scalar": lambda s: s != 0,
-    "_greater_scalar": lambda s: s < 0,
-    "_greater_equal_scalar": lambda s: s <= 0,
-    "_lesser_scalar": lambda s: s > 0,
-    "_lesser_equal_scalar": lambda s: s >= 0,
-}
-
-
-def _first(prop, stypes):
-    return stypes[0]
-
-
-def _scalar(prop, stypes):
-    return stypes[0] if SCALARS[prop.op_name](float(prop.scalar)) == 0 else DENSE
-
-
-def _clip(prop, stypes):
-    return stypes[0] if prop.a_min <= 0 <= prop.a_max else DENSE
-
-
-def _alike(prop, stypes):
-    return stypes[0] if len({*stypes}) == 1 else DENSE
-
-
-def _product(prop, stypes):
-    sparse = {*stypes} - {DENSE}
-    if prop.op_name == "broadcast_mul" and stypes[0] == DENSE:
-        return DENSE
-    return sparse.pop() if len(sparse) == 1 else DENSE
-
-
-def _quotient(prop, stypes):
-    return "csr" if tuple(stypes) == ("csr", DENSE) else DENSE
-
-
-def _dot(prop, stypes):
-    lhs, rhs = stypes
-    asked, transposed = prop.forward_stype, prop.transpose_a
-    if prop.transpose_b:
-        return DENSE
-    if lhs == "csr":
-        gives = "row_sparse" if transposed else DENSE
-        if rhs == DENSE:
-            return gives if asked is None else asked if asked != "csr" else DENSE
-        return gives if rhs == "row_sparse" and asked in (None, gives) else DENSE
-    if (lhs, rhs) == (DENSE, "csr") and not transposed and asked in (None, "csr"):
-        return "csr"
-    return DENSE
-
-
-def _csr_rows(prop, stypes):
-    return "csr" if {*stypes} == {"csr"} and getattr(prop, "dim", 0) in (0, -2) else DENSE
-
-
-def _take(prop, stypes):
-    fits = tuple(stypes) == ("csr", DENSE) and prop.axis == 0 and prop.mode != "raise"
-    return "csr" if fits else DENSE
-
-
-def _cast_storage(prop, stypes):
-    return prop.stype
-
-
-def _retain(prop, stypes):
-    return stypes[0] if tuple(stypes) == ("row_sparse", DENSE) else DENSE
-
-
-RULES = {
-    **dict.fromkeys(ZERO_STAYS, _first),
-    **dict.fromkeys(SCALARS, _scalar),
-    **dict.fromkeys(("elemwise_add", "elemwise_sub", "add_n"), _alike),
-    **dict.fromkeys(("broadcast_add", "broadcast_sub"), _alike),
-    **dict.fromkeys(("elemwise_mul", "broadcast_mul"), _product),
-    "broadcast_div": _quotient,
-    "clip": _clip,
-    "dot": _dot,
-    "slice": _csr_rows,
-    "Concat": _csr_rows,
-    "take": _take,
-    "cast_storage": _cast_storage,
-    "_sparse_retain": _retain,
-}
-
-
 def makes_sparse(prop):
     """Whether an operator gives a sparse array for dense ones."""
     rule = sparse_of(prop)
-    if rule is not None:
-        return rule.makes is not None and rule.makes(prop)
-    return prop.op_name == "cast_storage" and prop.stype != DENSE
+    return rule is not None and rule.makes is not None and rule.makes(prop)
 
 
 def sparse_of(prop):
@@ -185,7 +86,4 @@ def sparse_of(prop):
 def output_type(prop, stypes):
     """The storage type of the outputs for these of the inputs."""
     rule = sparse_of(prop)
-    if rule is not None:
-        return rule.gives(prop, stypes)
-    rule = RULES.get(prop.op_name)
-    return DENSE if rule is None else rule(prop, stypes)
+    return DENSE if rule is None else rule.gives(prop, stypes)

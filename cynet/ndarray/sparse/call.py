@@ -13,8 +13,7 @@ from .. import _resolve, sparse
 from .._call import invoke
 from .._tape import get_state, set_state, wants_gradient
 from . import arrays
-from .forms import DENSE_RESULTS, FORMS
-from .gradients import node_of
+from .gradients import FormNode
 from .updates import lazy_update
 
 _warned = set()
@@ -47,7 +46,7 @@ def sparse_call(entry, given, names, params, out):
         return updated
     rule = sparse_of(entry.prop)
     makes = rule is not None and rule.makes is not None
-    if makes or any(_is_sparse(array) for array in given) or entry.name == "cast_storage":
+    if makes or any(_is_sparse(array) for array in given):
         result = _form(entry, given, names, params)
         if result is None:
             result = _fallback(entry, given, names, params)
@@ -62,8 +61,7 @@ def sparse_call(entry, given, names, params, out):
 
 def _form(entry, given, names, params):
     rule = sparse_of(entry.prop)
-    form = FORMS.get(entry.name) if rule is None else rule.form
-    if form is None:
+    if rule is None or rule.form is None:
         return None
     count = entry.prop.key_var_num_args
     if count is not None and count in entry.prop.fields and count not in params:
@@ -77,17 +75,16 @@ def _form(entry, given, names, params):
     recorded = wants_gradient(inputs)
     flags = set_state(get_state() & ~1)
     try:
-        args = entry, prop, inputs, params
-        result = form(*args) if rule is None else form(sparse, *args)
+        result = rule.form(sparse, entry, prop, inputs, params)
     finally:
         set_state(flags)
     if any(_shares(result, each) for each in inputs):  # a short way through the form
         result = result.detach().copy()
     if recorded and result is not None:
-        if rule is not None and rule.node is not None:
-            node = rule.node(sparse, entry, prop, params, inputs)
+        if rule.node is None:
+            node = FormNode(entry, params, inputs)
         else:
-            node = node_of(entry, prop, params, inputs)
+            node = rule.node(sparse, entry, prop, params, inputs)
         node.record(inputs, [result])
     return result
 
@@ -107,7 +104,7 @@ def _fallback(entry, given, names, params):
     """The dense operator on dense copies."""
     stypes = tuple(array.stype for array in given)
     rule = sparse_of(entry.prop)
-    if entry.name not in DENSE_RESULTS and not (rule is not None and rule.needs_dense):
+    if rule is None or not rule.needs_dense:
         cells = sum(math.prod(array.shape) for array in given if _is_sparse(array))
         nbytes = sum(
             array.size * np.dtype(array.dtype).itemsize for array in given if _is_sparse(array)

@@ -12,12 +12,17 @@ from ..dlpack import from_numpy
 from . import arrays, structure
 
 
-def call(name, *inputs, **params):
-    """An operator of the registry on dense arrays, where the first one is."""
+def applied(function, *inputs, **params):
+    """A function of dense arrays, computed where the first one is."""
     context = inputs[0].context
     if context.device_type == "gpu":  # numbers of the structure come from the host
         inputs = tuple(each.as_in_context(context) for each in inputs)
-    return invoke(get_operator(name), inputs, params)
+    return function(*inputs, **params)
+
+
+def call(name, *inputs, **params):
+    """An operator of the registry on dense arrays, where the first one is."""
+    return applied(lambda *given: invoke(get_operator(name), given, params), *inputs)
 
 
 def on_values(entry, array, params):

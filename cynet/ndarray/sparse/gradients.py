@@ -1,6 +1,8 @@
 """Gradients that are sparse, and those that go through sparse arrays: what the walk of autograd
 asks where an array is not dense."""
 
+import operator
+
 import numpy as np
 
 from ..._core.put_rows import put_rows
@@ -13,7 +15,7 @@ from .._call import invoke
 from .._tape import StepNode, begin_scope, get_state, resume_scope, set_state, wants_gradient
 from ..creation import ones
 from . import arrays, convert, product
-from .forms import joined
+from .cells import joined
 from .grouping import grouped
 from .through_host import is_away
 
@@ -63,7 +65,7 @@ def put(target, source):
 def total(a, b, out):
     """``a + b`` of which one is sparse, in `out` where that is dense; the result."""
     if a.stype == b.stype != "default":
-        result = joined("elemwise_add", a, b)
+        result = joined(operator.add, a, b)
     elif "row_sparse" in (a.stype, b.stype) and "default" in (a.stype, b.stype):
         dense, rows = (a, b) if a.stype == "default" else (b, a)
         result = _with_rows(dense if dense is out else dense.copy(), rows)
@@ -105,25 +107,19 @@ def sums_by_row(grad, ids, shape):
     return arrays.make("row_sparse", shape, values.reshape((len(rows), *shape[1:])), rows)
 
 
-def _embedding(prop, inputs, grad, i):
-    if i != 1:
-        return None
+def embedding_rows(prop, inputs, grad):
+    """The gradient of an embedding's weight, a row_sparse array."""
     ids = np.clip(inputs[0].asnumpy().astype(np.int64).ravel(), 0, prop.input_dim - 1)
     return sums_by_row(grad, ids, (prop.input_dim, prop.output_dim))
 
 
-_BY_ROW = {"Embedding": _embedding}
-
-
-def rows_of(name, prop, inputs, grad, i):
+def rows_of(prop, inputs, grad, i):
     """The gradient of input `i` of an operator on dense arrays as a row_sparse array; None where
     there is no better way than through the dense one."""
     rule = sparse_of(prop)
-    if rule is not None:
-        way = rule.gradient_rows
-        return None if way is None or grad is None else way(sparse, prop, inputs, grad, i)
-    way = _BY_ROW.get(name)
-    return None if way is None or grad is None else way(prop, inputs, grad, i)
+    if grad is None or rule is None or rule.gradient_rows is None:
+        return None
+    return rule.gradient_rows(sparse, prop, inputs, grad, i)
 
 
 # --- nodes ----------------------------------------------------------------------------------------
@@ -259,7 +255,7 @@ class EmbeddingNode(FormNode):
         return (0,)
 
     def pull_back(self, grads):
-        return [None, _embedding(self.prop, self.given, dense_of(grads[0]), 1)]
+        return [None, embedding_rows(self.prop, self.given, dense_of(grads[0]))]
 
 
 class RetainNode(FormNode):
@@ -275,22 +271,3 @@ class RetainNode(FormNode):
             return [convert.nothing("row_sparse", grad.shape, grad), None]
         values = convert.taken(grad, rows)
         return [arrays.make("row_sparse", grad.shape, values, rows), None]
-
-
-def node_of(entry, prop, params, inputs):
-    """The node of a call of a form."""
-    if entry.name == "dot":
-        rhs = inputs[1]
-        wants_rows = rhs.stype == "row_sparse" or (
-            rhs.stype == "default" and getattr(rhs.grad, "stype", "") == "row_sparse"
-        )
-        return DotNode(entry, params, inputs, prop, wants_rows)
-    if entry.name == "FullyConnected":
-        return FullyConnectedNode(entry, params, inputs)
-    if entry.name == "Embedding":
-        return EmbeddingNode(entry, params, inputs, prop)
-    if entry.name == "_sparse_retain":
-        return RetainNode(entry, params, inputs)
-    if entry.name == "cast_storage":
-        return CastNode(inputs[0])
-    return FormNode(entry, params, inputs)

@@ -4,6 +4,13 @@ import math
 
 from ..precision import FLOAT32, WIDEST, Precision
 from ..second_order import Flat, Linear
+from ..sparse.elementwise import (
+    BROADCAST_PRODUCT,
+    BROADCAST_QUOTIENT,
+    DIFFERENCE,
+    PRODUCT,
+    SUM_OF_TWO,
+)
 from .examples import shown
 from .row import BOOL, FLOAT, Binary, Form, Gradient
 
@@ -54,17 +61,18 @@ BINARY = (
     Binary("add", "plus", Gradient("grad_one", "grad_one", False), sign="+", method="add",
         simple=True, onnx="Add",
         same=Form("elemwise_add", "Sum of two arrays of one shape.", "[5. 7. 9.]",
-            aliases=("_plus", "_Plus", "_add"), derivative=Linear()),
+            aliases=("_plus", "_Plus", "_add"), derivative=Linear(), sparse=SUM_OF_TWO),
         broadcast=Form("broadcast_add", "Sum of two arrays, broadcast.", "[[4. 4.]\n [6. 6.]]",
-            aliases=("broadcast_plus",), derivative=Linear()),
+            aliases=("broadcast_plus",), derivative=Linear(), sparse=SUM_OF_TWO),
         scalar=Form("_plus_scalar", "A number added to each element.", "[3. 4. 6.]",
             aliases=("_PlusScalar",), derivative=Flat(), at_zero=lambda s: s)),
     Binary("subtract", "minus", Gradient("grad_one", "grad_minus_one", False),
         sign="-", method="sub", simple=True, onnx="Sub",
         same=Form("elemwise_sub", "Difference of two arrays of one shape.", "[-3. -3. -3.]",
-            aliases=("_minus", "_Minus", "_sub"), derivative=Linear()),
+            aliases=("_minus", "_Minus", "_sub"), derivative=Linear(), sparse=DIFFERENCE),
         broadcast=Form("broadcast_sub", "Difference of two arrays, broadcast.",
-            "[[-2.  0.]\n [ 0.  2.]]", aliases=("broadcast_minus",), derivative=Linear()),
+            "[[-2.  0.]\n [ 0.  2.]]", aliases=("broadcast_minus",), derivative=Linear(),
+            sparse=DIFFERENCE),
         scalar=Form("_minus_scalar", "A number subtracted from each element.", "[-1.  0.  2.]",
             aliases=("_MinusScalar",), derivative=Flat(), at_zero=lambda s: -s),
         reflected=Form("_rminus_scalar", "Each element subtracted from a number.", "[ 1.  0. -2.]",
@@ -72,9 +80,10 @@ BINARY = (
     Binary("multiply", "mul", Gradient("grad_right", "grad_left"), sign="*", method="mul",
         simple=True, onnx="Mul",
         same=Form("elemwise_mul", "Product of two arrays of one shape, element by element.",
-            "[ 4. 10. 18.]", aliases=("_mul", "_Mul"), derivative=_PRODUCT),
+            "[ 4. 10. 18.]", aliases=("_mul", "_Mul"), derivative=_PRODUCT, sparse=PRODUCT),
         broadcast=Form("broadcast_mul", "Product of two arrays element by element, broadcast.",
-            "[[3. 4.]\n [9. 8.]]", derivative=_PRODUCT, amp=Precision(WIDEST)),
+            "[[3. 4.]\n [9. 8.]]", derivative=_PRODUCT, amp=Precision(WIDEST),
+            sparse=BROADCAST_PRODUCT),
         scalar=Form("_mul_scalar", "Each element multiplied by a number.", "[2. 4. 8.]",
             aliases=("_MulScalar",), derivative=Linear(), at_zero=lambda s: 0 * s)),
     Binary("divide", "div", Gradient("div_lgrad", "div_rgrad"), sign="/", method="truediv",
@@ -83,7 +92,7 @@ BINARY = (
         same=Form("elemwise_div", "Quotient of two arrays of one shape.", "[0.25 0.4  0.5 ]",
             aliases=("_div", "_Div")),
         broadcast=Form("broadcast_div", "Quotient of two arrays, broadcast.",
-            "[[0.33333334 1.        ]\n [1.         2.        ]]"),
+            "[[0.33333334 1.        ]\n [1.         2.        ]]", sparse=BROADCAST_QUOTIENT),
         scalar=Form("_div_scalar", "Each element divided by a number.", "[0.5 1.  2. ]",
             aliases=("_DivScalar",), derivative=Linear(),
             at_zero=lambda s: 0 / s if s else math.nan),

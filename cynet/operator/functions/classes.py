@@ -31,7 +31,7 @@ def register_unary(base):
             reads=row.reads,
             differentiable=row.gradient is not None,
             second_order=rule(of_one, row.derivative),
-            sparse=on_values() if row.zero_stays else None,
+            sparse=on_values() if row.zero_stays else row.sparse,
             amp=row.amp,
             example=of_unary(row),
             methods=(row.name,) if row.method else (),

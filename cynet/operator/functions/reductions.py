@@ -4,6 +4,7 @@ import math
 
 from ..precision import FLOAT32, Precision
 from ..second_order import Linear
+from ..sparse.reductions import SUM
 from .examples import shown
 from .row import FLOAT, WIDE, Reduction
 
@@ -35,11 +36,12 @@ def _beside_nan(name, first, output):
 # fmt: off
 REDUCTIONS = (
     Reduction("sum", "Sum of elements over axes.", "sum", "grad_right", reads=False, of_nothing=0.0,
-        aliases=("sum_axis",), derivative=Linear(), result=WIDE, amp=_FULL, onnx="ReduceSum",
+        aliases=("sum_axis",), derivative=Linear(), result=WIDE, amp=_FULL,
+        onnx="ReduceSum", sparse=SUM,
         example=("[21.]", "[ 9. 12.]")),
     Reduction("mean", "Arithmetic mean over axes.", "sum", "grad_right", reads=False, mean=True,
         of_nothing=math.nan, derivative=Linear(), result=FLOAT, amp=_FULL, onnx="ReduceMean",
-        example=("[3.5]", "[3. 4.]")),
+        sparse=SUM, example=("[3.5]", "[3. 4.]")),
     Reduction("prod", "Product over axes.", "prod", "prod_grad", of_nothing=1.0, derivative=_prod,
         result=WIDE, amp=_FULL, onnx="ReduceProd", example=("[720.]", "[15. 48.]")),
     Reduction("nansum", "Sum over axes; NaN counts as 0.", "nansum", "nansum_grad", of_nothing=0.0,

@@ -65,6 +65,8 @@ class Unary:
         Whether the loops take arrays of bool.
     zero_stays : bool
         Whether it gives a sparse array for a sparse one, as ``f(0) = 0``.
+    sparse : Sparse or None
+        What else it does with sparse arrays.
     amp : Precision
         What automatic mixed precision does.
     onnx : str, callable or None
@@ -85,6 +87,7 @@ class Unary:
     simple_gradient: bool = False
     takes_bool: bool = False
     zero_stays: bool = False
+    sparse: Sparse | None = None
     amp: Precision = USUAL
     onnx: str | Callable[..., Any] | None = None
     method: bool = True

@@ -7,6 +7,7 @@ import math
 
 from ..precision import EITHER, FLOAT32, Precision
 from ..second_order import Flat, Linear
+from ..sparse.elementwise import NEEDS_DENSE
 from .row import BOOL, FLOAT, Unary
 
 _ROOT_PI = math.sqrt(math.pi)
@@ -61,7 +62,7 @@ UNARY = (
     Unary("zeros_like", "Zeros of the input's shape and dtype.", functor="zero", simple=True,
         takes_bool=True, zero_stays=True, example=("[[1, 2], [3, 4]]", "[[0. 0.]\n [0. 0.]]")),
     Unary("ones_like", "Ones of the input's shape and dtype.", functor="one", simple=True,
-        takes_bool=True, example=("[[1, 2], [3, 4]]", "[[1. 1.]\n [1. 1.]]")),
+        takes_bool=True, sparse=NEEDS_DENSE, example=("[[1, 2], [3, 4]]", "[[1. 1.]\n [1. 1.]]")),
     Unary("exp", "Exponential of each element: ``output = e ** data``.", gradient="identity",
         reads="y", derivative=lambda F, x, y: y, result=FLOAT, amp=_FULL, onnx="Exp",
         example=("[0, 1, 2]", "[1.        2.7182817 7.389056 ]")),

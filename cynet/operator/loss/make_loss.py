@@ -8,6 +8,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
 from ..precision import FLOAT32, Precision
 from ..second_order import Refused
+from ..storage_types import on_values
 
 
 class BlockGradProperty(KernelProperty):
@@ -19,6 +20,7 @@ class BlockGradProperty(KernelProperty):
     forward = Kernel("identity", in_place=(("data", "output"),))
     zeros = ("d_data",)
     floats = ()
+    sparse = on_values()
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 4]])
     >>> x.attach_grad()
@@ -41,6 +43,7 @@ class PlainLossProperty(KernelProperty):
     forward = Kernel("identity", writes=("loss",), in_place=(("data", "loss"),))
     backward = Kernel("constant_grad", (), ("d_data",))
     second_order = Refused("What goes back is ones, whatever comes back.")
+    sparse = on_values()
     amp = Precision(FLOAT32)
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 4]])

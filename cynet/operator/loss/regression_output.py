@@ -14,6 +14,7 @@ from ..parameters import Float
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Refused
+from ..sparse.elementwise import NEEDS_DENSE
 
 
 class RegressionOutputProperty(KernelProperty):
@@ -33,6 +34,7 @@ class RegressionOutputProperty(KernelProperty):
     zeros = ("d_label",)
     absolute = False
     second_order = Refused("What goes back is the loss's gradient, not that of the output.")
+    sparse = NEEDS_DENSE
 
     def infer_shape(self, in_shapes, out_shapes):
         data, label = merge_shapes(in_shapes[0], out_shapes[0]), in_shapes[1]

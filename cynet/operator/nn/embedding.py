@@ -6,6 +6,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Int
 from ..second_order import Linear
+from ..sparse.rows import EMBEDDING
 
 
 class EmbeddingProperty(KernelProperty):
@@ -28,6 +29,7 @@ class EmbeddingProperty(KernelProperty):
     floats = ("weight",)
     keeps_rows_of = "weight"
     second_order = Linear({1: ()})
+    sparse = EMBEDDING
     example = """
     >>> vectors = mx.nd.array([[0, 0], [1, 1], [2, 2]])
     >>> mx.nd.Embedding(mx.nd.array([2, 0]), vectors, input_dim=3, output_dim=2)

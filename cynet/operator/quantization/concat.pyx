@@ -48,7 +48,7 @@ class QuantizedConcatProperty(ConcatProperty):
     key_var_num_args, many_inputs = None, True
     differentiable = False
     graph = QuantizedConcatHooks()
-    amp = Precision()
+    second_order, amp, sparse = None, Precision(), None
     example = """
     >>> a, a_low, a_high = mx.nd.contrib.quantize_v2(mx.nd.array([[1, 2]]))
     >>> b, b_low, b_high = mx.nd.contrib.quantize_v2(mx.nd.array([[4]]))

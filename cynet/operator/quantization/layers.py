@@ -72,6 +72,7 @@ class _Int8Layer:
     """
 
     differentiable = False
+    second_order, amp, sparse = None, Precision(), None
     activation = None
     packed_shape = None
     last = False
@@ -210,7 +211,6 @@ class QuantizedConvProperty(_Raw, ConvolutionProperty):
         "min_bias": "The least value of bias, (1,).",
         "max_bias": "The largest value of bias, (1,).",
     }
-    amp = Precision()
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.ones((1, 1, 2, 2)))
     >>> sums, low, high = mx.nd.contrib.quantized_conv(
@@ -235,7 +235,6 @@ class QuantizedFullyConnectedProperty(_Raw, FullyConnectedProperty):
         "weight": "Matrix (num_hidden, input size), int8.",
         "bias": "Vector (num_hidden,), int8.",
     }
-    amp = Precision()
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.ones((1, 4)))
     >>> mx.nd.contrib.quantized_fully_connected(
@@ -359,7 +358,6 @@ class Int8ConvolutionProperty(_Fused, ConvolutionProperty):
         "data": "Integers of 8 bits (N, C, *size), or in the order of `layout`.",
         "weight": "Filters (num_filter, C / num_group, *kernel), int8, in any layout.",
     } | _FUSED_DOC
-    amp = Precision()
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.ones((1, 1, 2, 2)))
     >>> weight = mx.nd.ones((1, 1, 2, 2), dtype="int8")
@@ -388,7 +386,6 @@ class Int8FullyConnectedProperty(_Fused, FullyConnectedProperty):
         "data": "Integers of 8 bits, at least 1-d.",
         "weight": "Matrix (num_hidden, input size), int8.",
     } | _FUSED_DOC
-    amp = Precision()
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([[1, 2, 4]]))
     >>> weight, step, bias = mx.nd.ones((1, 3), dtype="int8"), mx.nd.array([0.5]), mx.nd.array([1])

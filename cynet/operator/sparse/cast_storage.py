@@ -4,6 +4,23 @@ from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum
 from ..second_order import Rewritten
+from ..storage_types import DENSE, Sparse
+
+
+def _gives(prop, stypes):
+    return prop.stype
+
+
+def _cast(S, entry, prop, inputs, params):
+    return S.arrays.cast(inputs[0], prop.stype)
+
+
+def _node(S, entry, prop, params, inputs):
+    return S.gradients.CastNode(inputs[0])
+
+
+def _makes(prop):
+    return prop.stype != DENSE
 
 
 class CastStorageProperty(KernelProperty):
@@ -14,6 +31,7 @@ class CastStorageProperty(KernelProperty):
     backward = Kernel("identity", ("d_output",), ("d_data",), (("d_output", "d_data"),))
     floats = ()
     stype = Enum(("default", "row_sparse", "csr"), doc="Storage type of the output.")
+    sparse = Sparse(_gives, _cast, _node, makes=_makes)
     example = """
     >>> mx.nd.cast_storage(mx.nd.array([[0, 1], [0, 0]]), stype="csr").indices.asnumpy()
     array([1])

@@ -1,10 +1,33 @@
 """_sparse_retain: some rows of an array, the others 0."""
 
+import numpy as np
+
 from ...base.errors import BoundsError, ShapeError
 from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..property import merge_shapes
 from ..second_order import Rewritten
+from ..storage_types import DENSE, Sparse
+
+
+def _gives(prop, stypes):
+    return stypes[0] if tuple(stypes) == ("row_sparse", DENSE) else DENSE
+
+
+def _retain(S, entry, prop, inputs, params):
+    data, indices = inputs
+    if data.stype != "row_sparse" or indices.stype != "default":
+        return None
+    wanted = np.unique(indices.asnumpy().astype(np.int64))
+    S.structure.check_bounds("retain: indices", wanted, data.shape[0])
+    at, there = S.structure.find(data._indices, wanted)
+    at = at[there]
+    values = S.convert.taken(data._held, at)
+    return S.arrays.make("row_sparse", data.shape, values, data._indices[at])
+
+
+def _node(S, entry, prop, params, inputs):
+    return S.gradients.RetainNode(entry, params, inputs)
 
 
 class RetainProperty(KernelProperty):
@@ -21,6 +44,7 @@ class RetainProperty(KernelProperty):
     backward = Kernel("retain_rows", ("d_output", "indices"), ("d_data",), whole=True)
     zeros = ("d_indices",)
     floats = ()
+    sparse = Sparse(_gives, _retain, _node)
     example = """
     >>> data = mx.nd.array([[1, 2], [3, 4], [5, 6]]).tostype("row_sparse")
     >>> mx.nd.sparse.retain(data, mx.nd.array([0, 2])).asnumpy()

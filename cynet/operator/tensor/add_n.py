@@ -8,6 +8,7 @@ from ..parameters import MOST_ARRAYS, Int
 from ..precision import WIDEST, Precision
 from ..property import OperatorProperty
 from ..second_order import Linear
+from ..sparse.elementwise import SUM_OF_ALL
 
 
 class AddNHooks(GraphHooks):
@@ -34,6 +35,7 @@ class AddNProperty(OperatorProperty):
     key_var_num_args = "num_args"
     num_args = Int(doc="Number of inputs; filled in from the call.", low=1, high=MOST_ARRAYS)
     second_order = Linear()
+    sparse = SUM_OF_ALL
     amp = Precision(WIDEST, WIDEST)
     example = """
     >>> mx.nd.add_n(mx.nd.array([1, 2]), mx.nd.array([3, 4]), mx.nd.array([5, 6]))

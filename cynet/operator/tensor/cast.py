@@ -10,6 +10,7 @@ from ..parameters import MOST_ARRAYS, Bool, DType, Int
 from ..precision import EITHER, Precision
 from ..property import merge_shapes
 from ..second_order import Linear
+from ..storage_types import on_values
 
 
 class CastProperty(KernelProperty):
@@ -22,6 +23,7 @@ class CastProperty(KernelProperty):
     backward = Kernel("cast", ("d_output",), ("d_data",))
     floats = ()
     second_order = Linear()
+    sparse = on_values()
     example = """
     >>> mx.nd.cast(mx.nd.array([0.9, 1.5, -1.5]), dtype="int32")
     [ 0  1 -1]
@@ -40,7 +42,7 @@ class AmpCastProperty(CastProperty):
     """The input in another dtype where it is bfloat16, float16 or float32, else as it is; as
     automatic mixed precision inserts it."""
 
-    second_order = Linear()
+    sparse = None
     amp = Precision(EITHER, None)
     example = """
     >>> mx.nd.amp_cast(mx.nd.array([0.1, 1]), dtype="float16")

@@ -9,6 +9,7 @@ from ..parameters import MOST_ARRAYS, Bool, Int, Shape
 from ..precision import EITHER, WIDEST, Precision
 from ..property import OperatorProperty, merge_shapes
 from ..second_order import Linear
+from ..sparse.rows import CONCAT
 from .axes import axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
 from .transpose import MoveProperty
@@ -64,6 +65,7 @@ class ConcatProperty(JoinProperty):
     dim = Int(1, doc="The axis along which they are joined.")
     channels_last = False  # a form the layout pass makes: where the pieces lie in memory
     second_order = Linear()
+    sparse = CONCAT
     amp = Precision(WIDEST, EITHER)
     example = """
     >>> x, y = mx.nd.array([[1, 2]]), mx.nd.array([[3, 4]])

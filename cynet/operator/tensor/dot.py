@@ -11,6 +11,7 @@ from ..parameters import Bool, Enum
 from ..precision import WIDEST, Precision
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 from ..second_order import Linear
+from ..sparse.products import DOT
 from .matmul import ProductOperator, product_choices
 from .matmul_onednn import LibraryProducts
 
@@ -79,6 +80,7 @@ class DotProperty(ProductProperty):
 
     graph = DotHooks(of_nothing=0.0, float32_beside_half=())
     second_order = Linear({0: (1,), 1: (0,)})
+    sparse = DOT
     amp = Precision(WIDEST, WIDEST)
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 4]])

@@ -23,6 +23,7 @@ from ..elementwise_loop import fits_dtype
 from ..out_dtype import OutDType, in_data_dtype
 from ..parameters import Bool, DType, Int, Shape
 from ..precision import FLOAT32, Precision
+from ..sparse.reductions import NORM
 from ..property import OperatorProperty, merge_shapes
 from ..second_order import Formula
 from .axes import axes_of
@@ -177,6 +178,7 @@ class NormProperty(OutDType, ReduceProperty):
     dtype_parameter = "out_dtype"
     graph = ReduceHooks(of_nothing=0.0)
     amp = Precision(FLOAT32)
+    sparse = NORM
     methods = ("norm",)
     second_order = Formula(in_data_dtype(_norm_gradients))
     example = """

@@ -6,6 +6,7 @@ from ..graph_hooks import GraphHooks, Traits
 from ..parameters import Int, IntOrNone, Shape
 from ..property import merge_shapes
 from ..second_order import Linear
+from ..sparse.rows import SLICE
 from .axes import axes_of, axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
 from .transpose import MoveProperty
@@ -90,6 +91,7 @@ class SliceProperty(SlicedProperty):
     end = Shape(doc="Index after the last of each axis; None for the end.", allow_none=True)
     step = Shape((), doc="Step of each axis, also negative; () for 1.", allow_none=True)
     second_order = Linear()
+    sparse = SLICE
     methods = ("slice",)
     example = """
     >>> x = mx.nd.arange(6).reshape((2, 3))

@@ -15,6 +15,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, DType, Enum, Int, Shape
 from ..property import is_known, merge_shapes
 from ..second_order import Linear
+from ..sparse.rows import TAKE
 from .axes import axis_of, split_at
 
 MODES = ("clip", "wrap", "raise")  # of kernels/movement/index.cc
@@ -70,6 +71,7 @@ class TakeProperty(IndexedProperty):
         doc="Indices out of bounds: clip to the nearest valid one, wrap around, or raise an error.",
     )
     second_order = Linear({0: ()})
+    sparse = TAKE
     methods = ("take",)
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 4], [5, 6]])

@@ -9,6 +9,8 @@ from ..parameters import Float
 from ..precision import EITHER, WIDEST, Precision
 from ..property import is_known, merge_shapes
 from ..second_order import Flat, Linear
+from ..sparse.elementwise import NEEDS_DENSE
+from ..storage_types import on_values
 
 
 class ClipProperty(KernelProperty):
@@ -27,6 +29,7 @@ class ClipProperty(KernelProperty):
     a_min = Float(doc="Lower limit.")
     a_max = Float(doc="Upper limit.")
     second_order = Flat()
+    sparse = on_values(lambda prop: prop.a_min <= 0 <= prop.a_max)
     amp = Precision(EITHER, EITHER)
     methods = ("clip",)
     example = """
@@ -78,6 +81,7 @@ class WhereProperty(KernelProperty):
     zeros = ("d_condition",)
     floats = ()
     second_order = Linear({1: (), 2: ()})
+    sparse = NEEDS_DENSE
     amp = Precision(WIDEST, WIDEST)
     example = """
     >>> mx.nd.where(mx.nd.array([1, 0, 1]), mx.nd.array([1, 2, 3]), mx.nd.array([-1, -2, -3]))

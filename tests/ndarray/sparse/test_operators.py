@@ -9,8 +9,8 @@ from cynet.errors import ArgumentError, CynetError
 import cynet as mx
 from cynet.base import config
 from cynet.ndarray.sparse import call
-from cynet.ndarray.sparse.forms import DENSE_RESULTS, FORMS, SCALARS, ZERO_STAYS
 from cynet.operator import OPERATORS
+from tests.ndarray.sparse.declared import ZERO_STAYS
 
 sparse = mx.nd.sparse
 
@@ -34,11 +34,6 @@ def close(got, want, dtype="float32"):
     rtol = 1e-5 if dtype == "float32" else 1e-12
     np.testing.assert_allclose(got.asnumpy(), want, rtol=rtol, atol=rtol)
     assert got.asnumpy().dtype == np.dtype(dtype)
-
-
-def test_the_tables_name_operators():
-    for name in (*FORMS, *DENSE_RESULTS, *SCALARS, *ZERO_STAYS):
-        assert OPERATORS.get(name).name == name
 
 
 NUMPY = {

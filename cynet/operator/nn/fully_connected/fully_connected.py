@@ -12,6 +12,7 @@ from ...precision import LOW, Precision
 from ...products import is_own
 from ...property import OperatorProperty, ResourceRequest
 from ...second_order import Linear
+from ...sparse.products import FULLY_CONNECTED
 from ..fused_activation import FoldsActivation, FoldsActivationHooks
 from . import select
 
@@ -52,6 +53,7 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
         "bias": "Vector (num_hidden,).",
     }
     second_order = Linear({0: (1,), 1: (0,), 2: ()})
+    sparse = FULLY_CONNECTED
     amp = Precision(LOW, LOW)
     example = """
     >>> x = mx.nd.array([[1, 2]])

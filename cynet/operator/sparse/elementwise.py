@@ -1,0 +1,69 @@
+"""What functions of several elements do with sparse arrays."""
+
+import operator
+
+from ..storage_types import DENSE, Sparse
+
+
+def _alike(prop, stypes):
+    return stypes[0] if len({*stypes}) == 1 else DENSE
+
+
+def _product(prop, stypes):
+    sparse = {*stypes} - {DENSE}
+    return sparse.pop() if len(sparse) == 1 else DENSE
+
+
+def _broadcast_product(prop, stypes):
+    return DENSE if stypes[0] == DENSE else _product(prop, stypes)
+
+
+def _quotient(prop, stypes):
+    return "csr" if tuple(stypes) == ("csr", DENSE) else DENSE
+
+
+def _joined(function):
+    def form(S, entry, prop, inputs, params):
+        return S.cells.joined(function, *inputs) if S.cells.are_alike(*inputs) else None
+
+    return Sparse(_alike, form, needs_dense=True)
+
+
+def _add_all(S, entry, prop, inputs, params):
+    total = inputs[0]
+    for each in inputs[1:]:
+        if not S.cells.are_alike(total, each):
+            return None
+        total = S.cells.joined(operator.add, total, each)
+    return total
+
+
+def _multiply(S, entry, prop, inputs, params):
+    lhs, rhs = inputs
+    if lhs.stype == DENSE:
+        lhs, rhs = rhs, lhs
+    if rhs.stype == DENSE:
+        return S.cells.with_dense(operator.mul, lhs, rhs)
+    return S.cells.common(operator.mul, lhs, rhs) if S.cells.are_alike(lhs, rhs) else None
+
+
+def _multiply_broadcast(S, entry, prop, inputs, params):
+    lhs, rhs = inputs
+    if lhs.stype == DENSE:  # dense, as MXNet's
+        return S.convert.applied(operator.mul, lhs, S.convert.dense(rhs))
+    return _multiply(S, entry, prop, inputs, params)
+
+
+def _divide(S, entry, prop, inputs, params):
+    lhs, rhs = inputs
+    if lhs.stype != "csr" or rhs.stype != DENSE:
+        return None
+    return S.cells.with_dense(operator.truediv, lhs, rhs)
+
+
+SUM_OF_TWO, DIFFERENCE = _joined(operator.add), _joined(operator.sub)
+SUM_OF_ALL = Sparse(_alike, _add_all, needs_dense=True)
+PRODUCT = Sparse(_product, _multiply)
+BROADCAST_PRODUCT = Sparse(_broadcast_product, _multiply_broadcast)
+BROADCAST_QUOTIENT = Sparse(_quotient, _divide)
+NEEDS_DENSE = Sparse(needs_dense=True)

@@ -1,0 +1,67 @@
+"""What matrix products do with sparse arrays."""
+
+import operator
+
+from ...base.dtype import name_of
+from ..storage_types import DENSE, Sparse
+
+
+def _of_dot(prop, stypes):
+    lhs, rhs = stypes
+    asked, transposed = prop.forward_stype, prop.transpose_a
+    if prop.transpose_b:
+        return DENSE
+    if lhs == "csr":
+        gives = "row_sparse" if transposed else DENSE
+        if rhs == DENSE:
+            return gives if asked is None else asked if asked != "csr" else DENSE
+        return gives if rhs == "row_sparse" and asked in (None, gives) else DENSE
+    if (lhs, rhs) == (DENSE, "csr") and not transposed and asked in (None, "csr"):
+        return "csr"
+    return DENSE
+
+
+def _dot(S, entry, prop, inputs, params):
+    lhs, rhs = inputs
+    stype = prop.forward_stype
+    if prop.transpose_b or name_of(lhs.dtype) not in ("float32", "float64"):
+        return None
+    if lhs.stype == "csr" and rhs.stype == "default":
+        if prop.transpose_a and stype != "default":
+            return None if stype == "csr" else S.product.csr_transposed_rows(lhs, rhs)
+        if stype in (None, "default"):
+            return S.product.csr_dense(lhs, rhs, prop.transpose_a)
+    elif lhs.stype == "csr" and rhs.stype == "row_sparse":
+        if stype in (None, "row_sparse" if prop.transpose_a else "default"):
+            return S.product.csr_rows(lhs, rhs, prop.transpose_a)
+    elif (lhs.stype, rhs.stype, prop.transpose_a) == ("default", "csr", False) and (
+        stype != "row_sparse"
+    ):
+        return S.product.dense_csr(lhs, rhs, stype)
+    return None
+
+
+def _node_of_dot(S, entry, prop, params, inputs):
+    rhs = inputs[1]
+    wants_rows = rhs.stype == "row_sparse" or (
+        rhs.stype == DENSE and getattr(rhs.grad, "stype", "") == "row_sparse"
+    )
+    return S.gradients.DotNode(entry, params, inputs, prop, wants_rows)
+
+
+def _fully_connected(S, entry, prop, inputs, params):
+    data, weight, *bias = inputs
+    if data.stype != "csr" or any(each.stype != "default" for each in (weight, *bias)):
+        return None
+    if name_of(data.dtype) not in ("float32", "float64"):
+        return None
+    out = S.product.csr_dense(data, weight.T)
+    return S.convert.applied(operator.add, out, bias[0].reshape((1, -1))) if bias else out
+
+
+def _node_of_fully_connected(S, entry, prop, params, inputs):
+    return S.gradients.FullyConnectedNode(entry, params, inputs)
+
+
+DOT = Sparse(_of_dot, _dot, _node_of_dot)
+FULLY_CONNECTED = Sparse(form=_fully_connected, node=_node_of_fully_connected)

@@ -1,0 +1,89 @@
+"""What operators that move rows and columns do with sparse arrays."""
+
+import numpy as np
+
+from ..storage_types import DENSE, Sparse
+
+
+def _csr_rows(prop, stypes):
+    return "csr" if {*stypes} == {"csr"} and getattr(prop, "dim", 0) in (0, -2) else DENSE
+
+
+def _of_take(prop, stypes):
+    fits = tuple(stypes) == ("csr", DENSE) and prop.axis == 0 and prop.mode != "raise"
+    return "csr" if fits else DENSE
+
+
+def _slice(S, entry, prop, inputs, params):
+    (array,) = inputs
+    if array.stype != "csr" or any(n not in (None, 1) for n in prop.step or ()):
+        return None
+    cuts = [slice(b, e) for b, e in zip(prop.begin, prop.end)]
+    if len(cuts) > 2 or len(prop.begin) != len(prop.end):
+        return None
+    begin, end, _ = cuts[0].indices(array.shape[0])
+    out = S.convert.row_range(array, begin, max(begin, end))
+    if len(cuts) == 2:
+        low, high, _ = cuts[1].indices(array.shape[1])
+        high = max(low, high)
+        keep = (out._indices >= low) & (out._indices < high)
+        out = S.convert.masked(out, keep, out._indices - low, high - low)
+    return out if out.size else None
+
+
+def _concat(S, entry, prop, inputs, params):
+    if prop.dim not in (0, -2) or any(each.stype != "csr" for each in inputs):
+        return None
+    if len({(each.shape[1], each.dtype) for each in inputs}) != 1:
+        return None
+    full = [each._held for each in inputs if each._held.size]
+    if not full:
+        values = inputs[0]._held
+    else:
+        params = {"num_args": len(full), "dim": 0}
+        values = full[0] if len(full) == 1 else S.convert.invoke(entry, tuple(full), params)
+    starts = np.cumsum([0, *(len(each._indices) for each in inputs)])
+    ptrs = [each._indptr[1:] + start for each, start in zip(inputs, starts)]
+    indptr = np.concatenate([np.zeros(1, np.int64), *ptrs])
+    shape = (sum(each.shape[0] for each in inputs), inputs[0].shape[1])
+    indices = np.concatenate([each._indices for each in inputs])
+    return S.arrays.make("csr", shape, values, indices, indptr)
+
+
+def _take(S, entry, prop, inputs, params):
+    array, wanted = inputs
+    if array.stype != "csr" or wanted.stype != "default" or wanted.ndim != 1 or prop.axis != 0:
+        return None
+    if prop.mode not in ("clip", "wrap") or not array.shape[0]:
+        return None
+    rows, n = wanted.asnumpy().astype(np.int64), array.shape[0]
+    rows = np.clip(rows, 0, n - 1) if prop.mode == "clip" else rows % n
+    return S.convert.picked_rows(array, rows)
+
+
+def _embedding(S, entry, prop, inputs, params):
+    data, weight = inputs
+    if data.stype != "default" or weight.stype != "row_sparse" or weight.ndim != 2:
+        return None
+    if weight.shape != (prop.input_dim, prop.output_dim):
+        return None
+    ids = np.clip(data.asnumpy().astype(np.int64), 0, prop.input_dim - 1)
+    at, there = S.structure.find(weight._indices, ids.ravel())
+    shape = (*data.shape, prop.output_dim)
+    if not there.any():
+        return S.convert.empty_values(weight, shape)
+    rows = np.flatnonzero(there)
+    values = S.convert.taken(weight._held, at[rows])
+    return S.convert.scattered(values, rows, len(at)).reshape(shape)
+
+
+def _node_of_embedding(S, entry, prop, params, inputs):
+    return S.gradients.EmbeddingNode(entry, params, inputs, prop)
+
+
+def _embedding_rows(S, prop, inputs, grad, i):
+    return S.gradients.embedding_rows(prop, inputs, grad) if i == 1 else None
+
+
+SLICE, CONCAT, TAKE = Sparse(_csr_rows, _slice), Sparse(_csr_rows, _concat), Sparse(_of_take, _take)
+EMBEDDING = Sparse(form=_embedding, node=_node_of_embedding, gradient_rows=_embedding_rows)

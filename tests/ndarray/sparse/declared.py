@@ -1,0 +1,16 @@
+"""What operators of cynet declare for sparse arrays."""
+
+from cynet.operator import OPERATORS
+
+RULES = {
+    entry.name: entry.prop.sparse
+    for _, entry in OPERATORS.items()
+    if entry.prop.__module__.startswith("cynet.") and entry.prop.sparse is not None
+}
+FORMS = {name for name, rule in RULES.items() if rule.form is not None}
+_ON_VALUES = [
+    name for name in sorted(FORMS) if RULES[name].form.__qualname__.startswith("on_values.")
+]
+SCALARS = [name for name in _ON_VALUES if "scalar" in OPERATORS.get(name).prop.fields]
+# f(0) = 0, whatever the parameters
+ZERO_STAYS = [name for name in _ON_VALUES if {*OPERATORS.get(name).prop.fields} <= {"dtype"}]
