@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import autograd
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, MissingFileError, shown
 from ..contrib import amp
@@ -16,7 +17,7 @@ from ..module.labels import label_inputs
 from ..symbol import Symbol, Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..typing import Context, Shape
 
@@ -50,15 +51,22 @@ class Network:
 
 
 def network(
-    model: Any, params: Any, epoch: int | None, names: Sequence[str], dtype: str, ctx: Context
+    model: Any,
+    params: Any,
+    epoch: int | None,
+    names: Sequence[str],
+    dtype: str,
+    ctx: Context,
+    row: Callable[[], list[nd.NDArray]],
 ) -> Network:
-    """The Network of what a Predictor is given; parameters as `Predictor` says."""
+    """The Network of what a Predictor is given; parameters as `Predictor` says. `row` makes inputs
+    of one row, with which a Block is called that has no graph yet."""
     if dtype not in DTYPES:
         raise ArgumentError(f"Predictor: dtype must be one of {DTYPES}, got {shown(dtype)}")
     if isinstance(model, Block):
         if params is not None:
             raise ArgumentError("Predictor: a Block has its parameters; params must be None")
-        return _of_block(model, names, dtype)
+        return _of_block(model, names, dtype, row)
     if isinstance(model, Symbol):
         return _of_symbol(model, *_split(params), names, dtype, ctx)
     if not isinstance(model, (str, os.PathLike)):
@@ -125,10 +133,14 @@ def _of_symbol(symbol, args, auxs, names, dtype, ctx):
     return found
 
 
-def _of_block(block, names, dtype):
+def _of_block(block, names, dtype, row):
     if dtype != "float32":
         if not isinstance(block, HybridBlock):
             raise ArgumentError(f"Predictor: {dtype} needs a HybridBlock, got {shown(block)}")
+        if block._last_graph() is None:
+            block.hybridize()
+            with autograd.pause(train_mode=False):
+                block(*row())
         block = amp.convert_hybrid_block(block, target_dtype=dtype)
     block.hybridize()
     return Network(block, names)

@@ -130,18 +130,16 @@ class Predictor:
         while self._sizes[-1] < max_batch:
             self._sizes.append(min(2 * self._sizes[-1], max_batch))
         self._counters = Counters()
-        self._net = network(model, params, epoch, list(self.shapes), dtype, self._ctx)
+        self._net = network(
+            model, params, epoch, list(self.shapes), dtype, self._ctx,
+            lambda: self._arrays(self._zeros(1)),
+        )  # fmt: skip
         self._batches = Batches(
             self._run, max_batch, max_delay, max_waiting, workers, self._counters
         )
         if warm_up:
             for size in self._sizes:
-                self._forward(
-                    [
-                        np.zeros((size, *first_shape(shape)), self._dtypes[name])
-                        for name, shape in self.shapes.items()
-                    ]
-                )
+                self._forward(self._zeros(size))
 
     def __call__(self, /, *args: Any, timeout: float | None = None, **kwargs: Any) -> Any:
         """Predict rows.
@@ -332,10 +330,18 @@ class Predictor:
             first += each.rows
         return results
 
+    def _zeros(self, rows):
+        return [
+            np.zeros((rows, *first_shape(shape)), self._dtypes[name])
+            for name, shape in self.shapes.items()
+        ]
+
+    def _arrays(self, inputs):
+        return [nd.array(each, ctx=self._ctx, dtype=each.dtype) for each in inputs]
+
     def _forward(self, inputs):
         with autograd.pause(train_mode=False):
-            arrays = [nd.array(each, ctx=self._ctx, dtype=each.dtype) for each in inputs]
-            outputs = [each.asnumpy() for each in self._net(arrays)]
+            outputs = [each.asnumpy() for each in self._net(self._arrays(inputs))]
         rows = len(inputs[0])
         for i, each in enumerate(outputs):
             if each.ndim == 0 or len(each) != rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ... import gluon
+from ... import gluon, initializer
 from ... import symbol as sym
 from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
 from ...base.guard import guarded
@@ -61,7 +61,7 @@ class _Rules:
         for parameter, values in self.conditional.get(name, ()):
             if str(getattr(node.prop, parameter)) in values:
                 return FULL
-        return None
+        return FULL if getattr(node.prop, "takes_float32", False) else None
 
 
 class _Converter:
@@ -373,22 +373,19 @@ def convert_hybrid_block(
     """
     if not isinstance(block, gluon.HybridBlock):
         raise ArgumentTypeError(f"convert_hybrid_block takes a HybridBlock, got {shown(block)}")
-    cached = block._cached
-    graph = None if cached is None else cached.graph_to_export()
+    graph = block._last_graph()
     if graph is None:
         raise StateError(f"{block.name} has no graph yet: hybridize it and call it once")
-    symbol, params, constants = graph
-    values = {name: each.data().copy() for name, each in params.items()}
-    values.update(constants)
+    values = {name: each.data().copy() for name, each in graph.params.items()}
+    values.update(graph.constants)
     new, values, _ = convert_model(
-        symbol, values, {}, target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops,
+        graph.symbol, values, {}, target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops,
         excluded_sym_names, cast_optional_params,
     )  # fmt: skip
-    inputs = [name for name in new.list_inputs() if name not in values]
-    made = gluon.SymbolBlock(new, [sym.var(name) for name in inputs])
+    made = gluon.SymbolBlock(new, [sym.var(name) for name in graph.inputs])
     for name, parameter in made.collect_params().items():
         parameter.shape = values[name].shape
         parameter.cast(values[name].dtype)
-        parameter.initialize(ctx=ctx or current_context())
+        parameter.initialize(init=initializer.Zero(), ctx=ctx or current_context())
         parameter.set_data(values[name])
     return made

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import ndarray as nd
-from ...base.errors import ArgumentTypeError, UndefinedError, shown
+from ...base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +59,8 @@ class CalibrationCollector:
             The subclass does not define it.
         ArgumentTypeError
             `arr` is not an NDArray.
+        ArgumentError
+            Values are NaN or infinite.
         """
         raise UndefinedError(f"{type(self).__name__} must define collect(name, arr)")
 
@@ -84,7 +86,12 @@ class CalibrationCollector:
             raise ArgumentTypeError(f"collect takes an NDArray, got {shown(arr)} for {name}")
         if self.logger is not None:
             self.logger.debug("calibration: %s %s", name, arr.shape)
-        return arr.asnumpy()
+        values = arr.asnumpy()
+        if not np.isfinite(values).all():
+            raise ArgumentError(
+                f"calibration: {name} has values that are NaN or infinite, which have no limits"
+            )
+        return values
 
 
 class LayerOutputMinMaxCollector(CalibrationCollector):

@@ -38,6 +38,7 @@ class Quantizer:
     def __init__(self, heads, params, excluded, dtype="auto", tensor_wise=False):
         self.heads, self.dtype, self.tensor_wise = heads, dtype, tensor_wise
         self.params, self.made = params, {}
+        self.variables = {}  # of the quantized weights, by what they are made of
         self.nodes = topological_order(heads)
         self.found = find_layers(self.nodes, heads, params, excluded)
         self.excluded = excluded
@@ -93,13 +94,10 @@ class Quantizer:
 
     def _layer(self, layer):
         node, op = layer.node, layer.node.op.name
-        weight, step, bias = layer.weights(self.params, self.tensor_wise)
-        variables = []
-        for suffix, value in (("weight", weight), ("scale", step), ("bias", bias)):
-            name = f"{node.name}_{suffix}_quantize"
-            self.made[name] = value
-            attrs = {"__shape__": str(value.shape), "__dtype__": "5" if suffix == "weight" else "0"}
-            variables.append((Node(None, name, attrs), 0))
+        made_of = layer.made_of()
+        if made_of not in self.variables:
+            self.variables[made_of] = self._variables(layer)
+        variables = self.variables[made_of]
         data, low, high = self._quantized(node.inputs[0])
         inputs = [data, *variables, low, high]
         params = {k: getattr(node.prop, k) for k in KEPT[op] if k in node.params}
@@ -111,6 +109,20 @@ class Quantizer:
             params["with_residual"] = True
         attrs = {KEY: layer.end.output_name(0)}
         return make(INT8[op], f"quantized_{node.name}", inputs, attrs, **params)
+
+    def _variables(self, layer):
+        """The variables of a layer's weight, its steps and the bias, whose values `made` gets. Of
+        two layers of one name, as those of a Block that is called twice, the second is numbered."""
+        values = layer.weights(self.params, self.tensor_wise)
+        name, found, number = layer.node.name, [], 0
+        while f"{name}_weight_quantize" in self.made:
+            number += 1
+            name = f"{layer.node.name}_{number}"
+        for suffix, value in zip(("weight", "scale", "bias"), values):
+            self.made[f"{name}_{suffix}_quantize"] = value
+            attrs = {"__shape__": str(value.shape), "__dtype__": "5" if suffix == "weight" else "0"}
+            found.append((Node(None, f"{name}_{suffix}_quantize", attrs), 0))
+        return found
 
     def _passed(self, node):
         """Any other node; one whose input is of 8 bits, and which can, stays so."""

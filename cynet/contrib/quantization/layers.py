@@ -31,6 +31,16 @@ class Layer:
         self.norm = self.residual = None
         self.bounds = None, None
 
+    def made_of(self):
+        """What the quantized weight and bias depend on, beside the values of parameters: layers
+        for which it is the same share these."""
+        layout = is_last(getattr(self.node.prop, "layout", None))
+        names = [entry[0].name for entry in self.node.inputs[1:]]
+        if self.norm is None:
+            return (layout, *names), ()
+        folded = [entry[0].name for entry in self.norm.inputs[1:5]]
+        return (layout, *names), (self.norm.prop.fix_gamma, self.norm.prop.eps, *folded)
+
     def weights(self, params, tensor_wise):
         """The int8 weight, the step of each filter and the float bias, by the float parameters."""
         names = [entry[0].name for entry in self.node.inputs]

@@ -194,19 +194,28 @@ def calib_graph(
             f"calib_graph: the collector did not see {', '.join(missing)}; run the float symbol "
             "on calibration data and give it what these outputs are"
         )
+    check_limits(limits)
+    heads = calibrated(qsym.entries, limits, quantized_dtype)
+    return Symbol(heads), arg_params, aux_params
+
+
+def check_limits(limits):
+    """Raise ArgumentError unless each output's limits are finite numbers in their order."""
     for name, (low, high) in limits.items():
         if not -float("inf") < low <= high < float("inf"):
             raise ArgumentError(f"calibration: the values of {name} go from {low} to {high}")
-    heads = calibrated(qsym.entries, limits, quantized_dtype)
-    return Symbol(heads), arg_params, aux_params
 
 
 def collect_statistics(sym, params, batches, collector, ctx):
     """Show a collector what the float symbol gives on batches, dicts of name to NDArray."""
     internals = sym.get_internals()
     names = list(collector.include_layer)
-    outputs = [name for name in names if name in internals.list_outputs()]
-    group = sym_module.Group([internals[name] for name in outputs])
+    # one name may be that of several outputs: those of a Block that is called twice
+    outputs = [i for i, name in enumerate(internals.list_outputs()) if name in names]
+    if not outputs:
+        return
+    group = sym_module.Group([internals[i] for i in outputs])
+    outputs = [internals.list_outputs()[i] for i in outputs]
     needed = {*group.list_arguments(), *group.list_auxiliary_states()}
     executor = None
     for batch in batches:
@@ -224,6 +233,8 @@ def collect_statistics(sym, params, batches, collector, ctx):
             executor.arg_dict[name][:] = value
         for name, value in zip(outputs, executor.forward(is_train=False)):
             collector.collect(name, value)
+    if executor is None:
+        raise ArgumentError("calib_data has no batch")
 
 
 def batches_of(calib_data, data_names, most):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import math
 import re
@@ -12,7 +13,7 @@ import numpy as np
 from ... import gluon, initializer
 from ... import ndarray as nd
 from ... import symbol as sym_module
-from ...base.errors import ArgumentError, ArgumentTypeError, shown
+from ...base.errors import ArgumentError, ArgumentTypeError, counted, shown
 from ...base.guard import guarded
 from ...gluon.block.structure import flatten
 from ...symbol import Symbol
@@ -23,6 +24,7 @@ from .layers import LAYERS
 from .model import (
     HERE,
     batches_of,
+    check_limits,
     check_options,
     collect_statistics,
     quantize_graph,
@@ -72,6 +74,7 @@ class _Net:
         collector.logger = self.logger
         collect_statistics(self.symbol, self.params, batches, collector, self.ctx)
         self.limits = collector.post_collect()
+        check_limits(self.limits)
 
     def quantized(self, excluded, operators, logger=None):
         """(symbol, parameters, states) with these nodes in float32."""
@@ -170,8 +173,8 @@ def quantize_net_v2(
     calib_data : DataLoader, DataIter or iterable, optional
         Batches like those of prediction.
     data_shapes : list of tuple or DataDesc, optional
-        Shapes of the inputs, which tell how many there are; by default those of `calib_data`,
-        otherwise one input.
+        Shapes of the inputs, which tell how many there are; by default as many as `network` takes,
+        and what `calib_data` has behind them are labels.
     num_calib_examples : int, optional
         Number of examples of `calib_data` to use; all by default.
     ctx : Context
@@ -215,10 +218,9 @@ def quantize_net_v2(
         raise ArgumentTypeError("calib_data is an NDArray, expected batches: [array], a DataLoader")
     if ctx.device_type != "cpu":
         raise ArgumentError(f"quantize_net: int8 layers run on a CPU, got {ctx}")
-    n = len(data_shapes) if data_shapes is not None else 1
-    if data_shapes is None and calib_data is not None:
-        calib_data = calib_data if hasattr(calib_data, "__len__") else list(calib_data)
-        n = len(_first(calib_data)) if _is_unlabelled(calib_data) else 1
+    if calib_data is not None and not _can_be_read_twice(calib_data):
+        calib_data = list(calib_data)
+    n = len(data_shapes) if data_shapes is not None else _inputs_of(network, calib_data)
     names = _names(n)
     symbol, params = _traced(network, n)
     nodes = [node.name for node in topological_order(symbol.entries) if node.op is not None]
@@ -250,10 +252,55 @@ def quantize_net_v2(
     return block
 
 
-def _is_unlabelled(calib_data):
-    """Whether all arrays of a batch are inputs: in lists of the user's own, yes; data sets with
-    labels have these behind the data."""
-    return isinstance(calib_data, (list, tuple))
+def _inputs_of(network, calib_data):
+    """How many inputs a network gets: as its last traced call had, else what its function takes.
+
+    In lists of the user's own and the data of a DataIter all arrays are inputs, as many as it
+    takes; data sets have labels behind those that it needs.
+    """
+    least, most = _arrays_taken(network)
+    if calib_data is None:
+        return max(least, 1)
+    there = len(_first(calib_data))
+    if there < least:
+        raise ArgumentError(
+            f"quantize_net: {network.name} takes {counted(least, 'input')}, and a batch of "
+            f"calib_data has {counted(there, 'array')}"
+        )
+    all_are_inputs = isinstance(calib_data, (list, tuple)) or hasattr(calib_data, "reset")
+    return min(there, most) if all_are_inputs else max(least, 1)
+
+
+def _can_be_read_twice(calib_data):
+    return hasattr(calib_data, "__len__") or hasattr(calib_data, "reset")
+
+
+def _arrays_taken(network):
+    """The least and the largest number of arrays that a network takes."""
+    if network._in_format is not None:
+        count = _leaves(network._in_format)
+        return count, count
+    plain = getattr(network.hybrid_forward, "is_undefined", False)
+    parameters = inspect.signature(network.forward if plain else network.hybrid_forward).parameters
+    taken = [
+        each for name, each in list(parameters.items())[0 if plain else 1 :]
+        if name not in network._reg_params
+    ]  # fmt: skip
+    if any(each.kind is each.VAR_POSITIONAL for each in taken):
+        most = math.inf
+    else:
+        most = sum(each.kind is each.POSITIONAL_OR_KEYWORD for each in taken)
+    least = sum(
+        each.kind is each.POSITIONAL_OR_KEYWORD and each.default is each.empty for each in taken
+    )
+    return least, most
+
+
+def _leaves(form):
+    """How many arrays a format has (structure.py)."""
+    if isinstance(form, (list, tuple)):
+        return sum(map(_leaves, form))
+    return form == 0
 
 
 @guarded

@@ -20,6 +20,7 @@ def blocks_within(owner, kind):
 
 
 _OWN = {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_cached", "_flags"}
+_OWN |= {"_in_format", "_out_format"}
 _DEEPEST = 8
 
 
@@ -62,7 +63,7 @@ def fingerprint(block):
 _PLAIN = (bool, int, float, str, tuple, type(None))
 _NOT_SEEN = {
     "_active", "_flags", "_cached", "_counter", "_init_counter", "_modified", "_op_hook",
-    "_previous", "_prefix", "_name", "_empty_prefix",
+    "_in_format", "_out_format", "_previous", "_prefix", "_name", "_empty_prefix",
 }  # fmt: skip
 
 

@@ -127,13 +127,13 @@ def infer_types(block, args):
 
 def export(block, path, epoch):
     """Write the graph that was traced last, and its parameters."""
-    cached = block._cached
-    graph = None if cached is None else cached.graph_to_export()
+    graph, cached = block._last_graph(), block._cached
     if graph is None:
-        raise StateError(f"{block.name} has no graph to export: hybridize it and call it once")
+        why = "hybridize it and call it once" if cached is None else cached.why_no_graph()
+        raise StateError(f"{block.name} has no graph to export: {why}")
     path = file_name(path, "export: the beginning of file names")
     epoch = to_index("export: epoch", epoch)
-    symbol, params, constants = graph
+    symbol, params, constants = graph.symbol, graph.params, graph.constants
     symbol.save(f"{path}-symbol.json")
     states = set(symbol.list_auxiliary_states())
     wanted = set(symbol.list_inputs())

@@ -8,7 +8,7 @@ from ...base.errors import ArgumentError, ArgumentTypeError, UndefinedError, sho
 from ...base.guard import guarded
 from ...engine.trace import ON, Span
 from ...ndarray import NDArray
-from ...symbol import Symbol
+from ...symbol import Symbol, Variable
 from ..errors import DeferredInitializationError
 from ..tracing import changed, is_tracing
 from . import graph
@@ -61,6 +61,8 @@ class HybridBlock(Block):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         vars(self).update(_active=False, _flags={}, _cached=None, _op_hook=None)
+        # of the call that was traced last, as packages written for MXNet read them
+        vars(self).update(_in_format=None, _out_format=None)
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -299,7 +301,12 @@ class HybridBlock(Block):
     def _cached_graph(self):
         """Symbols of the inputs and of the outputs of the graph that was traced last, or (), as
         packages written for MXNet read them."""
-        return () if self._cached is None else self._cached.last_graph()
+        found = self._last_graph()
+        return () if found is None else ([Variable(name) for name in found.inputs], found.symbol)
+
+    def _last_graph(self):
+        """The Graph (graph.py) that was traced last, or None."""
+        return None if self._cached is None else self._cached.last_graph()
 
     def _make_cache(self):
         vars(self)["_cached"] = cached = Hybridized(self)

@@ -7,7 +7,6 @@ import threading
 import time
 
 from ... import autograd, executor
-from ... import symbol as sym
 from ...autograd.function import FunctionOfSymbolError
 from ...base.errors import ArgumentError, CynetError, describe_error, warn_user
 from ...base.numpy_state import place_of_numpy
@@ -24,7 +23,7 @@ from ..tracing import count_of_changes, tracing, watch
 from .children import fingerprint, has_hooks, has_own_forward
 from .graph import trace_block
 from .hooked_graph import HookedGraph
-from .structure import Fixed, Table, flatten, regroup
+from .structure import Fixed, Table, flatten, format_of_mxnet, regroup
 from .traced import UntraceableError
 
 _conversions = []  # what changes the graphs that are to run: contrib/amp
@@ -35,6 +34,9 @@ def convert_graphs(function):
     _conversions[:] = [function]
 
 
+_BY_ROWS = (
+    "gradients are row_sparse, of which graphs have none; call it once outside of autograd.record()"
+)
 _MAX_SIGNATURES = 10_000  # of which it is known which graph serves them
 _TRAINS = 2  # of the thread's flags
 _MAX_GRAPHS = 64  # of one format of arguments that serve several shapes
@@ -179,25 +181,28 @@ class Hybridized:
         self._watched = None
         self._by_rows = ()  # parameters with gradients by rows, where graphs write whole ones
         self._plain = None  # why it runs operator by operator, or None
+        self._passed_by = None  # why a call was not traced, or None
         self._changed_itself = 0  # how often a `forward` changed attributes while it was traced
         self._told = set()
 
-    def graph_to_export(self):
-        """(symbol, parameters and constants by name), or None where nothing was traced."""
-        if self._last is None:
-            return None
-        return self._last.symbol, self._last.params, self._last.constants
-
     def last_graph(self):
-        """(symbols of the inputs, symbol of the outputs), or () where nothing was traced."""
-        if self._last is None:
-            return ()
-        return [sym.var(name) for name in self._last.inputs], self._last.symbol
+        """The Graph that was traced last, or None."""
+        return self._last
+
+    def why_no_graph(self):
+        """What has kept calls from being traced."""
+        if self._plain is not None:
+            return f"it cannot be traced: {describe_error(self._plain)}"
+        if self._passed_by is not None:
+            return self._passed_by
+        return "hybridize it and call it once"
 
     def __call__(self, args, kwargs):
         if self._changes != count_of_changes():
             self._look_at_changes()
         if self._plain is not None or (self._by_rows and self._wants_rows()):
+            if self._plain is None:
+                self._passed_by = _BY_ROWS
             return self._run_plain(args, kwargs)
         if not kwargs and all(type(each) is NDArray for each in args):
             arrays, key = args, len(args)
@@ -205,12 +210,14 @@ class Hybridized:
             try:
                 arrays, form = flatten([list(args), kwargs])
             except CynetError as error:
+                self._passed_by = f"it cannot be traced: {error}"
                 self._tell(f"{error}; it runs operator by operator")
                 return self._run_plain(args, kwargs)
             if not all(isinstance(each, NDArray) for each in arrays):
                 return self._run_plain(args, kwargs)  # symbols
             if any(each.stype != "default" for each in arrays):
-                return self._run_plain(args, kwargs)  # graphs hold dense arrays
+                self._passed_by = "graphs hold dense arrays, and it was called with sparse ones"
+                return self._run_plain(args, kwargs)
             key = _hashable(form)
         key = (key, get_state() & _TRAINS)
         signature = (key, *[(each.shape, each.dtype_flag) for each in arrays])
@@ -246,6 +253,7 @@ class Hybridized:
                 return None
             plan = _Plan(self._block, graph, self._arenas)
             self._last = graph
+            self._show_formats(args, kwargs)
             if graph.asked and not plan.waits():
                 return self._alone.add(signature, plan, time.perf_counter() - since)
             if not graph.asked:
@@ -257,6 +265,11 @@ class Hybridized:
             self._served.pop(next(iter(self._served)))
         self._served[signature] = plan
         return plan
+
+    def _show_formats(self, args, kwargs):
+        given, more = format_of_mxnet(flatten([list(args), kwargs])[1])
+        results = format_of_mxnet(self._last.out_format)
+        vars(self._block).update(_in_format=[*given, *more.values()], _out_format=results)
 
     def _traced(self, args, kwargs):
         """The graph of a call; None where the Block cannot be traced and runs as it is."""

@@ -62,6 +62,19 @@ def _take_apart(value, arrays, where):
     )
 
 
+def format_of_mxnet(form):
+    """A format as MXNet has it: lists alone.
+
+    >>> format_of_mxnet([0, (0, -1)])
+    [0, [0, -1]]
+    """
+    if isinstance(form, Fixed):
+        return form.value[1]
+    if isinstance(form, Table):
+        return dict(zip(form.keys, map(format_of_mxnet, form.formats)))
+    return list(map(format_of_mxnet, form)) if isinstance(form, (list, tuple)) else form
+
+
 def regroup(arrays, form):
     """(value of format `form`, the arrays that are left).
 

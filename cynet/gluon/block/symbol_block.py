@@ -17,7 +17,7 @@ from .graph import Graph, variable
 from .hybrid_block import HybridBlock
 from .hybridized import Hybridized
 from .losses import without_labels
-from .structure import flatten, regroup
+from .structure import flatten, format_of_mxnet, regroup
 from .traced import Traced
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ class SymbolBlock(HybridBlock):
                 each.cast(_dtype_of(kind))
         common = _common_prefix(list(self.params.keys()))
         self._reg_params.update((k.removeprefix(common), each) for k, each in self.params.items())
+        vars(self).update(_in_format=[0] * len(names), _out_format=format_of_mxnet(form))
         vars(self)["_graph"] = Graph(whole, names, form, {}, False, dict(self.params.items()))
 
     @staticmethod
@@ -191,6 +192,9 @@ class SymbolBlock(HybridBlock):
             with not_tracing():  # Blocks around it may infer their shapes by a run
                 return super().__call__(*args, **kwargs)
         return super().__call__(*args, **kwargs)
+
+    def _last_graph(self):
+        return self._graph
 
     def _make_cache(self):
         vars(self)["_cached"] = cached = Hybridized(self, self._graph)

@@ -12,12 +12,11 @@ from ..parallel cimport gang_can_run, gang_size, lend_team_to, run_gang_alone, t
 from ..table cimport find_unary
 
 import ctypes
-import sys
-from pathlib import Path
 
 from ...base import config
 from ...base.errors import CynetError, warn_user
 from ..isa.dispatch import cpu_capability
+from .onednn_library import library_path
 
 ctypedef int64_t Dims[12]
 
@@ -82,21 +81,6 @@ cdef int check(int status, str what) except -1:
     return 0
 
 
-def _library_path():
-    """Where the onednn-cpu-gomp wheel has put its shared library, or None."""
-    name = "libdnnl.so.3"
-    usual = Path(sys.prefix) / "lib" / name
-    if usual.exists():
-        return usual
-    from importlib import metadata  # with email and zipfile: 10 ms of an import of cynet
-
-    try:
-        files = metadata.distribution("onednn-cpu-gomp").files or ()
-    except metadata.PackageNotFoundError:
-        return None
-    return next((Path(f.locate()).resolve() for f in files if f.name == name), None)
-
-
 def available():
     """True when primitives can be made: the wheel is there and CYNET_KERNELS is not portable."""
     return config.get("CYNET_KERNELS") != "portable" and _open()
@@ -106,9 +90,8 @@ def _open():
     """Whether the library is open; it is tried once, and what keeps it from loading is said."""
     global _opened, _why_not
     if _opened is None:
-        path = _library_path()
         try:
-            _opened, _why_not = (_loaded(path), None) if path is not None else (False, None)
+            _opened = _loaded(library_path())
         except (OSError, AttributeError, CynetError) as error:
             _opened, _why_not = False, str(error)
             if "libgomp" in _why_not:
@@ -118,13 +101,15 @@ def _open():
 
 
 def _loaded(path):
-    """The library at `path`, its functions in place, and cynet's threads lent to it."""
+    """The library at `path`, its functions in place, and cynet's threads lent to it; False where
+    there is none."""
     global _on_team
     cdef void** slots = <void**>&_dnnl
+    if path is None:
+        return False
     library = ctypes.CDLL(str(path))
     for i, name in enumerate(_FUNCTIONS):
-        function = getattr(library, f"dnnl_{name}")
-        slots[i] = <void*><size_t>ctypes.cast(function, ctypes.c_void_p).value
+        slots[i] = <void*><size_t>ctypes.cast(library[f"dnnl_{name}"], ctypes.c_void_p).value
     _on_team = lend_team_to(<void*><size_t>library._handle, str(path))
     check(library.dnnl_set_primitive_cache_capacity(PRIMITIVES), "primitive cache")
     check(_dnnl.engine_create(&_dnnl.engine, CPU, 0), "engine")
@@ -133,7 +118,7 @@ def _loaded(path):
 
 
 def why_not():
-    """Why oneDNN, which is installed, cannot be loaded; None where nothing is wrong with it."""
+    """Why oneDNN cannot be loaded; None where nothing is wrong with it."""
     return _why_not
 
 

@@ -40,4 +40,5 @@ cdef extern from "elementwise/fused_broadcast.h" namespace "cynet" nogil:
     # Whoever runs chains says once at which level elements are converted.
     void convert_at(int level) noexcept
     # Every loop over the first block, then over the next; `arrays` as the operands number them.
-    void run_fused_blocks(int threads, const FusedLoops& chain, void** arrays) noexcept
+    # Gives whether a NaN was to be made an integer.
+    int run_fused_blocks(int threads, const FusedLoops& chain, void** arrays) noexcept

@@ -7,6 +7,7 @@
 #include "elementwise/fused.h"
 #include "elementwise/broadcast.h"
 
+#include <atomic>
 #include <limits>
 
 #define CYNET_LOOPS "quantization/bytes_loops.h"
@@ -22,20 +23,24 @@ void from_bytes(char* const* at, int64_t n) {
   loops[convert_level](at[0], *numbers[0], *numbers[1], reinterpret_cast<float*>(at[3]), n);
 }
 
+// Gives whether a float was NaN.
 template <typename T>
-void to_bytes(char* const* at, int64_t n) {
-  typedef void (*To)(const float*, float, float, void*, int64_t);
+int to_bytes(char* const* at, int64_t n) {
+  typedef int (*To)(const float*, float, float, void*, int64_t);
   static const To loops[] = CYNET_AT_LEVELS(bytes_of_floats<T>);
   const float* numbers[2] = {reinterpret_cast<float*>(at[1]), reinterpret_cast<float*>(at[2])};
-  loops[convert_level](reinterpret_cast<float*>(at[0]), *numbers[0], *numbers[1], at[3], n);
+  return loops[convert_level](reinterpret_cast<float*>(at[0]), *numbers[0], *numbers[1], at[3], n);
 }
 
-inline void call_loop(const FusedLoop& loop, char* const* at, const int* stride, int64_t n) {
+// Gives whether there was a NaN to be made an integer.
+inline int call_loop(const FusedLoop& loop, char* const* at, const int* stride, int64_t n) {
   switch (loop.kind) {
     case FROM_UINT8:
-      return from_bytes<uint8_t>(at, n);
+      from_bytes<uint8_t>(at, n);
+      return 0;
     case FROM_INT8:
-      return from_bytes<int8_t>(at, n);
+      from_bytes<int8_t>(at, n);
+      return 0;
     case TO_UINT8:
       return to_bytes<uint8_t>(at, n);
     case TO_INT8:
@@ -43,17 +48,21 @@ inline void call_loop(const FusedLoop& loop, char* const* at, const int* stride,
   }
   switch (loop.reads) {
     case 1:
-      return unary_run(loop.kernel, at[0], at[3], n);
+      unary_run(loop.kernel, at[0], at[3], n);
+      break;
     case 2:
-      return binary_run(loop.kernel, at[0], stride[0], at[1], stride[1], at[3], n);
+      binary_run(loop.kernel, at[0], stride[0], at[1], stride[1], at[3], n);
+      break;
     default:
-      return grad_run(loop.kernel, at[0], stride[0], at[1], stride[1], at[2], stride[2], at[3], n);
+      grad_run(loop.kernel, at[0], stride[0], at[1], stride[1], at[2], stride[2], at[3], n);
   }
+  return 0;
 }
 
-// Rows [row, row + rows), of each the columns [column, column + columns).
-inline void run_block(const FusedLoops& c, void* const* arrays, char* registers, int64_t row,
-                      int64_t rows, int64_t column, int64_t columns) {
+// Rows [row, row + rows), of each the columns [column, column + columns). Gives as call_loop.
+inline int run_block(const FusedLoops& c, void* const* arrays, char* registers, int64_t row,
+                     int64_t rows, int64_t column, int64_t columns) {
+  int wrong = 0;
   for (int k = 0; k < c.n_loops; ++k) {
     const FusedLoop& loop = c.loops[k];
     char* at[4] = {nullptr};
@@ -78,34 +87,40 @@ inline void run_block(const FusedLoops& c, void* const* arrays, char* registers,
       }
     }
     if (!loop.by_rows) {
-      call_loop(loop, at, stride, rows * columns);
+      wrong |= call_loop(loop, at, stride, rows * columns);
       continue;
     }
     for (int64_t r = 0; r < rows; ++r) {
-      call_loop(loop, at, stride, columns);
+      wrong |= call_loop(loop, at, stride, columns);
       for (int i = 0; i < loop.reads; ++i) at[i] += step[i];
       at[3] += step[3];
     }
   }
+  return wrong;
 }
 
-// Blocks are whole rows where a block holds one, else parts of a row.
-inline void run_fused_blocks(int threads, const FusedLoops& c, void* const* arrays) {
+// Blocks are whole rows where a block holds one, else parts of a row. Gives as call_loop.
+inline int run_fused_blocks(int threads, const FusedLoops& c, void* const* arrays) {
   const int64_t many = c.block / c.columns;  // rows of a block
   const int64_t parts = many ? 1 : (c.columns + c.block - 1) / c.block;
   const int64_t blocks = many ? (c.rows + many - 1) / many : c.rows * parts;
-  parallel_for(threads, blocks, [=, &c](int64_t begin, int64_t end) {
+  std::atomic<int> all{0};
+  parallel_for(threads, blocks, [=, &c, &all](int64_t begin, int64_t end) {
     alignas(64) char registers[FUSED_BYTES];
+    int wrong = 0;
     for (int64_t i = begin; i < end; ++i) {
       if (many) {
         const int64_t row = i * many, left = c.rows - row;
-        run_block(c, arrays, registers, row, left < many ? left : many, 0, c.columns);
+        wrong |= run_block(c, arrays, registers, row, left < many ? left : many, 0, c.columns);
       } else {
         const int64_t column = i % parts * c.block, left = c.columns - column;
-        run_block(c, arrays, registers, i / parts, 1, column, left < c.block ? left : c.block);
+        wrong |= run_block(c, arrays, registers, i / parts, 1, column,
+                           left < c.block ? left : c.block);
       }
     }
+    if (wrong) all = 1;
   });
+  return all;
 }
 
 }  // namespace cynet

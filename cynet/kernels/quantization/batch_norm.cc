@@ -22,6 +22,7 @@ void quantized_batch_norm(const Args& args) {
   const T* x = args.input<T>(0);
   const float *gamma = args.input<float>(1), *beta = args.input<float>(2);
   const float *mean = args.input<float>(3), *variance = args.input<float>(4);
+  if (!has_ranges(args, 5, 6)) return;
   const double unit = reach(*args.input<float>(5), *args.input<float>(6)) /
                       steps_of_floats(args.in[0]->dtype);  // in and out: floats lie between
   const float low = static_cast<float>(p.low), high = static_cast<float>(p.high);
@@ -31,13 +32,17 @@ void quantized_batch_norm(const Args& args) {
     const double gain = (p.fixed ? 1.0 : gamma[c]) / std::sqrt(variance[c] + p.eps);
     times[c] = static_cast<float>(gain * unit * scale);
     plus[c] = static_cast<float>((beta[c] - mean[c] * gain) * scale);
+    if (times[c] * plus[c] == times[c] * plus[c]) continue;
+    int i = p.fixed ? 2 : 1;  // else the variance is below 0
+    while (i < 4 && !std::isnan(args.input<float>(i)[c])) ++i;
+    return fail_at(args, i, c, args.input<float>(i)[c]);
   }
   int8_t* y = args.output<int8_t>(0);
   parallel_for(args.threads, p.outer * p.channels, [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) {
       const float a = times[line % p.channels], b = plus[line % p.channels];
       for (int64_t i = line * p.inner; i < (line + 1) * p.inner; ++i) {
-        const float v = x[i] * a + b, floor = v > -128.0f ? v : -128.0f;  // NaN is the lower limit
+        const float v = x[i] * a + b, floor = v > -128.0f ? v : -128.0f;
         y[i] = static_cast<int8_t>(std::nearbyint(floor < 127.0f ? floor : 127.0f));
       }
     }

@@ -56,6 +56,7 @@ void combine_by(const Args& args, bool product, double l, double r) {
 template <typename T>
 void quantized_combine(const Args& args) {
   const Combined& p = args.as<Combined>();
+  if (!has_ranges(args, 2, 5)) return;
   const int type = args.out[0]->dtype, left = args.in[0]->dtype, right = args.in[1]->dtype;
   const double a = reach(*args.input<float>(2), *args.input<float>(3));
   const double b = reach(*args.input<float>(4), *args.input<float>(5));

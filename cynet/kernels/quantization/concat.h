@@ -20,7 +20,7 @@ struct ConcatPart {
   int is_signed;
 };
 
-typedef void (*ScaledLoop)(const void*, void*, int64_t, float);
+typedef int (*ScaledLoop)(const void*, void*, int64_t, float);
 
 inline ScaledLoop scaled_loop(int level, int from_signed, int to_signed) {
   static const ScaledLoop loops[2][2][N_LEVEL] = {

@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "quantization/units.h"
+
 namespace cynet {
 
 #define ENTROPY(field) field(int64_t, bins) field(int64_t, kept)
@@ -60,6 +62,10 @@ template <typename T>
 void calibrate_entropy(const Args& args) {
   const Entropy& p = args.as<Entropy>();
   const float *hist = args.input<float>(0), *edges = args.input<float>(1);
+  for (int64_t i = 0; i <= p.bins; ++i) {
+    if (i < p.bins && std::isnan(hist[i])) return fail_at(args, 0, i, hist[i]);
+    if (std::isnan(edges[i])) return fail_at(args, 1, i, edges[i]);
+  }
   const int64_t least = p.kept / 2, most = p.bins / 2;
   std::vector<double> found(most - least + 1);
   parallel_for(args.threads, found.size(), [&](int64_t begin, int64_t end) {

@@ -7,6 +7,7 @@
 #define CYNET_INT8_CONV_H
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -80,6 +81,18 @@ inline void int8_conv(int level, const Int8Conv& c, const void* data, bool is_si
   static const Run of[2][N_LEVEL] = {CYNET_AT_LEVELS(int8_run<uint8_t>),
                                      CYNET_AT_LEVELS(int8_run<int8_t>)};
   of[is_signed][level](c, data, static_cast<const int16_t*>(packed), e, out, threads, space);
+}
+
+// The first NaN of n floats, or -1.
+inline int64_t first_nan(const float* x, int64_t n, int threads) {
+  std::atomic<bool> some{false};
+  parallel_for(threads, n, [=, &some](int64_t begin, int64_t end) {
+    int wrong = 0;
+    for (int64_t i = begin; i < end; ++i) wrong |= x[i] != x[i];
+    if (wrong) some = true;
+  });
+  if (!some) return -1;
+  return std::find_if(x, x + n, [](float v) { return v != v; }) - x;
 }
 
 // Eight rows by eight columns of bytes: of each square the parts beside the diagonal change places,

@@ -2,7 +2,11 @@
 #ifndef CYNET_LANES
 #include "kernel.h"
 
+#include <atomic>
+#include <cmath>
 #include <limits>
+
+#include "quantization/units.h"
 
 namespace cynet {
 #define LINEAR(field) field(double, scale) field(int64_t, zero_point)
@@ -26,10 +30,16 @@ void quantize_linear(const Args& args) {
   const T* x = args.input<T>(0);
   char* y = static_cast<char*>(args.out[0]->data);
   const bool is_signed = args.out[0]->dtype == I8;
-  parallel_for(args.threads, args.in[0]->size, [=](int64_t begin, int64_t end) {
-    if (is_signed) bytes_of_floats<int8_t>(x + begin, step, zero, y + begin, end - begin);
-    else bytes_of_floats<uint8_t>(x + begin, step, zero, y + begin, end - begin);
+  std::atomic<bool> wrong{false};
+  parallel_for(args.threads, args.in[0]->size, [=, &wrong](int64_t begin, int64_t end) {
+    if ((is_signed ? bytes_of_floats<int8_t> : bytes_of_floats<uint8_t>)(
+            x + begin, step, zero, y + begin, end - begin))
+      wrong = true;
   });
+  if (!wrong) return;
+  int64_t place = 0;
+  while (!std::isnan(x[place] / step)) ++place;
+  fail_at(args, 0, place, x[place]);
 }
 
 template <typename T>

@@ -4,6 +4,8 @@
 #include "kernel.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -76,11 +78,19 @@ Range range_of(const T* x, int64_t n, int threads) {
   return all.low > all.high ? Range{0, 0} : all;
 }
 
+// Products that are NaN are told.
 template <typename T, typename O>
-void convert(const T* x, O* y, int64_t n, float scale, int threads) {
-  parallel_for(threads, n, [=](int64_t begin, int64_t end) {
-    scaled<T, O>(x + begin, y + begin, end - begin, scale);
+void convert(const Args& args, float scale) {
+  const T* x = args.input<T>(0);
+  O* y = args.output<O>(0);
+  std::atomic<bool> wrong{false};
+  parallel_for(args.threads, args.in[0]->size, [=, &wrong](int64_t begin, int64_t end) {
+    if (scaled<T, O>(x + begin, y + begin, end - begin, scale)) wrong = true;
   });
+  if (!wrong) return;
+  int64_t place = 0;
+  while (!std::isnan(static_cast<float>(x[place]) * scale)) ++place;
+  fail_at(args, 0, place, static_cast<double>(x[place]));
 }
 
 // data, [its range or, of int32, what its limits stand for] -> output and its range
@@ -91,6 +101,7 @@ void quantize(const Args& args) {
   const int64_t n = args.in[0]->size;
   const int type = args.out[0]->dtype;
   const bool whole = row_for<T> == I32;
+  if ((whole || p.range_from == RANGE_OF_INPUTS) && !has_ranges(args, 1, 2)) return;
   float unit = 1;
   if (whole)
     unit = reach(*args.input<float>(1), *args.input<float>(2)) /
@@ -104,10 +115,7 @@ void quantize(const Args& args) {
   const float r = reach(range.low, range.high);
   const float steps = p.finer ? steps_of_floats(type) : steps_between_integers(type);
   const float scale = unit * per_unit(steps, r);
-  if (type == U8)
-    convert(x, args.output<uint8_t>(0), n, scale, args.threads);
-  else
-    convert(x, args.output<int8_t>(0), n, scale, args.threads);
+  (type == U8 ? convert<T, uint8_t> : convert<T, int8_t>)(args, scale);
   if (type != U8)
     put_range(args, 1, -r, r);
   else
@@ -125,9 +133,10 @@ void quantize_asym(const Args& args) {
   const float wide = range.high - range.low, scale = wide > 0 ? 255.0f / wide : 1.0f;
   const float shift = 255.0f - range.high * scale;
   uint8_t* y = args.output<uint8_t>(0);
-  parallel_for(args.threads, n, [=](int64_t begin, int64_t end) {
+  parallel_for(args.threads, n, [=, &args](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const float v = x[i] * scale + shift + 0.5f, low = v > 0 ? v : 0;  // NaN is 0
+      const float v = x[i] * scale + shift + 0.5f, low = v > 0 ? v : 0;
+      if (v != v) return fail_at(args, 0, i, x[i]);
       y[i] = static_cast<uint8_t>(low < 255.0f ? low : 255.0f);
     }
   });

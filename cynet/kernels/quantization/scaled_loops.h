@@ -1,17 +1,21 @@
 // Numbers times a factor as integers of 8 bits, compiled for each level (levels.h). Included by
 // concat.h and quantize.cc.
 
-// Rounded to even, within the limits of To; NaN is the lower one.
+// Rounded to even, within the limits of To. Gives whether a product was NaN, of which nothing is
+// made; those of bytes are not.
 template <typename From, typename To>
-void scaled(const void* x_, void* y_, int64_t n, float scale) {
+int scaled(const void* x_, void* y_, int64_t n, float scale) {
   const From* x = static_cast<const From*>(x_);
   To* y = static_cast<To*>(y_);
   const float least = std::numeric_limits<To>::min(), most = std::numeric_limits<To>::max();
   const float shift = 12582912.0f;  // 1.5 * 2^23: sums with it are whole
+  int wrong = 0;
   CYNET_IVDEP
   for (int64_t i = 0; i < n; ++i) {
     const float v = static_cast<float>(x[i]) * scale;
+    if (sizeof(From) > 1) wrong |= v != v;
     const float low = v > least ? v : least, within = low < most ? low : most;
     y[i] = static_cast<To>(static_cast<int32_t>(within + shift - shift));
   }
+  return wrong;
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "isa/kernel_table.h"
+#include "kernel.h"
 
 namespace cynet {
 
@@ -15,10 +15,28 @@ namespace cynet {
 inline float steps_between_integers(int dtype) { return dtype == U8 ? 255.0f : 127.0f; }
 inline float steps_of_floats(int dtype) { return dtype == U8 ? 255.5f : 127.5f; }
 
-inline float reach(float low, float high) { return std::max(std::fabs(low), std::fabs(high)); }
+// NaN where either is.
+inline float reach(float low, float high) {
+  const float a = std::fabs(low), b = std::fabs(high);
+  return a > b || a != a ? a : b;
+}
 
 // What an element is to be multiplied by; 0 where the range is.
 inline float per_unit(float steps, float reach) { return reach > 0 ? steps / reach : 0.0f; }
+
+// Integers have no NaN, so what would become one is told: element `place` of input i of a kernel.
+inline void fail_at(const Args& args, int i, int64_t place, double value) {
+  args.fail(place, {static_cast<double>(i), value});
+}
+// Whether the inputs from `first` to `last`, ends of ranges, are numbers; tells which one is not.
+inline bool has_ranges(const Args& args, int first, int last) {
+  for (int i = first; i <= last; ++i)
+    if (std::isnan(*args.input<float>(i))) {
+      fail_at(args, i, 0, *args.input<float>(i));
+      return false;
+    }
+  return true;
+}
 
 }  // namespace cynet
 

@@ -7,13 +7,13 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float, Int
 from ..property import merge_shapes
 from ..tensor.axes import data_axis, split_at
-from .ranges import ONE, check_calibrated, one_each, require_bytes
+from .ranges import ONE, Refusing, check_calibrated, one_each, require_bytes
 from .shapes import OUTPUTS
 
 _CHANNELS = ("gamma", "beta", "moving_mean", "moving_var")
 
 
-class QuantizedBatchNormProperty(KernelProperty):
+class QuantizedBatchNormProperty(Refusing, KernelProperty):
     """BatchNorm of a quantized array by the moving statistics; int8, within the given range.
 
     ``out = (data - moving_mean) / sqrt(moving_var + eps) * gamma + beta``, rounded to even, in

@@ -6,7 +6,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float
 from ..property import merge_shapes
-from .ranges import ONE, check_calibrated, one_each, require_bytes
+from .ranges import ONE, Refusing, check_calibrated, one_each, require_bytes
 from .shapes import OUTPUTS
 
 _READS = ("lhs", "rhs", "lhs_min", "lhs_max", "rhs_min", "rhs_max")
@@ -19,7 +19,7 @@ class TwoInOneOrder(GraphHooks):
         return prop, [0, 1]
 
 
-class _TwoArrays(KernelProperty):
+class _TwoArrays(Refusing, KernelProperty):
     differentiable = False
     floats = ()
     graph = TwoInOneOrder()

@@ -2,7 +2,7 @@
 # cython: wraparound=True
 """quantized_concat: quantized arrays joined along an axis, brought to one range."""
 
-from libc.math cimport fabs
+from libc.math cimport fabs, isnan
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
@@ -14,7 +14,7 @@ from ...kernels.parallel cimport threads_for
 from ...kernels.quantization.concat cimport ConcatPart, concat_bytes
 from .._base cimport Operator, OpContext
 
-from math import prod
+from math import nan, prod
 
 from .._base import register_operator
 from ..checks.shapes import agree
@@ -24,7 +24,7 @@ from ..precision import Precision
 from ..property import ResourceRequest
 from ..tensor.axes import axis_of
 from ..tensor.concat import ConcatProperty
-from .ranges import ONE, one_each, require_bytes
+from .ranges import ONE, not_a_number, one_each, require_bytes
 from .shapes import OUTPUTS
 
 
@@ -88,7 +88,8 @@ class QuantizedConcatProperty(ConcatProperty):
         if self.channels_last:
             shapes = [(s[0], *s[2:], s[1]) for s in shapes]
             axis = {0: 0, 1: len(shapes[0]) - 1}.get(axis, axis - 1)
-        return QuantizedConcatOperator(prod(shapes[0][:axis]), [prod(s[axis:]) for s in shapes])
+        lengths = [prod(s[axis:]) for s in shapes]
+        return QuantizedConcatOperator(prod(shapes[0][:axis]), lengths, self.list_arguments())
 
 
 cdef class QuantizedConcatOperator(Operator):
@@ -96,11 +97,12 @@ cdef class QuantizedConcatOperator(Operator):
 
     cdef int64_t outer
     cdef int n
+    cdef list names
     cdef vector[ConcatPart] parts
 
-    def __init__(self, outer, lengths):
+    def __init__(self, outer, lengths, names):
         cdef ConcatPart part
-        self.outer, self.n = outer, len(lengths)
+        self.outer, self.n, self.names = outer, len(lengths), names
         for length in lengths:
             part.length = length
             self.parts.push_back(part)
@@ -114,6 +116,10 @@ cdef class QuantizedConcatOperator(Operator):
         cdef int64_t size = out_data[0].size
         cdef vector[ConcatPart] parts = self.parts
         cdef int i
+        for i in range(self.n, 3 * self.n):
+            if isnan((<float*>in_data[i].data)[0]):
+                with gil:
+                    raise not_a_number("operator _contrib_quantized_concat", self.names[i], 0, nan)
         for i in range(1, self.n):
             low = min(low, (<float*>in_data[self.n + 2 * i].data)[0])
             high = max(high, (<float*>in_data[self.n + 2 * i + 1].data)[0])

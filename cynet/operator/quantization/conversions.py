@@ -12,7 +12,15 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
 from ..property import merge_shapes
-from .ranges import BYTES, ONE, check_calibrated, chosen_type, one_each, require_bytes
+from .ranges import (
+    BYTES,
+    ONE,
+    Refusing,
+    check_calibrated,
+    chosen_type,
+    one_each,
+    require_bytes,
+)
 
 _OF_INPUTS, _GIVEN, _OF_DATA = range(3)
 _TRIPLE = ["output0", "output1", "output2"]
@@ -25,7 +33,7 @@ class AnyOrder(GraphHooks):
         return prop, [0]
 
 
-class _Conversion(KernelProperty):
+class _Conversion(Refusing, KernelProperty):
     """An array of data, perhaps its range, and what they are converted to."""
 
     differentiable = False

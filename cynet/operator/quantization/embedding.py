@@ -4,16 +4,17 @@ from .._base import register_operator
 from ..checks.shapes import agree
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Int
-from .ranges import ONE, one_each, require_bytes
+from .ranges import ONE, Refusing, one_each, require_bytes
 from .shapes import OUTPUTS
 
 INDICES = ("float32", "float64", "int32", "int64", "uint8", "int8")
 
 
-class QuantizedEmbeddingProperty(KernelProperty):
+class QuantizedEmbeddingProperty(Refusing, KernelProperty):
     """Rows of a quantized `weight` by index, with its range.
 
-    Indices are truncated to integers; one below 0 counts as 0 and one beyond the last as the last.
+    Indices are truncated to integers; one below 0 counts as 0 and one beyond the last as the
+    last; NaN is refused.
     """
 
     input_dim = Int(doc="Number of rows of weight.", low=1)

@@ -5,12 +5,12 @@ from .._base import register_operator
 from ..checks.shapes import agree
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Int
-from .ranges import ONE
+from .ranges import ONE, Refusing
 
 _OUTPUTS = ("threshold", "divergence")
 
 
-class CalibrateEntropyProperty(KernelProperty):
+class CalibrateEntropyProperty(Refusing, KernelProperty):
     """The threshold that loses least of a distribution when values beyond it are cut off.
 
     `hist` counts values in bins around 0. For every threshold that leaves at least

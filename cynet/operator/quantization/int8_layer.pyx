@@ -17,13 +17,15 @@ from ...kernels.common.by_dtype cimport add_elements
 from ...kernels.isa.dispatch cimport cpu_level
 from ...kernels.parallel cimport threads_for
 from ...kernels.quantization.int8_conv cimport (
-    Int8Conv, Int8Epilogue, int8_conv, int8_pack, int8_packed_size, int8_space,
+    Int8Conv, Int8Epilogue, first_nan, int8_conv, int8_pack, int8_packed_size, int8_space,
     transpose_integers
 )
 from ...kernels.conv.onednn cimport Primitive
 from .._base cimport Operator, OpContext
 
-from math import prod
+from math import nan, prod
+
+from .ranges import not_a_number
 
 cdef float MOST = 2147483647.0  # of int32
 
@@ -65,6 +67,8 @@ cdef class Int8Layer(Operator):
     ----------
     geometry : dict
         The fields of Int8Conv.
+    where : str
+        The operator's name, for messages.
     places : dict
         Name of an input to its place. With `scale` among them the layer is a whole one.
     last, packed : bool
@@ -77,14 +81,17 @@ cdef class Int8Layer(Operator):
 
     cdef Int8Conv conv
     cdef bint last, packed, whole_layer
-    cdef int data_range, weight_range, scale, bias, bias_range, residual, residual_range
+    cdef str where
+    cdef dict places
+    cdef int n_inputs, data_range, weight_range, scale, bias, bias_range, residual, residual_range
     cdef float low, high, range_low, range_high
     cdef int64_t work, in_pixels, out_pixels
 
-    def __init__(self, geometry, places, last, packed, low=0, high=0, range_low=0, range_high=0):
-        self.conv = _conv(geometry)
+    def __init__(self, geometry, where, places, last, packed, low=0, high=0, range_low=0,
+                 range_high=0):
+        self.conv, self.where, self.places = _conv(geometry), where, places
         self.last, self.packed, self.whole_layer = last, packed, "scale" in places
-        self.low, self.high = low, high
+        self.n_inputs, self.low, self.high = len(places), low, high
         self.range_low, self.range_high = range_low, range_high
         self.data_range, self.weight_range = places["min_data"], places.get("min_weight", -1)
         self.scale, self.bias = places.get("scale", -1), places.get("bias", -1)
@@ -109,8 +116,10 @@ cdef class Int8Layer(Operator):
         cdef void* out = out_data[0].data
         cdef void* made = out
         cdef char* space
-        cdef int64_t need = (2 * aligned(filters * 4) + aligned(packed)
-                             + self.space_size(level, threads))
+        cdef int64_t need
+        self.refuse_nan(in_data, threads)
+        need = (2 * aligned(filters * 4) + aligned(packed)
+                + self.space_size(level, threads))
         if not self.last:
             need += aligned(data_size) + 2 * aligned(out_size * 4)
         if apart:
@@ -147,6 +156,21 @@ cdef class Int8Layer(Operator):
                                threads)
         if apart:
             add_elements(out_data[0].dtype, out, out_data[0].data, out_size)
+        return 0
+
+    cdef int refuse_nan(self, const TBlob* in_data, int threads) except -1 nogil:
+        """Integers have no NaN: floats that are read must have none."""
+        cdef int i
+        cdef int64_t place
+        for i in range(self.n_inputs):
+            if in_data[i].dtype != kFloat32:
+                continue
+            place = first_nan(<const float*>in_data[i].data, in_data[i].size,
+                              threads if i == self.residual else 1)
+            if place >= 0:
+                with gil:
+                    name = next(name for name, at in self.places.items() if at == i)
+                    raise not_a_number(self.where, name, place, nan)
         return 0
 
     cdef int64_t packed_size(self, int level) noexcept nogil:

@@ -147,6 +147,7 @@ class _Int8Layer:
         geometry = self.geometry(in_shapes)
         settings = {
             "geometry": geometry,
+            "where": self._where(),
             "places": {name: i for i, name in enumerate(self.list_arguments())},
             "last": self.last or not self.has_windows or is_last(self.layout),
             "packed": self.packed_shape is not None,
@@ -259,6 +260,7 @@ _FUSED_DOC = {
 class _Fused(_Int8Layer):
     """A whole layer."""
 
+    takes_float32 = True
     no_bias = False
 
     def __init__(self, **kwargs):

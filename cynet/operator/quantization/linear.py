@@ -8,7 +8,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float, Int
 from ..property import merge_shapes
 from .conversions import AnyOrder
-from .ranges import LIMITS, require_bytes
+from .ranges import LIMITS, Refusing, require_bytes
 
 _SCALE = Float(doc="What a step counts for.", low=1e-38)
 _ZERO = Int(0, doc="The integer that stands for 0.", low=-128, high=255)
@@ -28,7 +28,7 @@ class LinearHooks(AnyOrder):
         return True
 
 
-class _Linear(KernelProperty):
+class _Linear(Refusing, KernelProperty):
     differentiable = False
     floats = ()
     graph = LinearHooks()
@@ -53,7 +53,7 @@ class _Linear(KernelProperty):
 
 class QuantizeLinearProperty(_Linear):
     """Floats as integers of 8 bits: ``round(data / scale) + zero_point``, rounded to even, limited
-    to what these can hold; NaN is the least of them."""
+    to what these can hold. NaN is refused."""
 
     scale, zero_point = _SCALE, _ZERO
     out_type = Enum(("int8", "uint8"), "uint8", doc="Type of the output.")

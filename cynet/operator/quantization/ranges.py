@@ -28,6 +28,23 @@ def require_bytes(prop, dtype, name="data", allowed=BYTES):
         )
 
 
+def not_a_number(where, name, place, value):
+    """The exception for a float of the input `name` of which no integer can be made."""
+    return ArgumentError(
+        f"{where}: element {place} of '{name}' is {value:g}, of which integers of 8 bits have none"
+    )
+
+
+class Refusing:
+    """What says which float a kernel could make no integer of; in front of a KernelProperty."""
+
+    takes_float32 = True  # and no narrower float (contrib/amp)
+
+    def failure(self, place, values):
+        name = self.forward.reads[int(values[0])]
+        return not_a_number(self._where(), name, place, values[1])
+
+
 def check_calibrated(prop):
     """Whether `prop` was given a range; an ArgumentError where it has one end of it alone."""
     low, high = prop.min_calib_range, prop.max_calib_range

@@ -21,6 +21,7 @@ from .._elementwise cimport find_kernels, put_number
 from typing import NamedTuple
 
 from ...base.dtype import dtype_flag
+from ...base.errors import ArgumentError
 from ..elementwise_loop import BYTE_LOOPS, SIMPLE, fold_out_of_range_scalar
 from ..graph_hooks import GraphHooks
 from ..property import OperatorProperty
@@ -123,12 +124,13 @@ cdef class ChainOperator(Operator):
     cdef FusedLoops chain
     cdef vector[FusedLoop] loops
     cdef vector[FusedOperand] operands
+    cdef str name
 
     def __init__(self, prop):
         cdef int dtype = dtype_flag(prop.dtype), registers = 1, kind, of_bytes
         cdef FusedLoop native
         cdef Kernel write, add
-        self.chain.work = 0
+        self.name, self.chain.work = prop.op_name, 0
         for line in prop.lines:
             loop, of_bytes = line.loop, -1
             memset(&native, 0, sizeof(native))
@@ -186,8 +188,11 @@ cdef class ChainOperator(Operator):
             arrays[i] = in_data[i].data
         for i in range(ctx.n_out):
             arrays[ctx.n_in + i] = out_data[i].data
-        run_fused_blocks(
-            threads_for(self.chain.rows * self.chain.columns * self.chain.work), self.chain, arrays)
+        if run_fused_blocks(threads_for(self.chain.rows * self.chain.columns * self.chain.work),
+                            self.chain, arrays):
+            with gil:
+                raise ArgumentError(f"{self.name}: an element is nan, of which no integer of 8 "
+                                    "bits can be made")
         return 0
 
 

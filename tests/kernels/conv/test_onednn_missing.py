@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cynet.kernels.conv import onednn
+from cynet.kernels.conv.onednn_library import library_path
 
 pytestmark = pytest.mark.skipif(not onednn.available(), reason="oneDNN's wheel is not installed")
 
@@ -53,7 +54,7 @@ for each in seen:
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prefix")
-    content = onednn._library_path().read_bytes()
+    content = library_path().read_bytes()
     assert b"libgomp.so.1\0" in content
     (folder / "lib").mkdir()
     library = folder / "lib" / "libdnnl.so.3"

@@ -203,10 +203,9 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if self.saved_checkpoints:
             return
         net = estimator.net
-        cached = net._cached if isinstance(net, HybridBlock) else None
-        graph = None if cached is None else cached.graph_to_export()
+        graph = net._last_graph() if isinstance(net, HybridBlock) else None
         if graph is not None:
-            graph[0].save(path)
+            graph.symbol.save(path)
         else:
             estimator.logger.info(
                 "CheckpointHandler: %s is not written, for the network is not hybridized",
