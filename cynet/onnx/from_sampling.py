@@ -55,7 +55,7 @@ def grid_sample(reader, node):
     grid = sym.reshape(node.symbol(1), shape=(shape[0], count, n))
     bounds = [(0.0, x - 1.0) if corners else (-0.5, x - 0.5) for x in sizes]
     at = [
-        _pixels(grid, n - 1 - k, size, corners, mode == "nearest", padding, bounds[k])
+        _pixels(grid, n - 1 - k, size, corners, mode, padding, bounds[k])
         for k, size in enumerate(sizes)
     ]
     taps = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}[mode]
@@ -84,12 +84,13 @@ def grid_sample(reader, node):
     return sym.reshape(made, shape=(*shape[:2], *points[1:-1]), name=node.name)
 
 
-def _pixels(grid, k, size, corners, nearest, padding, bounds):
-    """Coordinates from -1 to 1 as those of pixels."""
+def _pixels(grid, k, size, corners, mode, padding, bounds):
+    """Coordinates from -1 to 1 as those of pixels. At a border the pixels around a point are held
+    inside; the point itself is, too, where that makes no difference: not for mode=cubic."""
     x = sym.squeeze(sym.slice_axis(grid, axis=2, begin=k, end=k + 1), axis=2)
     x = (x + 1) * ((size - 1) / 2) if corners else ((x + 1) * size - 1) * 0.5
-    x = half_to_even(x) if nearest else x
-    if padding == "border":
+    x = half_to_even(x) if mode == "nearest" else x
+    if padding == "border" and mode != "cubic":
         return sym.clip(x, a_min=0, a_max=size - 1)
     return _reflected(x, *bounds) if padding == "reflection" else x
 

@@ -156,12 +156,18 @@ def _complete_inputs(node, where, inputs):
         entry = given.get(key)
         if entry is None:
             entry = (Node(None, f"{node.name}_{key}", {**node.params, **node.attrs}), 0)
-        wanted = node.prop.variable_attrs.get(key)
-        if wanted and entry[0].op is None:
-            for attribute, value in wanted.items():
-                entry[0].attrs.setdefault(attribute, value)
         out.append(entry)
+    set_variable_attrs(node.prop, names, out)
     return out
+
+
+def set_variable_attrs(prop, names, entries):
+    """Give variables among the inputs of an operator the attributes that it has for them, as the
+    initializer of PReLU's gamma; one of their own stays."""
+    for key, (source, _) in zip(names, entries):
+        if source.op is None:
+            for attribute, value in prop.variable_attrs.get(key, {}).items():
+                source.attrs.setdefault(attribute, value)
 
 
 def copy_graph(heads):

@@ -6,10 +6,15 @@ from ..attribute import is_attribute_key, split_suffix, stored_key
 from ..base.errors import ArgumentTypeError, CynetError, FormatError, NotFoundError, shown
 from ..base.kinds import read_json
 from ..operator._base import get_operator
+from .compose import set_variable_attrs
 from .node import Node, topological_order
 from .subgraph import Subgraph, mutable_inputs
 
 _VERSION = 10901  # of the MXNet whose form is written
+# Since these files list all inputs of operators; hold the initializers of variables; mean by the
+# axis -1 of argmax the last one.
+_LISTS_INPUTS, _HAS_INITIALIZERS, _HAS_LAST_AXIS = 900, 904, 905
+_OF_PLACES = ("argmax", "argmin")
 MAX_NESTED = 64  # subgraphs inside of one another that are read
 _AMP_CASTS = ("amp_cast", "amp_multicast")
 
@@ -166,8 +171,6 @@ def _read_graph(graph, source, version, depth):
     ]
     if not heads:
         raise FormatError(f"{source}: 'heads' is empty")
-    for node in nodes:
-        _upgrade_states(node)
     return heads
 
 
@@ -251,7 +254,7 @@ def _read_node(record, nodes, where, version, depth):
     edges = [] if record.get("inputs") is None else _list(record, "inputs", where)
     inputs = [_read_entry(edge, nodes, f"{where}: inputs") for edge in edges]
     params, attrs, suffixed = _sort_attributes(entry, given, loose, "param" in record)
-    if version < 905 and entry.name in ("argmax", "argmin") and params.get("axis") == "-1":
+    if version < _HAS_LAST_AXIS and entry.name in _OF_PLACES and params.get("axis") == "-1":
         del params["axis"]  # meant: over all axes
     try:
         prop = entry.prop(**entry.prop.accepted_params(params))
@@ -262,16 +265,22 @@ def _read_node(record, nodes, where, version, depth):
     _take_subgraphs(prop, record, where, version, depth)
     node = Node(entry, name, attrs, params, prop, inputs)
     names = node.input_names()
-    if len(inputs) not in (len(names), len(prop.list_arguments())):
+    known = len(inputs) in (len(names), len(prop.list_arguments()))
+    if not known and (version >= _LISTS_INPUTS or len(inputs) > len(names)):
         raise FormatError(
             f"{where}: operator {entry.name} takes {len(names)} inputs "
             f"({', '.join(names[:8])}{', ...' * (len(names) > 8)}), got {len(inputs)}"
         )
-    by_name = dict(zip(names, inputs)) if suffixed else {}
+    _upgrade_inputs(node, names, version)
+    by_name = dict(zip(names, node.inputs)) if suffixed else {}
     for (key, stored), value in suffixed.items():
         target = by_name.get(key)
-        if target is not None and target[0].op is None:
-            target[0].attrs.setdefault(stored, value)
+        if target is None or target[0].op is not None:
+            raise FormatError(
+                f"{where}: the attribute '{key}_{stored.strip('_')}' is for an input of operator "
+                f"{entry.name} that is called '{key}' and is a variable; there is none"
+            )
+        target[0].attrs[stored] = value
     return node
 
 
@@ -311,14 +320,14 @@ def _sort_attributes(entry, given, loose, has_param):
     return params, attrs, suffixed
 
 
-def _upgrade_states(node):
-    """Files older than 0.9 do not list auxiliary states among the inputs: make their variables."""
-    if node.op is None:
-        return
-    names = node.input_names()
+def _upgrade_inputs(node, names, version):
+    """Make variables of the inputs that a file does not list, states among them, and give those
+    that it lists the initializers that operators have for them."""
     for key in names[len(node.inputs) :]:
         attrs = {**node.params, **node.attrs, **node.prop.variable_attrs.get(key, {})}
         node.inputs.append((Node(None, f"{node.name}_{key}", attrs), 0))
+    if version < _HAS_INITIALIZERS:
+        set_variable_attrs(node.prop, names, node.inputs)
 
 
 # --- debugging ---

@@ -215,6 +215,8 @@ ROWS = [
     *(("Einsum", [T3, T3], [], {"equation": e})
       for e in ("bij,bkj->bik", "bij,bij->b", "abc,dbc->ad", "bij,bkl->ijkl")),
     ("QuantizeLinear", [f(-1000, -1.5, -0.5, 0.5, 1.5, 2.5, 999)], [f(1)[0], np.uint8(3)], {}),
+    ("QuantizeLinear", [f(-2, 1e-30, 3)], [f(0)[0], np.uint8(3)], {}),
+    ("QuantizeLinear", [f(-2, 0, 3)], [f(1e-39)[0], np.int8(3)], {}),
     ("DequantizeLinear", [np.arange(6, dtype="uint8").reshape(2, 3)],
      [f(0.5, 2), np.array([1, 2], "uint8")], {"axis": 0}),
     ("LayerNormalization", [T3], [np.ones((3, 4), "float32")], {"axis": 1, "opset": 17}),
@@ -259,6 +261,8 @@ REFUSED = [
      {"reduction": "add", "opset": 18}, "reduction=add"),
     ("BatchNormalization", [IMAGE], [f(1, 1, 1)] * 4, {"training_mode": 1, "opset": 15},
      "training_mode=1"),
+    ("LayerNormalization", [T3], [np.ones(4, "float32")], {"stash_type": 0, "opset": 17},
+     "stash_type=0; only 1"),
     ("MaxPool", [IMAGE], [], {"kernel_shape": [2, 2], "outputs": 2}, "its output y1"),
     ("NonZero", [T3], [], {}, "is not read"),
     ("Add", [np.ones(2, "uint16")] * 2, [], {}, "'x0' is of type uint16"),

@@ -28,6 +28,7 @@ class KlSparseRegProperty(KernelProperty):
     forward = Kernel("kl_sparse", ("data",), ("output", "moving_avg"))
     backward = Kernel("kl_sparse_grad", ("d_output", "moving_avg"), ("d_data",))
     unlisted = ("moving_avg",)
+    variable_attrs = {"moving_avg": {"__init__": '["zero", {}]'}}
     graph = GraphHooks(float32_beside_half=("moving_avg",))
     sparseness_target = Float(0.1, doc="Mean activation that is aimed at.", low=0, high=1)
     penalty = Float(0.001, doc="Weight of the divergence.")
