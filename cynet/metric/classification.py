@@ -62,7 +62,7 @@ class Accuracy(EvalMetric):
                         f" {self.axis}; labels have shape {found[0]}"
                     )
                 pred = pred.argmax(axis=self.axis)
-            elif pred.ndim > 1 and (label != np.trunc(label)).any():
+            elif pred.ndim > 1 and _are_distributions(label, self.axis):
                 raise ArgumentError(
                     f"{self.name}: expected classes as labels, got"
                     f" {label[label != np.trunc(label)][0]:g}; distributions, which MixUp"
@@ -77,6 +77,13 @@ class Accuracy(EvalMetric):
                 np.int32, copy=False
             )
             self._add(int(np.count_nonzero(hits)), pred.size)
+
+
+def _are_distributions(label, axis):
+    """Whether labels are probabilities of classes, and not numbers of them."""
+    if not -label.ndim <= axis < label.ndim or not (label != np.trunc(label)).any():
+        return False
+    return (label >= 0).all() and np.allclose(label.sum(axis=axis), 1, atol=1e-2)
 
 
 @register

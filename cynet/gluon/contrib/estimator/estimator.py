@@ -7,10 +7,10 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from ....base.errors import ArgumentError, shown, warn_user
+from ....base.errors import ArgumentError, MismatchError, shown, warn_user
 from ....base.guard import guarded
 from ....base.kinds import to_index
-from ....context import Context, cpu
+from ....context import Context, cpu, num_gpus
 from ....distributed import is_first
 from ....metric import Accuracy
 from ....metric import Loss as LossMetric
@@ -63,6 +63,8 @@ class Estimator:
 
     Raises
     ------
+    MismatchError
+        An AssertionError: `context` names a GPU that is not there.
     ArgumentError
         `net` is not a Block, `loss` not a Loss, `trainer` not a Trainer, a metric not an
         EvalMetric, or `batch_processor` not a BatchProcessor.
@@ -301,6 +303,12 @@ class Estimator:
         self._check_metrics(handlers)
         return _ordered(handlers)
 
+    def _categorize_handlers(self, event_handlers):
+        """Lists of the handlers of each event, in the order of `EVENTS`."""
+        return tuple(
+            [each for each in event_handlers if isinstance(each, kind)] for kind in EVENTS.values()
+        )
+
     def _check_metrics(self, handlers):
         """Refuse handlers that look at metrics which nothing updates."""
         known = {id(each) for each in self._train_metrics + self._val_metrics}
@@ -320,8 +328,8 @@ class _Listeners:
     def __init__(self, estimator, handlers):
         self._estimator = estimator
         self._methods = {
-            name: [getattr(each, name) for each in handlers if isinstance(each, kind)]
-            for name, kind in EVENTS.items()
+            name: [getattr(each, name) for each in chosen]
+            for name, chosen in zip(EVENTS, estimator._categorize_handlers(handlers))
         }
 
     def __call__(self, event, **what):
@@ -363,6 +371,11 @@ def _checked_contexts(context):
     if not found or not all(isinstance(each, Context) for each in found):
         raise ArgumentError(
             f"Estimator: context must be a Context or a list of them, got {shown(context)}"
+        )
+    absent = [c for c in found if c.device_type == "gpu" and c.device_id >= num_gpus()]
+    if absent:
+        raise MismatchError(
+            f"Estimator: context {absent[0]} is not there: this machine has {num_gpus()} GPUs"
         )
     return found
 

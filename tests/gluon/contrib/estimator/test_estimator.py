@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
+from cynet import gluon
 from cynet.gluon import Trainer, nn
 from cynet.gluon import loss as losses
 from cynet.gluon.contrib.estimator import (
@@ -502,3 +503,41 @@ def test_the_default_logger_writes_to_stdout(loader, capsys):
     trainer = Trainer(net.collect_params(), "sgd")
     Estimator(net, losses.SoftmaxCrossEntropyLoss(), trainer=trainer).fit(loader, epochs=1)
     assert "[Epoch 0] Finished in" in capsys.readouterr().out
+
+
+def test_a_gpu_that_is_not_there():
+    net, loss = gluon.nn.Dense(2), gluon.loss.L2Loss()
+    with pytest.raises(AssertionError, match=r"context gpu\(100\) is not there: this machine has"):
+        Estimator(net, loss, context=[mx.cpu(), mx.gpu(100)])
+
+
+def test_handlers_of_each_event():
+    class Begins(TrainBegin):
+        pass
+
+    class Most(EpochBegin, BatchBegin, TrainEnd):
+        pass
+
+    net = gluon.nn.Dense(2, in_units=2)
+    net.initialize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    estimator = Estimator(net, gluon.loss.L2Loss(), mx.metric.Accuracy(), trainer=trainer)
+    begins, most = Begins(), Most()
+    found = estimator._categorize_handlers([begins, most])
+    assert found == ([begins], [most], [most], [], [], [most])
+
+
+def test_labels_that_are_fractions():
+    """Regression beside an accuracy, which counts by whole numbers, as MXNet's does."""
+    net = gluon.nn.Dense(4, in_units=3)
+    net.initialize(mx.init.Zero())
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.0})
+    estimator = Estimator(net, gluon.loss.L2Loss(), mx.metric.Accuracy(), trainer=trainer)
+    estimator.logger.setLevel("ERROR")
+    label = np.full((8, 4), 0.7, "float32")
+    label[:2] = 1.2
+    data = gluon.data.ArrayDataset(np.ones((8, 3), "float32"), label)
+    loader = gluon.data.DataLoader(data, 4)
+    estimator.fit(loader, val_data=loader, epochs=1)
+    assert estimator.train_metrics[0].get() == ("training accuracy", 0.75)
+    assert estimator.val_metrics[0].get() == ("validation accuracy", 0.75)
