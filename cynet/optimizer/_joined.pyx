@@ -358,7 +358,7 @@ cdef class JoinedUpdate(UpdateStep):
             _release(joined)
 
     def __init__(self, str rule, list weights, list grads, list states,
-                 bint multi_precision=False, str norm=None):
+                 bint multi_precision=False, str norm=None, bint copy_is_last=False):
         cdef cpp_set[VarHandle] written
         cdef cpp_set[VarHandle] read
         cdef NDArrayBase weight, grad, array, master
@@ -383,7 +383,8 @@ cdef class JoinedUpdate(UpdateStep):
             weight, grad = _array(weights[k], "weight"), _array(grads[k], "gradient")
             state, master = states[k], None
             if multi_precision and weight.blob.dtype in (kFloat16, kBfloat16):
-                master, state = _array(state[0], "float32 copy"), state[1]
+                state, master = state if copy_is_last else state[::-1]
+                master = _array(master, "float32 copy")
             own = _states_of(state)
             if len(own) != known[rule]:
                 raise ArgumentError(f"update rule '{rule}' takes {known[rule]} states for a"

@@ -18,7 +18,7 @@ from ..base.guard import guarded
 from ..base.kinds import FLAG, count, number
 from ..base.overrides import overridden
 from ..registry import Registry
-from .settings import check_real, check_settings, groups_by_dtype, warn_of_two_rates
+from .settings import check_real, check_settings, factors, groups_by_dtype, warn_of_two_rates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,6 +182,7 @@ class Optimizer:
 
     _decayed = ("_weight", "_gamma")  # ends of the names of weights that decay
     aggregate_num = 0
+    _copy_is_last = False  # whether a state with a float32 copy has it behind, as MXNet's SGD
     _draws = False  # whether steps draw random numbers
     _takes_lists = True  # whether `update` is given what an Updater hands over in one call
     # those of STEPS that a user has defined, for the class and for this object
@@ -305,7 +306,7 @@ class Optimizer:
         if is_narrow(weight.dtype):
             if self.multi_precision:
                 master = weight.astype("float32")
-                return master, self.create_state(index, master)
+                return self._parted((master, self.create_state(index, master)))
             warn_user(
                 f"{name_of(weight.dtype)} weights lose small updates; multi_precision=True keeps a"
                 " float32 copy of them"
@@ -336,9 +337,13 @@ class Optimizer:
             for each in zip(index, weight, grad, state):
                 self._update_one(*each)
 
+    def _parted(self, pair):
+        """(float32 copy, state) of a narrow weight's state, or the other way round."""
+        return pair[::-1] if self._copy_is_last else pair
+
     def _update_one(self, index, weight, grad, state):
         if self.multi_precision and is_narrow(weight.dtype):
-            master, inner = state
+            master, inner = self._parted(state)
             self.update(index, master, grad.astype("float32"), inner)
             weight[:] = master
         else:
@@ -488,7 +493,7 @@ class Optimizer:
         >>> sgd = mx.optimizer.SGD(param_idx2name={0: "fc_weight"})
         >>> sgd.set_lr_mult({"fc_weight": 0.1})
         """
-        self.lr_mult = {**self._symbol_mult("__lr_mult__"), **_factors("lr", args_lr_mult)}
+        self.lr_mult = {**self._symbol_mult("__lr_mult__"), **factors("lr", args_lr_mult)}
 
     def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
         """Set factors of the weight decay by name or index, over those of the symbol.
@@ -505,7 +510,7 @@ class Optimizer:
         >>> sgd.set_wd_mult({"fc_weight": 0.0})
         """
         spared = {name: 0.0 for name in self.idx2name.values() if not name.endswith(self._decayed)}
-        given = _factors("wd", args_wd_mult)
+        given = factors("wd", args_wd_mult)
         self.wd_mult = {**spared, **self._symbol_mult("__wd_mult__"), **given}
 
     def _symbol_mult(self, key):
@@ -585,14 +590,3 @@ class Optimizer:
 def zeros_like(weight: NDArray) -> NDArray:
     """A zero array of the weight's shape, dtype and context, as a state."""
     return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype)
-
-
-def _factors(kind, given):
-    """`given` when it is a dict of factors by name or index."""
-    if not isinstance(given, dict):
-        raise ArgumentTypeError(
-            f"set_{kind}_mult takes a dict of name or index to factor, got {type(given).__name__}"
-        )
-    for name, factor in given.items():
-        check_real(f"set_{kind}_mult: the factor of {shown(name)}", factor)
-    return given

@@ -9,7 +9,7 @@ from ..base.dtype import is_narrow
 from ..base.errors import UndefinedError
 from ..base.guard import guarded
 from ..ndarray import zeros_like
-from ..ndarray.sparse.convert import all_rows
+from ..ndarray.sparse.convert import all_rows, dense_to_change
 from ..ndarray.sparse.through_host import update_by_rows
 from ..operator.update.rows import among_sparse
 from ._joined import JoinedUpdate
@@ -100,7 +100,7 @@ class FusedOptimizer(Optimizer):
     def joined_update(self, indices, weights, grads, states):
         """The function that `update_all` would push, and its arguments."""
         plain = type(self).update_all is FusedOptimizer.update_all and not self._steps_are_own()
-        if among_sparse(grads):
+        if among_sparse(grads) or among_sparse(weights):
             return None
         if not (plain and indices and self._joins(weights)):
             return None
@@ -120,7 +120,7 @@ class FusedOptimizer(Optimizer):
         )
 
     def _update_joined(self, indices, weights, grads, states, multi_precision, own=False):
-        if among_sparse(grads):
+        if among_sparse(grads) or among_sparse(weights):
             for each in zip(indices, weights, grads, states):
                 self._update_one_sparse(*each, multi_precision, own)
         elif indices:
@@ -130,14 +130,18 @@ class FusedOptimizer(Optimizer):
     def _update_one_sparse(self, index, weight, grad, state, multi_precision, own):
         """Change the rows of a weight that the gradient has, or all of them where the optimizer
         has no lazy update."""
-        weight, state = all_rows(weight), all_rows(state)
         if grad.stype != "row_sparse" or not self._rests_rows:
-            arrays = [weight], [dense_of(grad)], [state]
-            self._update_joined([index], *arrays, multi_precision, own)
+            copies = []  # of what lacks rows, so that there is no memory for all values
+            arrays = [dense_to_change(weight, copies)], [dense_of(grad)]
+            states = [dense_to_change(state, copies)]
+            self._update_joined([index], *arrays, states, multi_precision, own)
+            for array, copy in copies:
+                array[:] = copy
             return
+        weight, state = all_rows(weight), all_rows(state)
         master = None
         if multi_precision and is_narrow(weight.dtype):
-            master, state = state
+            master, state = self._parted(state)
         states = () if state is None else state if isinstance(state, tuple) else (state,)
         rates, decays, rescale, clip, numbers = self._counted([index], own)
         values, (rows,) = grad.parts()
@@ -155,8 +159,10 @@ class FusedOptimizer(Optimizer):
         joined = self._joined.get(key)
         if joined is None or not joined.fits(weights, grads, states):
             has_master = multi_precision and is_narrow(weights[0].dtype)
-            rule = self._rule(states[0][1] if has_master else states[0])
-            joined = JoinedUpdate(rule, weights, grads, states, multi_precision, self._norm)
+            rule = self._rule(self._parted(states[0])[1] if has_master else states[0])
+            joined = JoinedUpdate(
+                rule, weights, grads, states, multi_precision, self._norm, self._copy_is_last
+            )
             self._joined[key] = joined
         return joined, self._counted(indices, own)
 

@@ -183,6 +183,7 @@ class LARS(FusedOptimizer):
     }
     _decayed = ("_weight",)
     _norm, _keeps_masters, aggregate_num = "lars", True, 4
+    _copy_is_last = True
 
     def __init__(
         self,

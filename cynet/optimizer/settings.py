@@ -151,3 +151,14 @@ def groups_by_dtype(weights, most):
     for places in of_dtype.values():
         for start in range(0, len(places), most):
             yield places[start : start + most]
+
+
+def factors(kind, given):
+    """`given` when it is a dict of factors by name or index."""
+    if not isinstance(given, dict):
+        raise ArgumentTypeError(
+            f"set_{kind}_mult takes a dict of name or index to factor, got {type(given).__name__}"
+        )
+    for name, factor in given.items():
+        check_real(f"set_{kind}_mult: the factor of {shown(name)}", factor)
+    return given

@@ -47,6 +47,7 @@ class SGD(FusedOptimizer):
     serialized_fields = {"momentum": number(), "lazy_update": FLAG}
 
     _keeps_masters, _asks_for_lists, aggregate_num = True, True, 4
+    _copy_is_last = True
 
     def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -98,7 +99,7 @@ class NAG(FusedOptimizer):
 
     serialized_fields = {"momentum": number()}
 
-    _keeps_masters = True
+    _keeps_masters = _copy_is_last = True
 
     def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)

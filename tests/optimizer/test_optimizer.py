@@ -100,7 +100,7 @@ def test_multi_precision_of_several_weights(momentum, rng):
             else:
                 for i in range(3):
                     optimizer.update_multi_precision(i, weights[i], grads[i], states[i])
-        found.append([w.asnumpy() for w in weights] + [states[0][0].asnumpy()])
+        found.append([w.asnumpy() for w in weights] + [states[0][1].asnumpy()])
     for one, other in zip(*found):
         tolerance = 1e-3 if one.dtype == np.float16 else 1e-6
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)

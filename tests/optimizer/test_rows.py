@@ -137,7 +137,8 @@ def test_float32_copies(rng, name):
         values = values.astype("f2")
         updater(0, gradient(rows, values, "float16"), weight)
         model.step(rows, values.astype("f8"))
-    np.testing.assert_allclose(updater.states[0][0].asnumpy(), model.w, 1e-4, 1e-5)
+    copy = updater.states[0][1 if name in ("sgd", "momentum") else 0]  # as MXNet has them
+    np.testing.assert_allclose(copy.asnumpy(), model.w, 1e-4, 1e-5)
     np.testing.assert_allclose(weight.asnumpy(), model.w.astype("f2"), 2e-3, 1e-4)
 
 

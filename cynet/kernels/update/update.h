@@ -123,6 +123,7 @@ struct ftrl {  // a: lamda1, b: beta
   enum { N = 2, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& z, T& n, T&) {
+    if (p.lr == T(0)) return w;  // sums of gradients are divided by it
     const T d = p.gradient(g);
     const T next = n + d * d;
     z += d - (std::sqrt(next) - std::sqrt(n)) * w / p.lr;
@@ -136,6 +137,7 @@ struct ftml {  // a: beta1, b: beta2, c: epsilon, d: beta1^t, e: beta2^t; states
   enum { N = 3, RESTS = 0 };
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& d, T& v, T& z) {
+    if (p.lr == T(0)) return w;  // sums of gradients are divided by it
     const T x = within(p.rescale * g + p.wd * w, p.clip);
     v = p.b * v + (T(1) - p.b) * x * x;
     const T unbiased = T(1) / (T(1) - p.e), per_lr = (T(1) - p.d) / p.lr;  // the same for all

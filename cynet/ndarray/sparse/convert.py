@@ -138,6 +138,19 @@ def with_all_rows(values):
     return arrays.make("row_sparse", values.shape, values, np.arange(values.shape[0]))
 
 
+def dense_to_change(array, copies):
+    """The dense array whose changes are those of a sparse one, also of tuples and None; where rows
+    are missing it is a copy: then (array, copy) is added to `copies`, for the way back."""
+    if isinstance(array, (tuple, list)):
+        return tuple(dense_to_change(each, copies) for each in array)
+    if array is None or array.stype == "default":
+        return array
+    if array.stype == "row_sparse" and len(array.parts()[1][0]) == array.shape[0]:
+        return array.parts()[0]
+    copies.append((array, array.tostype("default")))
+    return copies[-1][1]
+
+
 def all_rows(array):
     """The dense array that a row_sparse one with all rows consists of, to be changed in place;
     dense ones, tuples of arrays and None as they are.
