@@ -113,12 +113,11 @@ class Batches:
             raise job.error
         return job.result
 
-    def close(self) -> None:
-        """Take no more jobs, and wait for those that are there."""
+    def close(self, timeout: float | None = None) -> bool:
+        """Take no more jobs, and wait for those that are there; whether they are done."""
         with self._lock:
             self.closed = True
-            while self._queue or self._turns:
-                self._more.wait()
+            return self._more.wait_for(lambda: not (self._queue or self._turns), timeout)
 
     def _give_turn(self) -> None:
         """Under the lock: let the first of those who wait run the next batch, if one may run."""

@@ -84,6 +84,7 @@ class Predictor:
     >>> stats["requests"], stats["rows"]
     (1, 2)
     >>> predictor.close()
+    True
     """
 
     def __init__(
@@ -254,9 +255,28 @@ class Predictor:
         """
         return self._batches.closed
 
-    def close(self) -> None:
-        """Answer those who wait, and refuse all others from now on."""
-        self._batches.close()
+    def close(self, timeout: float | None = None) -> bool:
+        """Answer those who wait, and refuse all others from now on.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait for the answers, at most.
+
+        Returns
+        -------
+        bool
+            Whether all were answered.
+
+        Examples
+        --------
+        >>> import cynet as mx
+        >>> net = mx.gluon.nn.Dense(1, in_units=2)
+        >>> net.initialize()
+        >>> mx.Predictor(net, shapes=(2,)).close()
+        True
+        """
+        return self._batches.close(timeout)
 
     def __enter__(self) -> Predictor:
         return self

@@ -97,6 +97,7 @@ class Application:
     ) -> None:
         self.predictor, self.max_body, self.images = predictor, max_body, images
         self.classes, self.top = classes, top
+        self.closing = False  # the server takes no more connections
         self._pages = {
             "/predict": ("POST", self._predict),
             "/health": ("GET", self._health),
@@ -141,7 +142,7 @@ class Application:
             raise _Refused(500, describe_error(error)) from None
 
     def _health(self, environ):
-        if self.predictor.closed:
+        if self.predictor.closed or self.closing:
             raise _Refused(503, "shutting down")
         return 200, "application/json", write_json({"status": "ok"})
 

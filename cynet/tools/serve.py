@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import signal
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..base.compat import optional
 from ..base.errors import ArgumentError, CynetError
 from ..serving import Application, Predictor
 from ..serving.bodies import Images
 from ..serving.networks import DTYPES
+from ..serving.server import Server
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,32 @@ def _shape(text):
         return name if equals else "data", tuple(int(n) for n in sizes.split(",") if n.strip())
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=LENGTH,LENGTH,...") from None
+
+
+def _count(low, high=1 << 40):
+    """What reads an int from `low` to `high`."""
+
+    def read(text):
+        try:
+            number = int(text)
+        except ValueError:
+            number = low - 1
+        if not low <= number <= high:
+            most = f" to {high}" if high < 1 << 40 else " on"
+            raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number from {low}{most}")
+        return number
+
+    return read
+
+
+def _seconds(text):
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < 3600:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected seconds from 0 to less than 3600")
+    return number
 
 
 def _floats(text):
@@ -73,24 +99,35 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME=N,N,...",
         help="shape of one row of an input, -1 for a length that varies; once for each input",
     )
-    add("--epoch", type=int, help="epoch of the checkpoint (default: the last one)")
+    add("--epoch", type=_count(0), help="epoch of the checkpoint (default: the last one)")
     add("--dtype", choices=DTYPES, default="float32", help="type in which products are computed")
     add("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all")
-    add("--port", type=int, default=8080, help="port to listen on; 0 for any free one")
-    add("--threads", type=int, default=32, help="requests that are handled at the same time")
-    add("--connections", type=int, default=1000, help="connections that are held")
-    add("--max-batch", type=int, default=32, help="rows of a batch")
-    add("--max-delay", type=float, default=0.0, help="seconds that a batch waits for more rows")
-    add("--max-waiting", type=int, default=1024, help="rows that may wait")
-    add("--max-body", type=int, default=16 << 20, help="bytes of a body")
-    add("--max-pixels", type=int, default=1 << 25, help="pixels of an image")
-    add("--timeout", type=float, default=30.0, help="seconds within which a request gets its turn")
-    add("--idle", type=int, default=60, help="seconds after which a silent connection is closed")
+    add("--port", type=_count(0, 65535), default=8080, help="port to listen on; 0 for any free one")
+    add("--threads", type=_count(1), default=32, help="requests that are handled at the same time")
+    add("--connections", type=_count(1), default=1000, help="connections that are held")
+    add("--max-batch", type=_count(1), default=32, help="rows of a batch")
+    add("--max-delay", type=_seconds, default=0.0, help="seconds that a batch waits for more rows")
+    add("--max-waiting", type=_count(1), default=1024, help="rows that may wait")
+    add("--max-body", type=_count(1), default=16 << 20, help="bytes of a body")
+    add("--max-pixels", type=_count(1), default=1 << 25, help="pixels of an image")
+    add(
+        "--timeout",
+        type=_seconds,
+        default=30.0,
+        help="seconds within which a request gets its turn",
+    )
+    add(
+        "--idle",
+        type=_count(1),
+        default=60,
+        help="seconds after which a silent connection is closed",
+    )
+    add("--grace", type=_seconds, default=8.0, help="seconds from SIGTERM until the process ends")
     add("--scale", type=float, default=1 / 255, help="factor of an image's pixels")
     add("--mean", type=_floats, default=0.0, help="mean of each channel, after the factor")
     add("--std", type=_floats, default=1.0, help="standard deviation of each channel")
     add("--classes", type=Path, help="file with the name of a class in each line")
-    add("--top", type=int, default=5, help="classes that an answer names")
+    add("--top", type=_count(1), default=5, help="classes that an answer names")
     return found
 
 
@@ -129,7 +166,7 @@ def application(args: argparse.Namespace) -> Application:
     return Application(predictor, args.max_body, images, classes, args.top)
 
 
-def serve(app: Application, args: argparse.Namespace) -> None:
+def serve(app: Application, args: argparse.Namespace) -> int:
     """Listen until SIGTERM or SIGINT; then answer what has come, and return.
 
     Parameters
@@ -137,41 +174,31 @@ def serve(app: Application, args: argparse.Namespace) -> None:
     app : Application
     args : argparse.Namespace
         What `parser` read.
+
+    Returns
+    -------
+    int
+        The exit status: 1 if something could not be answered within ``args.grace`` seconds.
     """
-    waitress = optional("waitress.server", "python -m cynet.tools.serve")
-    server = waitress.create_server(
-        app,
-        host=args.host,
-        port=args.port,
-        threads=args.threads,
-        connection_limit=args.connections,
-        channel_timeout=args.idle,
-        cleanup_interval=max(1, min(args.idle // 2, 30)),
-        max_request_body_size=args.max_body,
-        ident=None,
-        clear_untrusted_proxy_headers=True,
-    )
-    stop = threading.Event()
+    server = Server(app, args.host, args.port, args.threads, args.connections, args.idle)
+    begun: list[float] = []
 
     def end(number, frame):
-        stop.set()
+        if begun:  # asked twice: at once
+            os._exit(128 + number)
+        begun.append(time.monotonic())
+        server.stop()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
-    loop = threading.Thread(target=server.run, daemon=True, name="serve")
-    loop.start()
-    host, port = server.effective_host, server.effective_port
-    print(f"serving {args.model} on http://{host}:{port}", flush=True)
-    while loop.is_alive() and not stop.wait(1.0):
-        pass
-    app.predictor.close()  # what waits is answered; what comes now gets 503
-    server.task_dispatcher.shutdown(cancel_pending=False, timeout=10)
-    end_of_writing = time.monotonic() + 5
-    while time.monotonic() < end_of_writing and any(
-        each.total_outbufs_len for each in list(server.active_channels.values())
-    ):
-        time.sleep(0.01)
-    server.close()
+    print(f"serving {args.model} on {' and '.join(server.addresses)}", flush=True)
+    left = server.run(args.grace)
+    if left:
+        print(f"serve: {left} requests were not answered in {args.grace:g} s", file=sys.stderr)
+    if not app.predictor.close(max(0.0, begun[0] + args.grace - time.monotonic())):
+        sys.stderr.flush()
+        os._exit(1)  # a batch runs that nobody waits for
+    return int(left > 0)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -191,11 +218,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that requests wait is no news
     try:
-        serve(application(args), args)
+        return serve(application(args), args)
     except (CynetError, OSError) as error:
         print(f"serve: {error}", file=sys.stderr)
         return 1
-    return 0
 
 
 if __name__ == "__main__":

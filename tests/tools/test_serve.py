@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.tools.serve import main, parser
+from cynet.tools.serve import application, main, parser
 
 pytest.importorskip("waitress")
 CLIENTS = 32
@@ -184,13 +184,60 @@ def test_a_signal_ends_it_and_it_starts_again(served, model, number, status):
         again.communicate()
 
 
+def test_what_was_sent_before_sigterm_is_answered(served):
+    """Under load, by clients that connect anew for each request."""
+    process, port = served
+    told, lost, answered = [], [], []
+
+    def client():
+        while process.poll() is None:
+            connection, sent = http.client.HTTPConnection("127.0.0.1", port, timeout=20), None
+            try:
+                connection.request("POST", "/predict", b"[[1, 2, 3]]")
+                sent = time.monotonic()
+                answered.append(connection.getresponse().status)
+            except ConnectionRefusedError:
+                return
+            except (OSError, http.client.HTTPException) as error:
+                if sent and told and sent < told[0]:
+                    lost.append(error)
+            finally:
+                connection.close()
+
+    threads = [threading.Thread(target=client) for _ in range(8)]
+    for each in threads:
+        each.start()
+    time.sleep(0.5)
+    told.append(time.monotonic())
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 0 and time.monotonic() - told[0] < 5
+    for each in threads:
+        each.join(25)
+    assert not lost and set(answered) == {200}
+
+
+def test_a_second_signal_ends_it_at_once(served):
+    process, port = served
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
+        line.sendall(b"POST /predict HTTP/1.1\r\n")  # it would be waited for
+        time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(2) == 128 + signal.SIGTERM
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["nowhere", "--shape", "3"], "nowhere-NNNN.params"),
         (["MODEL", "--shape", "x=3"], "inputs are ['data']"),
         (["MODEL", "--shape", "3", "--shape", "data=3"], "named twice"),
-        (["MODEL", "--shape", "data=3", "--max-batch", "0"], "max_batch"),
+        (["MODEL", "--shape", "data=3", "--max-waiting", "31"], "max_waiting"),
+        (["MODEL", "--shape", "3", "--host", "nowhere.invalid"], "'nowhere.invalid' to listen on"),
+        (["MODEL", "--shape", "3", "--host", "203.0.113.7"], "cannot listen on 203.0.113.7:8080"),
+        (["MODEL", "--shape", "3", "--connections", "1000000000"], "open files"),
         (["MODEL", "--shape", "data=3", "--classes", "nowhere.txt"], "nowhere.txt"),
     ],
 )
@@ -205,3 +252,57 @@ def test_the_command_line_is_read(arguments):
     with pytest.raises(SystemExit) as found:
         parser().parse_args(arguments)
     assert found.value.code == 2
+
+
+COUNTS = {"--port": 0, "--epoch": 0} | dict.fromkeys(
+    ["--threads", "--connections", "--max-batch", "--max-waiting", "--max-body", "--max-pixels",
+     "--idle", "--top"], 1
+)  # fmt: skip
+SECONDS = ["--max-delay", "--timeout", "--grace"]
+
+
+@pytest.mark.parametrize("option", [*COUNTS, *SECONDS])
+def test_the_least_and_the_largest_of_each_number(option, capsys):
+    def read(text):
+        return vars(parser().parse_args(["m", "--shape", "3", option, text]))[name]
+
+    name = option[2:].replace("-", "_")
+    least = COUNTS.get(option, 0)
+    good = {least, least + 1} | ({65535} if option == "--port" else {0.5} - {*COUNTS})
+    good = [each for each in good if option in SECONDS or each == int(each)]
+    for value in good:
+        assert read(str(value)) == value
+    bad = [str(least - 1), "x", "", "1e999", "nan", "99999999999999"]
+    bad += ["65536", "99999"] if option == "--port" else ["3600"] if option in SECONDS else ["0.5"]
+    for text in bad:
+        with pytest.raises(SystemExit):
+            read(text)
+        assert f"argument {option}: {text!r}: expected" in capsys.readouterr().err
+
+
+def test_options_are_those_that_are_documented():
+    """All of a command line, by default and as given."""
+    found = vars(parser().parse_args(["m", "--shape", "a=1,-1", "--shape", "2"]))
+    assert found == {
+        "model": "m", "shape": [("a", (1, -1)), ("data", (2,))], "epoch": None, "dtype": "float32",
+        "host": "127.0.0.1", "port": 8080, "threads": 32, "connections": 1000, "max_batch": 32,
+        "max_delay": 0.0, "max_waiting": 1024, "max_body": 1 << 24, "max_pixels": 1 << 25,
+        "timeout": 30.0, "idle": 60, "grace": 8.0, "scale": 1 / 255, "mean": 0.0, "std": 1.0,
+        "classes": None, "top": 5,
+    }  # fmt: skip
+
+
+def test_options_reach_what_they_name(model, tmp_path):
+    (tmp_path / "classes").write_text("a\nb\n")
+    names = ["--max-batch", "--max-waiting", "--max-body", "--max-pixels", "--top"]
+    numbers = [part for i, name in enumerate(names) for part in (name, str(7 + i))]
+    text = [model, "--shape", "3", "--max-delay", "0.25", "--timeout", "2.5", *numbers]
+    app = application(parser().parse_args([*text, "--classes", str(tmp_path / "classes")]))
+    assert (app.max_body, app.top, app.classes, app.images) == (9, 11, ["a", "b"], None)
+    assert (app.predictor.max_batch, app.predictor.timeout) == (7, 2.5)
+    assert (app.predictor._batches._delay, app.predictor._batches._waiting) == (0.25, 8)
+    net = mx.sym.Flatten(mx.sym.var("data"))
+    mx.model.save_checkpoint(str(tmp_path / "flat"), 1, net, {}, {})
+    more = ["--scale", "2", "--mean", "1,2,3", "--std", "4"]
+    args = parser().parse_args([str(tmp_path / "flat"), "--shape", "3,4,6", *numbers, *more])
+    assert application(args).images == ((4, 6), True, True, 2.0, [1.0, 2.0, 3.0], 4.0, 10)

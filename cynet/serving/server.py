@@ -1,0 +1,208 @@
+"""The server of an Application: waitress, and an end that loses no request that has come."""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from typing import TYPE_CHECKING, Any
+
+from ..base.compat import optional
+from ..base.errors import ArgumentError, CynetError
+from .bodies import write_json
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+
+if TYPE_CHECKING:
+    from .web import Application
+
+_IDLE = 0.5  # seconds after the stop in which what a client has sent may still arrive
+_LOOK = 0.02  # between two looks at connections that end
+_FILES = 64  # open ones beside connections
+
+
+class Server:
+    """Listens, and answers by an Application.
+
+    One thread reads requests and writes answers, others compute them.
+
+    Parameters
+    ----------
+    app : Application
+    host : str
+        Address to listen on.
+    port : int
+        0 for any free one.
+    threads : int
+        Requests that are handled at the same time.
+    connections : int
+        Connections that are held.
+    idle : int
+        Seconds after which a silent connection is closed.
+
+    Attributes
+    ----------
+    addresses : list of str
+        Where it listens: ``["http://127.0.0.1:8080"]``.
+
+    Raises
+    ------
+    CynetError
+        It cannot listen there, or hold so many connections; waitress is not installed.
+    """
+
+    def __init__(
+        self, app: Application, host: str, port: int, threads: int, connections: int, idle: int
+    ) -> None:
+        self._app, self._is_stopping = app, False
+        waitress = optional("waitress.server", "python -m cynet.tools.serve")
+        self._asyncore, self._listening = waitress.wasyncore, []
+        _allow_files(connections + _FILES)
+        self._map: dict[int, Any] = {}
+        try:
+            self._server = waitress.create_server(
+                app,
+                map=self._map,
+                host=host,
+                port=port,
+                threads=threads,
+                connection_limit=connections + 2,  # this one listens, and one wakes it
+                channel_timeout=idle,
+                cleanup_interval=max(1, min(idle // 2, 30)),
+                max_request_body_size=app.max_body + app.max_body // 8 + 4096,  # with the frames of
+                # chunks; `app` refuses what is exactly one byte too long
+                ident=None,
+                clear_untrusted_proxy_headers=True,
+            )
+        except ValueError:
+            self._close()
+            raise ArgumentError(f"there is no address {host!r} to listen on") from None
+        except OSError as error:
+            self._close()
+            why = error.strerror or error
+            raise CynetError(f"cannot listen on {host}:{port}: {why}") from None
+        kind = waitress.BaseWSGIServer
+        self._listening = [each for each in self._map.values() if isinstance(each, kind)]
+        for each in self._listening:
+            each.channel_class = self._channels(each.channel_class)
+        found = [(each.effective_host, each.effective_port) for each in self._listening]
+        self.addresses = [f"http://[{h}]:{p}" if ":" in h else f"http://{h}:{p}" for h, p in found]
+
+    def stop(self) -> None:
+        """Have `run` come to its end; from another thread, or a handler of signals."""
+        self._is_stopping = True
+        for each in self._listening:
+            each.pull_trigger()
+
+    def run(self, grace: float) -> int:
+        """Serve until `stop`; then take no more connections, answer what those that are there have
+        sent, and close them.
+
+        Parameters
+        ----------
+        grace : float
+            Seconds from the stop until connections are closed, whatever they wait for.
+
+        Returns
+        -------
+        int
+            The number of requests that were not answered in that time.
+        """
+        while not self._is_stopping:
+            self._asyncore.poll2(1.0, self._map)
+        began = time.monotonic()
+        self._app.closing = True
+        self._take_those_who_wait()
+        while self._channels_left() and (spent := time.monotonic() - began) < grace:
+            if spent > _IDLE or all(map(_is_busy, self._channels_left())):
+                for each in self._channels_left():
+                    if not _is_busy(each) and not _has_sent(each.socket):
+                        each.handle_close()
+            self._asyncore.poll2(_LOOK, self._map)
+        left = sum(map(_is_busy, self._channels_left()))
+        for each in self._channels_left():
+            each.handle_close()
+        if not left:  # else a thread may run for long
+            self._server.task_dispatcher.shutdown(timeout=1)
+        self._close()
+        return left
+
+    def _close(self):
+        self._listening = []  # nothing is left to be woken
+        self._asyncore.close_all(self._map, ignore_all=True)
+
+    def _channels_left(self):
+        return [each for one in self._listening for each in list(one.active_channels.values())]
+
+    def _take_those_who_wait(self):
+        """Accept the connections that the system holds, and stop listening: those that come while
+        this is done are the first that are refused."""
+        for each in self._listening:
+            while _has_sent(each.socket):
+                each.handle_accept()
+            each.del_channel()
+            each.socket.close()
+
+    def _channels(self, base):
+        """The class of connections, which clients are told of the end of."""
+        server = self
+
+        class Task(base.task_class):
+            def build_response_header(self):
+                last = len(self.channel.requests) < 2 and not _has_sent(self.channel.socket)
+                if server._is_stopping and last:
+                    self.set_close_on_finish()
+                return super().build_response_header()
+
+        class ErrorTask(base.error_task_class):
+            """What waitress itself refuses, said as the application says it."""
+
+            def execute(self):
+                error = self.request.error
+                text = str(error.body)
+                if error.code == 413:
+                    text = f"a body of more than {server._app.max_body} bytes"
+                body = write_json({"error": text})
+                self.status = f"{error.code} {error.reason}"
+                self.response_headers.append(("Content-Type", "application/json"))
+                self.set_close_on_finish()
+                self.content_length = len(body)
+                self.write(body)
+
+        class Channel(base):
+            task_class, error_task_class = Task, ErrorTask
+
+        return Channel
+
+
+def _is_busy(channel):
+    """Whether a connection has sent a request, or a part of one, that is not answered."""
+    return bool(channel.requests or channel.request is not None or channel.total_outbufs_len)
+
+
+def _has_sent(one: socket.socket) -> bool:
+    """Whether there is something to read, or to accept."""
+    poll = select.poll()
+    try:
+        poll.register(one, select.POLLIN)
+        return bool(poll.poll(0))
+    except (OSError, ValueError):  # it is closed
+        return False
+
+
+def _allow_files(count):
+    """Let this process open so many files."""
+    if resource is None:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= count:
+        return
+    if hard != resource.RLIM_INFINITY and hard < count:
+        raise ArgumentError(
+            f"{count - _FILES} connections need {count} open files, this process may have {hard}"
+            " (ulimit -n)"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
