@@ -6,9 +6,16 @@ import math
 
 import numpy as np
 
+from ..operator.contrib.polynomial import DivSqrtDimProperty
+from ..operator.nn.interleaved_attention import (
+    CrossAttentionQK,
+    CrossAttentionValues,
+    SelfAttentionQK,
+    SelfAttentionValues,
+)
+from ..operator.tensor.creation import ArangeLikeProperty
+from ..operator.tensor.sequence import SequenceLastProperty, SequenceMaskProperty
 from .graph import exports
-
-_HEADS = "_contrib_interleaved_matmul_"
 
 
 def _part(g, value, parts, which, heads):
@@ -18,7 +25,7 @@ def _part(g, value, parts, which, heads):
     return g.transpose(value, (1, 2, 0, 3))
 
 
-@exports(f"{_HEADS}selfatt_qk", f"{_HEADS}encdec_qk")
+@exports(SelfAttentionQK, CrossAttentionQK)
 def scores(g, c):
     """Queries times keys over the root of their width: (batch * heads, length, length)."""
     heads, own = c.prop.heads, c.op.endswith("selfatt_qk")
@@ -34,7 +41,7 @@ def scores(g, c):
     return g.reshape(made, (-1, *c.out_shapes[0][1:]))
 
 
-@exports(f"{_HEADS}selfatt_valatt", f"{_HEADS}encdec_valatt")
+@exports(SelfAttentionValues, CrossAttentionValues)
 def weighted(g, c):
     """Attention times values: (length, batch, heads * width)."""
     heads, parts = c.prop.heads, 3 if c.op.endswith("selfatt_valatt") else 2
@@ -44,13 +51,13 @@ def weighted(g, c):
     return g.reshape(g.transpose(made, (2, 0, 1, 3)), (0, 0, -1))
 
 
-@exports("_contrib_div_sqrt_dim")
+@exports(DivSqrtDimProperty)
 def div_sqrt_dim(g, c):
     root = g.constant(math.sqrt(c.shapes[0][-1]), c.dtypes[0])
     return g.emit("Div", [c.inputs[0], root])
 
 
-@exports("_contrib_arange_like")
+@exports(ArangeLikeProperty)
 def arange_like(g, c):
     """start + step i along an axis of what the data has, or as many as the data in its shape."""
     p, dtype = c.prop, c.out_dtypes[0]
@@ -71,7 +78,7 @@ def arange_like(g, c):
     return made if p.axis is not None else g.emit("Reshape", [made, shape])
 
 
-@exports("SequenceMask")
+@exports(SequenceMaskProperty)
 def sequence_mask(g, c):
     """`value` from each sequence's length on; one of the first two axes is time, one the batch."""
     p, shape = c.prop, c.shapes[0]
@@ -87,7 +94,7 @@ def sequence_mask(g, c):
     return g.emit("Where", [inside, c.inputs[0], g.constant(p.value, c.dtypes[0])])
 
 
-@exports("SequenceLast")
+@exports(SequenceLastProperty)
 def sequence_last(g, c):
     """The step of each sequence before its length, along the first or second axis."""
     p, shape = c.prop, c.shapes[0]

@@ -6,6 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..operator.detection.box_coding import BoxDecodeProperty
+from ..operator.detection.box_nms import BoxNmsProperty
+from ..operator.detection.multibox_prior import MultiBoxPriorProperty
+from ..operator.vision.bilinear_resize import BilinearResize2DProperty
+from ..operator.vision.roi_align import ROIAlignProperty
+from ..operator.vision.roi_pooling import ROIPoolingProperty
 from .graph import exports
 
 
@@ -28,7 +34,7 @@ def _middles(g, number, boxes):
     return g.emit("Concat", [middle, g.emit("Sub", [high, low])], axis=-1)
 
 
-@exports("_contrib_box_decode")
+@exports(BoxDecodeProperty)
 def box_decode(g, c):
     p = c.prop
     number = lambda v: g.constant(np.array(v, c.dtypes[0]))  # noqa: E731
@@ -46,7 +52,7 @@ def box_decode(g, c):
     return _corners(g, number, g.emit("Concat", [at, size], axis=-1))
 
 
-@exports("_contrib_box_nms", "_contrib_box_non_maximum_suppression")
+@exports(BoxNmsProperty)
 def box_nms(g, c):
     """The best rows first, then NonMaxSuppression of each class, then the rows that are left."""
     p, shape, dtype = c.prop, c.shapes[0], c.dtypes[0]
@@ -122,7 +128,7 @@ def _first_rows(g, number, rows, keep, count):
     return g.emit("Where", [there, rows, number(-1)])
 
 
-@exports("_contrib_MultiBoxPrior")
+@exports(MultiBoxPriorProperty)
 def multibox_prior(g, c):
     """Anchors depend on the shape alone: they are computed here."""
     from ..ndarray import zeros
@@ -143,7 +149,7 @@ def _rois(g, rois):
     return g.cast(g.squeeze(index, 1), "int64"), boxes
 
 
-@exports("_contrib_ROIAlign")
+@exports(ROIAlignProperty)
 def roi_align(g, c):
     p = c.prop
     if p.position_sensitive:
@@ -165,7 +171,7 @@ def roi_align(g, c):
     return g.emit("Where", [none, g.constant(np.array(0, c.dtypes[0])), made])
 
 
-@exports("ROIPooling")
+@exports(ROIPoolingProperty)
 def roi_pooling(g, c):
     p = c.prop
     return g.emit(
@@ -173,7 +179,7 @@ def roi_pooling(g, c):
     )
 
 
-@exports("_contrib_BilinearResize2D")
+@exports(BilinearResize2DProperty)
 def bilinear_resize(g, c):
     p = c.prop
     sizes = g.ints(*c.out_shapes[0])

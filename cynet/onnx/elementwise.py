@@ -8,7 +8,11 @@ import numpy as np
 
 from ..operator.functions import BINARY, UNARY
 from ..operator.functions.row import BOOL
-from .graph import exports
+from ..operator.random.choice import MultinomialProperty
+from ..operator.tensor.add_n import AddNProperty
+from ..operator.tensor.cast import AmpCastProperty, CastProperty
+from ..operator.tensor.where_clip import ClipProperty, HardSigmoidProperty, WhereProperty
+from .graph import exports, operators
 
 
 def _number(g, c, value):
@@ -24,18 +28,14 @@ def _write(g, c, row, inputs):
     return row.onnx(emit, *inputs) if callable(row.onnx) else g.emit(row.onnx, inputs)
 
 
-@exports(*(row.name for row in UNARY if row.onnx))
+@exports(*operators(*(row.name for row in UNARY if row.onnx)))
 def unary(g, c):
     if c.op == "relu" and not c.dtypes[0].startswith("float"):
         return g.emit("Max", [c.inputs[0], _number(g, c, 0)])
     return _write(g, c, c.prop.function, c.inputs)
 
 
-def _names(row):
-    return [name for f in row.forms().values() for name in (f.name, *f.aliases) if name.islower()]
-
-
-@exports(*(name for row in BINARY if row.onnx for name in _names(row)))
+@exports(*operators(*(f.name for row in BINARY if row.onnx for f in row.forms().values())))
 def binary(g, c):
     row, inputs = c.prop.function, list(c.inputs)
     if len(inputs) == 1:
@@ -47,12 +47,12 @@ def binary(g, c):
     return g.cast(made, c.out_dtypes[0]) if row.result == BOOL else made
 
 
-@exports("logical_not")
+@exports(*operators("logical_not"))
 def logical_not(g, c):
     return g.cast(g.emit("Not", [g.cast(c.inputs[0], "bool")]), c.out_dtypes[0])
 
 
-@exports("rint")
+@exports(*operators("rint"))
 def rint(g, c):
     """The nearest whole number, halves down; ONNX rounds them to even ones."""
     x = c.inputs[0]
@@ -61,7 +61,7 @@ def rint(g, c):
     return g.emit("Where", [down, low, high])
 
 
-@exports("broadcast_mod", "_mod", "_mod_scalar", "_rmod_scalar")
+@exports(*operators("broadcast_mod", "_mod", "_mod_scalar", "_rmod_scalar"))
 def mod(g, c):
     """The remainder with the sign of the divisor, 0 where that is 0."""
     inputs, dtype = list(c.inputs), c.out_dtypes[0]
@@ -81,7 +81,9 @@ def mod(g, c):
     return g.emit("Where", [none, zero, made])
 
 
-@exports("_random_normal", "_random_uniform", "_random_uniform_like", "_random_normal_like")
+@exports(
+    *operators("_random_normal", "_random_uniform", "_random_uniform_like", "_random_normal_like")
+)
 def drawn(g, c):
     """Numbers that the runtime draws: of the same distribution, not the same ones."""
     p, kind = c.prop, "RandomNormal" if "normal" in c.op else "RandomUniform"
@@ -92,7 +94,7 @@ def drawn(g, c):
     return made if c.out_dtypes[0] == "float32" else g.cast(made, c.out_dtypes[0])
 
 
-@exports("_sample_multinomial")
+@exports(MultinomialProperty)
 def multinomial(g, c):
     p = c.prop
     if p.get_prob:
@@ -103,7 +105,7 @@ def multinomial(g, c):
     return g.cast(g.reshape(made, c.out_shapes[0]), c.out_dtypes[0])
 
 
-@exports("round", "trunc", "fix")
+@exports(*operators("round", "trunc", "fix"))
 def rounded(g, c):
     """Half away from zero, or towards zero; ONNX rounds half to even."""
     size = g.emit("Abs", c.inputs)
@@ -114,22 +116,22 @@ def rounded(g, c):
     return g.emit("Mul", [g.emit("Sign", c.inputs), made])
 
 
-@exports("hard_sigmoid")
+@exports(HardSigmoidProperty)
 def hard_sigmoid(g, c):
     return g.emit("HardSigmoid", c.inputs, alpha=c.prop.alpha, beta=c.prop.beta)
 
 
-@exports("clip")
+@exports(ClipProperty)
 def clip(g, c):
     return g.emit("Clip", [c.inputs[0], _number(g, c, c.prop.a_min), _number(g, c, c.prop.a_max)])
 
 
-@exports("add_n", "ElementWiseSum")
+@exports(AddNProperty)
 def add_n(g, c):
     return g.emit("Sum", c.inputs)
 
 
-@exports("smooth_l1")
+@exports(*operators("smooth_l1"))
 def smooth_l1(g, c):
     x, s = c.inputs[0], c.prop.scalar**2
     limit = 1 / s if s else math.inf
@@ -139,17 +141,17 @@ def smooth_l1(g, c):
     return g.emit("Where", [g.emit("Less", [size, _number(g, c, limit)]), inner, outer])
 
 
-@exports("where")
+@exports(WhereProperty)
 def where(g, c):
     return g.emit("Where", [g.cast(c.inputs[0], "bool"), *c.inputs[1:]])
 
 
-@exports("Cast", "cast", "amp_cast")
+@exports(CastProperty, AmpCastProperty)
 def cast(g, c):
     return g.cast(c.inputs[0], c.prop.dtype)
 
 
-@exports("zeros_like", "ones_like")
+@exports(*operators("zeros_like", "ones_like"))
 def filled_like(g, c):
     fill = np.array([c.op == "ones_like"], c.dtypes[0])
     shape = g.emit("Shape", c.inputs)

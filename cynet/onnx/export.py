@@ -15,9 +15,10 @@ from ..base.guard import guarded
 from ..graph.infer import infer_shapes, infer_types
 from ..ndarray import NDArray
 from ..ndarray import load as load_arrays
+from ..operator import OPERATORS
 from ..symbol.node import topological_order
 from ..symbol.variable import STORAGE_TYPES
-from . import (  # noqa: F401  they fill EXPORTERS
+from . import (  # noqa: F401  they fill graph.EXPORTERS
     attention,
     detection,
     elementwise,
@@ -26,7 +27,7 @@ from . import (  # noqa: F401  they fill EXPORTERS
     pooling,
     recurrent,
 )
-from .graph import EXPORTERS, OPSET, Call, Graph
+from .graph import OPSET, Call, Graph, exporter_of
 from .quantized import exporters as quantized_exporters  # noqa: F401
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def export_model(
 
 
 def _write(graph, node, values, extents, types, verbose):
-    exporter = EXPORTERS.get(node.op.name)
+    exporter = exporter_of(node.op.prop)
     if exporter is None:
         raise UndefinedError(
             f"export_model: operator {node.op.name} of node '{node.name}' has no form in ONNX here;"
@@ -306,4 +307,4 @@ def get_operator_support(opset_version: int | None = None) -> list[str]:
         raise ArgumentError(
             f"get_operator_support: files are of opset {OPSET}, got {opset_version}"
         )
-    return sorted(EXPORTERS)
+    return sorted(name for name, entry in OPERATORS.items() if exporter_of(entry.prop))

@@ -5,19 +5,31 @@ from __future__ import annotations
 import numpy as np
 
 from ..base.errors import UndefinedError
+from ..operator import get_operator
 
 OPSET = 13  # the newest that every runtime of the last years reads
-EXPORTERS = {}  # operator's name: function(graph, call) that writes it and returns its outputs
+# class of an operator's property: function(graph, call) that writes it and returns its outputs
+EXPORTERS = {}
 
 
-def exports(*names):
-    """Decorator: the function writes the operators of these names."""
+def exports(*classes):
+    """Decorator: the function writes the operators of these properties."""
 
     def put(function):
-        EXPORTERS.update(dict.fromkeys(names, function))
+        EXPORTERS.update(dict.fromkeys(classes, function))
         return function
 
     return put
+
+
+def operators(*names):
+    """The classes that are made from rows (operator/functions), by the operators' names."""
+    return [get_operator(name).prop for name in names]
+
+
+def exporter_of(prop):
+    """The function that writes an operator, by the class of its property, or None."""
+    return EXPORTERS.get(prop)
 
 
 class Call:

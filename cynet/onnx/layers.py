@@ -6,15 +6,45 @@ import math
 
 import numpy as np
 
+from ..operator.loss.kl_sparse_reg import KlSparseRegProperty
+from ..operator.loss.make_loss import BlockGradProperty, MakeLossProperty, PlainLossProperty
+from ..operator.loss.regression_output import (
+    LinearRegressionOutputProperty,
+    LogisticRegressionOutputProperty,
+    MAERegressionOutputProperty,
+)
+from ..operator.loss.softmax_output import SoftmaxOutputProperty
+from ..operator.loss.svm_output import SVMOutputProperty
+from ..operator.nn.activation import ActivationProperty
+from ..operator.nn.batch_norm import BatchNormProperty
+from ..operator.nn.batch_norm_variants import SyncBatchNormProperty
+from ..operator.nn.convolution.convolution import ConvolutionProperty
+from ..operator.nn.convolution.deconvolution import DeconvolutionProperty
+from ..operator.nn.crop import CropProperty
+from ..operator.nn.dropout import DropoutProperty
+from ..operator.nn.fully_connected.fully_connected import FullyConnectedProperty
+from ..operator.nn.group_norm import GroupNormProperty
+from ..operator.nn.instance_norm import InstanceNormProperty
+from ..operator.nn.l2_normalization import L2NormalizationProperty
+from ..operator.nn.layer_norm import LayerNormProperty
+from ..operator.nn.leaky_relu import LeakyReLUProperty
+from ..operator.nn.lrn import LRNProperty
+from ..operator.nn.softmax import (
+    LogSoftmaxProperty,
+    SoftmaxActivationProperty,
+    SoftmaxProperty,
+    SoftminProperty,
+)
 from ..operator.nn.spatial_window import channels_first, is_last
-from .graph import exports, rows_first
+from ..operator.nn.upsampling import UpSamplingProperty
+from .graph import exports, operators, rows_first
 
 
 def _pair(values, n, default):
     return list(values) or [default] * n
 
 
-@exports("Convolution", "Convolution_v1")
+@exports(ConvolutionProperty)
 def convolution(g, c):
     p, n = c.prop, len(c.shapes[0]) - 2
     data, back = rows_first(g, c, p.layout)
@@ -33,7 +63,7 @@ def convolution(g, c):
     return back(made)
 
 
-@exports("Deconvolution")
+@exports(DeconvolutionProperty)
 def deconvolution(g, c):
     p, n = c.prop, len(c.shapes[0]) - 2
     data, weight, *bias = c.inputs
@@ -60,7 +90,7 @@ def deconvolution(g, c):
     return back(made)
 
 
-@exports("FullyConnected")
+@exports(FullyConnectedProperty)
 def fully_connected(g, c):
     p = c.prop
     data, weight, *bias = c.inputs
@@ -72,7 +102,7 @@ def fully_connected(g, c):
     return g.emit("Add", [made, *bias]) if bias else made
 
 
-@exports("BatchNorm", "BatchNorm_v1", "SyncBatchNorm", "_contrib_SyncBatchNorm")
+@exports(BatchNormProperty, SyncBatchNormProperty)
 def batch_norm(g, c):
     p, n = c.prop, len(c.shapes[0])
     if getattr(p, "output_mean_var", False):
@@ -88,7 +118,7 @@ def batch_norm(g, c):
     return made if axis == 1 else g.transpose(made, np.argsort(order).tolist())
 
 
-@exports("InstanceNorm")
+@exports(InstanceNormProperty)
 def instance_norm(g, c):
     return g.emit("InstanceNormalization", c.inputs, epsilon=c.prop.eps)
 
@@ -102,7 +132,7 @@ def _normalized(g, x, axes, eps, dtype):
     return g.emit("Div", [x, g.emit("Sqrt", [var])])
 
 
-@exports("LayerNorm")
+@exports(LayerNormProperty)
 def layer_norm(g, c):
     p, n = c.prop, len(c.shapes[0])
     if p.output_mean_var:
@@ -114,7 +144,7 @@ def layer_norm(g, c):
     return g.emit("Add", [g.emit("Mul", [x, gamma]), beta])
 
 
-@exports("GroupNorm")
+@exports(GroupNormProperty)
 def group_norm(g, c):
     p, shape = c.prop, c.shapes[0]
     if p.output_mean_var:
@@ -125,7 +155,7 @@ def group_norm(g, c):
     return g.reshape(g.emit("Add", [g.emit("Mul", [x, gamma]), beta]), (0, *shape[1:]))
 
 
-@exports("L2Normalization")
+@exports(L2NormalizationProperty)
 def l2_normalization(g, c):
     n = len(c.shapes[0])
     axes = {"instance": range(1, n), "channel": [1], "spatial": range(2, n)}[c.prop.mode]
@@ -135,20 +165,20 @@ def l2_normalization(g, c):
     return g.emit("Div", [x, g.emit("Sqrt", [total])])
 
 
-@exports("LRN")
+@exports(LRNProperty)
 def lrn(g, c):
     p = c.prop
     return g.emit("LRN", c.inputs, alpha=p.alpha, beta=p.beta, bias=p.knorm, size=p.nsize)
 
 
-@exports("Activation")
+@exports(ActivationProperty)
 def activation(g, c):
     kinds = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softrelu": "Softplus",
              "softsign": "Softsign"}  # fmt: skip
     return g.emit(kinds[c.prop.act_type], c.inputs)
 
 
-@exports("LeakyReLU")
+@exports(LeakyReLUProperty)
 def leaky_relu(g, c):
     p, x = c.prop, c.inputs[0]
     kind = p.act_type
@@ -170,7 +200,7 @@ def leaky_relu(g, c):
     return g.emit("Mul", [half, g.emit("Add", [erf, number(1)])])
 
 
-@exports("SoftmaxOutput", "Softmax")
+@exports(SoftmaxOutputProperty)
 def softmax_output(g, c):
     p, x, shape = c.prop, c.inputs[0], c.shapes[0]
     if p.multi_output:
@@ -181,13 +211,13 @@ def softmax_output(g, c):
     return g.reshape(made, (0, *shape[1:]))
 
 
-@exports("SoftmaxActivation")
+@exports(SoftmaxActivationProperty)
 def softmax_activation(g, c):
     """Over the channels, or over the last axis, which is what MXNet calls an instance."""
     return g.emit("Softmax", c.inputs[:1], axis=1 if c.prop.mode == "channel" else -1)
 
 
-@exports("softmax", "log_softmax", "softmin")
+@exports(SoftmaxProperty, LogSoftmaxProperty, SoftminProperty)
 def softmax(g, c):
     p, x = c.prop, c.inputs[0]
     inside = _inside(g, c) if getattr(p, "use_length", False) else None
@@ -211,20 +241,21 @@ def _inside(g, c):
     return g.emit("Less", [g.constant(steps, "int64"), lengths])
 
 
-@exports("LogisticRegressionOutput")
+@exports(LogisticRegressionOutputProperty)
 def logistic_output(g, c):
     return g.emit("Sigmoid", c.inputs[:1])
 
 
 @exports(
-    *("LinearRegressionOutput", "MAERegressionOutput", "SVMOutput", "MakeLoss", "make_loss"),
-    *("BlockGrad", "stop_gradient", "identity", "_copy", "Dropout", "IdentityAttachKLSparseReg"),
+    LinearRegressionOutputProperty, MAERegressionOutputProperty, SVMOutputProperty,
+    MakeLossProperty, PlainLossProperty, BlockGradProperty, DropoutProperty, KlSparseRegProperty,
+    *operators("identity", "_copy"),
 )
 def identity(g, c):
     return c.inputs[0]
 
 
-@exports("UpSampling")
+@exports(UpSamplingProperty)
 def upsampling(g, c):
     p = c.prop
     if p.sample_type != "nearest" or len(c.shapes) != 1:
@@ -239,7 +270,7 @@ def upsampling(g, c):
     )
 
 
-@exports("Crop")
+@exports(CropProperty)
 def crop(g, c):
     p, out, shape = c.prop, c.out_shapes[0], c.shapes[0]
     begin = [(a - b) // 2 for a, b in zip(shape[2:], out[2:])] if p.center_crop else p.offset

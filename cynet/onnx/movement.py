@@ -5,7 +5,54 @@ from __future__ import annotations
 import numpy as np
 
 from ..operator.functions import REDUCTIONS
-from .graph import exports
+from ..operator.linalg.gemm import Gemm2Property
+from ..operator.nn.embedding import EmbeddingProperty
+from ..operator.nn.flatten import FlattenProperty
+from ..operator.tensor.arg import ArgmaxProperty, ArgminProperty
+from ..operator.tensor.concat import (
+    ConcatProperty,
+    SliceChannelProperty,
+    SplitV2Property,
+    StackProperty,
+)
+from ..operator.tensor.creation import (
+    ArangeProperty,
+    EyeProperty,
+    FullProperty,
+    LinspaceProperty,
+    OnesProperty,
+    ShapeArrayProperty,
+    SizeArrayProperty,
+    ZerosProperty,
+)
+from ..operator.tensor.dot import BatchDotProperty, DotProperty
+from ..operator.tensor.pad import PadProperty
+from ..operator.tensor.reduce import NormProperty
+from ..operator.tensor.reshape import (
+    ExpandDimsProperty,
+    ReshapeLikeProperty,
+    ReshapeProperty,
+    SqueezeProperty,
+)
+from ..operator.tensor.sequence import SequenceReverseProperty
+from ..operator.tensor.slicing import SliceAxisProperty, SliceLikeProperty, SliceProperty
+from ..operator.tensor.take import GatherNDProperty, OneHotProperty, PickProperty, TakeProperty
+from ..operator.tensor.tile import (
+    BroadcastAxisProperty,
+    BroadcastLikeProperty,
+    BroadcastToProperty,
+    RepeatProperty,
+    TileProperty,
+)
+from ..operator.tensor.topk import ArgsortProperty, TopKProperty
+from ..operator.tensor.transpose import (
+    DepthToSpaceProperty,
+    ReverseProperty,
+    SpaceToDepthProperty,
+    SwapAxisProperty,
+    TransposeProperty,
+)
+from .graph import exports, operators
 
 _LAST = np.iinfo(np.int64).max
 
@@ -17,22 +64,22 @@ def _shape_kept(c, i=0):
     return (first, *out[1:])
 
 
-@exports("Reshape", "reshape", "reshape_like")
+@exports(ReshapeProperty, ReshapeLikeProperty)
 def reshape(g, c):
     return g.reshape(c.inputs[0], _shape_kept(c))
 
 
-@exports("Flatten", "flatten")
+@exports(FlattenProperty)
 def flatten(g, c):
     return g.emit("Flatten", c.inputs, axis=1)
 
 
-@exports("transpose")
+@exports(TransposeProperty)
 def transpose(g, c):
     return g.transpose(c.inputs[0], c.prop.axes or reversed(range(len(c.shapes[0]))))
 
 
-@exports("SwapAxis", "swapaxes")
+@exports(SwapAxisProperty)
 def swap_axes(g, c):
     order = list(range(len(c.shapes[0])))
     a, b = c.prop.dim1, c.prop.dim2
@@ -40,13 +87,13 @@ def swap_axes(g, c):
     return g.transpose(c.inputs[0], order)
 
 
-@exports("expand_dims")
+@exports(ExpandDimsProperty)
 def expand_dims(g, c):
     n = len(c.out_shapes[0])
     return g.unsqueeze(c.inputs[0], c.prop.axis % n)
 
 
-@exports("squeeze")
+@exports(SqueezeProperty)
 def squeeze(g, c):
     shape, axis = c.shapes[0], c.prop.axis
     axes = [i for i, x in enumerate(shape) if x == 1] if axis in (None, ()) else axis
@@ -56,7 +103,7 @@ def squeeze(g, c):
     return g.squeeze(c.inputs[0], *(a % len(shape) for a in axes))
 
 
-@exports("slice", "crop")
+@exports(SliceProperty)
 def slice_(g, c):
     p, n = c.prop, len(c.shapes[0])
     step = [s or 1 for s in (p.step or ())]
@@ -71,14 +118,14 @@ def slice_(g, c):
     return g.emit("Slice", [c.inputs[0], *at])
 
 
-@exports("slice_axis")
+@exports(SliceAxisProperty)
 def slice_axis(g, c):
     p = c.prop
     end = _LAST if p.end is None else p.end
     return g.cut(c.inputs[0], p.axis % len(c.shapes[0]), p.begin or 0, end)
 
 
-@exports("slice_like")
+@exports(SliceLikeProperty)
 def slice_like(g, c):
     n = len(c.shapes[0])
     axes = [a % n for a in c.prop.axes] or list(range(n))
@@ -86,7 +133,7 @@ def slice_like(g, c):
     return g.emit("Slice", [c.inputs[0], *at])
 
 
-@exports("SliceChannel", "split")
+@exports(SliceChannelProperty)
 def slice_channel(g, c):
     p, n = c.prop, len(c.shapes[0])
     axis, count = p.axis % n, p.num_outputs
@@ -95,7 +142,7 @@ def slice_channel(g, c):
     return [g.squeeze(each, axis) for each in made] if p.squeeze_axis else made
 
 
-@exports("_split_v2")
+@exports(SplitV2Property)
 def split_v2(g, c):
     p, n = c.prop, len(c.shapes[0])
     axis = p.axis % n
@@ -106,18 +153,18 @@ def split_v2(g, c):
     return [g.squeeze(each, axis) for each in parts] if p.squeeze_axis else parts
 
 
-@exports("Concat", "concat")
+@exports(ConcatProperty)
 def concat(g, c):
     return g.emit("Concat", c.inputs, axis=c.prop.dim % len(c.shapes[0]))
 
 
-@exports("stack")
+@exports(StackProperty)
 def stack(g, c):
     axis = c.prop.axis % len(c.out_shapes[0])
     return g.emit("Concat", [g.unsqueeze(each, axis) for each in c.inputs], axis=axis)
 
 
-@exports("tile")
+@exports(TileProperty)
 def tile(g, c):
     reps, n = list(c.prop.reps), len(c.out_shapes[0])
     data = c.inputs[0]
@@ -126,7 +173,7 @@ def tile(g, c):
     return g.emit("Tile", [data, g.ints(*[1] * (n - len(reps)), *reps)])
 
 
-@exports("repeat")
+@exports(RepeatProperty)
 def repeat(g, c):
     p, shape, data = c.prop, c.shapes[0], c.inputs[0]
     if p.axis is None:
@@ -138,7 +185,7 @@ def repeat(g, c):
     return g.reshape(g.emit("Tile", [wide, g.ints(*reps)]), c.out_shapes[0])
 
 
-@exports("Pad", "pad")
+@exports(PadProperty)
 def pad(g, c):
     p = c.prop
     before, after = p.pad_width[::2], p.pad_width[1::2]
@@ -148,12 +195,12 @@ def pad(g, c):
     return g.emit("Pad", inputs, mode=p.mode)
 
 
-@exports("broadcast_to", "broadcast_axis", "broadcast_axes", "broadcast_like")
+@exports(BroadcastToProperty, BroadcastAxisProperty, BroadcastLikeProperty)
 def broadcast(g, c):
     return g.emit("Expand", [c.inputs[0], g.ints(*c.out_shapes[0])])
 
 
-@exports("reverse", "flip")
+@exports(ReverseProperty)
 def flip(g, c):
     axes = c.prop.axis if isinstance(c.prop.axis, tuple) else (c.prop.axis,)
     k = len(axes)
@@ -161,19 +208,19 @@ def flip(g, c):
     return g.emit("Slice", [c.inputs[0], *at])
 
 
-@exports("depth_to_space", "space_to_depth")
+@exports(DepthToSpaceProperty, SpaceToDepthProperty)
 def depth_to_space(g, c):
     if c.op == "depth_to_space":
         return g.emit("DepthToSpace", c.inputs, blocksize=c.prop.block_size, mode="DCR")
     return g.emit("SpaceToDepth", c.inputs, blocksize=c.prop.block_size)
 
 
-@exports("shape_array")
+@exports(ShapeArrayProperty)
 def shape_array(g, c):
     return g.emit("Shape", c.inputs)
 
 
-@exports("size_array")
+@exports(SizeArrayProperty)
 def size_array(g, c):
     return g.reshape(g.emit("Size", c.inputs), (1,))
 
@@ -197,21 +244,21 @@ def _reduced(g, c, kind, x, axes, keep):
     return made
 
 
-@exports(*(name for row in REDUCTIONS if row.onnx for name in (row.name, *row.aliases)))
+@exports(*operators(*(row.name for row in REDUCTIONS if row.onnx)))
 def reduce(g, c):
     p = c.prop
     axes = _axes(p.axis, len(c.shapes[0]), p.exclude)
     return _reduced(g, c, p.function.onnx, c.inputs[0], axes, p.keepdims)
 
 
-@exports("norm")
+@exports(NormProperty)
 def norm(g, c):
     p = c.prop
     axes = _axes(p.axis, len(c.shapes[0]), False)
     return _reduced(g, c, f"ReduceL{p.ord}", c.inputs[0], axes, p.keepdims)
 
 
-@exports("argmax", "argmin")
+@exports(ArgmaxProperty, ArgminProperty)
 def arg(g, c):
     p, x = c.prop, c.inputs[0]
     kind = "ArgMax" if c.op == "argmax" else "ArgMin"
@@ -226,7 +273,7 @@ def arg(g, c):
     return g.cast(made, c.out_dtypes[0])
 
 
-@exports("argsort")
+@exports(ArgsortProperty)
 def argsort(g, c):
     p, x, shape = c.prop, c.inputs[0], c.shapes[0]
     if p.axis is None:
@@ -238,7 +285,7 @@ def argsort(g, c):
     return g.cast(made[1], c.out_dtypes[0])
 
 
-@exports("topk")
+@exports(TopKProperty)
 def topk(g, c):
     p = c.prop
     if p.ret_typ == "mask" or p.axis is None:
@@ -260,20 +307,20 @@ def _index(g, c, value, size, mode):
     return g.emit("Clip", [index, low, high])
 
 
-@exports("Embedding")
+@exports(EmbeddingProperty)
 def embedding(g, c):
     index = _index(g, c, c.inputs[0], c.shapes[1][0], "clip")
     return g.emit("Gather", [c.inputs[1], index], axis=0)
 
 
-@exports("take")
+@exports(TakeProperty)
 def take(g, c):
     axis = c.prop.axis % len(c.shapes[0])
     index = _index(g, c, c.inputs[1], c.shapes[0][axis], c.prop.mode)
     return g.emit("Gather", [c.inputs[0], index], axis=axis)
 
 
-@exports("pick")
+@exports(PickProperty)
 def pick(g, c):
     p, n = c.prop, len(c.shapes[0])
     axis = n - 1 if p.axis is None else p.axis % n
@@ -284,14 +331,14 @@ def pick(g, c):
     return made if p.keepdims else g.squeeze(made, axis)
 
 
-@exports("gather_nd")
+@exports(GatherNDProperty)
 def gather_nd(g, c):
     n = len(c.shapes[1])
     index = g.transpose(g.cast(c.inputs[1], "int64"), (*range(1, n), 0))
     return g.emit("GatherND", [c.inputs[0], index])
 
 
-@exports("one_hot")
+@exports(OneHotProperty)
 def one_hot(g, c):
     p = c.prop
     index, depth = g.cast(c.inputs[0], "int64"), g.constant(np.array(p.depth, "int64"))
@@ -302,7 +349,7 @@ def one_hot(g, c):
     return made if c.out_dtypes[0] == "float32" else g.cast(made, c.out_dtypes[0])
 
 
-@exports("SequenceReverse")
+@exports(SequenceReverseProperty)
 def sequence_reverse(g, c):
     p, shape = c.prop, c.shapes[0]
     if p.use_sequence_length:
@@ -312,7 +359,7 @@ def sequence_reverse(g, c):
     return g.emit("ReverseSequence", [c.inputs[0], lengths], time_axis=0, batch_axis=1)
 
 
-@exports("_zeros", "_ones", "_full", "_arange", "_linspace", "_eye")
+@exports(ZerosProperty, OnesProperty, FullProperty, ArangeProperty, LinspaceProperty, EyeProperty)
 def made_here(g, c):
     p, shape, dtype = c.prop, c.out_shapes[0], c.out_dtypes[0]
     if c.op == "_arange":
@@ -328,7 +375,7 @@ def made_here(g, c):
 
 
 # --- products -------------------------------------------------------------------------------------
-@exports("_linalg_gemm2")
+@exports(Gemm2Property)
 def gemm2(g, c):
     p, n = c.prop, len(c.shapes[0])
     if p.axis % n != n - 2:
@@ -341,7 +388,7 @@ def gemm2(g, c):
     return made if p.alpha == 1 else g.emit("Mul", [made, g.constant(p.alpha, c.dtypes[0])])
 
 
-@exports("dot")
+@exports(DotProperty)
 def dot(g, c):
     p = c.prop
     (a, b), shapes = c.inputs, c.shapes
@@ -353,7 +400,7 @@ def dot(g, c):
     return g.reshape(made, (1,)) if len(shapes[0]) == len(shapes[1]) == 1 else made
 
 
-@exports("batch_dot")
+@exports(BatchDotProperty)
 def batch_dot(g, c):
     p, n = c.prop, len(c.shapes[0])
     order = (*range(n - 2), n - 1, n - 2)

@@ -6,13 +6,16 @@ import math
 
 import numpy as np
 
+from ..operator.nn.pooling import PoolingProperty
+from ..operator.nn.pooling_v1 import PoolingV1Property
 from ..operator.nn.spatial_window import channels_first
+from ..operator.vision.adaptive_avg_pooling import AdaptiveAvgPooling2DProperty
 from .graph import exports, rows_first
 
 _LOWEST = float(np.finfo(np.float32).min)  # the maximum of a window that lies in the padding
 
 
-@exports("Pooling")
+@exports(PoolingProperty)
 def pooling(g, c):
     p = c.prop
     data, back = rows_first(g, c, p.layout)
@@ -103,7 +106,7 @@ def _root(g, c, x):
     return g.emit("Mul", [g.emit("Sign", [x]), root])
 
 
-@exports("Pooling_v1")
+@exports(PoolingV1Property)
 def pooling_v1(g, c):
     p = c.prop
     if p.global_pool:
@@ -128,7 +131,7 @@ def pooling_v1(g, c):
     return made
 
 
-@exports("_contrib_AdaptiveAvgPooling2D")
+@exports(AdaptiveAvgPooling2DProperty)
 def adaptive_average(g, c):
     """Means over windows of the same size where they are, else two matrices of shares."""
     size, out = c.shapes[0][2:], c.out_shapes[0][2:]

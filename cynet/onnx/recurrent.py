@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..operator.rnn.layout import GATES, parameters
+from ..operator.rnn.rnn import RNNProperty
 from .graph import exports
 
 # where the gates of ONNX stand among MXNet's: iofc of ifco; zrh of rzn
@@ -19,7 +20,7 @@ def _gates(g, value, rows, hidden, mode, back=False):
     return g.emit("Concat", [pieces[i] for i in order], axis=0)
 
 
-@exports("RNN")
+@exports(RNNProperty)
 def rnn(g, c):
     p = c.prop
     if getattr(p, "projection_size", None) or getattr(p, "use_sequence_length", False):

@@ -7,9 +7,16 @@ import copy
 
 import numpy as np
 
+from ...operator.quantization.concat import QuantizedConcatProperty
+from ...operator.quantization.conversions import DequantizeProperty, QuantizeV2Property
+from ...operator.quantization.layers import Int8ConvolutionProperty, Int8FullyConnectedProperty
+from ...operator.quantization.linear import DequantizeLinearProperty, QuantizeLinearProperty
+from ...operator.quantization.pooling import QuantizedPoolingProperty
 from ...operator.quantization.ranges import FINE_STEPS
-from ..graph import EXPORTERS, exports
+from ...operator.quantization.shapes import QuantizedFlattenProperty
+from ..graph import exports
 from ..layers import convolution, fully_connected
+from ..pooling import pooling as write_pooling
 
 
 def _step(g, c, dtype, low, high):
@@ -51,19 +58,19 @@ def _calibrated(g, c, value):
     return _quantized(g, value, c.out_dtypes[0], p.min_calib_range, p.max_calib_range)
 
 
-@exports("_contrib_quantize_v2")
+@exports(QuantizeV2Property)
 def quantize(g, c):
     if c.dtypes[0] != "float32":
         c.refuse(f"its data are {c.dtypes[0]} already")
     return _calibrated(g, c, c.inputs[0])
 
 
-@exports("_contrib_dequantize")
+@exports(DequantizeProperty)
 def dequantize(g, c):
     return _dequantized(g, c, 0, (1, 2))
 
 
-@exports("_quantize_linear", "_dequantize_linear")
+@exports(QuantizeLinearProperty, DequantizeLinearProperty)
 def linear(g, c):
     kind = "QuantizeLinear" if c.op == "_quantize_linear" else "DequantizeLinear"
     dtype = (c.out_dtypes if c.op == "_quantize_linear" else c.dtypes)[0]
@@ -71,7 +78,7 @@ def linear(g, c):
     return g.emit(kind, [c.inputs[0], *map(g.constant, ends)])
 
 
-@exports("_int8_convolution", "_int8_fully_connected")
+@exports(Int8ConvolutionProperty, Int8FullyConnectedProperty)
 def layer(g, c):
     p = c.prop
     given, data = copy.copy(c), _dequantized(g, c, 0, (4, 5))
@@ -87,23 +94,23 @@ def layer(g, c):
     return made if p.out_type == "float32" else _calibrated(g, c, made)
 
 
-@exports("_contrib_quantized_pooling")
+@exports(QuantizedPoolingProperty)
 def pooling(g, c):
     given, dtype = copy.copy(c), c.dtypes[0]
     given.inputs = [_dequantized(g, c, 0, (1, 2))]
     given.dtypes = ["float32"]
     step, zero = _step(g, c, dtype, *c.inputs[1:3]), np.zeros((), dtype)
-    made = EXPORTERS["Pooling"](g, given)
+    made = write_pooling(g, given)
     made = g.emit("QuantizeLinear", [made, g.constant(step), g.constant(zero)])
     return [made, *c.inputs[1:3]]
 
 
-@exports("_contrib_quantized_flatten")
+@exports(QuantizedFlattenProperty)
 def flatten(g, c):
     return [g.emit("Flatten", [c.inputs[0]], axis=1), *c.inputs[1:3]]
 
 
-@exports("_contrib_quantized_concat")
+@exports(QuantizedConcatProperty)
 def concat(g, c):
     n, dtype = c.prop.num_args, c.out_dtypes[0]
     at = [(n + 2 * i, n + 2 * i + 1) for i in range(n)]
