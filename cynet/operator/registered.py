@@ -59,6 +59,8 @@ class Registered:
         In which dtype automatic mixed precision computes it.
     sparse : Sparse or None
         What it does with sparse arrays, and of which storage type the outputs are.
+    int8_form : Int8Form or None
+        Which operator of floats it stands for in 8 bits (``operator/quantization/int8_form.py``).
     example : str
         Lines of an example, which stand in its docstring.
     methods : tuple of str
@@ -83,6 +85,7 @@ class Registered:
     second_order = None
     amp = Precision()
     sparse = None
+    int8_form = None
     example = ""
     methods = ()
     any_device = False

@@ -1,29 +1,22 @@
 """A graph with int8 layers in place of float ones, and the limits that calibration gave them.
 
-Without limits a layer reads what `_contrib_quantize_v2` makes of floats, by their own range, and
+Without limits a layer reads what `quantize_v2` makes of floats, by their own range, and
 gives floats. Limits make it give integers to whoever reads such.
 """
 
 from ...operator import OPERATORS
+from ...operator.quantization.conversions import DequantizeProperty, QuantizeV2Property
+from ...operator.quantization.int8_form import int8_of
+from ...operator.tensor.concat import ConcatProperty
 from ...symbol.node import Node, topological_order
 from .layers import find_layers
 
 KEY = "__calibrated_by__"  # attribute: the output of the float graph that a range is of
-QUANTIZE = "_contrib_quantize_v2"
-INT8 = {"Convolution": "_int8_convolution", "FullyConnected": "_int8_fully_connected"}
-KEPT = {
-    "Convolution": ("kernel", "stride", "dilate", "pad", "num_filter", "num_group", "layout"),
-    "FullyConnected": ("num_hidden", "flatten"),
-}
-POOLING = (
-    "kernel", "pool_type", "global_pool", "pooling_convention", "stride", "pad", "layout",
-    "count_include_pad",
-)  # fmt: skip
 
 
-def make(op, name, inputs, attrs=None, **params):
-    """A node of an operator, by its parameters."""
-    entry = OPERATORS.get(op)
+def make(prop, name, inputs, attrs=None, **params):
+    """A node of the operator of a class, by its parameters."""
+    entry = OPERATORS.get(prop.op_name)
     words = {key: str(value) for key, value in params.items()}
     return Node(entry, name, dict(attrs or {}), words, entry.prop(**params), inputs)
 
@@ -76,7 +69,7 @@ class Quantizer:
         key = id(old[0]), old[1]
         if key in self.triples and id(old[0]) not in self.new:
             triple = self.triples[key]
-            node = make("_contrib_dequantize", f"{old[0].name}_dequantize", list(triple))
+            node = make(DequantizeProperty, f"{old[0].name}_dequantize", list(triple))
             self.new[id(old[0])] = node
         return self.new[id(old[0])], old[1]
 
@@ -87,20 +80,24 @@ class Quantizer:
             name = old[0].output_name(old[1])
             self.keys.append(name)
             node = make(
-                QUANTIZE, f"{name}_quantize", [self._entry(old)], {KEY: name}, out_type=self.dtype
+                QuantizeV2Property,
+                f"{name}_quantize",
+                [self._entry(old)],
+                {KEY: name},
+                out_type=self.dtype,
             )
             self.triples[key] = tuple((node, i) for i in range(3))
         return self.triples[key]
 
     def _layer(self, layer):
-        node, op = layer.node, layer.node.op.name
+        node, prop = layer.node, int8_of(layer.node.op.prop)
         made_of = layer.made_of()
         if made_of not in self.variables:
             self.variables[made_of] = self._variables(layer)
         variables = self.variables[made_of]
         data, low, high = self._quantized(node.inputs[0])
         inputs = [data, *variables, low, high]
-        params = {k: getattr(node.prop, k) for k in KEPT[op] if k in node.params}
+        params = prop.int8_form.kept(node)
         for key, bound in zip(("a_min", "a_max"), layer.bounds):
             if bound is not None:
                 params[key] = bound
@@ -108,7 +105,7 @@ class Quantizer:
             inputs += self._quantized(layer.residual)
             params["with_residual"] = True
         attrs = {KEY: layer.end.output_name(0)}
-        return make(INT8[op], f"quantized_{node.name}", inputs, attrs, **params)
+        return make(prop, f"quantized_{node.name}", inputs, attrs, **params)
 
     def _variables(self, layer):
         """The variables of a layer's weight, its steps and the bias, whose values `made` gets. Of
@@ -127,36 +124,38 @@ class Quantizer:
     def _passed(self, node):
         """Any other node; one whose input is of 8 bits, and which can, stays so."""
         if self._stays_quantized(node):
-            op, params = "_contrib_quantized_flatten", {}
+            prop = int8_of(node.op.prop)
             triples = [self._quantized(each) for each in node.inputs]
-            if node.op.name == "Pooling":
-                op = "_contrib_quantized_pooling"
-                params = {k: getattr(node.prop, k) for k in POOLING if k in node.params}
-            elif node.op.name == "Concat":
-                op = "_contrib_quantized_concat"
+            params = prop.int8_form.kept(node)
+            if isinstance(node.prop, ConcatProperty):
                 params = {"num_args": len(triples), "dim": node.prop.dim}
             given = [each[0] for each in triples] + [end for each in triples for end in each[1:]]
-            made = make(op, f"quantized_{node.name}", given, **params)
+            made = make(prop, f"quantized_{node.name}", given, **params)
             self.triples[id(node), 0] = tuple((made, i) for i in range(3))
             dequantized = [(made, i) for i in range(3)]
-            return make("_contrib_dequantize", f"{node.name}_dequantize", dequantized)
+            return make(DequantizeProperty, f"{node.name}_dequantize", dequantized)
         inputs = [self._entry(each) for each in node.inputs]
         return Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
     def _stays_quantized(self, node):
-        """Maxima and other shapes of what an int8 layer gives lose nothing, means of small windows
-        half a step. The mean of a whole image, whose range is far less than that of its pixels,
-        would lose more, and costs little in float."""
-        name, can = node.op.name, node.op.name in ("Flatten", "Concat")
-        if name == "Pooling":
-            kind = node.prop.pool_type
-            can = kind == "max" or (kind == "avg" and not node.prop.global_pool)
-        if not can or self.excluded(node):
+        """Whether a node takes what int8 layers give, and gives integers, too."""
+        found = int8_of(node.op.prop)
+        if found is None or found.int8_form.is_layer or self.excluded(node):
+            return False
+        if not found.int8_form.fits(node.prop):
             return False
         return all(
             id(source[0]) in self.found or (id(source[0]), source[1]) in self.triples
             for source in node.inputs
         )
+
+
+def _quantizes(node):
+    return isinstance(node.prop, QuantizeV2Property)
+
+
+def _is_layer(prop):
+    return prop.int8_form is not None and prop.int8_form.is_layer
 
 
 def calibrated(heads, limits, dtype="auto"):
@@ -173,20 +172,20 @@ def calibrated(heads, limits, dtype="auto"):
     nodes = topological_order(heads)
     wanted = {}  # id of an int8 layer -> its limits, where its output is read in 8 bits
     for node in nodes:
-        if node.op is not None and node.op.name == QUANTIZE and node.attrs.get(KEY) in limits:
+        if _quantizes(node) and node.attrs.get(KEY) in limits:
             source, index = node.inputs[0]
-            if source.op is not None and source.op.name in INT8.values() and index == 0:
+            if source.op is not None and _is_layer(source.op.prop) and index == 0:
                 wanted[id(source)] = _ordered(limits[node.attrs[KEY]])
     new, triples, floats = {}, {}, {}
 
     def entry(old):
         node, index = old
         if id(node) in triples:  # a float reader of a layer that gives integers, or 8 bits
-            if node.op.name == QUANTIZE:
+            if _quantizes(node):
                 return triples[id(node)][index]
             if id(node) not in floats:
                 triple = list(triples[id(node)])
-                floats[id(node)] = make("_contrib_dequantize", f"{node.name}_dequantize", triple)
+                floats[id(node)] = make(DequantizeProperty, f"{node.name}_dequantize", triple)
             return floats[id(node)], 0
         return new[id(node)], index
 
@@ -194,7 +193,7 @@ def calibrated(heads, limits, dtype="auto"):
         if node.op is None:
             new[id(node)] = node
             continue
-        if node.op.name == QUANTIZE and id(node.inputs[0][0]) in wanted:
+        if _quantizes(node) and id(node.inputs[0][0]) in wanted:
             triples[id(node)] = triples[id(node.inputs[0][0])]
             continue
         params = dict(node.params)
@@ -204,7 +203,7 @@ def calibrated(heads, limits, dtype="auto"):
             made = _again(node, params | {k: str(v) for k, v in more.items()}, entry)
             triples[id(node)] = tuple((made, i) for i in range(3))
             continue
-        if node.op.name == QUANTIZE and node.attrs.get(KEY) in limits:
+        if _quantizes(node) and node.attrs.get(KEY) in limits:
             low, high = _ordered(limits[node.attrs[KEY]])
             params |= {"min_calib_range": str(low), "max_calib_range": str(high)}
         new[id(node)] = _again(node, params, entry)

@@ -3,10 +3,18 @@ it, a term that is added, bounds."""
 
 import numpy as np
 
+from ...operator.nn.batch_norm import BatchNormProperty
 from ...operator.nn.spatial_window import is_last
+from ...operator.quantization.int8_form import int8_of
+from ...operator.tensor.broadcast import BroadcastProperty
+from ...operator.tensor.unary import UnaryProperty
+from ...operator.tensor.where_clip import ClipProperty
 
-SUMS = ("elemwise_add", "_plus", "_Plus", "broadcast_add")
-LAYERS = ("Convolution", "FullyConnected")
+
+def is_layer(node):
+    """Whether an int8 layer can stand for the operator of a node."""
+    found = int8_of(node.op.prop)
+    return found is not None and found.int8_form.is_layer
 
 
 class Layer:
@@ -98,7 +106,7 @@ def find_layers(nodes, heads, params, excluded):
     uses, taken, found = Uses(nodes, heads), set(), {}
     place = {id(node): i for i, node in enumerate(nodes)}
     for node in nodes:
-        if node.op is None or node.op.name not in LAYERS or excluded(node):
+        if node.op is None or not is_layer(node) or excluded(node):
             continue
         if not _has_weights(node, params):
             continue
@@ -123,15 +131,16 @@ def grown(layer, uses, params, excluded, taken, place):
         return node if node is not None and not excluded(node) else None
 
     node = behind()
-    if node is not None and node.op.name == "BatchNorm" and _folds(node, layer, params):
+    if node is not None and type(node.prop) is BatchNormProperty and _folds(node, layer, params):
         layer.norm = layer.end = node
         node = behind()
-    if node is not None and node.op.name in SUMS and id(node) not in taken:
+    if node is not None and _adds(node) and id(node) not in taken:
         one, other = node.inputs
         residual = other if one[0] is layer.end else one
         # the later one of two layers adds: when it runs, the other one has
         later = place[id(residual[0])] < place[id(layer.end)]
-        if residual[0] is not layer.end and node.op.name != "broadcast_add" and later:
+        broadcasts = isinstance(node.prop, BroadcastProperty)
+        if residual[0] is not layer.end and not broadcasts and later:
             taken.add(id(node))
             layer.residual, layer.end = residual, node
             node = behind()
@@ -139,6 +148,11 @@ def grown(layer, uses, params, excluded, taken, place):
     if bounds is not None:
         layer.bounds, layer.end = bounds, node
     return layer
+
+
+def _adds(node):
+    row = getattr(node.prop, "function", None)
+    return len(node.inputs) == 2 and getattr(row, "function", None) == "add"
 
 
 def _folds(node, layer, params):
@@ -150,9 +164,8 @@ def _folds(node, layer, params):
 
 def _bounds(node):
     """The bounds that a node gives to what it reads, or None if that is not all that it does."""
-    name = node.op.name
-    if name == "relu" or (name == "Activation" and node.prop.act_type == "relu"):
+    if isinstance(node.prop, UnaryProperty) and node.prop.functor == "relu":
         return 0.0, None
-    if name == "clip" and node.prop.a_min <= node.prop.a_max:
+    if isinstance(node.prop, ClipProperty) and node.prop.a_min <= node.prop.a_max:
         return float(node.prop.a_min), float(node.prop.a_max)
     return None

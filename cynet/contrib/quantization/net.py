@@ -20,7 +20,7 @@ from ...symbol import Symbol
 from ...symbol.node import topological_order
 from .calibration import CalibrationCollector
 from .graph import calibrated
-from .layers import LAYERS
+from .layers import is_layer
 from .model import (
     HERE,
     batches_of,
@@ -111,7 +111,7 @@ def _kept_in_float(net, batches, excluded, operators, tolerance, logger):
     all_of = [
         node.name
         for node in topological_order(net.symbol.entries)
-        if node.op is not None and node.op.name in LAYERS and node.name not in excluded
+        if node.op is not None and is_layer(node) and node.name not in excluded
         and node.op.name not in (operators or ())
     ]  # fmt: skip
 

@@ -14,10 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...contrib.quantization.graph import INT8, KEPT, POOLING, make
-from ...contrib.quantization.layers import LAYERS, Layer, Uses, grown
+from ...contrib.quantization.graph import make
+from ...contrib.quantization.layers import Layer, Uses, grown, is_layer
 from ...graph.infer import infer_types
+from ...operator.quantization.int8_form import int8_of
 from ...operator.quantization.ranges import FINE_STEPS, LIMITS
+from ...operator.tensor.creation import FullProperty
+from ...operator.tensor.pad import PadProperty
 from ...symbol import Symbol
 from ...symbol.node import Node, topological_order
 
@@ -43,7 +46,7 @@ class Form(NamedTuple):
     def ends(self, name):
         """The entries of nodes that give the ends of the range."""
         pairs = zip(("min", "max"), self.range())
-        return [(make("_full", f"{name}_{n}", [], shape=(1,), value=v), 0) for n, v in pairs]
+        return [(make(FullProperty, f"{name}_{n}", [], shape=(1,), value=v), 0) for n, v in pairs]
 
     def integer(self, value):
         """What QuantizeLinear makes of a number."""
@@ -137,13 +140,14 @@ class _Lifted:
         ]
         if pools:
             form = _form(quantize)
-            params = {k: getattr(node.prop, k) for k in POOLING if k in node.params}
-            made = make("_contrib_quantized_pooling", name, parts + form.ends(name), **params)
+            prop = int8_of(node.op.prop)
+            params = prop.int8_form.kept(node)
+            made = make(prop, name, parts + form.ends(name), **params)
             self.pooled[id(made)] = form
         elif pads:
             value = _form(quantize).integer(node.prop.constant_value)
             params = node.prop.params() | {"constant_value": value}
-            made = make("Pad", name, parts, **params)
+            made = make(PadProperty, name, parts, **params)
         else:
             made = self._named(node, name, parts)
         return made, 0
@@ -186,7 +190,7 @@ class _Joined:
             if _is(node, DEQUANTIZE):  # of it a layer adds the integers
                 place[id(node)] = place[id(node.inputs[0][0])]
         for node in self.nodes:
-            if _is(node, *LAYERS) and self._can(node):
+            if node.op is not None and is_layer(node) and self._can(node):
                 self._add(grown(Layer(node), self.uses, {}, lambda _: False, taken, place))
 
     def run(self):
@@ -246,14 +250,14 @@ class _Joined:
         if id(node) in self.raised and _is(node, "Pad"):
             params = node.prop.params()
             params["constant_value"] += 128
-            return make("Pad", node.name, inputs, **params)
+            return make(PadProperty, node.name, inputs, **params)
         raised = _is(node, QUANTIZE) and id(node) in self.raised
         if not raised and not (_is(node, DEQUANTIZE) and id(node.inputs[0][0]) in self.raised):
             return _again(node, inputs)
         params = {"scale": node.prop.scale, "zero_point": node.prop.zero_point + 128}
         if raised:
             params["out_type"] = "uint8"
-        return make(node.op.name, node.name, inputs, node.attrs, **params)
+        return make(node.op.prop, node.name, inputs, node.attrs, **params)
 
     # --- layers -----------------------------------------------------------------------------------
     def _weight(self, node):
@@ -307,12 +311,13 @@ class _Joined:
             bias = self.reader.params[node.inputs[2][0].name].astype("float64")
         sums = weight.reshape(len(weight), -1).sum(1, dtype="int64")
         bias = bias - source.scale * source.zero * step.astype("float64") * sums
-        params = {k: getattr(node.prop, k) for k in KEPT[node.op.name] if k in node.params}
+        prop = int8_of(node.op.prop)
+        params = prop.int8_form.kept(node)
         data, pad = self._entry(node.inputs[0][0].inputs[0]), self._pads(node)
         if source.zero and pad:
             width = (0, 0, 0, 0, *(n for n in pad for _ in range(2)))
             more = {"mode": "constant", "pad_width": width, "constant_value": source.zero}
-            data = make("Pad", f"{node.name}_pad", [data], **more), 0
+            data = make(PadProperty, f"{node.name}_pad", [data], **more), 0
             params["pad"] = (0,) * len(pad)
         residual = []
         if layer.residual is not None:
@@ -341,4 +346,4 @@ class _Joined:
             )
         ]
         inputs = [data, *variables, *source.ends(name), *residual]
-        return make(INT8[node.op.name], name, inputs, **params)
+        return make(prop, name, inputs, **params)

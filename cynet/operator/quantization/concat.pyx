@@ -24,6 +24,7 @@ from ..precision import Precision
 from ..property import ResourceRequest
 from ..tensor.axes import axis_of
 from ..tensor.concat import ConcatProperty
+from .int8_form import Int8Form
 from .ranges import ONE, not_a_number, one_each, require_bytes
 from .shapes import OUTPUTS
 
@@ -49,6 +50,7 @@ class QuantizedConcatProperty(ConcatProperty):
     differentiable = False
     graph = QuantizedConcatHooks()
     second_order, amp, sparse = None, Precision(), None
+    int8_form = Int8Form(ConcatProperty)
     example = """
     >>> a, a_low, a_high = mx.nd.contrib.quantize_v2(mx.nd.array([[1, 2]]))
     >>> b, b_low, b_high = mx.nd.contrib.quantize_v2(mx.nd.array([[4]]))

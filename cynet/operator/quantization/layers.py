@@ -20,6 +20,7 @@ from ..nn.spatial_window import channels_first, is_last, pad3
 from ..parameters import Bool, Enum, Float
 from ..precision import Precision
 from ..property import ResourceRequest
+from .int8_form import Int8Form
 from .int8_layer import Int8Layer, Int8Pack, OnednnInt8Layer, packed_bytes
 from .ranges import ONE, check_calibrated, chosen_type, require_bytes
 from .shapes import OUTPUTS
@@ -360,6 +361,11 @@ class Int8ConvolutionProperty(_Fused, ConvolutionProperty):
         "data": "Integers of 8 bits (N, C, *size), or in the order of `layout`.",
         "weight": "Filters (num_filter, C / num_group, *kernel), int8, in any layout.",
     } | _FUSED_DOC
+    int8_form = Int8Form(
+        ConvolutionProperty,
+        ("kernel", "stride", "dilate", "pad", "num_filter", "num_group", "layout"),
+        is_layer=True,
+    )
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.ones((1, 1, 2, 2)))
     >>> weight = mx.nd.ones((1, 1, 2, 2), dtype="int8")
@@ -388,6 +394,7 @@ class Int8FullyConnectedProperty(_Fused, FullyConnectedProperty):
         "data": "Integers of 8 bits, at least 1-d.",
         "weight": "Matrix (num_hidden, input size), int8.",
     } | _FUSED_DOC
+    int8_form = Int8Form(FullyConnectedProperty, ("num_hidden", "flatten"), is_layer=True)
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([[1, 2, 4]]))
     >>> weight, step, bias = mx.nd.ones((1, 3), dtype="int8"), mx.nd.array([0.5]), mx.nd.array([1])

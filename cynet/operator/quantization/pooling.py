@@ -8,6 +8,7 @@ from ..nn.pooling import PoolingProperty
 from ..nn.spatial_window import channels_first, is_last, pad3
 from ..precision import Precision
 from ..property import ResourceRequest
+from .int8_form import Int8Form
 from .shapes import INPUTS_DOC, OUTPUTS, KeptRange
 
 
@@ -20,6 +21,12 @@ class QuantizedPoolingHooks(GraphHooks):
         return prop.changed(last=True), [0]
 
 
+def _fits(prop):
+    """Maxima lose nothing, means of small windows half a step. The mean of a whole image, whose
+    range is far less than that of its pixels, would lose more, and costs little in float."""
+    return prop.pool_type == "max" or (prop.pool_type == "avg" and not prop.global_pool)
+
+
 class QuantizedPoolingProperty(KeptRange, PoolingProperty):
     """Reduce every window over the spatial axes of a quantized array to its maximum or its mean,
     rounded to even. Parameters are those of Pooling; the range stays as it is."""
@@ -29,6 +36,12 @@ class QuantizedPoolingProperty(KeptRange, PoolingProperty):
     forward = Kernel("quantized_pool", ("data", "min_data", "max_data"), OUTPUTS, whole=True)
     backward = ()
     amp = Precision()
+    int8_form = Int8Form(
+        PoolingProperty,
+        ("kernel", "pool_type", "global_pool", "pooling_convention", "stride", "pad", "layout")
+        + ("count_include_pad",),
+        fits=_fits,
+    )
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.arange(4).reshape((1, 1, 2, 2)))
     >>> mx.nd.contrib.quantized_pooling(q, low, high, kernel=(2, 2))[0].reshape((1,))

@@ -5,9 +5,11 @@ from math import prod
 from .._base import register_operator
 from ..checks.shapes import agree
 from ..kernel_property import Kernel, KernelProperty
+from ..nn.flatten import FlattenProperty
 from ..parameters import Enum
 from ..property import merge_shapes
 from .conversions import AnyOrder
+from .int8_form import Int8Form
 from .ranges import ONE, one_each, require_bytes
 
 OUTPUTS = ("output", "min_output", "max_output")
@@ -47,6 +49,7 @@ class QuantizedFlattenProperty(KeptRange):
     (N, d1*d2*...)."""
 
     forward = _AT_LEAST
+    int8_form = Int8Form(FlattenProperty)
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.ones((2, 2, 3)))
     >>> mx.nd.contrib.quantized_flatten(q, low, high)[0].shape
