@@ -151,6 +151,7 @@ def operators():
             for each in (name, f"_{plain}{name}", f"{plain}{name}", f"_{name}"):
                 try:
                     family = get_operator(each).prop.__module__.split(".")[2]
+                    family = "tensor" if family == "functions" else family
                     break
                 except (cynet.MXNetError, AttributeError):
                     family = "random" if space == "random." else "contrib"

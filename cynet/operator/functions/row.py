@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...base.errors import ArgumentTypeError
 from ..precision import Precision
 
 if TYPE_CHECKING:
@@ -35,8 +35,19 @@ class Gradient(NamedTuple):
     exists: bool = True
 
 
-@dataclass(frozen=True, eq=False)
-class Unary:
+class Row:
+    """Base of rows: attributes by position, in the order of their declaration, or by name."""
+
+    def __init__(self, *values, **said):
+        fields = self.__annotations__
+        self.__dict__.update(zip(fields, values), **said)
+        wrong = [*(said.keys() - fields.keys()), *(n for n in fields if not hasattr(self, n))]
+        if wrong:
+            kind = type(self).__name__
+            raise ArgumentTypeError(f"{kind} {values[:1]}: unknown, or missing: {', '.join(wrong)}")
+
+
+class Unary(Row):
     """A function of one element: one operator.
 
     Attributes
@@ -94,8 +105,7 @@ class Unary:
     example: str | tuple = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Form:
+class Form(Row):
     """One operator of a binary function.
 
     Attributes
@@ -129,8 +139,7 @@ class Form:
     bfloat16: bool = True
 
 
-@dataclass(frozen=True, eq=False)
-class Binary:
+class Binary(Row):
     """A function of two elements: an operator of two arrays of one shape, one of arrays that
     broadcast, one of an array and a number, one of a number and an array.
 
@@ -180,8 +189,7 @@ class Binary:
         return {kind: form for kind in kinds if isinstance(form := getattr(self, kind), Form)}
 
 
-@dataclass(frozen=True, eq=False)
-class Reduction:
+class Reduction(Row):
     """A reduction over axes: one operator.
 
     Attributes
