@@ -83,3 +83,71 @@ def test_the_page_leads_to_a_tested_operator(tmp_path):
     output = run(tmp_path, "-m", "pytest", "-q", *tests, "-k", "Swish")
     assert re.search(r"\b\d\d+ passed", output)
     assert "skipped" not in output
+
+
+def linked(folder, source):
+    """`folder` with links to all files of `source`, for a tree in which a few files differ."""
+    for path in source.rglob("*"):
+        target = folder / path.relative_to(source)
+        if path.is_file() and path.suffix != ".pyc":
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(path)
+
+
+def add_line(path, after, line):
+    """Replace a link by its text with a line behind the first that begins so."""
+    text = path.read_text()
+    begin = text.index("\n", text.index(after)) + 1
+    path.unlink()
+    path.write_text(text[:begin] + line + text[begin:])
+
+
+# What a row brings with it, beyond what the walks over the registry try.
+EVERYWHERE = """
+import numpy as np, onnx.reference, sys
+sys.path.insert(0, "scripts")
+import cynet as mx, make_stubs
+from cynet.contrib.amp import lists
+from cynet.ndarray import sparse
+
+x = mx.nd.array([[-1, 0, 2]])
+want = np.log1p(np.exp(x.asnumpy()))
+symbol = mx.sym.var("x").log1p_exp()
+for made in (x.log1p_exp(), mx.sym.log1p_exp(mx.sym.var("x")).eval(x=x)[0], symbol.eval(x=x)[0]):
+    np.testing.assert_allclose(made.asnumpy(), want, rtol=1e-6)
+assert "log(1 + exp(data))" in mx.nd.log1p_exp.__doc__ and "[0.3132617" in mx.nd.log1p_exp.__doc__
+assert "log1p_exp" in lists.list_fp32_ops("float16") + lists.list_fp32_ops("bfloat16")
+mx.onnx.export_model(symbol, {}, [(1, 3)], "float32", "made.onnx")
+found = onnx.reference.ReferenceEvaluator("made.onnx").run(None, {"x": x.asnumpy()})[0]
+np.testing.assert_allclose(found, want, rtol=1e-6)
+stubs = make_stubs.stubs()
+for stub in ("ndarray/__init__", "symbol/__init__", "ndarray/ndarray", "symbol/methods"):
+    assert "def log1p_exp(" in stubs[f"cynet/{stub}.pyi"], stub
+rows = mx.nd.array([[0, 0], [1, -1]]).tostype("row_sparse")
+assert rows.again().stype == "row_sparse" and rows.log1p_exp().stype == "default"
+np.testing.assert_allclose(rows.again().asnumpy(), np.tanh([[0, 0], [1, -1]]), 1e-6)
+"""
+
+
+def test_a_row_is_an_operator_everywhere(tmp_path):
+    """The row and the case of docs/architecture/how/operator.md, over functors that are there."""
+    pytest.importorskip("onnx")
+    for name in ("cynet", "cynet_cuda_cpu", "tests/operator", "tests/autograd", "tests/cuda",
+                 "tests/fixtures", "scripts"):  # fmt: skip
+        linked(tmp_path / name, ROOT / name)
+    for path in (*ROOT.glob("tests/[!t]*.py"), ROOT / "pyproject.toml"):
+        (tmp_path / path.relative_to(ROOT)).symlink_to(path)
+    page = (ROOT / "docs/architecture/how/operator.md").read_text()
+    row, case = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    there = 'functor="softrelu", gradient="softrelu_grad_y"'
+    assert 'gradient="log1p_exp_grad_y"' in row
+    row = row.replace('gradient="log1p_exp_grad_y"', there)
+    zero = '    Unary("again", "", functor="tanh", zero_stays=True, example=("[0]", "[0.]")),\n'
+    add_line(tmp_path / "cynet/operator/functions/unary.py", "UNARY = (", row + zero)
+    add_line(tmp_path / "tests/operator/cases/tensor_elementwise.py", "UNARY = [", case)
+    run(tmp_path, "-c", EVERYWHERE)
+    tests = "tests/operator/test_common.py", "tests/autograd/test_second_order.py"
+    tests += ("tests/operator/cuda/test_forms.py", "tests/operator/test_examples.py")
+    output = run(tmp_path, "-m", "pytest", "-q", *tests, "-k", "log1p_exp")
+    assert re.search(r"\b(9|\d\d+) passed", output)
+    assert "skipped" not in output

@@ -375,7 +375,7 @@ def names_of_operators():
 def test_names_of_operators_stand_in_their_own_files():
     """Lower the number where you take one away; nothing else may raise it."""
     found = list(names_of_operators())
-    assert len(found) <= 428, "\n".join(f"{path}:{line}: {name}" for path, line, name in found)
+    assert len(found) <= 329, "\n".join(f"{path}:{line}: {name}" for path, line, name in found)
 
 
 # What was told of operators by their names, table by table: how many names still stand there.
@@ -387,9 +387,9 @@ TABLES = {
     "operator/tensor/reduce.pyx ROWS": 0,
     "operator/faces.py METHODS": 0,
     "operator/faces.py BINARY": 0,
-    "operator/storage_types.py ZERO_STAYS": 32,
-    "operator/storage_types.py SCALARS": 10,
-    "operator/storage_types.py RULES": 15,
+    "operator/storage_types.py ZERO_STAYS": 0,
+    "operator/storage_types.py SCALARS": 0,
+    "operator/storage_types.py RULES": 0,
     "operator/gradients/formulas.py _UNARY": 0,
     "operator/gradients/formulas.py _SCALAR": 0,
     "operator/gradients/formulas.py _BINARY": 0,
