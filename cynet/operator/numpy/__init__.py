@@ -1,3 +1,3 @@
 """Operators of NumPy's functions that ``mx.nd`` of MXNet lacks."""
 
-from . import elementwise
+from . import of_elements

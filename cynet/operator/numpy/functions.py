@@ -1,6 +1,6 @@
 """Functions of NumPy that MXNet has in ``mx.np`` alone: one row each.
 
-Their operators are made in `elementwise.py`.
+Their operators are made in `of_elements.py`.
 """
 
 import math
