@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import traceback
+import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -36,10 +37,13 @@ def _child(run, name, arguments, cwd, environ, output):
     os.environ.update(environ)
     os.chdir(cwd)
     sys.argv = [name, *arguments]
-    sys.path[:0] = [os.path.dirname(name) if run == "run_path" else cwd]
-    sys.path[1:1] = environ["PYTHONPATH"].split(os.pathsep)
-    random.seed()
-    np.random.seed()  # or all would draw what the forking process would
+    # without folders of other programs, which earlier tests may have put first
+    own = [path for path in sys.path if not path.startswith(f"{ROOT}{os.sep}") or "site-" in path]
+    first = os.path.dirname(name) if run == "run_path" else cwd
+    sys.path[:] = [first, *environ["PYTHONPATH"].split(os.pathsep), *own]
+    seed = zlib.crc32(" ".join([os.path.basename(name), *arguments]).encode())
+    random.seed(seed)  # a program that draws no seed has one accuracy, which a test may ask for
+    np.random.seed(seed)
     status = 1
     try:
         if run == "run_path":

@@ -420,3 +420,40 @@ def test_tables_by_name_are_generated():
         )
         sizes[table] = len({*re.findall(r"\w+", found[1] if found else "")} & {*OPERATORS})
     assert {t: n for t, n in sizes.items() if n > TABLES[t]} == {}
+
+
+# They have no text, or only the number that a program ends with.
+TEXTLESS = {"StopIteration", "KeyboardInterrupt", "SystemExit", "GeneratorExit"}
+
+
+def calls(name, path):
+    """Calls of ``module.name`` in a file of Python."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == name:
+            yield node
+
+
+def test_a_refusal_is_told_by_its_message():
+    """`pytest.raises` has a match: by its type alone another error would do."""
+    without = [
+        f"{path}:{node.lineno}"
+        for path in files("tests", suffixes=(".py",))
+        for node in calls("pytest.raises", path)
+        if not any(keyword.arg == "match" for keyword in node.keywords)
+        and ast.unparse(node.args[0]) not in TEXTLESS
+    ]
+    assert not without
+
+
+def test_every_seed_is_that_of_the_run():
+    """Tests draw by the fixtures `rng` and `seed`, which CYNET_TEST_SEED repeats."""
+    own = r"np\.random\.randint\(|SeedSequence\(\)|default_rng\(\)|RandomState\(\)|seed\w* = random"
+    but = ("test_numpy_state.py", "test_house.py")
+    found = [
+        f"{path}:{number}: {line.strip()}"
+        for path in files("tests", suffixes=(".py",))
+        if path.name.startswith("test_") and path.name not in but
+        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)
+        if re.search(own, line)
+    ]
+    assert not found, "\n".join(found)

@@ -75,7 +75,9 @@ def test_feed_forward_refuses(problem):
         model.fit(data)
     with pytest.raises(ShapeError, match="y has shape"):
         model.fit(data, label[:50])
-    with pytest.raises(ArgumentTypeError):
+    with pytest.raises(
+        ArgumentTypeError, match="FeedForward takes a DataIter or an array, got str"
+    ):
         model.fit("data")
     with pytest.raises(ArgumentTypeError, match="a function from a bucket key"):
         mx.model.FeedForward(data)

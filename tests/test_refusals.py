@@ -1,7 +1,6 @@
 """What is refused, and the words that say why: checks that no other test goes through."""
 # ruff: noqa: E501 (a table, an expression a line)
 
-import re
 
 import numpy as np
 import pytest
@@ -32,7 +31,7 @@ REFUSED = {
     "nd.arange(3, infer_range=True)": "infer_range has no meaning",
     "nd.from_numpy([1])": "from_numpy takes a NumPy array",
     "nd.zeros(2, stype='csr')": r"zeros: expected 2 sizes \(of a csr matrix\).*\(2,\)",
-    "nd.multi_sgd_update(lrs=(), wds=(), num_weights=0)": "",
+    "nd.multi_sgd_update(lrs=(), wds=(), num_weights=0)": "'num_weights' takes an int >= 1",
     "nd.load_frombuffer(memoryview(np.ones((4, 4)))[::2])": "contiguous bytes",
     # symbols
     "sym.var('x', shape=(2**63,))": "shape must be a tuple of int",
@@ -50,9 +49,10 @@ REFUSED = {
     "sym.contrib.while_loop(lambda x: x, lambda x: (x, [x]), [sym.var('a')], 'x')": "max_iterations must be an int",
     "sym.contrib.cond(sym.var('p'), lambda: [sym.var('a'), sym.var('b')], lambda: [sym.var('a')])": "then_func gives 2 outputs, else_func 1",
     "sym.contrib.foreach(lambda x, s: x, sym.var('a'), sym.var('b'))": "two things",
-    "net()(data=3)": "",
+    "net()(data=3)": "must be a Symbol, got int 3",
     "sym.var('x', attr={1: 'a'})": "attribute names must be str",
-    "sym.FullyConnected(sym.var('a'), weight=sym.var('b'), num_hidden=1, attr={'a': 1})": "",
+    "sym.FullyConnected(sym.var('a'), weight=sym.var('b'), num_hidden=1, attr={'a': 1})":
+        "two underscores",
     "net().bind(mx.cpu(), 3)": "bind: args must be a list or dict|must be a list or dict",
     "net().simple_bind(mx.cpu(), grad_req=['write'], data=(2, 3))": "grad_req has 1 words, expected 4",
     "net().simple_bind(mx.cpu(), grad_req=3, data=(2, 3))": "grad_req must be a str, list or dict",
@@ -103,15 +103,15 @@ REFUSED = {
     "mx.lr_scheduler.LRScheduler()(1)": "defines no curve|defines no",
     # metrics, initializers, stores, registries
     "mx.metric.CustomMetric(3)": "feval must be a function",
-    "mx.metric.CrossEntropy().update([nd.ones(2)], [nd.ones((3, 2))])": "",
+    "mx.metric.CrossEntropy().update([nd.ones(2)], [nd.ones((3, 2))])": "do not fit predictions",
     "mx.metric.Perplexity(None, axis=3).update([nd.ones(2)], [nd.ones((2, 2))])": "have no axis 3",
-    "mx.metric.F1().update([nd.ones(2)], [nd.ones(3)])": "",
+    "mx.metric.F1().update([nd.ones(2)], [nd.ones(3)])": "labels 2 does not match",
     "mx.metric.PCC().update([nd.array([-1, 0])], [nd.ones((2, 2))])": "classes must be 0 or more",
-    "mx.metric.TopKAccuracy(2).update([nd.ones(3)], [nd.ones((2, 4))])": "",
+    "mx.metric.TopKAccuracy(2).update([nd.ones(3)], [nd.ones((2, 4))])": "for 3 labels",
     "mx.init.register(int)": "subclass of Initializer",
     "mx.init.create(3)": "created from a name",
     "mx.init.One()(3, nd.ones(2))": "takes the parameter's name",
-    "mx.init.Load(3)": "",
+    "mx.init.Load(3)": "takes a dict of arrays, got int",
     "mx.kv.KVStoreBase().broadcast(1, 2, 3)": "broadcast",
     "mx.kv.KVStoreBase().pushpull(1, 2)": "pushpull",
     "mx.kv.KVStoreBase().set_optimizer(1)": "set_optimizer",
@@ -121,8 +121,8 @@ REFUSED = {
     "mx.kv.KVStoreBase().rank": "rank", "mx.kv.KVStoreBase().num_workers": "num_workers",
     "mx.kv.create('local').set_gradient_compression({'type': '2bit', 'threshold': 0})": "threshold",
     "mx.kv.create('local').set_gradient_compression({'type': '2bit', 'threshold': -0.5})": "threshold",
-    "mx.kv.create('local').set_gradient_compression({'type': '3bit'})": "",
-    "mx.mod.PythonLossModule(grad_func=3)": "", "mx.recordio.pack(mx.recordio.IRHeader(0, 1, 2, 0), 'x')": "pack: s is bytes",
+    "mx.kv.create('local').set_gradient_compression({'type': '3bit'})": "does not compress",
+    "mx.mod.PythonLossModule(grad_func=3)": "must be callable, got 3", "mx.recordio.pack(mx.recordio.IRHeader(0, 1, 2, 0), 'x')": "pack: s is bytes",
     "mx.registry.get_register_func(3, 'x')": "registry is of a base class",
     "mx.registry.get_register_func(int, 3)": "named by a str",
     "mx.registry.get_create_func(mx.init.Initializer, 'initializer')(mx.init.One(), 3)": "expected no arguments beside an instance",
@@ -146,7 +146,8 @@ REFUSED = {
     "mx.image.ImageIter(0, (3, 4, 4), imglist=[[1, 'a.png']], path_root='.')": "are 1 or more",
     "mx.image.ImageIter(2, (3, 4, 4), imglist=[[1, 'a.png']], path_root='.', aug_list=[], resize=3)": "no other augmenters",
     "mx.image.ImageIter(2, (3, 4, 4), imglist=[['a.png']], path_root='.')": r"items \[label, path\]",
-    "mx.io.ImageRecordIter(data_shape=(3, 4, 4), batch_size=2, path_imgrec='x', mean_r='x')": "",
+    "mx.io.ImageRecordIter(data_shape=(3, 4, 4), batch_size=2, path_imgrec='x', mean_r='x')":
+        "mean_r='x'",
     "mx.io.ImageRecordIter(batch_size=2, path_imgrec='x')": "needs data_shape",
     "mx.io.ImageRecordIter(data_shape=(3, 4, 4), batch_size=0, path_imgrec='x')": "batch_size is 1 or more",
     "mx.test_utils.DummyIter(3)": "takes a DataIter",
@@ -157,7 +158,8 @@ REFUSED = {
     # Gluon
     "gluon.Trainer(params(), 'sgd', kvstore=3)": "kvstore must be a KVStore",
     "mx.gluon.loss.L1Loss(weight='x')(nd.ones(2), nd.ones(2))": "weight must be a number",
-    "gluon.Parameter(3)": "name must be a str", "gluon.Parameter('w', shape='x')": "",
+    "gluon.Parameter(3)": "name must be a str",
+    "gluon.Parameter('w', shape='x')": "tuple of ints, got 'x'",
     "gluon.Parameter('w', shape=(-2,))": "negative size", "gluon.Parameter('w', shape=(2,), init=3).initialize()": "an initializer is expected",
     "gluon.Parameter('w', shape=(2,)).initialize(ctx=3)": "ctx must be a Context",
     "gluon.Parameter('w', shape=(2,)).initialize(ctx=[mx.cpu(), None])": "ctx must be a Context or a list",
@@ -330,7 +332,7 @@ NAMES |= {f.__name__: f for f in (net, bound, module, ready, params, deferred, s
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_refused(text):
-    with pytest.raises((mx.base.MXNetError, TypeError, ValueError, StopIteration)) as raised:
+    kinds = (mx.base.MXNetError, TypeError, ValueError, StopIteration)
+    with pytest.raises(kinds, match=REFUSED[text]) as raised:
         eval(text, dict(NAMES))
     assert isinstance(raised.value, mx.base.MXNetError), raised.value
-    assert re.search(REFUSED[text], str(raised.value)), raised.value

@@ -41,7 +41,10 @@ def test_one_line():
         "http://[",
         "http://127.0.0.1:99999999/",
     ):
-        with pytest.raises(FileError) as caught:
+        with pytest.raises(
+            FileError,
+            match="Connection refused|Invalid IPv6 URL|no host given|unknown url type: 'nowhere'",
+        ) as caught:
             fetched(name)
         assert "\n" not in str(caught.value) and str(caught.value).startswith(name)
 

@@ -53,7 +53,7 @@ def test_errors_name_the_file_asked_for(tmp_path):
     with pytest.raises(IsADirectoryError, match="ends like a folder's name"):
         write_atomically(f"{tmp_path}/a/", b"x")
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(NotADirectoryError) as e:
+    with pytest.raises(NotADirectoryError, match="not a directory") as e:
         read_file(tmp_path / "file" / "a")
     assert isinstance(e.value, mx.base.MXNetError)
     with pytest.raises(FileError, match="name too long") as e:

@@ -22,12 +22,12 @@ def test_an_interrupted_submit_leaves_no_thread(monkeypatch):
             pool.submit(int)
     begun[0].join(10)
     assert pool.interrupted and not begun[0].is_alive()
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="cannot schedule new futures after shutdown"):
         pool.submit(int)
 
 
 def test_errors_of_calls_leave_it_running():
     with ThreadPool(1) as pool:
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="invalid literal for"):
             pool.submit(int, "x").result()
         assert pool.submit(int, "7").result() == 7 and not pool.interrupted

@@ -24,7 +24,9 @@ def installed(*packages):
 
 
 def test_missing_library():
-    with pytest.raises(CynetError) as error:
+    with pytest.raises(
+        CynetError, match="the system, or from the folder that CYNET_CUDA_LIBRARIES names"
+    ) as error:
         open_library("cuNothing", ("libcunothing.so.2", "libcunothing.so.1"), ("nvidia-cunothing",))
     assert str(error.value).startswith("cuNothing is not installed: ")
     for word in ("libcunothing.so.2 or libcunothing.so.1", "nvidia-cunothing", "CYNET_CUDA_LIB"):

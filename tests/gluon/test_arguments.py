@@ -30,7 +30,9 @@ from cynet.gluon import nn
     ],
 )
 def test_a_value_that_does_not_fit_is_named(make, told):
-    with pytest.raises(mx.MXNetError) as caught:
+    with pytest.raises(
+        mx.MXNetError, match="clip_global_norm takes a list|dtype 'foo' is not|must be"
+    ) as caught:
         make()
     assert told in str(caught.value)
 
@@ -100,6 +102,9 @@ FLAG = np.array([True, False])  # neither true nor false
     ],
 )
 def test_what_passes_for_no_argument(call, told):
-    with pytest.raises(mx.MXNetError) as caught:
+    with pytest.raises(
+        mx.MXNetError,
+        match="NDArray; gradients: NDArray or|more than one element|must be|nested too deep",
+    ) as caught:
         call()
     assert told in str(caught.value)

@@ -31,7 +31,7 @@ def test_figures(gpu):
 def test_out_of_memory_and_the_next_smaller_request(gpu):
     mx.storage.empty_cache(gpu)
     total = mx.context.gpu_memory_info(0)[1]
-    with pytest.raises(MemoryError) as caught:
+    with pytest.raises(MemoryError, match=r"gpu\(0\) has no") as caught:
         mx.nd.empty((total // 2 * 3,), ctx=gpu, dtype="uint8")
     text = str(caught.value)
     assert re.search(rf"gpu\(0\) has no {total // 2 * 3} bytes: \d+ in use, \d+ were cached", text)

@@ -112,7 +112,7 @@ def test_arguments_are_checked(module, axpy, gpu):
 
 def test_a_source_that_does_not_compile(gpu):
     x = mx.nd.ones((4,), ctx=gpu)
-    with pytest.raises(KernelError) as caught:
+    with pytest.raises(KernelError, match="wrong does not compile") as caught:
         mx.rtc("wrong", [("x", x)], [("y", x)], "int i = threadIdx.x;\ny[i] = x[i] * nothing;")
     text = str(caught.value)
     assert "wrong does not compile" in text and "line 2" in text

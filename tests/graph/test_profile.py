@@ -45,7 +45,7 @@ def test_a_run_that_fails_ends_the_measuring(executor):
         if len(runs) > 1:
             raise KeyError("lost")
 
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="'lost'"):
         executor.profile(fail, 3)
     before = executor._plan.profile()
     step(executor)

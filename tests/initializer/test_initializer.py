@@ -147,7 +147,7 @@ def test_create():
     assert INIT.create(zero) is zero
     with pytest.raises(NotFoundError, match="xavier"):
         INIT.create("xavir")
-    with pytest.raises(FormatError):
+    with pytest.raises(FormatError, match="initializer: expected JSON"):
         INIT.create("[broken")
 
 

@@ -222,13 +222,15 @@ def test_names_of_files(name, folder):
         else:
             read(given)
     for wrong in (str(folder / file).encode(), 3, 1.5, ["a"], "a\0b", np.array(["a"])):
-        with pytest.raises((TypeError, ValueError)) as caught:
+        with pytest.raises(
+            (TypeError, ValueError), match="is expected|of records; several with"
+        ) as caught:
             read(wrong)
         assert isinstance(caught.value, mx.errors.CynetError)
         assert not isinstance(caught.value, OSError), "it was taken for the name of a file"
     if name not in ("CSVIter label",):  # no labels
         for wrong in (None, ""):
-            with pytest.raises((TypeError, ValueError)):
+            with pytest.raises((TypeError, ValueError), match="is expected|path_imgrec"):
                 read(wrong)
 
 

@@ -72,7 +72,7 @@ def test_wrong_arguments(path):
         mx.io.LibSVMIter(path, (3,), num_parts=2, part_index=2)
     with pytest.raises(ValueError, match="LibSVMIter: batch_size"):
         mx.io.LibSVMIter(path, (3,), batch_size=0)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="no such file or directory"):
         mx.io.LibSVMIter("none.svm", (3,))
 
 

@@ -71,7 +71,7 @@ def test_refused(files, tmp_path):
         mx.io.MNISTIter(image="nowhere", label=label)
     with pytest.raises(ArgumentError, match="part_index"):
         mx.io.MNISTIter(image=image, label=label, num_parts=2, part_index=2)
-    with pytest.raises(ShapeError):
+    with pytest.raises(ShapeError, match="MNISTIter: images must have shape"):
         mx.io.MNISTIter(image=label, label=image)
     whole = (tmp_path / "images").read_bytes()
     packed = (tmp_path / "labels.gz").read_bytes()

@@ -74,7 +74,7 @@ def test_ahead(kind, place):
 def test_ahead_of_two():
     """The other iterator's batch is no hindrance."""
     batches = mx.io.PrefetchingIter([Own(), Own("next", SystemExit)])
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit, match="needle"):
         list(batches)
 
 
@@ -102,9 +102,7 @@ def test_behind_a_fork():
     batches = mx.io.PrefetchingIter(Own())
     next(batches)
     mine, theirs = multiprocessing.Pipe()
-    child = multiprocessing.get_context("fork").Process(
-        target=_second_half, args=(batches, theirs)
-    )
+    child = multiprocessing.get_context("fork").Process(target=_second_half, args=(batches, theirs))
     child.start()
     assert mine.poll(20)
     assert "its thread has ended" in str(mine.recv())

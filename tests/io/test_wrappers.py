@@ -67,9 +67,13 @@ def test_prefetch_joins_and_renames():
 
 def test_prefetch_of_unequal_iterators():
     it = mx.io.PrefetchingIter([array_iter(4), array_iter(5)])
-    with pytest.raises(ShapeError):
+    with pytest.raises(
+        ShapeError, match="PrefetchingIter: iterators give different numbers of batches"
+    ):
         list(it)
-    with pytest.raises(ArgumentError):
+    with pytest.raises(
+        ArgumentError, match="PrefetchingIter needs one or more iterators, got none"
+    ):
         mx.io.PrefetchingIter([])
 
 

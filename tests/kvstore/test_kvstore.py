@@ -162,7 +162,9 @@ def test_damaged_states(tmp_path):
     store = mx.kv.create()
     store.set_optimizer(mx.optimizer.SGD(learning_rate=0.1, momentum=0.9))
     (tmp_path / "x").write_bytes(b"\x80\x04nonsense")
-    with pytest.raises(mx.errors.FormatError):
+    with pytest.raises(
+        mx.errors.FormatError, match="states: this is a pickle, as MXNet writes them; a pickle can"
+    ):
         store.load_optimizer_states(tmp_path / "x")
 
 

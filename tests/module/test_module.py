@@ -288,7 +288,7 @@ def test_an_iterator_of_the_wrong_shape(rng):
     data, label = problem(rng)
     mod = mx.mod.Module(mlp())
     mod.fit(mx.io.NDArrayIter(data, label, 16), num_epoch=1)
-    with pytest.raises(ShapeError):
+    with pytest.raises(ShapeError, match="bind a module of the new one with parameters of its own"):
         mod.score(mx.io.NDArrayIter(data[:, :3], label, 16), "acc")
     with pytest.raises(ArgumentError, match=r"'data'.*'odd'|'odd'.*'data'"):
         mx.mod.Module(mlp()).fit(mx.io.NDArrayIter(data, label, 16, data_name="odd"), num_epoch=1)
@@ -461,7 +461,7 @@ def test_states():
     assert (mod.get_outputs()[0].asnumpy() == 5).all()
     mod.set_states(states=mod.get_outputs(merge_multi_context=False))
     assert (mod.get_states()[0].asnumpy() == 5).all()
-    with pytest.raises(ArgumentError):
+    with pytest.raises(ArgumentError, match="set_states takes either states or value"):
         mod.set_states()
 
 

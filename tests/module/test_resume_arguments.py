@@ -62,7 +62,7 @@ def test_every_argument_of_every_optimizer(name, argument):
         ]
         assert kept.learning_rate == 0.123
         return
-    with pytest.raises(mx.MXNetError) as told:
+    with pytest.raises(mx.MXNetError, match="one, or begin a training of another name") as told:
         reconcile("a.training", old, klass(), now, wanted)
     assert f"a.training: the file was begun with {klass.__name__}'s {argument}" in str(told.value)
     values = old["settings"][argument], now["settings"][argument]

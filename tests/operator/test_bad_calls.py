@@ -121,7 +121,7 @@ def test_parameters_in_files(case):
             attrs = {k: str(v) for k, v in {**case.params, name: value}.items()}
             node = {"op": case.op, "name": "a_node", "attrs": attrs, "inputs": inputs}
             text = json.dumps({"nodes": [*nodes, node], "heads": [[count, 0, 0]]})
-            with pytest.raises(CynetError) as error:
+            with pytest.raises(CynetError, match="symbol JSON: node") as error:
                 mx.sym.load_json(text)
             wrong.check(str(error.value), "a_node", name, re.escape(value))
 

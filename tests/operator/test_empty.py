@@ -24,7 +24,7 @@ def test_a_known_length_of_0_is_not_unknown():
     assert merge_shapes(known((0, 3)), (0, 0))[0] is EMPTY
     assert agree("x", known((0,)), (0,))[0] is EMPTY
     for other in ((2, 3), (0, 4)):
-        with pytest.raises(mx.base.MXNetError):
+        with pytest.raises(mx.base.MXNetError, match="do not agree"):
             merge_shapes(known((0, 3)), other)
 
 
@@ -78,7 +78,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name):
-    with pytest.raises(mx.base.MXNetError):
+    with pytest.raises(mx.base.MXNetError, match="index is within it|operator|shape"):
         REFUSED[name]()
 
 
@@ -218,5 +218,7 @@ def test_a_shape_with_0_as_parameter_stays_unknown():
 
 def test_shuffle_of_nothing():
     assert mx.nd.random.shuffle(zeros((0, 3))).shape == (0, 3)
-    with pytest.raises(mx.base.MXNetError):
+    with pytest.raises(
+        mx.base.MXNetError, match="has no elements, of which its output could be made"
+    ):
         mx.nd.random.multinomial(zeros((2, 0)))

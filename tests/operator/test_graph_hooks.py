@@ -28,7 +28,7 @@ def test_every_operator_declares_what_passes_ask(name):
 def test_traits_are_declared_and_stay():
     hooks = GraphHooks(view=True)
     assert hooks.traits.view and not GraphHooks.traits.view
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'view'"):
         hooks.traits.view = False
     with pytest.raises(TypeError, match="no_such_trait"):
         GraphHooks(no_such_trait=True)

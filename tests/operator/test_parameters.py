@@ -147,7 +147,7 @@ def test_refused_by_name(call):
     x = mx.nd.ones((2, 3))
     for number in (2, 0.5):
         x + number, number - x  # later calls reuse what these have made
-    with pytest.raises(mx.MXNetError) as raised:
+    with pytest.raises(mx.MXNetError, match="empty or endless range|operator") as raised:
         call(x).wait_to_read()
     assert len(str(raised.value)) < 500
 
@@ -235,7 +235,7 @@ def test_sizes_beyond_64_bits(size):
         lambda: mx.sym.exp(SYMBOL).infer_shape(x=(size, 3)),
         lambda: mx.sym.Variable("x", shape=(size,)),
     ):
-        with pytest.raises(mx.MXNetError):
+        with pytest.raises(mx.MXNetError, match="shape"):
             call()
 
 

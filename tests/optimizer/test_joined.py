@@ -236,7 +236,7 @@ def test_dtypes_refused():
     update = JoinedUpdate("sgd", [floats], [floats], [None])
     with pytest.raises(ArgumentError, match="2 rates"):
         update([1.0, 1.0], [0.0], 1.0, -1.0, [()])
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="must be real number, not str"):
         update(["x"], [0.0], 1.0, -1.0, [()])
 
 

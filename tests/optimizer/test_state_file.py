@@ -75,7 +75,7 @@ def test_every_truncation_is_refused():
     update, _ = trained()
     content = update.get_states(dump_optimizer=True)
     for length in range(len(content)):
-        with pytest.raises((FormatError, mx.base.MXNetError)):
+        with pytest.raises((FormatError, mx.base.MXNetError), match="optimizer states"):
             mx.optimizer.get_updater(mx.optimizer.SGD()).set_states(content[:length])
     assert set(update.states) == {0, 1}
 
@@ -91,40 +91,48 @@ def changed(content, change):
 
 
 @pytest.mark.parametrize(
-    "change",
+    "change, telling",
     [
-        lambda h: h.pop("states"),
-        lambda h: h.pop("optimizer"),
-        lambda h: h.update(states=3),
-        lambda h: h["states"].append([0, None]),
-        lambda h: h["states"].append([2, 99]),
-        lambda h: h["states"].append([2, -1]),
-        lambda h: h["states"].append([2, True]),
-        lambda h: h["states"].append([2, "x"]),
-        lambda h: h["states"].append([[1], None]),
-        lambda h: h["states"].append([2, [[[[[[[[[[0]]]]]]]]]]]),
-        lambda h: h["optimizer"].update(name="os"),
-        lambda h: h["optimizer"].update(name=3),
-        lambda h: h["optimizer"].pop("counts"),
-        lambda h: h["optimizer"]["settings"].update({"__class__": 3}),
-        lambda h: h["optimizer"].update(lr_scheduler={"name": "math", "settings": {}}),
-        lambda h: h["optimizer"].update(lr_scheduler={"name": "absent", "settings": {}}),
+        (lambda h: h.pop("states"), "'optimizer' is missing"),
+        (lambda h: h.pop("optimizer"), "'optimizer' is missing"),
+        (lambda h: h.update(states=3), "must be a list of pairs, found 3"),
+        (lambda h: h["states"].append([0, None]), "got 0"),
+        (lambda h: h["states"].append([2, 99]), "99 does not name"),
+        (lambda h: h["states"].append([2, -1]), "-1 does not name"),
+        (lambda h: h["states"].append([2, True]), "True does not name"),
+        (lambda h: h["states"].append([2, "x"]), "'x' does not name"),
+        (lambda h: h["states"].append([[1], None]), r"got \[1\]"),
+        (lambda h: h["states"].append([2, [[[[[[[[[[0]]]]]]]]]]]), r"\[\[0\]\] does not name"),
+        (lambda h: h["optimizer"].update(name="os"), "named 'os'"),
+        (lambda h: h["optimizer"].update(name=3), "named 3"),
+        (lambda h: h["optimizer"].pop("counts"), "Adam"),
+        (lambda h: h["optimizer"]["settings"].update({"__class__": 3}), "no setting '__class__'"),
+        (
+            lambda h: h["optimizer"].update(lr_scheduler={"name": "math", "settings": {}}),
+            "named 'math'",
+        ),
+        (
+            lambda h: h["optimizer"].update(lr_scheduler={"name": "absent", "settings": {}}),
+            "named 'absent'",
+        ),
     ],
 )
-def test_damaged_headers_are_refused(change):
+def test_damaged_headers_are_refused(change, telling):
     update, _ = trained()
+    before = update.get_states(dump_optimizer=True)
     content = changed(update.get_states(dump_optimizer=True), change)
-    with pytest.raises(FormatError):
+    with pytest.raises(FormatError, match=telling):
         update.set_states(content)
+    assert update.get_states(dump_optimizer=True) == before
 
 
 def test_other_damage_is_refused(rng):
     update, _ = trained()
     content = bytearray(update.get_states(dump_optimizer=True))
     for bad in (b"", b"x" * 40, b"CYNSTAT1" + b"\xff" * 8 + b"x"):
-        with pytest.raises(FormatError):
+        with pytest.raises(FormatError, match="optimizer states"):
             update.set_states(bad)
-    with pytest.raises(ArgumentTypeError):
+    with pytest.raises(ArgumentTypeError, match="optimizer states are bytes, got str"):
         update.set_states("text")
     for _ in range(300):
         damaged = bytearray(content)

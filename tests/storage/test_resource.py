@@ -118,6 +118,6 @@ def test_space_index_is_checked():
 
 
 def test_space_too_large_raises():
-    with pytest.raises(MemoryError):
+    with pytest.raises(MemoryError, match="in use, 0 were cached and have been given back, peak"):
         space_address(0, 1 << 60)
     assert space_address(0, 10) % 64 == 0

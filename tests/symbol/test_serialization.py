@@ -198,7 +198,7 @@ def test_only_text():
 def test_every_truncation_is_refused():
     text = network().tojson()
     for end in range(0, len(text) - 1, 7):
-        with pytest.raises(FormatError):
+        with pytest.raises(FormatError, match="symbol JSON: not valid JSON"):
             mx.sym.load_json(text[:end])
 
 
@@ -286,7 +286,7 @@ def test_time_of_loading_grows_with_the_text(kind):
 def test_messages_are_short():
     text = json.dumps({"nodes": [{"op": "null", "name": "x" * 10**6, "inputs": [[0] * 10**5]}],
                        "heads": [[[1] * 10**5, 0, 0]]})  # fmt: skip
-    with pytest.raises(FormatError) as caught:
+    with pytest.raises(FormatError, match="expected no inputs of a variable, got") as caught:
         mx.sym.load_json(text)
     assert len(str(caught.value)) < 600
 

@@ -205,7 +205,7 @@ def test_save_and_load(tmp_path):
     path.write_bytes(b"\xff\x00\x01")
     with pytest.raises(FormatError, match=r"net-symbol.json"):
         mx.sym.load(path)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="no such file or directory"):
         mx.sym.load(tmp_path / "none.json")
 
 
@@ -213,7 +213,7 @@ def test_no_truth_value_no_hash():
     x = mx.sym.Variable("x")
     with pytest.raises(TypeError, match="no truth value"):
         bool(x)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="unhashable type: 'Symbol'"):
         hash(x)
 
 

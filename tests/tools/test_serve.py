@@ -168,7 +168,7 @@ def test_a_signal_ends_it_and_it_starts_again(served, model, number, status):
     _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (status, "")
     connection.close()
-    with pytest.raises(ConnectionError):
+    with pytest.raises(ConnectionError, match="Connection refused"):
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
     again = subprocess.Popen(
         [sys.executable, "-m", "cynet.tools.serve", model, "--shape", "3", "--port", str(port)],

@@ -257,7 +257,9 @@ def test_summary(capsys):
     net = nn.HybridSequential(prefix="m_")
     with net.name_scope():
         net.add(nn.Conv2D(8, 3, activation="relu"), nn.BatchNorm(), nn.Flatten(), nn.Dense(10))
-    with pytest.raises(RuntimeError):
+    with pytest.raises(
+        RuntimeError, match="the parameters of all Blocks inside, params those of one Block"
+    ):
         net.summary(nd.ones((2, 3, 8, 8)))
     net.initialize()
     net.summary(nd.ones((2, 3, 8, 8)))
@@ -285,10 +287,10 @@ def test_sequential():
     assert net[1]._units == 2 and net[-1]._units == 3 and len(net) == 3
     assert type(net[1:3]) is nn.HybridSequential and len(net[1:3]) == 2 and net[1:3][0] is net[1]
     assert [each._units for each in net] == [1, 2, 3]
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="has 3 Blocks, none at 5"):
         net[5]
     net.initialize()
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="got multiple values for argument 'weight'"):
         net(x, x)
 
 
@@ -303,9 +305,11 @@ def test_what_is_not_defined():
     class Nothing(gluon.Block):
         pass
 
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(NotImplementedError, match="Nothing defines no forward"):
         Nothing()(1)
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(
+        NotImplementedError, match="HybridBlock defines no hybrid_forward and no forward"
+    ):
         gluon.HybridBlock()(nd.ones(1))
 
     class Forgot(gluon.Block):
@@ -340,5 +344,5 @@ def test_one_prefix_for_two_children():
 def test_an_unknown_keyword_is_refused():
     net = nn.Dense(1, in_units=1)
     net.initialize()
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'y'"):
         net(nd.ones((1, 1)), y=3)

@@ -242,7 +242,7 @@ def test_an_iterator_whose_loader_was_closed(mode):
 
 
 def test_a_batch_sampler_may_not_give_none():
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="'NoneType' object is not iterable"):
         list(data.DataLoader([1, 2], batch_sampler=[[0], None, [1]]))
 
 

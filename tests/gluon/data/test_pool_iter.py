@@ -127,7 +127,7 @@ def test_errors_pass(threads):
     with DataLoaderPool(dataset, threads) as pool:
         batches = _MultiWorkerIter(pool, list, [[0], [7]], dataset=dataset if threads else None)
         assert next(batches) == [1]
-        with pytest.raises(IndexError):
+        with pytest.raises(IndexError, match="list index out of range"):
             next(batches)
         batches = _MultiWorkerIter(pool, list, [[0]], worker_fn=_stop)
         with pytest.raises(RuntimeError, match="StopIteration"):

@@ -36,13 +36,18 @@ def test_an_unknown_shape_is_deferred_where_that_is_allowed():
     ):
         param.data()
     param.shape = (2, 3)
-    with pytest.raises(mx.MXNetError):
+    with pytest.raises(
+        mx.MXNetError, match="value yet: a dimension of its shape is unknown until the first"
+    ):
         param.data()
     other = gluon.Parameter("w", shape=(2, 0), allow_deferred_init=True)
     other.initialize()
     other.set_data(nd.ones((2, 5)))
     assert other.shape == (2, 5)
-    with pytest.raises(gluon.DeferredInitializationError):
+    with pytest.raises(
+        gluon.DeferredInitializationError,
+        match="value yet: a dimension of its shape is unknown until the first",
+    ):
         other.data()
     other._finish_deferred_init()
     assert other.data().asnumpy().tolist() == [[1.0] * 5] * 2
@@ -184,11 +189,15 @@ def test_var_is_one_symbol():
 
 
 def test_storage_types_are_refused():
-    with pytest.raises(AssertionError):
+    with pytest.raises(
+        AssertionError, match="Parameter 'w': stype must be 'default' or 'row_sparse', got"
+    ):
         gluon.Parameter("w", stype="bad")
-    with pytest.raises(AssertionError):
+    with pytest.raises(
+        AssertionError, match="'w': grad_stype must be 'default' or 'row_sparse', got 'csr'"
+    ):
         gluon.Parameter("w", grad_stype="csr")
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="parameter 'w' has storage type 'default': take"):
         make().row_sparse_data(nd.array([0]))
 
 

@@ -12,7 +12,7 @@ def test_get_merges_shapes():
     weight = params.get("w", shape=(2, 0))
     assert params.get("w", shape=(0, 3)) is weight and weight.shape == (2, 3)
     assert list(params.keys()) == ["net_w"] and params["net_w"] is weight
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="there is no Parameter 'w'; there are 'net_w'"):
         params["w"]
     told = r"is there with shape=\(2, 3\), asked for is \(4, 3\)"
     with pytest.raises(AssertionError, match=told):
@@ -23,7 +23,7 @@ def test_get_merges_shapes():
         "net_ (\n  Parameter net_w (shape=(2, 3), dtype=<class 'numpy.float32'>)\n)"
     )
     assert "net_w" in params and list(params) == ["net_w"]
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="object of type 'ParameterDict' has no"):
         len(params)
 
 
@@ -79,7 +79,7 @@ def test_files(saved):
     other.get("w", shape=(3,))
     other.load(path, restore_prefix="b_")
     assert other["b_w"].data().asnumpy().tolist() == [4, 4, 4]
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="no such file or directory"):
         other.load(path + "x")
 
 

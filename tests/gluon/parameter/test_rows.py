@@ -134,5 +134,7 @@ def test_names_and_printing():
     layer = gluon.contrib.nn.SparseEmbedding(10, 4)
     assert repr(layer) == "SparseEmbedding(10 -> 4, float32)"
     assert layer.weight.stype == "row_sparse"
-    with pytest.raises(AssertionError):
+    with pytest.raises(
+        AssertionError, match="Parameter 'w': stype must be 'default' or 'row_sparse', got"
+    ):
         gluon.Parameter("w", stype="csr")

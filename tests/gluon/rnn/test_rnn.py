@@ -126,7 +126,7 @@ def test_unrolling():
     merged, _ = cell.unroll(3, nd.ones((3, 1, 2)), layout="TNC", merge_outputs=True)
     assert merged.shape == (3, 1, 2)
     assert isinstance(cell.unroll(2, [nd.ones((1, 2))] * 2)[0], list)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="layout NTC, has 3 steps, length is 4"):
         cell.unroll(4, nd.ones((1, 3, 2)))
     del wanted
 

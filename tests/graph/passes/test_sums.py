@@ -257,10 +257,8 @@ def random_network(rng):
 
 
 @pytest.mark.parametrize("case", range(40))
-def test_random_networks(case, monkeypatch):
+def test_random_networks(case, monkeypatch, seed):
     """Whoever reads a summand reads it before something is added to it."""
-    seed = np.random.randint(1 << 30)
-    print(f"seed {seed}")
     net, images = random_network(np.random.RandomState(seed))
     shape = (2, 16, 6, 5) if images else ((34, 256)[case % 2], 40)  # 256 rows run in parts
     want = bind(net, shape, "none", monkeypatch)

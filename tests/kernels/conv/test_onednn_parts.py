@@ -9,10 +9,8 @@ from cynet.kernels.conv.onednn_parts import slice_of, slices_and_cuts, stacks_ro
 LARGE = 1 << 23  # products from which on a gradient is cut
 
 
-def test_cuts_of_any_shape():
+def test_cuts_of_any_shape(seed):
     """Parts are equal, no more than 16, and what slices add stays small."""
-    seed = np.random.SeedSequence().entropy % 2**32
-    print("seed", seed)
     rng, large = np.random.default_rng(seed), 0
     for _ in range(2000):
         batch, size, channels = (int(2**e) for e in rng.uniform(0, 8, 3))
@@ -45,9 +43,7 @@ def test_cuts_of_any_shape():
         assert prod(slices_and_cuts(*shapes)) >= 4
 
 
-def test_products_of_any_shape():
-    seed = np.random.SeedSequence().entropy % 2**32
-    print("seed", seed)
+def test_products_of_any_shape(seed):
     rng, cut = np.random.default_rng(seed), 0
     for _ in range(2000):
         stack = int(2 ** rng.uniform(0, 5)) if rng.random() < 0.3 else 1

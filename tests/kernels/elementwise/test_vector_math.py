@@ -137,9 +137,7 @@ def test_exact_values():
 
 
 @pytest.mark.parametrize("n", [1, 3, 5, 16, 17, 63, 64, 65, 100, 127, 128, 129, 130, 1000])
-def test_softmax_lines(n):
-    seed = np.random.randint(1 << 30)
-    print("seed", seed)
+def test_softmax_lines(n, seed):
     x = (np.random.RandomState(seed).randn(7, n, 3) * 10).astype(np.float32)
     for axis in (0, 1, 2):
         expected = special.softmax(x.astype(np.float64), axis)
@@ -204,9 +202,7 @@ def test_softmax_of_extreme_lines():
 
 
 @pytest.mark.parametrize("n", [1, 8, 15, 16, 17, 63, 64, 65, 100, 200, 4096, 70001])
-def test_reductions_see_every_element(n):
-    seed = np.random.randint(1 << 30)
-    print("seed", seed)
+def test_reductions_see_every_element(n, seed):
     x = np.random.RandomState(seed).randn(3, n).astype(np.float32)
     a = mx.nd.array(x)
     atol = 1e-4 + 2e-9 * n  # sums of fewer lanes round more often
@@ -232,9 +228,7 @@ def test_reductions_see_every_element(n):
 
 
 @pytest.mark.parametrize("n", [1, 7, 16, 100, 255, 256, 257, 1000])
-def test_layer_norm_lines(n):
-    seed = np.random.randint(1 << 30)
-    print("seed", seed)
+def test_layer_norm_lines(n, seed):
     rng = np.random.RandomState(seed)
     x = (rng.randn(5, n) + 3).astype(np.float32)
     gamma, beta = (rng.randn(n).astype(np.float32) for _ in range(2))
@@ -282,9 +276,7 @@ def power_error(base, exponent, got):
     return np.max(np.abs(got[~special_value] - expected[~special_value]) / unit, initial=0)
 
 
-def test_power():
-    seed = np.random.randint(1 << 30)
-    print("seed", seed)
+def test_power(seed):
     rng = np.random.RandomState(seed)
     a = np.exp(rng.uniform(-30, 30, 20000)).astype(np.float32)
     b = rng.uniform(-5, 5, 20000).astype(np.float32)
@@ -354,9 +346,7 @@ def test_circular_gradients(name):
 
 
 @pytest.mark.parametrize("by", [2, -2, 0.1, 3, -1e-38, 1e30, np.inf, -np.inf])
-def test_remainder_by_a_number(by):
-    seed = np.random.randint(1 << 30)
-    print("seed", seed)
+def test_remainder_by_a_number(by, seed):
     draw = np.random.RandomState(seed)
     x = (draw.standard_normal(5000) * np.exp(draw.uniform(-20, 40, 5000))).astype(np.float32)
     x[:7] = 0, -0.0, np.inf, -np.inf, np.nan, 4, -4
@@ -366,9 +356,7 @@ def test_remainder_by_a_number(by):
     np.testing.assert_array_equal(got, expected)
 
 
-def test_remainder_of_pairs():
-    seed = np.random.randint(1 << 30)
-    print("seed", seed)
+def test_remainder_of_pairs(seed):
     draw = np.random.RandomState(seed)
     a = (draw.standard_normal(20000) * np.exp(draw.uniform(-20, 20, 20000))).astype(np.float32)
     b = (draw.standard_normal(20000) * np.exp(draw.uniform(-10, 10, 20000))).astype(np.float32)
@@ -379,9 +367,7 @@ def test_remainder_of_pairs():
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 7, 8, 100])
-def test_reductions_of_columns(rows):
-    seed = np.random.randint(1 << 30)
-    print("seed", seed)
+def test_reductions_of_columns(rows, seed):
     for columns in (1, 15, 64, 1000, 1024, 1025, 3000):
         x = np.random.RandomState(seed).randn(rows, columns).astype(np.float32)
         a = mx.nd.array(x)
@@ -395,10 +381,8 @@ def test_reductions_of_columns(rows):
 
 
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 79, 80, 100, 1023, 1025])
-def test_short_rows(n):
+def test_short_rows(n, seed):
     """Sums, softmax and LayerNorm of rows whose ends do not fill a vector."""
-    seed = np.random.randint(1 << 30)
-    print("seed", seed)
     x = np.random.RandomState(seed).randn(5, n).astype(np.float32)
     wide, a = x.astype(np.float64), mx.nd.array(x)
     close = {"rtol": 2e-6, "atol": 2e-6}

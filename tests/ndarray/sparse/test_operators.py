@@ -221,7 +221,10 @@ def test_dot_of_many_terms_is_as_exact_as_numpy_in_double(rng):
     ],
 )
 def test_bad_calls(rng, call_):
-    with pytest.raises((CynetError, TypeError)):
+    with pytest.raises(
+        (CynetError, TypeError),
+        match="csr|do not broadcast|alike|'transpose_a'|nonsense|target|None, 0 or 1|from 0 to 5",
+    ):
         call_(pair(rng, "csr")[0])
 
 

@@ -225,7 +225,7 @@ def test_a_call_that_fails(blas, dnn):
     pair = Pair("dot", params, shapes)
     inputs = [np.ones(s, "f") for s in shapes]
     blas.simulated_failure(13)
-    with pytest.raises(CynetError) as error:
+    with pytest.raises(CynetError, match="cublasGemmEx_64 of 1 products") as error:
         pair.forward(pair.form, inputs)
     assert str(error.value) == (
         "cublasGemmEx_64 of 1 products (5 x 4) by (4 x 3) on gpu(0): "
@@ -233,7 +233,7 @@ def test_a_call_that_fails(blas, dnn):
     )
     np.testing.assert_array_equal(pair.forward(pair.form, inputs)[0], np.full((5, 3), 4))
     dnn.simulated_failure(5000)
-    with pytest.raises(CynetError) as error:
+    with pytest.raises(CynetError, match="cudnnConvolutionForward of a convolution of") as error:
         run_convolution()
     assert str(error.value).startswith(
         "cudnnConvolutionForward of a convolution of (2, 4, 6, 5) by (4, 2, 3, 2), float32"

@@ -56,9 +56,7 @@ def cases(seed, number):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["max", "avg", "sum"])
-def test_random_geometries(kind, dtype):
-    seed = np.random.randint(1 << 30)
-    print("seed", seed)
+def test_random_geometries(kind, dtype, seed):
     for shape, kernel, stride, pad, draw in cases(seed, 60):
         x = draw.standard_normal(shape).astype(dtype)
         full, count_pad = bool(draw.randint(2)), bool(draw.randint(2))
@@ -166,10 +164,8 @@ def test_lines_planes_and_volumes(rng, kind, power, axes, dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["max", "avg", "sum"])
-def test_gradients_of_random_geometries(kind, dtype):
+def test_gradients_of_random_geometries(kind, dtype, seed):
     """Of few values, so that many are equal, with NaN and infinities; written and added."""
-    seed = np.random.randint(1 << 30)
-    print("seed", seed)
     for number, (shape, kernel, stride, pad, draw) in enumerate(cases(seed, 40)):
         if number % 4 == 0:  # windows side by side
             stride, pad = kernel, (0, 0)
@@ -214,10 +210,8 @@ def test_gradients_of_wide_rows_and_of_volumes(kind):
 
 
 @pytest.mark.parametrize("kind", ["max", "avg", "sum"])
-def test_channels_last(kind):
+def test_channels_last(kind, seed):
     """Numbers of channels around those that vectors take; windows of all kinds."""
-    seed = np.random.randint(1 << 30)
-    print("seed", seed)
     draw = np.random.RandomState(seed)
     for channels in (1, 3, 4, 15, 16, 17, 20, 33, 50):
         for size, kernel, stride, pad in (

@@ -37,7 +37,7 @@ def test_as_mxnet_has_it(entry):
     function = getattr(mx.nd, entry["op"], None) or getattr(mx.nd._internal, entry["op"])
     arrays = [mx.nd.array(np.array(v, t), dtype=t) for v, t in entry["inputs"]]
     if entry["output"] == "error":
-        with pytest.raises(mx.base.MXNetError):
+        with pytest.raises(mx.base.MXNetError, match=f"operator {entry['op']}"):
             function(*arrays, **entry["params"]).wait_to_read()
         return
     found = function(*arrays, **entry["params"]).asnumpy()

@@ -20,9 +20,7 @@ def numbers(draw, shape, dtype):
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("n", [1, 5, 63, 64, 65, 191, 192, 1000, 3000])
-def test_order(n, dtype):
-    seed = np.random.randint(1 << 30)
-    print("seed", seed)
+def test_order(n, dtype, seed):
     x = numbers(np.random.RandomState(seed), (2, n, 2), dtype)
     a = mx.nd.array(x, dtype=dtype)
     for ascending in (True, False):
@@ -45,9 +43,7 @@ def test_whole_range_of_floats_and_integers():
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_arg_of_rows_and_columns(dtype):
-    seed = np.random.randint(1 << 30)
-    print("seed", seed)
+def test_arg_of_rows_and_columns(dtype, seed):
     draw = np.random.RandomState(seed)
     for shape in ((1, 7), (5, 1), (40, 3), (9, 100), (3, 50, 70), (200, 1100), (2, 3, 2000)):
         x = numbers(draw, shape, dtype)

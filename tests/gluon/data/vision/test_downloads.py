@@ -95,7 +95,7 @@ def test_cifar_from_the_other_place(server, cifar, tmp_path):
 
 def test_what_cannot_be_downloaded(server, cifar, tmp_path):
     answers, _ = server
-    with pytest.raises(OSError) as caught:
+    with pytest.raises(OSError, match="cannot be downloaded") as caught:
         vision.CIFAR100(tmp_path / "root")
     assert "cifar-100-binary.tar.gz cannot be downloaded" in str(caught.value)
     assert "Not Found" in str(caught.value) and "\n" not in str(caught.value)

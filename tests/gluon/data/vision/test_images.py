@@ -98,7 +98,9 @@ def test_damaged_images_that_are_skipped(folder, caplog):  # noqa: F811
         (root / str(number) / "x.png").write_bytes((folder / f"{number}.png").read_bytes())
     for number in (0, 2):
         (root / str(number) / "x.png").write_bytes(b"damaged")
-    with pytest.raises(mx.errors.FormatError):
+    with pytest.raises(
+        mx.errors.FormatError, match="7 bytes that are not an image that OpenCV knows: b'damaged'"
+    ):
         data.vision.ImageFolderDataset(root)[0]
     images = data.vision.ImageFolderDataset(root, skip_damaged=True)
     assert [label for _, label in images] == [1, 1, 1] and images.skipped == 3
