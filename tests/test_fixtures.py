@@ -64,6 +64,8 @@ def test_a_file_is_compared_and_written(tmp_path, monkeypatch):
     text = '{\n"pi": 3.141592653589793,\n"two": [1, 2]\n}\n'
     assert (tmp_path / "a.json").read_text() == text
     assert make.run(of_json, [], True).endswith("as it was")
+    deep = make.content(tmp_path / "b.json", {"a": {"c": [1], "b": {"d": 2}}, "e": 3}, 2, {})
+    assert deep.decode() == '{\n"a": {\n"c": [1],\n"b": {"d": 2}\n},\n"e": 3\n}\n'
     make.run(of_arrays, ["5"], False)
     assert np.load(tmp_path / "a.npz")["x"].tolist() == [5, 5, 5]
     assert make.run(of_arrays, ["5"], True).endswith("as it was")

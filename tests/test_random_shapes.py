@@ -133,6 +133,7 @@ def test_memory_stays_flat_with_arrays_of_megabytes():
 
 
 @pytest.mark.timeout(1800)
+@only_in_stress
 def test_memory_stays_flat_with_rare_large_arrays():
     """Every 250th of 20 to 60 MB. The median: what a rare large array took stays for the next few
     calls. Of 20 MB that live at once, one block that finds no hole large enough is a twentieth of

@@ -472,38 +472,40 @@ def test_objects_are_named_by_the_headers_that_are_included(fresh_compiler, monk
         first = found
 
 
-@pytest.mark.parametrize(
-    "line, options, path",
-    [
-        ('#define H "value.h"\n#include H', (), False),
-        ('#include /* c */ "value.h"', (), False),
-        ('/* c */ #include "value.h"', (), False),
-        ('#include \\\n"value.h"', (), False),
-        ('#inc\\\nlude "value.h"', (), False),
-        ('#import "value.h"', (), False),
-        ('%:include "value.h"', (), False),
-        ("", ("-includevalue.h",), False),
-        ("#include <value.h>", (), True),
-        ('#include "value.h"', (), False),
-        ('#if __has_include("value.h")\n  #  include "value.h"\n#endif', (), False),
-    ],
-)
-def test_a_header_that_has_changed_is_read_again(
-    fresh_compiler, monkeypatch, tmp_path, line, options, path
-):
+INCLUDES = [
+    *('#define H "NAME"\n#include H', '#include /* c */ "NAME"', '/* c */ #include "NAME"'),
+    *('#include \\\n"NAME"', '#inc\\\nlude "NAME"', '#import "NAME"', '%:include "NAME"'),
+    *("#include <NAME>", '#include "NAME"'),  # the first lies in a folder of CPATH
+    '#if __has_include("NAME")\n  #  include "NAME"\n#endif',
+    "",  # by an option
+]
+
+
+def test_a_header_that_has_changed_is_read_again(fresh_compiler, monkeypatch, tmp_path):
     """However it is included: an object of the old one would give its numbers without a word."""
-    folder = tmp_path / "headers"
-    folder.mkdir()
-    if path:
-        monkeypatch.setenv("CPATH", str(folder))
-    else:
-        options = (f"-I{folder}", *options)
-    text = f"{line}\n__global__ void f(float *x) {{ x[0] = VALUE; }}"
-    for value in (1, 2, 1):
-        (folder / "value.h").write_text(f"#define VALUE {value}\n")
-        x = np.zeros(1, "float32")
-        EmulatedModule(text, options=options).get("f").launch([x], 1, 1)
-        assert x[0] == value
+    folder, of_path = tmp_path / "headers", tmp_path / "path"
+    for each in (folder, of_path):
+        each.mkdir()
+    monkeypatch.setenv("CPATH", str(of_path))
+
+    def write(number, value):
+        place = of_path if "<" in INCLUDES[number] else folder
+        (place / f"value{number}.h").write_text(f"#define VALUE{number} {value}\n")
+
+    lines = [line.replace("NAME", f"value{i}.h") for i, line in enumerate(INCLUDES)]
+    values = [f"  x[{i}] = VALUE{i};" for i in range(len(INCLUDES))]
+    text = "\n".join([*lines, "__global__ void f(float *x) {", *values, "}"])
+    options = (f"-I{folder}", f"-includevalue{len(INCLUDES) - 1}.h")
+    wanted = np.zeros(len(INCLUDES), "float32")
+    for number in range(len(INCLUDES)):
+        write(number, 0)
+    for changed in [None, *range(len(INCLUDES)), 0]:  # and back: the first object is still there
+        if changed is not None:
+            wanted[changed] = 1 - wanted[changed]
+            write(changed, int(wanted[changed]))
+        found = np.zeros(len(INCLUDES), "float32")
+        EmulatedModule(text, options=options).get("f").launch([found], 1, 1)
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_the_whole_command_of_the_compiler_counts(fresh_compiler, monkeypatch):

@@ -267,10 +267,35 @@ def test_options_that_are_refused(command, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("program", LEARN)
-def test_help(program, tmp_path):
-    assert "--out DIR" in run(program, "--help", cwd=tmp_path)
-    assert not os.listdir(tmp_path)
+HELP = """
+import os, runpy, sys
+for path in sys.argv[1:]:
+    sys.argv, sys.path[0] = [path, "--help"], os.path.dirname(path)
+    before = set(sys.modules)
+    print("===", path)
+    try:
+        runpy.run_path(path, run_name="__main__")
+    except SystemExit as end:
+        print("status", end.code)
+    for name in {"common"}.union(set(sys.modules) - before):  # each program has its own helpers
+        if not name.startswith(("cynet", "numpy")):
+            sys.modules.pop(name, None)
+"""
+
+
+def test_help(tmp_path):
+    """Of every program, in one process."""
+    (tmp_path / "help.py").write_text(HELP)
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    paths = [str(ROOT / "examples" / program) for program in LEARN]
+    done = scripts.run(tmp_path / "help.py", *paths, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    told = dict(re.findall(r"^=== (.+)\n((?:(?!===).*\n)*)", done.stdout, re.M))
+    assert [*told] == paths
+    assert not [path for path in paths if "--out DIR" not in told[path]]
+    assert not [path for path in paths if not told[path].endswith("status 0\n")]
+    assert not os.listdir(folder)
 
 
 def test_differences_are_found():

@@ -3,11 +3,12 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import scripts
+from tests.long_runs import STRESS
 
 PROGRAM = Path(__file__).with_name("resumed_training.py")
 HERE, PROCESS = {"hybridize": False}, {"hybridize": True, "num_workers": 1}
@@ -16,10 +17,7 @@ THREADS = {"hybridize": True, "num_workers": 2, "thread_pool": True}
 
 def run(prefix, settings, epochs=4, die=(-1, 0)):
     arguments = [prefix, epochs, *die, json.dumps(settings)]
-    process = subprocess.run(
-        [sys.executable, PROGRAM, *map(str, arguments)],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+    process = scripts.run(PROGRAM, *arguments, timeout=120)
     if die[0] >= 0:
         assert process.returncode == -signal.SIGKILL, process.stderr
         return None
@@ -58,11 +56,18 @@ def test_killed_and_resumed(settings, die, after, tmp_path, whole):
     assert not [each for each in os.listdir(tmp_path) if each.endswith(".part")]
 
 
-@pytest.mark.parametrize("hybridize", [False, True], ids=["eager", "hybridized"])
-def test_workers_change_no_byte(hybridize, whole):
+WORKERS = (0, False), (1, False), (2, False), (1, True), (2, True)
+
+
+@pytest.mark.parametrize(
+    "hybridize, some",
+    [(True, WORKERS), (False, WORKERS if STRESS else WORKERS[::2])],
+    ids=["hybridized", "eager"],
+)
+def test_workers_change_no_byte(hybridize, some, whole):
     """0, 1 and 2 workers, processes and threads."""
     found = []
-    for workers, threads in ((0, False), (1, False), (2, False), (1, True), (2, True)):
+    for workers, threads in some:
         settings = {"hybridize": hybridize}
         if workers:
             settings.update({"num_workers": workers} | ({"thread_pool": True} if threads else {}))

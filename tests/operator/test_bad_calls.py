@@ -18,6 +18,7 @@ from cynet.ndarray.functions import function_of
 from cynet.operator import OPERATORS, parameters
 from cynet.symbol.register import function_of as symbol_function
 from tests.operator.cases import all_cases
+from tests.walks import each
 
 BAD = {"wrong": 1}  # no parameter takes a dict
 DTYPES = ("int8", "float16", "bool")
@@ -34,8 +35,7 @@ def first_cases():
     return [found[name] for name in sorted(found)]
 
 
-CASES = [pytest.param(case, id=case.op) for case in first_cases()]
-each_operator = pytest.mark.parametrize("case", CASES)
+each_operator = each(first_cases(), lambda case: case.op)
 
 
 class Wrong:

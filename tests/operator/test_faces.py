@@ -1,15 +1,15 @@
 """Every registered operator is a function of mx.nd and mx.sym with a signature and a docstring."""
 
 import inspect
-
-import pytest
+import itertools
 
 import cynet as mx
+from tests.walks import each
 
 
-@pytest.mark.parametrize("face", [mx.nd, mx.sym], ids=["nd", "sym"])
-@pytest.mark.parametrize("name", sorted(mx.operator.OPERATORS))
-def test_signature_and_docstring(face, name):
+@each(itertools.product((mx.nd, mx.sym), sorted(mx.operator.OPERATORS)))
+def test_signature_and_docstring(pair):
+    face, name = pair
     function = getattr(face._internal if name.startswith("_") else face, name)
     parameters = inspect.signature(function).parameters
     fields = mx.operator.OPERATORS.get(name).prop.fields

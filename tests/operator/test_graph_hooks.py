@@ -6,6 +6,7 @@ import pytest
 
 from cynet.operator import OPERATORS, GraphHooks, OperatorProperty, get_operator
 from cynet.operator.graph_hooks import Traits
+from tests.walks import each
 
 
 def test_an_author_has_few_names_to_know():
@@ -13,7 +14,7 @@ def test_an_author_has_few_names_to_know():
     assert len(names) <= 21, names
 
 
-@pytest.mark.parametrize("name", sorted(OPERATORS))
+@each(sorted(OPERATORS))
 def test_every_operator_declares_what_passes_ask(name):
     """Hooks of the base class or overridden ones, and traits that exist: nothing besides."""
     prop = OPERATORS.get(name).prop

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -431,5 +432,10 @@ thread.join()
 
 
 def test_a_pooled_block_is_cheap():
-    """A ceiling far above the usual 30 ns, for machines under load."""
-    assert min(seconds_per_pair(64, 100000) for _ in range(5)) < 1e-6
+    """A ceiling far above the usual 30 ns, in seconds of this thread: others do not count."""
+    spent = []
+    for _ in range(5):
+        began = time.thread_time()
+        seconds_per_pair(64, 100000)
+        spent.append((time.thread_time() - began) / 100000)
+    assert min(spent) < 1e-6

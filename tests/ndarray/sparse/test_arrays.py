@@ -311,7 +311,8 @@ def test_no_elements():
     for stype in ("csr", "row_sparse"):
         a = sparse.zeros(stype, (3, 4))
         assert a.asnumpy().tolist() == np.zeros((3, 4)).tolist()
-        assert (a + a).asnumpy().shape == (3, 4)
+        assert (a + a).asnumpy().tolist() == np.zeros((3, 4)).tolist()
+        assert (a + a).stype == stype
         assert (a * 3).stype == stype
         assert mx.nd.zeros((3, 4), stype=stype).stype == stype
         assert mx.nd.empty((3, 4), stype=stype).stype == stype

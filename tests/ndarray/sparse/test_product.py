@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 import cynet as mx
+from cynet.kernels.parallel import set_num_threads
 from cynet.ndarray.sparse import product
 
 WIDTHS = (1, 2, 3, 7, 8, 16, 31, 33, 64, 127, 128, 150)
@@ -33,8 +34,16 @@ def test_every_width(rng, monkeypatch, dtype, few):
             np.testing.assert_allclose(got.asnumpy(), own.astype("f8") @ rhs, close, close)
 
 
+@pytest.fixture
+def several_threads():
+    """Four threads, whatever the machine has."""
+    before = set_num_threads(4, beyond_cores=True)
+    yield
+    set_num_threads(before, beyond_cores=True)
+
+
 @pytest.mark.parametrize("width", [1, 40])
-def test_threads_share_large_products_out(rng, width):
+def test_threads_share_large_products_out(rng, width, several_threads):
     counts = rng.integers(0, 40, 30_000)  # a few columns have most of the elements
     rows = np.repeat(np.arange(len(counts)), counts)
     columns = np.minimum(rng.geometric(1e-3, len(rows)) - 1, 5_000)

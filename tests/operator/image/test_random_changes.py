@@ -115,8 +115,14 @@ def test_to_tensor_twice_differentiable():
 
 def test_numbers_that_are_none():
     """NaN and infinity have no hue; nothing beyond the image is read."""
-    image = mx.nd.array([[[np.nan, 1, 2], [np.inf, 0, 0], [-np.inf, np.inf, 3]]])
-    assert IMAGE.random_hue(image, min_factor=0.3, max_factor=0.3).shape == image.shape
+    odd = [[np.nan, 1, 2], [np.inf, 0, 0], [-np.inf, np.inf, 3]]
+    whole = [[200, 30, 7], [1, 90, 255], [12, 12, 12]]
+    image, alone = mx.nd.array([odd, whole]), mx.nd.array([whole])
+    found, wanted = (
+        IMAGE.random_hue(each, min_factor=0.3, max_factor=0.3).asnumpy() for each in (image, alone)
+    )
+    assert found.shape == image.shape
+    np.testing.assert_array_equal(found[1], wanted[0])  # pixels beside them are what they were
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,16 @@ def test_random_crops_repeat():
     mx.random.seed(3)
     first = [crop(image).asnumpy() for _ in range(3)]
     assert first[0].shape == (6, 8, 3) and not np.array_equal(first[0], first[1])
+    rows, columns = np.mgrid[: IMAGE.shape[0], : IMAGE.shape[1]]
+    places = mx.nd.array(np.stack([rows, columns, rows], -1), dtype="uint8")
+    mx.random.seed(3)
+    for each in first:  # it is a part of the image, nearest pixels of a rectangle
+        row, column, _ = np.moveaxis(crop(places).asnumpy().astype(int), -1, 0)
+        np.testing.assert_array_equal(each, IMAGE[row, column])
+        assert (row == row[:, :1]).all() and (column == column[:1]).all()
+        height, width = np.ptp(row[:, 0]) * 6 / 5, np.ptp(column[0]) * 8 / 7
+        assert 0.1 < height * width / IMAGE[..., 0].size < 0.65
+        assert (np.diff(row[:, 0]) > 0).all() and (np.diff(column[0]) > 0).all()
     mx.random.seed(3)
     assert all(np.array_equal(crop(image).asnumpy(), each) for each in first)
 
