@@ -112,7 +112,7 @@ def test_connections_that_the_system_holds_are_answered():
         server.stop()
         assert server.run(10.0) == 0
         assert all(is_good(all_of(each)) for each in lines)
-        with pytest.raises(ConnectionRefusedError):
+        with pytest.raises(ConnectionRefusedError, match="refused"):
             connected(server)
 
 
