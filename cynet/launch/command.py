@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..base import config
 from ..base.cores import usable_cores
-from ..base.errors import CynetError, MissingFileError, file_error
+from ..base.errors import ArgumentError, CynetError, MissingFileError, file_error, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,10 @@ def hosts_of(hostfile: str) -> list[str]:
     except OSError as error:
         raise file_error(error, "read", hostfile) from None
     rows = [line.partition("#")[0].split() for line in lines]
-    return [row[0] for row in rows if row]
+    names = [row[0] for row in rows if row]
+    if not names:
+        raise ArgumentError(f"the host file {shown(hostfile)} names no machine")
+    return names
 
 
 def program(command: Sequence[str]) -> list[str]:
@@ -105,14 +108,15 @@ def command_line(job: Job) -> list[str]:
     ['srun', '-n', '2']
     """
     more = shlex.split(job.more)
+    hosts = set() if job.hostfile is None else set(hosts_of(job.hostfile))
     if job.slurm:
         return ["srun", "-n", str(job.size), "--kill-on-bad-exit=0", *more, *program(job.command)]
     path, kind = find_mpiexec()
     if kind == "mpich":
         out = [path, "-prepend-rank", "-n", str(job.size)]
-        if job.hostfile:
+        if hosts:
             out += ["-f", job.hostfile]
-        out += [part for name, value in _environment(job) for part in ("-genv", name, value)]
+        out += [part for name, value in _environment(job, hosts) for part in ("-genv", name, value)]
         return [*out, *more, *program(job.command)]
     out = [path]
     if kind == "openmpi":  # a death is an error of the others, not the end of all
@@ -121,27 +125,27 @@ def command_line(job: Job) -> list[str]:
         out += ["--tag-output"]
     # blocking collectives of the component han do not end after a death
     out += ["--oversubscribe", "--bind-to", "none", "--mca", "coll", "^han"]
-    if job.hostfile:
+    if hosts:
         out += ["--hostfile", job.hostfile]
     if hasattr(os, "getuid") and os.getuid() == 0:
         out += ["--allow-run-as-root"]
-    out += [part for name, value in _environment(job) for part in ("-x", f"{name}={value}")]
+    out += [part for name, value in _environment(job, hosts) for part in ("-x", f"{name}={value}")]
     return [*out, "-n", str(job.size), *more, *program(job.command)]
 
 
-def _environment(job):
+def _environment(job, hosts):
     """(name, value) of what each process gets beside the environment of this one."""
     given, here = dict(job.env), config.variables()
     out = {}
     threads = job.threads
     said = {"OMP_NUM_THREADS", "CYNET_NUM_THREADS"} & {*here, *given}
     if threads is None and not said:
-        local = -(-job.size // len(set(hosts_of(job.hostfile)))) if job.hostfile else job.size
+        local = -(-job.size // max(1, len(hosts)))
         threads = max(1, usable_cores() // local)
     if threads is not None:
         out.update(dict.fromkeys(("OMP_NUM_THREADS", "CYNET_NUM_THREADS"), str(threads)))
         out["CYNET_CPU_WORKERS"] = str(max(2, threads))
-    if job.hostfile:
+    if hosts:
         out.update((k, v) for k, v in here.items() if k.startswith(_PASSED))
     out.update(given)
     return list(out.items())

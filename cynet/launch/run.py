@@ -14,6 +14,7 @@ from pathlib import Path
 from ..base import config
 from ..base.kinds import read_json
 from .command import command_line
+from .guard import Guard
 from .outputs import Outputs, say
 from .sweep import descendants, end, sweep
 
@@ -34,11 +35,14 @@ class Running:
         How often it was begun before.
     signals : list of int
         Those that have come, to which others may be added at any time.
+    guard : Guard
+        Is told of it.
     """
 
-    def __init__(self, job, outputs, grace, attempt, signals):
+    def __init__(self, job, outputs, grace, attempt, signals, guard):
         self._grace = grace
         self._folder = tempfile.mkdtemp(prefix="cynet-job-")
+        guard.tell(self._folder)
         self._began = time.time()
         env = {**config.variables(), "CYNET_LAUNCH_JOB": self._folder}
         env["CYNET_LAUNCH_ATTEMPT"] = str(attempt)
@@ -110,16 +114,17 @@ def _attempts(options, job, outputs):
         for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        return _begun(options, job, outputs, signals)
+        with Guard() as guard:
+            return _begun(options, job, outputs, signals, guard)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _begun(options, job, outputs, signals):
+def _begun(options, job, outputs, signals, guard):
     began = restarts = 0
     while True:
-        running = Running(job, outputs, options.grace, began, signals)
+        running = Running(job, outputs, options.grace, began, signals, guard)
         code, told = running.wait()
         if signals:
             name = signal.Signals(signals[0]).name

@@ -11,16 +11,22 @@ _MEMORY = ("sm_segment.", "mpich_shm_", "vader_segment.")
 _FOLDERS = ("prterun.", "prted.", "prte.", "ompi.", "prun.")
 
 
-def sweep(since):
+def sweep(since, memory="/dev/shm"):
     """Remove what MPI has left in shared memory and the temporary folder of this machine, of this
     user and from jobs that began at `since` (of ``time.time``) or later, unless a process uses it.
+
+    Parameters
+    ----------
+    since : float
+    memory : str
+        The folder of shared memory.
 
     Returns
     -------
     list of str
         What was removed.
     """
-    left = [*_found("/dev/shm", _MEMORY, since), *_found(tempfile.gettempdir(), _FOLDERS, since)]
+    left = [*_found(memory, _MEMORY, since), *_found(tempfile.gettempdir(), _FOLDERS, since)]
     if not left:
         return []
     used = _used()
@@ -72,6 +78,20 @@ def descendants(pid):
     while more:
         more = {child for child, (_, parent, _) in rows.items() if parent in more}
         out.update((child, rows[child][2]) for child in more)
+    return out
+
+
+def members(folders):
+    """{process: when it began} of the jobs with these folders, as their environment tells."""
+    wanted = [b"CYNET_LAUNCH_JOB=" + os.fsencode(each) for each in folders]
+    out = {}
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{number}/environ", "rb") as file:
+                given = file.read().split(b"\0")
+            row = _status(int(number))
+            if row is not None and any(each in given for each in wanted):
+                out[int(number)] = row[2]
     return out
 
 

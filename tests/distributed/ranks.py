@@ -10,6 +10,12 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAMS = Path(__file__).parent / "programs"
+HOSTS = Path(__file__).parent / "hosts"
+# Open MPI on the loopback device, where it would rather not work; programs start by fakessh
+TWO_HOSTS = (
+    f"--prtemca if_base_retain_loopback 1 --prtemca plm_ssh_agent {HOSTS / 'fakessh'}"
+    " --mca btl_tcp_if_include lo --mca pml ob1 --mca btl self,sm,tcp"
+)
 
 
 def need_mpi():

@@ -9,16 +9,10 @@ from pathlib import Path
 import pytest
 
 from cynet.launch.command import find_mpiexec
-from tests.distributed.ranks import can_unshare, finish, need_mpi, start
+from tests.distributed.ranks import HOSTS, TWO_HOSTS, can_unshare, finish, need_mpi, start
 
 need_mpi()
-HOSTS = Path(__file__).parent / "hosts"
 KILLS = max(2, int(os.environ.get("CYNET_STRESS_KILLS") or 0) // 3)
-# Open MPI on the loopback device, where it would rather not work; programs start by fakessh
-TWO_HOSTS = (
-    f"--prtemca if_base_retain_loopback 1 --prtemca plm_ssh_agent {HOSTS / 'fakessh'}"
-    " --mca btl_tcp_if_include lo --mca pml ob1 --mca btl self,sm,tcp"
-)
 
 
 def left_behind():

@@ -1,0 +1,90 @@
+"""Ends the processes of a job whose launcher was killed, and so could not do it itself."""
+
+import contextlib
+import os
+import shutil
+import signal
+import time
+
+from .sweep import end, members, sweep
+
+_TERM = 0.8  # seconds that mpiexec has to end ranks on other machines; then all get SIGKILL
+_OVER = b"over\n"
+
+
+class Guard:
+    """A process of its own, which waits for the end of this one.
+
+    It is told the folder of each job. Processes know theirs by their environment, so that they are
+    found whatever has become of those that started them, and of their process group.
+
+    Raises
+    ------
+    OSError
+        There is no memory for a further process.
+    """
+
+    def __init__(self):
+        self._told = []
+        self._begin()
+
+    def _begin(self):
+        reading, self._writing = os.pipe()
+        self._pid = os.fork()
+        if self._pid == 0:
+            try:
+                os.close(self._writing)
+                _detach()
+                _wait(reading)
+            finally:
+                os._exit(0)
+        os.close(reading)
+
+    def tell(self, folder):
+        """A job begins, whose processes have this folder as CYNET_LAUNCH_JOB."""
+        self._told.append(folder)
+        try:
+            os.write(self._writing, os.fsencode(folder) + b"\n")
+        except OSError:  # it was killed
+            self._close(False)
+            self._begin()
+            os.write(self._writing, b"".join(os.fsencode(each) + b"\n" for each in self._told))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self._close(kind is None)
+
+    def _close(self, over):
+        """The end of the guard; of the jobs, too, unless they are `over`."""
+        if over:
+            with contextlib.suppress(OSError):
+                os.write(self._writing, _OVER)
+        os.close(self._writing)
+        os.waitpid(self._pid, 0)
+
+
+def _detach():
+    """Be no part of the terminal, the process group and the pipes of the launcher."""
+    os.setsid()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+
+
+def _wait(reading):
+    """Until the pipe ends, which it does with the launcher, however that ends."""
+    began, text = time.time(), b""
+    while piece := os.read(reading, 1 << 16):
+        text += piece
+    if text.endswith(_OVER):
+        return
+    folders = [os.fsdecode(each) for each in text.splitlines()]
+    end(members(folders), _TERM)
+    end(members(folders), 0.0)  # that were started in the meantime
+    for each in folders:
+        shutil.rmtree(each, ignore_errors=True)
+    sweep(began)
