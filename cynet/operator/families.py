@@ -4,11 +4,6 @@ from ._base import OPERATORS
 
 _PACKAGE = __name__.rpartition(".")[0]
 
-_OF_TWO_ELEMENTS = """
-    arctan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign
-    floor_divide fmax fmin fmod gcd lcm ldexp logaddexp nextafter
-"""
-
 FAMILIES = {
     "contrib": (
         *("_contrib_allclose", "_contrib_count_sketch", "_contrib_div_sqrt_dim", "_contrib_fft"),
@@ -28,14 +23,6 @@ FAMILIES = {
         *("_image_random_flip_left_right", "_image_random_flip_top_bottom", "_image_random_hue"),
         *("_image_random_lighting", "_image_random_saturation", "_image_resize"),
         "_image_to_tensor",
-    ),
-    "numpy": (
-        *("_npi_bitwise_not", "_npi_isfinite", "_npi_isinf", "_npi_isnan", "_npi_signbit"),
-        *(
-            f"_npi_{name}"
-            for each in _OF_TWO_ELEMENTS.split()
-            for name in (each, f"{each}_scalar", f"r{each}_scalar")
-        ),
     ),
     "quantization": (
         *("_contrib_calibrate_entropy", "_contrib_dequantize", "_contrib_quantize"),

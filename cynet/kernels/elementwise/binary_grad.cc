@@ -15,7 +15,7 @@ static const Row<GradLoop> rows[] = {
     ALL(prod_grad),   ALL(nansum_grad),    ALL(nanprod_grad), REAL(norm_grad),
     ALL(sign_grad),   REAL(smooth_l1_grad), REAL(leaky_grad),  REAL(elu_grad),
     REAL(selu_grad),   REAL(gelu_grad),      REAL(polygamma_grad),
-    ALL(grad_zero),   ALL(fmod_rgrad),  ALL(fmax_lgrad),     ALL(fmax_rgrad),   ALL(fmin_lgrad),
+    ALL(fmod_rgrad),  ALL(fmax_lgrad),     ALL(fmax_rgrad),   ALL(fmin_lgrad),
     ALL(fmin_rgrad),  REAL(arctan2_lgrad), REAL(arctan2_rgrad), REAL(copysign_lgrad),
     REAL(ldexp_lgrad), REAL(ldexp_rgrad),  REAL(logaddexp_lgrad), REAL(logaddexp_rgrad),
 };

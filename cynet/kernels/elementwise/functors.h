@@ -323,7 +323,6 @@ CYNET_BINARY(gelu, T(0.5) * a * (T(1) + math::erf(a * T(0.70710678118654752440))
 // --------
 CYNET_BINARY(grad_one, T(1))
 CYNET_BINARY(grad_minus_one, T(-1))
-CYNET_BINARY(grad_zero, T(0) * 0)
 CYNET_BINARY(grad_left, a)
 CYNET_BINARY(grad_right, b)
 struct div_lgrad {

@@ -23,16 +23,6 @@ def require_floats(prop, names, types, allowed=FLOATS):
             )
 
 
-def require_taken(prop, types):
-    """Raise ArgumentTypeError unless all `types` are among ``prop.takes``, where that is said."""
-    for name, dtype in zip(prop.list_arguments(), types):
-        if prop.takes and dtype not in prop.takes:
-            raise ArgumentTypeError(
-                f"operator {prop.op_name} takes arrays of {', '.join(prop.takes)}; input '{name}' "
-                f"is {dtype}"
-            )
-
-
 def require_float_cpu(prop, ctx, names, types, allowed=FLOATS):
     """Raise unless `ctx` is a CPU and all `types` are one of `allowed`.
 

@@ -2,10 +2,9 @@
 
 from .._base import register_operator
 from ..precision import WIDEST, Precision
-from ..second_order import Flat
 from ..storage_types import on_values
 from . import binary, reductions, unary
-from .derivatives import of_broadcast, of_filled, of_number, of_one, of_reduction, of_two, rule
+from .derivatives import of_broadcast, of_number, of_one, of_reduction, of_two, rule
 from .examples import of_form, of_unary
 from .examples import of_reduction as example_of_reduction
 from .row import USUAL
@@ -13,26 +12,23 @@ from .row import USUAL
 _WIDEST = Precision(WIDEST, WIDEST)
 
 
-def register_unary(base, module=unary):
+def register_unary(base):
     """Register an operator for each function of one element.
 
     Parameters
     ----------
     base : type
         The property that computes it; ``base.of_row(row)`` are further attributes.
-    module : module
-        Whose ``UNARY`` are the functions.
     """
-    for row in module.UNARY:
+    for row in unary.UNARY:
         _register(
             base,
-            module,
+            unary,
             row,
             row,
             functor=row.functor or row.name,
             gradient=row.gradient,
             reads=row.reads,
-            takes=row.takes,
             differentiable=row.gradient is not None,
             second_order=rule(of_one, row.derivative),
             sparse=on_values() if row.zero_stays else row.sparse,
@@ -43,7 +39,7 @@ def register_unary(base, module=unary):
         )
 
 
-def register_binary(base, kind, module=binary, **said):
+def register_binary(base, kind, **said):
     """Register an operator for each function of two elements that has one of this kind.
 
     Parameters
@@ -52,23 +48,20 @@ def register_binary(base, kind, module=binary, **said):
         The property that computes it; ``base.of_row(row, form)`` are further attributes.
     kind : str
         ``'same'``, ``'broadcast'``, ``'scalar'`` or ``'reflected'``.
-    module : module
-        Whose ``BINARY`` are the functions.
     **said
         Further attributes of the classes.
     """
-    for row in module.BINARY:
+    for row in binary.BINARY:
         if kind not in row.forms():
             continue
         form = getattr(row, kind)
         _register(
             base,
-            module,
+            binary,
             row,
             form,
             functor=row.functor,
             gradients=row.gradient,
-            takes=row.takes,
             differentiable=row.gradient.exists,
             second_order=_second_order(row, kind, form),
             sparse=form.sparse or _stays_zero(form.at_zero),
@@ -111,12 +104,6 @@ def _second_order(row, kind, form):
         return rule(of_number, form.derivative)
     if not row.derivatives:
         return None
-    if kind == "scalar":
-        if row.gradient.lhs == "grad_one":  # which reads no array
-            return Flat()
-        return of_filled(row.derivatives[0])
-    if kind == "reflected":
-        return of_filled(row.derivatives[1], reflected=True)
     return (of_two if kind == "same" else of_broadcast)(*row.derivatives)
 
 

@@ -22,16 +22,6 @@ def of_number(derivative):
     return Formula(lambda p, F, g, x, y: [lambda: g[0] * derivative(F, x[0], p.scalar)])
 
 
-def of_filled(derivative, reflected=False):
-    """The rule of an array and a number from ``derivative(F, a, b)`` by the array's side."""
-
-    def of_array(F, x, s):
-        filled = F.ones_like(x) * s
-        return derivative(F, filled, x) if reflected else derivative(F, x, filled)
-
-    return of_number(of_array)
-
-
 def of_two(lhs, rhs):
     """The rule from two functions ``(F, a, b)``, the derivatives by operands of one shape."""
     return Formula(lambda p, F, g, x, y: [lambda: g[0] * lhs(F, *x), lambda: g[0] * rhs(F, *x)])

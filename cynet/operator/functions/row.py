@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 # Dtypes of results: where the array class promotes (NumPy's). `mx.nd` gives the inputs' dtype.
 SAME, BOOL, FLOAT, WIDE = "same", "bool", "float", "wide"
-# Dtypes of inputs, where they are not all: integers, with bool or without.
-BITS, INTEGERS = ("bool", "uint8", "int8", "int32", "int64"), ("uint8", "int8", "int32", "int64")
 USUAL = Precision()
 
 
@@ -76,8 +74,6 @@ class Unary(Row):
         take some times as long.
     takes_bool : bool
         Whether the loops take arrays of bool.
-    takes : tuple of str
-        What inputs may be, where that is not every dtype: `INTEGERS`.
     zero_stays : bool
         Whether it gives a sparse array for a sparse one, as ``f(0) = 0``.
     sparse : Sparse or None
@@ -101,7 +97,6 @@ class Unary(Row):
     simple: bool = False
     simple_gradient: bool = False
     takes_bool: bool = False
-    takes: tuple = ()
     zero_stays: bool = False
     sparse: Sparse | None = None
     amp: Precision = USUAL
@@ -167,8 +162,6 @@ class Binary(Row):
         `SAME`, `BOOL` or `FLOAT`.
     simple : bool
         Whether the functors take about as long as an addition.
-    takes : tuple of str
-        What inputs may be, where that is not every dtype: `BITS` or `INTEGERS`.
     amp : Precision or None
         Of its operators. None: those of two arrays compute in the wider dtype.
     onnx : str, callable or None
@@ -187,7 +180,6 @@ class Binary(Row):
     method: str = ""
     result: str = SAME
     simple: bool = False
-    takes: tuple = ()
     amp: Precision | None = None
     onnx: str | Callable[..., Any] | None = None
 

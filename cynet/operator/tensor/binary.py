@@ -7,7 +7,6 @@ a side. Comparisons give 1 and 0 in the inputs' dtype. Integer division truncate
 
 from .._base import register_operator
 from .._elementwise import LoopsOperator
-from ..checks.dtypes import require_taken
 from ..elementwise_loop import SIMPLE, Loop, binary_gradients
 from ..functions.classes import register_binary
 from ..functions.row import Gradient
@@ -36,7 +35,6 @@ class BinaryProperty(OperatorProperty):
 
     inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand, of the same shape."}
     function = functor = gradients = None  # the row, and of it the functors
-    takes = ()  # dtypes, where not all
     graph = BinaryHooks(elementwise=True)
 
     @staticmethod
@@ -57,7 +55,6 @@ class BinaryProperty(OperatorProperty):
         return [(out_grad[0], in_grad[1])]
 
     def create_operator(self, ctx, in_shapes, in_types):
-        require_taken(self, in_types)
         return LoopsOperator(self, in_types[0])
 
 

@@ -6,7 +6,6 @@ the integers of the dtype is compared as it is (`fold_out_of_range_scalar`).
 """
 
 from .._elementwise import LoopsOperator
-from ..checks.dtypes import require_taken
 from ..elementwise_loop import SIMPLE, Loop, binary_gradients
 from ..functions.classes import register_binary
 from ..graph_hooks import GraphHooks, Traits
@@ -38,7 +37,6 @@ class BinaryScalarProperty(OperatorProperty):
     scalar = Number(1.0, doc="The number operand.")
     is_int = Bool(True, doc="Whether the number was written as an int; without effect.")
     function = functor = gradients = None  # the row, and of it the functors
-    takes = ()  # dtypes, where not all
     graph = BinaryScalarHooks(elementwise=True)
     reverse = False  # the number is the left operand
 
@@ -70,7 +68,6 @@ class BinaryScalarProperty(OperatorProperty):
         return (self.scalar, array) if self.reverse else (array, self.scalar)
 
     def create_operator(self, ctx, in_shapes, in_types):
-        require_taken(self, in_types)
         return LoopsOperator(self, in_types[0])
 
 

@@ -19,7 +19,6 @@ from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError, ShapeError
-from ..checks.dtypes import require_taken
 from ..functions.classes import register_binary
 from ..graph_hooks import GraphHooks, Traits
 from ..elementwise_loop import SIMPLE, Loop
@@ -72,7 +71,6 @@ class BroadcastProperty(OperatorProperty):
     inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand."}
     graph = BroadcastHooks()
     function = functor = gradients = None  # the row, and of it the functors
-    takes = ()  # dtypes, where not all
     channels_last = False  # a form the layout pass makes
 
     @staticmethod
@@ -101,7 +99,6 @@ class BroadcastProperty(OperatorProperty):
         return [] if same else [ResourceRequest.temp_space]
 
     def create_operator(self, ctx, in_shapes, in_types):
-        require_taken(self, in_types)
         return BroadcastOperator(self, in_types[0], *in_shapes)
 
 

@@ -4,7 +4,6 @@
 """
 
 from .._elementwise import LoopsOperator
-from ..checks.dtypes import require_taken
 from ..elementwise_loop import SIMPLE, Loop
 from ..functions.classes import register_unary
 from ..graph_hooks import GraphHooks, Traits
@@ -34,7 +33,6 @@ class UnaryProperty(OperatorProperty):
     graph = UnaryHooks()
     function = None  # the row
     functor = None  # names in functors.h
-    takes = ()  # dtypes, where not all
     gradient = None
     reads = ""  # what the gradient functor is a function of: 'x' data, 'y' output, '' nothing
 
@@ -53,7 +51,6 @@ class UnaryProperty(OperatorProperty):
         return [(out_grad[0], in_grad[0])]
 
     def create_operator(self, ctx, in_shapes, in_types):
-        require_taken(self, in_types)
         return LoopsOperator(self, in_types[0])
 
 
