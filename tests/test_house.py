@@ -319,7 +319,9 @@ def test_paths_of_the_makefile_exist():
 
 
 # --- operators by name ----------------------------------------------------------------------------
-NAMES_MAY_STAND = ("onnx", "operator/cuda")  # backends, which register by class and have words
+# Backends, which register by class and have words; names of what is imported when it is asked for,
+# which tests/operator/test_families.py holds to what the families have.
+NAMES_MAY_STAND = ("onnx", "operator/cuda", "operator/families.py")
 
 
 def quoted(path):
@@ -375,7 +377,7 @@ def names_of_operators():
 def test_names_of_operators_stand_in_their_own_files():
     """Lower the number where you take one away; nothing else may raise it."""
     found = list(names_of_operators())
-    assert len(found) <= 329, "\n".join(f"{path}:{line}: {name}" for path, line, name in found)
+    assert len(found) <= 162, "\n".join(f"{path}:{line}: {name}" for path, line, name in found)
 
 
 # What was told of operators by their names, table by table: how many names still stand there.

@@ -63,6 +63,8 @@ class Registered:
         Which operator of floats it stands for in 8 bits (``operator/quantization/int8_form.py``).
     example : str
         Lines of an example, which stand in its docstring.
+    in_sparse : tuple of str
+        Names under which ``mx.nd.sparse`` and ``mx.sym.sparse`` show it. Not inherited.
     methods : tuple of str
         Names under which arrays and symbols have it as a method, the operator's or aliases; they
         are its first input. Not inherited.
@@ -87,6 +89,7 @@ class Registered:
     sparse = None
     int8_form = None
     example = ""
+    in_sparse = ()
     methods = ()
     any_device = False
 

@@ -1,11 +1,11 @@
 """mx.sym.sparse: the operators that have forms for sparse arrays. They are those of mx.sym."""
 
 from ..operator._base import OPERATORS as REGISTRY
-from ..operator.sparse.names import OPERATORS, RENAMED
+from ..operator.sparse.names import OPERATORS
 from .register import function_of, namespace
 
-adagrad_update = function_of("adagrad_update", REGISTRY.get(RENAMED["adagrad_update"]))
-retain = function_of("retain", REGISTRY.get(RENAMED["retain"]))
+adagrad_update = function_of("adagrad_update", REGISTRY.get(OPERATORS["adagrad_update"]))
+retain = function_of("retain", REGISTRY.get(OPERATORS["retain"]))
 __all__ = ["adagrad_update", "retain"]
 
 __getattr__, __dir__ = namespace(__name__, "", OPERATORS.__contains__)

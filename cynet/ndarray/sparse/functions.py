@@ -14,7 +14,7 @@ from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ...base.guard import guarded
 from ...context import cpu
 from ...operator import get_operator
-from ...operator.sparse.names import OPERATORS, RENAMED
+from ...operator.sparse.names import OPERATORS
 from ..binary import add, divide, multiply, subtract
 from ..functions import function_of, namespace
 from . import arrays, call, convert, structure
@@ -245,8 +245,8 @@ def _array(what, value):
     return value
 
 
-adagrad_update = function_of(RENAMED["adagrad_update"])
-retain = gs_retain = function_of(RENAMED["retain"])
+adagrad_update = function_of(OPERATORS["adagrad_update"])
+retain = gs_retain = function_of(OPERATORS["retain"])
 # What MXNet's module shows of others, beside what the package imports.
 NDArrayHandle = ctypes.c_void_p
 py_slice, py_sum = slice, sum

@@ -90,7 +90,7 @@ BINARY = (
         simple=True, result=FLOAT, onnx="Div",
         derivatives=(lambda F, a, b: F.reciprocal(b), lambda F, a, b: -a / F.square(b)),
         same=Form("elemwise_div", "Quotient of two arrays of one shape.", "[0.25 0.4  0.5 ]",
-            aliases=("_div", "_Div")),
+            aliases=("_div", "_Div"), in_sparse=True),
         broadcast=Form("broadcast_div", "Quotient of two arrays, broadcast.",
             "[[0.33333334 1.        ]\n [1.         2.        ]]", sparse=BROADCAST_QUOTIENT),
         scalar=Form("_div_scalar", "Each element divided by a number.", "[0.5 1.  2. ]",

@@ -35,6 +35,7 @@ def register_unary(base):
             amp=row.amp,
             example=of_unary(row),
             methods=(row.name,) if row.method else (),
+            in_sparse=_in_sparse(row, row.zero_stays),
             **base.of_row(row),
         )
 
@@ -67,6 +68,7 @@ def register_binary(base, kind, **said):
             sparse=form.sparse or _stays_zero(form.at_zero),
             amp=form.amp or row.amp or (_WIDEST if kind in ("same", "broadcast") else USUAL),
             example=of_form(row, kind, form),
+            in_sparse=_in_sparse(form, form.sparse is not None),
             **base.of_row(row, form),
             **said,
         )
@@ -89,6 +91,7 @@ def register_reductions(base):
             amp=row.amp,
             example=example_of_reduction(row),
             methods=(row.name,),
+            in_sparse=(row.name,) if row.sparse else (),
             **base.of_row(row),
         )
 
@@ -97,6 +100,12 @@ def _register(base, module, row, operator, **said):
     said |= {"__doc__": operator.doc, "__module__": module.__name__, "function": row}
     made = type(operator.name, (base,), said)
     register_operator(operator.name, made, aliases=operator.aliases)
+
+
+def _in_sparse(operator, usual):
+    if not (usual if operator.in_sparse is None else operator.in_sparse):
+        return ()
+    return (operator.name, *(each for each in operator.aliases if each[0] != "_"))
 
 
 def _second_order(row, kind, form):

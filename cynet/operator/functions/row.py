@@ -84,6 +84,8 @@ class Unary(Row):
         ONNX's word for it, or ``onnx(emit, x)``, which writes nodes: ``emit(word, *inputs)``.
     method : bool
         Whether arrays and symbols have it as a method.
+    in_sparse : bool or None
+        Whether ``mx.nd.sparse`` has it. None: where it gives sparse arrays.
     """
 
     name: str
@@ -102,6 +104,7 @@ class Unary(Row):
     amp: Precision = USUAL
     onnx: str | Callable[..., Any] | None = None
     method: bool = True
+    in_sparse: bool | None = None
     example: str | tuple = ""
 
 
@@ -124,6 +127,8 @@ class Form(Row):
         What it does with sparse arrays.
     at_zero : callable or None
         ``at_zero(s)``: the function of 0 and a number. Where it is 0, a sparse array stays sparse.
+    in_sparse : bool or None
+        As of `Unary`.
     bfloat16 : bool
         Whether its loops take bfloat16; else they compute in float32 between conversions.
     """
@@ -136,6 +141,7 @@ class Form(Row):
     amp: Precision | None = None
     sparse: Sparse | None = None
     at_zero: Callable[[float], float] | None = None
+    in_sparse: bool | None = None
     bfloat16: bool = True
 
 

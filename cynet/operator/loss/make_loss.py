@@ -21,6 +21,7 @@ class BlockGradProperty(KernelProperty):
     zeros = ("d_data",)
     floats = ()
     sparse = on_values()
+    in_sparse = ("stop_gradient",)
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 4]])
     >>> x.attach_grad()
@@ -45,6 +46,7 @@ class PlainLossProperty(KernelProperty):
     second_order = Refused("What goes back is ones, whatever comes back.")
     sparse = on_values()
     amp = Precision(FLOAT32)
+    in_sparse = ("make_loss",)
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 4]])
     >>> x.attach_grad()

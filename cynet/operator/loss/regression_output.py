@@ -59,6 +59,7 @@ class LinearRegressionOutputProperty(RegressionOutputProperty):
     """
 
     amp = Precision(FLOAT32, loss=True)
+    in_sparse = ("LinearRegressionOutput",)
     example = """
     >>> x, label = mx.nd.array([[1], [2]]), mx.nd.array([[0], [4]])
     >>> x.attach_grad()
@@ -86,6 +87,7 @@ class LogisticRegressionOutputProperty(RegressionOutputProperty):
 
     forward = Kernel("sigmoid", in_place=(("data", "output"),))
     amp = Precision(FLOAT32, loss=True)
+    in_sparse = ("LogisticRegressionOutput",)
     example = """
     >>> x, label = mx.nd.array([[0], [2]]), mx.nd.array([[0], [1]])
     >>> x.attach_grad()
@@ -113,6 +115,7 @@ class MAERegressionOutputProperty(RegressionOutputProperty):
 
     absolute = True
     amp = Precision(FLOAT32, loss=True)
+    in_sparse = ("MAERegressionOutput",)
     example = """
     >>> x, label = mx.nd.array([[1], [2]]), mx.nd.array([[0], [4]])
     >>> x.attach_grad()

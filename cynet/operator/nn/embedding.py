@@ -30,6 +30,7 @@ class EmbeddingProperty(KernelProperty):
     keeps_rows_of = "weight"
     second_order = Linear({1: ()})
     sparse = EMBEDDING
+    in_sparse = ("Embedding",)
     example = """
     >>> vectors = mx.nd.array([[0, 0], [1, 1], [2, 2]])
     >>> mx.nd.Embedding(mx.nd.array([2, 0]), vectors, input_dim=3, output_dim=2)

@@ -32,6 +32,7 @@ class CastStorageProperty(KernelProperty):
     floats = ()
     stype = Enum(("default", "row_sparse", "csr"), doc="Storage type of the output.")
     sparse = Sparse(_gives, _cast, _node, makes=_makes)
+    in_sparse = ("cast_storage",)
     example = """
     >>> mx.nd.cast_storage(mx.nd.array([[0, 1], [0, 0]]), stype="csr").indices.asnumpy()
     array([1])

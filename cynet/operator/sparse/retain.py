@@ -45,6 +45,7 @@ class RetainProperty(KernelProperty):
     zeros = ("d_indices",)
     floats = ()
     sparse = Sparse(_gives, _retain, _node)
+    in_sparse = ("retain",)
     example = """
     >>> data = mx.nd.array([[1, 2], [3, 4], [5, 6]]).tostype("row_sparse")
     >>> mx.nd.sparse.retain(data, mx.nd.array([0, 2])).asnumpy()

@@ -37,6 +37,7 @@ class AddNProperty(OperatorProperty):
     second_order = Linear()
     sparse = SUM_OF_ALL
     amp = Precision(WIDEST, WIDEST)
+    in_sparse = ("ElementWiseSum", "add_n")
     example = """
     >>> mx.nd.add_n(mx.nd.array([1, 2]), mx.nd.array([3, 4]), mx.nd.array([5, 6]))
     [ 9. 12.]

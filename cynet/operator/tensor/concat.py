@@ -67,6 +67,7 @@ class ConcatProperty(JoinProperty):
     second_order = Linear()
     sparse = CONCAT
     amp = Precision(WIDEST, EITHER)
+    in_sparse = ("concat",)
     example = """
     >>> x, y = mx.nd.array([[1, 2]]), mx.nd.array([[3, 4]])
     >>> mx.nd.concat(x, y, dim=0)

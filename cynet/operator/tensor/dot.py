@@ -82,6 +82,7 @@ class DotProperty(ProductProperty):
     second_order = Linear({0: (1,), 1: (0,)})
     sparse = DOT
     amp = Precision(WIDEST, WIDEST)
+    in_sparse = ("dot",)
     example = """
     >>> x = mx.nd.array([[1, 2], [3, 4]])
     >>> y = mx.nd.array([[1, 0, 2], [0, 1, 1]])

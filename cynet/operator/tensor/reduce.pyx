@@ -181,6 +181,7 @@ class NormProperty(OutDType, ReduceProperty):
     sparse = NORM
     methods = ("norm",)
     second_order = Formula(in_data_dtype(_norm_gradients))
+    in_sparse = ("norm",)
     example = """
     >>> x = mx.nd.array([[3, 4], [6, 8]])
     >>> mx.nd.norm(x, axis=1)

@@ -93,6 +93,7 @@ class SliceProperty(SlicedProperty):
     second_order = Linear()
     sparse = SLICE
     methods = ("slice",)
+    in_sparse = ("slice",)
     example = """
     >>> x = mx.nd.arange(6).reshape((2, 3))
     >>> mx.nd.slice(x, begin=(0, 1), end=(2, 3))

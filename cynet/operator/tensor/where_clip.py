@@ -32,6 +32,7 @@ class ClipProperty(KernelProperty):
     sparse = on_values(lambda prop: prop.a_min <= 0 <= prop.a_max)
     amp = Precision(EITHER, EITHER)
     methods = ("clip",)
+    in_sparse = ("clip",)
     example = """
     >>> mx.nd.clip(mx.nd.array([-2, 0, 0.5, 3]), a_min=-1, a_max=1)
     [-1.   0.   0.5  1. ]
@@ -83,6 +84,7 @@ class WhereProperty(KernelProperty):
     second_order = Linear({1: (), 2: ()})
     sparse = NEEDS_DENSE
     amp = Precision(WIDEST, WIDEST)
+    in_sparse = ("where",)
     example = """
     >>> mx.nd.where(mx.nd.array([1, 0, 1]), mx.nd.array([1, 2, 3]), mx.nd.array([-1, -2, -3]))
     [ 1. -2.  3.]

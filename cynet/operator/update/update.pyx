@@ -152,6 +152,7 @@ class SGDProperty(UpdateProperty):
         True, doc="For sparse gradients: update only the rows that the gradient has."
     )
     rule = "sgd"
+    in_sparse = ("sgd_update",)
     example = """
     >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
     >>> mx.nd.sgd_update(weight, grad, lr=0.1, out=weight)
@@ -171,6 +172,7 @@ class SGDMomentumProperty(UpdateProperty):
     )
     rule = "sgd_mom"
     states = ("mom",)
+    in_sparse = ("sgd_mom_update",)
     example = """
     >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
     >>> momentum = mx.nd.zeros(2)
@@ -253,6 +255,7 @@ class AdamProperty(UpdateProperty):
     )
     rule = "adam"
     states = ("mean", "var")
+    in_sparse = ("adam_update",)
     example = """
     >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
     >>> mean, var = mx.nd.zeros(2), mx.nd.zeros(2)
@@ -273,6 +276,7 @@ class AdaGradProperty(UpdateProperty):
     epsilon = Float(1e-7, doc="Added under the root.")
     rule = "adagrad"
     states = ("history",)
+    in_sparse = ("adagrad_update",)
     example = """
     >>> weight, grad, history = mx.nd.ones(2), mx.nd.array([0.5, -0.5]), mx.nd.zeros(2)
     >>> mx.nd.sparse.adagrad_update(weight, grad, history, lr=0.1, out=weight)
@@ -343,6 +347,7 @@ class FTRLProperty(UpdateProperty):
     beta = Float(1.0, doc="Smoothing of the per-coordinate learning rate.")
     rule = "ftrl"
     states = ("z", "n")
+    in_sparse = ("ftrl_update",)
     example = """
     >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
     >>> z, n = mx.nd.zeros(2), mx.nd.zeros(2)

@@ -5,7 +5,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.mxnet_globals import globals_of_mxnet
-from cynet.operator.sparse.names import OPERATORS, RENAMED
+from cynet.operator.sparse.names import OPERATORS
 
 
 def public(path):
@@ -32,7 +32,7 @@ def test_every_public_name_is_there(module, path, count):
 
 
 def test_every_operator_has_both_faces():
-    for name in (*OPERATORS, *RENAMED):
+    for name in OPERATORS:
         assert callable(getattr(mx.nd.sparse, name)) and callable(getattr(mx.sym.sparse, name))
 
 

@@ -55,6 +55,7 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
     second_order = Linear({0: (1,), 1: (0,), 2: ()})
     sparse = FULLY_CONNECTED
     amp = Precision(LOW, LOW)
+    in_sparse = ("FullyConnected",)
     example = """
     >>> x = mx.nd.array([[1, 2]])
     >>> weight = mx.nd.array([[1, 0], [0, 1], [1, 1]])
