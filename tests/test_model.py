@@ -1,9 +1,13 @@
 """FeedForward, and the helpers that scripts import from mx.model."""
 
+import copy
+import threading
+
 import numpy as np
 import pytest
 
 import cynet as mx
+from cynet import nd
 from cynet.base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError
 
 
@@ -203,3 +207,83 @@ def test_the_loop_of_a_script(on_kvstore):
         mx.model._update_params(weights, grads, updater, 2, kv, ["w"])
     for weight in weights[0]:
         np.testing.assert_allclose(weight.asnumpy(), 0.7, rtol=1e-6)
+
+
+@pytest.fixture
+def bound(monkeypatch):
+    """The shapes that modules were bound to."""
+    shapes, bind = [], mx.mod.Module.bind
+
+    def counting(self, data_shapes, *args, **kwargs):
+        shapes.append(tuple(data_shapes[0][1]))
+        return bind(self, data_shapes, *args, **kwargs)
+
+    monkeypatch.setattr(mx.mod.Module, "bind", counting)
+    return shapes
+
+
+def times(weight):
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, no_bias=True, name="fc")
+    return mx.model.FeedForward(net, arg_params={"fc_weight": weight})
+
+
+def test_one_bind_for_predictions_of_one_shape(bound):
+    model = times(nd.array([[1, 10]]))
+    x = np.array([[1, 2], [3, 4]], "float32")
+    for factor in (1, 2, 3):
+        assert model.predict(x * factor).ravel().tolist() == [21 * factor, 43 * factor]
+    assert bound == [(2, 2)]
+    assert model.predict(x[:1]).ravel().tolist() == [21]
+    assert bound == [(2, 2), (1, 2)]
+
+
+def test_predictions_see_what_parameters_have_become(bound):
+    weight = nd.array([[1, 10]])
+    model = times(weight)
+    x = np.array([[1, 2]], "float32")
+
+    def predicted():
+        return float(model.predict(x).item())
+
+    assert predicted() == 21
+    weight[:] = 3
+    assert predicted() == 9
+    model.arg_params["fc_weight"] = nd.array([[5, 5]])
+    assert predicted() == 15
+    model.arg_params = {"fc_weight": nd.array([[0, 1]])}
+    assert predicted() == 2
+    shared = np.array([[2, 2]], "float32")
+    model.arg_params = {"fc_weight": nd.from_numpy(shared[:], zero_copy=True)}
+    assert predicted() == 6
+    shared[:] = 4  # nobody tells the engine
+    assert predicted() == 12
+    assert len(bound) == 1
+    model.symbol = times(weight).symbol
+    assert predicted() == 12 and len(bound) == 2
+    model.ctx = mx.cpu(1)
+    assert predicted() == 12 and len(bound) == 3
+
+
+def test_threads_predict_at_once():
+    model = times(nd.array([[1, 10]]))
+    found = {}
+
+    def work(k):
+        x = np.full((3, 2), k, "float32")
+        found[k] = [model.predict(x).ravel().tolist() for _ in range(20)]
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert found == {k: [[11 * k] * 3] * 20 for k in range(4)}
+
+
+def test_a_copied_model_has_no_predictor():
+    model = times(nd.array([[1, 10]]))
+    x = np.ones((1, 2), "float32")
+    model.predict(x)
+    other = copy.copy(model)
+    other.arg_params = {"fc_weight": nd.array([[2, 20]])}
+    assert other.predict(x).item() == 22 and model.predict(x).item() == 11

@@ -67,6 +67,16 @@ def total_writes(list arrays):
     return total
 
 
+def write_stamp(list arrays):
+    """The arrays and what tells whether one of them was written since; None where somebody may
+    write to one without the engine: two stamps are equal while all values are as they were."""
+    cdef NDArrayBase array
+    for array in arrays:
+        if array.chunk.exposed.load():
+            return None
+    return [id(array) for array in arrays], total_writes(arrays)
+
+
 # --- memory that others may write -----------------------------------------------------------------
 cdef uint64_t _digest(const char* data, size_t n) noexcept nogil:
     # Of the bytes; an FNV-like product over words.

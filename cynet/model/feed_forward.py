@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from ..module.module import Module
 from ..module.slicing import _check_arguments
 from ..symbol import Symbol
 from .feeding import Limited, batches, counted_from_one, is_label, iterator
+from .predicting import Predicting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,6 +144,10 @@ class FeedForward:
         self.allow_extra_params = allow_extra_params
         self.begin_epoch = begin_epoch
         self.kwargs = dict(kwargs)
+        self._predictors = []  # the last one that no call uses
+
+    def __getstate__(self):
+        return {**vars(self), "_predictors": []}
 
     def _choose_symbol(self, data, is_train):
         """Make the symbol that `data` is for the model's own; a prediction from what has no
@@ -249,6 +255,7 @@ class FeedForward:
             `y` is not one label for each row of `X`.
         """
         logger = logging if logger is None else logger
+        self._predictors.clear()
         if eval_end_callback is _LOG_VALIDATION:
             eval_end_callback = None  # Module.fit logs the same lines
         data = iterator(X, y, True, self.numpy_batch_size)
@@ -290,16 +297,25 @@ class FeedForward:
         known = {*data_names, *self.arg_params}
         labels = [n for n in self.symbol.list_arguments() if n not in known and is_label(n, data)]
         provided = dict(data.provide_label or ())
-        module = Module(self.symbol, data_names, labels, context=self.ctx)
-        module.bind(
-            data.provide_data,
-            [desc for desc in data.provide_label or () if desc[0] in labels]
-            if provided.keys() >= {*labels}
-            else None,
-            for_training=False,
-        )
-        module.set_params(self.arg_params, self.aux_params or {})
-        return module
+        label_shapes = None
+        if provided.keys() >= {*labels}:
+            label_shapes = [desc for desc in data.provide_label or () if desc[0] in labels]
+        form = self.symbol, self.ctx, data_names, labels, data.provide_data, label_shapes
+        made = self._predictor_of(form)
+        made.take(self.arg_params, self.aux_params or {})
+        return made
+
+    def _predictor_of(self, form):
+        """A predictor of this form that no other call uses: the last one, or a new one."""
+        with contextlib.suppress(IndexError):  # another thread has it
+            last = self._predictors.pop()
+            if last.has(form):
+                return last
+        return Predicting(form)
+
+    def _give_back(self, predictor):
+        if not self._predictors:
+            self._predictors.append(predictor)
 
     def predict(
         self,
@@ -351,9 +367,9 @@ class FeedForward:
         data = iterator(X, None, False, self.numpy_batch_size)
         if reset:
             data.reset()
-        module = self._predictor(data)
+        predictor = self._predictor(data)
         rows = []
-        for outputs, _, batch in module.iter_predict(data, num_batch, reset=False):
+        for outputs, _, batch in predictor.module.iter_predict(data, num_batch, reset=False):
             valid = data.batch_size - (batch.pad or 0)
             row = [[output.asnumpy() for output in outputs]]
             if return_data:
@@ -362,6 +378,7 @@ class FeedForward:
                     for part in (batch.data, batch.label)
                 ]
             rows.append(row)
+        self._give_back(predictor)
         joined = [[np.concatenate(arrays) for arrays in zip(*parts)] for parts in zip(*rows)]
         single = [part[0] if len(part) == 1 else part for part in joined]
         return tuple(single) if return_data else single[0]
@@ -394,9 +411,11 @@ class FeedForward:
         float
         """
         data = iterator(X, None, False, self.numpy_batch_size)
-        figures = self._predictor(data).score(
+        predictor = self._predictor(data)
+        figures = predictor.module.score(
             data, eval_metric, num_batch, batch_end_callback, reset=reset
         )
+        self._give_back(predictor)
         return figures[0][1]
 
     def save(

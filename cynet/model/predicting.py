@@ -1,0 +1,49 @@
+"""Predicting: a Module that FeedForward keeps between predictions."""
+
+from .. import ndarray as nd
+from .._core.kept_values import write_stamp
+from ..module.module import Module
+
+
+class Predicting:
+    """A Module bound for predictions of one form, and which values its parameters have.
+
+    Parameters
+    ----------
+    form : tuple
+        Symbol, devices, names of data and of labels, descriptions of both.
+    """
+
+    def __init__(self, form):
+        self._form, self._stamp = form, None
+        symbol, devices, data_names, labels, data_shapes, label_shapes = form
+        self.module = Module(symbol, data_names, labels, context=devices)
+        self.module.bind(data_shapes, label_shapes, for_training=False)
+
+    def has(self, form):
+        """Whether it was made for the same form."""
+        return form[0] is self._form[0] and _plain(form[1:]) == _plain(self._form[1:])
+
+    def take(self, arg_params, aux_params):
+        """Set the parameters, unless they are those of the last call and nobody has written to
+        them."""
+        arrays = [*arg_params.values(), *aux_params.values()]
+        stamp = write_stamp(arrays) if all(isinstance(x, nd.NDArray) for x in arrays) else None
+        names = [*arg_params, *aux_params]
+        if stamp is None or self._stamp is None or (stamp, names) != self._stamp[:2]:
+            self._stamp = None
+            self.module.set_params(arg_params, aux_params)
+            # with the arrays: an id is that of one array while it lives
+            self._stamp = stamp and (stamp, names, arrays)
+
+
+def _plain(form):
+    """What describes data, with dtypes and layouts, which descriptions do not compare."""
+    devices, data_names, labels, *shapes = form
+    rows = [
+        [(*desc, str(getattr(desc, "dtype", "")), getattr(desc, "layout", "")) for desc in each]
+        for each in shapes
+        if each is not None
+    ]
+    devices = devices if isinstance(devices, (list, tuple)) else [devices]
+    return [*map(str, devices)], data_names, labels, rows, shapes[-1] is None
