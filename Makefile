@@ -20,6 +20,9 @@ ifneq ($(shell command -v ccache),)
   endif
 endif
 
+# Tests of ranks, servers and loaders wait for their processes: another one uses that time.
+AT_ONCE = $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
+
 .PHONY: help train test check test-gpu stress fuzz packages mutants build docs site lint bench bench-peers check-cuda asan tsan wheels smoke clean
 
 help:  ## what each target does
@@ -47,9 +50,8 @@ train: $(VENV)/.train  ## train LeNet on MNIST (or on the bundled digits) in a f
 	$(PY) examples/image_classification/train_mnist.py --network lenet --batch-size 64 --lr 0.05 \
 		--num-epochs 6 --lr-step-epochs 4,5 --model-prefix build/train/lenet
 
-test: $(VENV)/.dev  ## run all tests in two processes (JOBS=N: in N) and name the slowest
-	$(PY) -m pytest -q -n $(or $(JOBS),2) --dist loadfile --no-loadscope-reorder \
-		--durations=15 --durations-min=1
+test: $(VENV)/.dev  ## run all tests, in a process more than there are cores (JOBS=N: in N)
+	$(PY) -m pytest -q -n $(or $(JOBS),$(AT_ONCE)) --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.dev  ## lint and test what you have changed since main, in 90 s (SINCE=HEAD, FILES=, ARGS=--list)
 	$(PY) -m tests.check.run $(FILES) $(if $(SINCE),--since $(SINCE)) $(ARGS)
