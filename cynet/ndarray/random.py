@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..operator.checks.values import real_number
+from ..operator.signature import with_paragraphs
 from .functions import function_of, namespace
 from .ndarray import NDArray
 
@@ -15,6 +16,28 @@ if TYPE_CHECKING:
 _samplers = {}  # name -> its operator's function
 _PLAIN = (int, float)
 _uniform, _normal = function_of("_random_uniform"), function_of("_random_normal")
+_shared = with_paragraphs(
+    options="""dtype : str or numpy.dtype, optional
+    Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
+    float32, or that of `out`.
+ctx : Context, optional
+    Device of the result; by default that of parameters that are arrays, otherwise the current
+    context.
+out : NDArray, optional
+    Array that the result is written to.
+
+Returns
+-------
+NDArray
+
+Raises
+------
+ArgumentError, ArgumentTypeError
+    A parameter is not a number or an NDArray, or lies outside the distribution's range.""",
+    shape="""shape : int or tuple of int, optional
+    Shape of the sample; by default one number, or one for each entry of the parameters, or as
+    many as `out` holds.""",
+)
 
 
 def _draw(name, params, shape, dtype, ctx, out):
@@ -111,6 +134,7 @@ def uniform(
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
+@_shared
 def normal(
     loc: float | NDArray = 0,
     scale: float | NDArray = 1,
@@ -125,26 +149,8 @@ def normal(
     ----------
     loc, scale : float or NDArray
         Mean and standard deviation. Arrays of shape (s) give an output of shape (s, shape).
-    shape : int or tuple of int, optional
-        Shape of the sample; by default one number, or one for each entry of the parameters, or as
-        many as `out` holds.
-    dtype : str or numpy.dtype, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
-        float32, or that of `out`.
-    ctx : Context, optional
-        Device of the result; by default that of parameters that are arrays, otherwise the current
-        context.
-    out : NDArray, optional
-        Array that the result is written to.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        A parameter is not a number or an NDArray, or lies outside the distribution's range.
+    {shape}
+    {options}
 
     Examples
     --------
@@ -161,6 +167,7 @@ def normal(
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
 
 
+@_shared
 def randn(
     *shape: int,
     loc: float | NDArray = 0,
@@ -177,23 +184,7 @@ def randn(
         Lengths of the axes; if there are none, one number is drawn.
     loc, scale : float or NDArray
         Mean and standard deviation.
-    dtype : str or numpy.dtype, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
-        float32, or that of `out`.
-    ctx : Context, optional
-        Device of the result; by default that of parameters that are arrays, otherwise the current
-        context.
-    out : NDArray, optional
-        Array that the result is written to.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        A parameter is not a number or an NDArray, or lies outside the distribution's range.
+    {options}
 
     Examples
     --------
@@ -204,6 +195,7 @@ def randn(
     return normal(loc, scale, shape or None, dtype, ctx, out)
 
 
+@_shared
 def exponential(
     scale: float | NDArray = 1,
     shape: ShapeLike | None = None,
@@ -217,26 +209,8 @@ def exponential(
     ----------
     scale : float or NDArray
         Mean, above 0. An array of shape (s) gives an output of shape (s, shape).
-    shape : int or tuple of int, optional
-        Shape of the sample; by default one number, or one for each entry of the parameters, or as
-        many as `out` holds.
-    dtype : str or numpy.dtype, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
-        float32, or that of `out`.
-    ctx : Context, optional
-        Device of the result; by default that of parameters that are arrays, otherwise the current
-        context.
-    out : NDArray, optional
-        Array that the result is written to.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        A parameter is not a number or an NDArray, or lies outside the distribution's range.
+    {shape}
+    {options}
 
     Examples
     --------
@@ -254,6 +228,7 @@ def exponential(
     return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
 
 
+@_shared
 def gamma(
     alpha: float | NDArray = 1,
     beta: float | NDArray = 1,
@@ -269,26 +244,8 @@ def gamma(
     alpha, beta : float or NDArray
         Shape and scale: the mean is ``alpha * beta``. Arrays of shape (s) give an output of shape
         (s, shape).
-    shape : int or tuple of int, optional
-        Shape of the sample; by default one number, or one for each entry of the parameters, or as
-        many as `out` holds.
-    dtype : str or numpy.dtype, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
-        float32, or that of `out`.
-    ctx : Context, optional
-        Device of the result; by default that of parameters that are arrays, otherwise the current
-        context.
-    out : NDArray, optional
-        Array that the result is written to.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        A parameter is not a number or an NDArray, or lies outside the distribution's range.
+    {shape}
+    {options}
 
     Examples
     --------
@@ -301,6 +258,7 @@ def gamma(
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
 
+@_shared
 def poisson(
     lam: float | NDArray = 1,
     shape: ShapeLike | None = None,
@@ -314,26 +272,8 @@ def poisson(
     ----------
     lam : float or NDArray
         Mean. An array of shape (s) gives an output of shape (s, shape).
-    shape : int or tuple of int, optional
-        Shape of the sample; by default one number, or one for each entry of the parameters, or as
-        many as `out` holds.
-    dtype : str or numpy.dtype, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
-        float32, or that of `out`.
-    ctx : Context, optional
-        Device of the result; by default that of parameters that are arrays, otherwise the current
-        context.
-    out : NDArray, optional
-        Array that the result is written to.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        A parameter is not a number or an NDArray, or lies outside the distribution's range.
+    {shape}
+    {options}
 
     Examples
     --------
@@ -346,6 +286,7 @@ def poisson(
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
+@_shared
 def negative_binomial(
     k: float | NDArray = 1,
     p: float | NDArray = 1,
@@ -363,26 +304,8 @@ def negative_binomial(
     p : float or NDArray
         The probability of a failure: the mean is ``k * (1 - p) / p``. Arrays of shape (s) give an
         output of shape (s, shape).
-    shape : int or tuple of int, optional
-        Shape of the sample; by default one number, or one for each entry of the parameters, or as
-        many as `out` holds.
-    dtype : str or numpy.dtype, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
-        float32, or that of `out`.
-    ctx : Context, optional
-        Device of the result; by default that of parameters that are arrays, otherwise the current
-        context.
-    out : NDArray, optional
-        Array that the result is written to.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        A parameter is not a number or an NDArray, or lies outside the distribution's range.
+    {shape}
+    {options}
 
     Examples
     --------
@@ -395,6 +318,7 @@ def negative_binomial(
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
 
+@_shared
 def generalized_negative_binomial(
     mu: float | NDArray = 1,
     alpha: float | NDArray = 1,
@@ -412,26 +336,8 @@ def generalized_negative_binomial(
     alpha : float or NDArray
         Dispersion: the variance is ``mu + alpha * mu ** 2``. Arrays of shape (s) give an output of
         shape (s, shape).
-    shape : int or tuple of int, optional
-        Shape of the sample; by default one number, or one for each entry of the parameters, or as
-        many as `out` holds.
-    dtype : str or numpy.dtype, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` or ``'float64'``; by default
-        float32, or that of `out`.
-    ctx : Context, optional
-        Device of the result; by default that of parameters that are arrays, otherwise the current
-        context.
-    out : NDArray, optional
-        Array that the result is written to.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        A parameter is not a number or an NDArray, or lies outside the distribution's range.
+    {shape}
+    {options}
 
     Examples
     --------

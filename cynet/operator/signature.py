@@ -291,3 +291,41 @@ def found_text(value):
 
 def _is_symbol(value):
     return hasattr(value, "list_arguments") and hasattr(value, "tojson")
+
+
+def with_paragraphs(**shared):
+    """Make a decorator that puts paragraphs into a docstring.
+
+    Parameters
+    ----------
+    **shared
+        Name to text. A line ``{name}`` of the docstring stands for it, at that line's indentation.
+
+    Returns
+    -------
+    callable
+        It gives the function back.
+
+    Examples
+    --------
+    >>> @with_paragraphs(out="out : NDArray\\n    Where to write.")
+    ... def draw(out):
+    ...     '''Draw.
+    ...
+    ...     {out}
+    ...     '''
+    >>> print(draw.__doc__.splitlines()[3])
+            Where to write.
+    """
+
+    def put_in(function):
+        lines = (function.__doc__ or "").splitlines(keepends=True)
+        for i, line in enumerate(lines):
+            name = line.strip()[1:-1]
+            if line.strip() == f"{{{name}}}" and name in shared:
+                indent = line[: line.index("{")]
+                lines[i] = textwrap.indent(shared[name], indent) + "\n"
+        function.__doc__ = "".join(lines) or None
+        return function
+
+    return put_in

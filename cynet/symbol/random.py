@@ -8,11 +8,30 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from ..operator import get_operator
 from ..operator.checks.values import real_number
+from ..operator.signature import with_paragraphs
 from .register import function_of, namespace
 from .symbol import Symbol
 
 if TYPE_CHECKING:
     from ..typing import DTypeLike, ShapeLike
+
+_shared = with_paragraphs(
+    options="""dtype : str, optional
+    Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
+**kwargs
+    Name and attributes of the node: ``name``, ``attr``.
+
+Returns
+-------
+Symbol
+
+Raises
+------
+ArgumentError, ArgumentTypeError
+    If a parameter does not fit, or some are numbers and some Symbols.""",
+    shape="""shape : int or tuple of int, optional
+    Shape of the sample; by default that of what the output is used for.""",
+)
 
 
 def _apply(operator, /, *args, **kwargs):
@@ -39,6 +58,7 @@ def _draw(name, params, shape, dtype, kwargs):
 
 
 @guarded
+@_shared
 def uniform(
     low: float | Symbol = 0,
     high: float | Symbol = 1,
@@ -53,8 +73,7 @@ def uniform(
     low, high : float or Symbol
         The lower bound, and the upper bound, which is not included. Symbols of shape (s) give an
         output of shape (s, shape).
-    shape : int or tuple of int, optional
-        Shape of the sample; by default that of what the output is used for.
+    {shape}
     dtype : str, optional
         Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
     **kwargs
@@ -75,6 +94,7 @@ def uniform(
 
 
 @guarded
+@_shared
 def normal(
     loc: float | Symbol = 0,
     scale: float | Symbol = 1,
@@ -88,21 +108,8 @@ def normal(
     ----------
     loc, scale : float or Symbol
         Mean and standard deviation. Symbols of shape (s) give an output of shape (s, shape).
-    shape : int or tuple of int, optional
-        Shape of the sample; by default that of what the output is used for.
-    dtype : str, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
-    **kwargs
-        Name and attributes of the node: ``name``, ``attr``.
-
-    Returns
-    -------
-    Symbol
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If a parameter does not fit, or some are numbers and some Symbols.
+    {shape}
+    {options}
 
     Examples
     --------
@@ -115,6 +122,7 @@ def normal(
 
 
 @guarded
+@_shared
 def randn(
     *shape: int,
     loc: float | Symbol = 0,
@@ -130,19 +138,7 @@ def randn(
         Lengths of the axes; if there are none, the shape is that of what the output is used for.
     loc, scale : float or Symbol
         Mean and standard deviation.
-    dtype : str, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
-    **kwargs
-        Name and attributes of the node: ``name``, ``attr``.
-
-    Returns
-    -------
-    Symbol
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If a parameter does not fit, or some are numbers and some Symbols.
+    {options}
 
     Examples
     --------
@@ -153,6 +149,7 @@ def randn(
 
 
 @guarded
+@_shared
 def exponential(
     scale: float | Symbol = 1,
     shape: ShapeLike | None = None,
@@ -165,21 +162,8 @@ def exponential(
     ----------
     scale : float or Symbol
         Mean, above 0.
-    shape : int or tuple of int, optional
-        Shape of the sample; by default that of what the output is used for.
-    dtype : str, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
-    **kwargs
-        Name and attributes of the node: ``name``, ``attr``.
-
-    Returns
-    -------
-    Symbol
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If a parameter does not fit, or some are numbers and some Symbols.
+    {shape}
+    {options}
 
     Examples
     --------
@@ -196,6 +180,7 @@ def exponential(
 
 
 @guarded
+@_shared
 def gamma(
     alpha: float | Symbol = 1,
     beta: float | Symbol = 1,
@@ -209,21 +194,8 @@ def gamma(
     ----------
     alpha, beta : float or Symbol
         Shape and scale: the mean is ``alpha * beta``.
-    shape : int or tuple of int, optional
-        Shape of the sample; by default that of what the output is used for.
-    dtype : str, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
-    **kwargs
-        Name and attributes of the node: ``name``, ``attr``.
-
-    Returns
-    -------
-    Symbol
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If a parameter does not fit, or some are numbers and some Symbols.
+    {shape}
+    {options}
 
     Examples
     --------
@@ -235,6 +207,7 @@ def gamma(
 
 
 @guarded
+@_shared
 def poisson(
     lam: float | Symbol = 1,
     shape: ShapeLike | None = None,
@@ -247,21 +220,8 @@ def poisson(
     ----------
     lam : float or Symbol
         Mean.
-    shape : int or tuple of int, optional
-        Shape of the sample; by default that of what the output is used for.
-    dtype : str, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
-    **kwargs
-        Name and attributes of the node: ``name``, ``attr``.
-
-    Returns
-    -------
-    Symbol
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If a parameter does not fit, or some are numbers and some Symbols.
+    {shape}
+    {options}
 
     Examples
     --------
@@ -273,6 +233,7 @@ def poisson(
 
 
 @guarded
+@_shared
 def negative_binomial(
     k: float | Symbol = 1,
     p: float | Symbol = 1,
@@ -288,21 +249,8 @@ def negative_binomial(
         The number of failures.
     p : float or Symbol
         The probability of a failure: the mean is ``k * (1 - p) / p``.
-    shape : int or tuple of int, optional
-        Shape of the sample; by default that of what the output is used for.
-    dtype : str, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
-    **kwargs
-        Name and attributes of the node: ``name``, ``attr``.
-
-    Returns
-    -------
-    Symbol
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If a parameter does not fit, or some are numbers and some Symbols.
+    {shape}
+    {options}
 
     Examples
     --------
@@ -314,6 +262,7 @@ def negative_binomial(
 
 
 @guarded
+@_shared
 def generalized_negative_binomial(
     mu: float | Symbol = 1,
     alpha: float | Symbol = 1,
@@ -329,21 +278,8 @@ def generalized_negative_binomial(
         Mean.
     alpha : float or Symbol
         Dispersion: the variance is ``mu + alpha * mu ** 2``.
-    shape : int or tuple of int, optional
-        Shape of the sample; by default that of what the output is used for.
-    dtype : str, optional
-        Element type: ``'bfloat16'``, ``'float16'``, ``'float32'`` (the default) or ``'float64'``.
-    **kwargs
-        Name and attributes of the node: ``name``, ``attr``.
-
-    Returns
-    -------
-    Symbol
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        If a parameter does not fit, or some are numbers and some Symbols.
+    {shape}
+    {options}
 
     Examples
     --------
@@ -355,6 +291,7 @@ def generalized_negative_binomial(
 
 
 @guarded
+@_shared
 def randint(
     low: float | Symbol,
     high: float | Symbol,
@@ -368,8 +305,7 @@ def randint(
     ----------
     low, high : int
         The smallest value, and one more than the largest.
-    shape : int or tuple of int, optional
-        Shape of the sample; by default that of what the output is used for.
+    {shape}
     dtype : str, optional
         Element type: ``'int32'`` (the default) or ``'int64'``.
     **kwargs

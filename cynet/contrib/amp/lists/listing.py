@@ -5,8 +5,26 @@ from ....base.dtype import name_of
 from ....base.errors import ArgumentError, ArgumentTypeError, shown
 from ....operator import OPERATORS
 from ....operator.precision import EITHER, FLOAT32, LOW, WIDEST, Precision
+from ....operator.signature import with_paragraphs
 
 NARROW = "float16", "bfloat16"
+_shared = with_paragraphs(
+    head="""Parameters
+----------
+target_dtype : str
+    The narrow type, ``'float16'`` or ``'bfloat16'``.
+
+Returns
+-------""",
+    raises="""Raises
+------
+ArgumentError
+    `target_dtype` is another one.
+
+Examples
+--------
+>>> import cynet as mx""",
+)
 
 
 def _declared():
@@ -34,81 +52,45 @@ def check_dtype(target_dtype):
     return name
 
 
+@_shared
 def list_lp16_ops(target_dtype: str = "float16") -> list[str]:
     """Operators that mixed precision computes in float16 or bfloat16.
 
-    Parameters
-    ----------
-    target_dtype : str
-        The narrow type, ``'float16'`` or ``'bfloat16'``.
-
-    Returns
-    -------
+    {head}
     list of str
         Names of operators.
 
-    Raises
-    ------
-    ArgumentError
-        `target_dtype` is another one.
-
-    Examples
-    --------
-    >>> import cynet as mx
+    {raises}
     >>> mx.contrib.amp.list_lp16_ops("bfloat16")
     ['Convolution', 'FullyConnected']
     """
     return _listed(LOW, target_dtype)
 
 
+@_shared
 def list_fp32_ops(target_dtype: str = "float16") -> list[str]:
     """Operators that mixed precision computes in float32.
 
-    Parameters
-    ----------
-    target_dtype : str
-        The narrow type, ``'float16'`` or ``'bfloat16'``.
-
-    Returns
-    -------
+    {head}
     list of str
         Names of operators; with bfloat16 all that are in no other list.
 
-    Raises
-    ------
-    ArgumentError
-        `target_dtype` is another one.
-
-    Examples
-    --------
-    >>> import cynet as mx
+    {raises}
     >>> "softmax" in mx.contrib.amp.list_fp32_ops()
     True
     """
     return _listed(FLOAT32, target_dtype)
 
 
+@_shared
 def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, str, list[str]]]:
     """Operators that mixed precision computes in float32 for some values of a parameter.
 
-    Parameters
-    ----------
-    target_dtype : str
-        The narrow type, ``'float16'`` or ``'bfloat16'``.
-
-    Returns
-    -------
+    {head}
     list of (str, str, list of str)
         Operator, parameter, values under which it is computed in float32.
 
-    Raises
-    ------
-    ArgumentError
-        `target_dtype` is another one.
-
-    Examples
-    --------
-    >>> import cynet as mx
+    {raises}
     >>> mx.contrib.amp.list_conditional_fp32_ops()[0]
     ('Activation', 'act_type', ['softrelu'])
     """
@@ -120,81 +102,45 @@ def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, 
     ]
 
 
+@_shared
 def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
     """Operators whose inputs are brought to the wider of their dtypes.
 
-    Parameters
-    ----------
-    target_dtype : str
-        The narrow type, ``'float16'`` or ``'bfloat16'``.
-
-    Returns
-    -------
+    {head}
     list of str
         Names of operators.
 
-    Raises
-    ------
-    ArgumentError
-        `target_dtype` is another one.
-
-    Examples
-    --------
-    >>> import cynet as mx
+    {raises}
     >>> "broadcast_add" in mx.contrib.amp.list_widest_type_cast()
     True
     """
     return _listed(WIDEST, target_dtype)
 
 
+@_shared
 def list_lp16_fp32_ops(target_dtype: str = "float16") -> list[str]:
     """Operators computed in whatever dtype comes in.
 
-    Parameters
-    ----------
-    target_dtype : str
-        The narrow type, ``'float16'`` or ``'bfloat16'``.
-
-    Returns
-    -------
+    {head}
     list of str
         Names of operators; with float16 all that are in no other list.
 
-    Raises
-    ------
-    ArgumentError
-        `target_dtype` is another one.
-
-    Examples
-    --------
-    >>> import cynet as mx
+    {raises}
     >>> "relu" in mx.contrib.amp.list_lp16_fp32_ops()
     True
     """
     return _listed(EITHER, target_dtype)
 
 
+@_shared
 def list_loss_output_functions(target_dtype: str = "float16") -> list[str]:
     """Operators that are losses and outputs in one.
 
-    Parameters
-    ----------
-    target_dtype : str
-        The narrow type, ``'float16'`` or ``'bfloat16'``.
-
-    Returns
-    -------
+    {head}
     list of str
         Names of operators.
 
-    Raises
-    ------
-    ArgumentError
-        `target_dtype` is another one.
-
-    Examples
-    --------
-    >>> import cynet as mx
+    {raises}
     >>> mx.contrib.amp.list_loss_output_functions()[0]
     'LinearRegressionOutput'
     """
@@ -202,28 +148,16 @@ def list_loss_output_functions(target_dtype: str = "float16") -> list[str]:
     return [name for name, amp in _declared().items() if amp.loss]
 
 
+@_shared
 def list_lp16_use_fp32_params(target_dtype: str = "float16") -> dict[str, list[str]] | None:
     """Operators that take bfloat16 beside parameters of float32.
 
-    Parameters
-    ----------
-    target_dtype : str
-        The narrow type, ``'float16'`` or ``'bfloat16'``.
-
-    Returns
-    -------
+    {head}
     dict of str to list of str, or None
         For an operator the inputs that stay float32, where ``''`` is the data; with float16 None,
         as with MXNet.
 
-    Raises
-    ------
-    ArgumentError
-        `target_dtype` is another one.
-
-    Examples
-    --------
-    >>> import cynet as mx
+    {raises}
     >>> mx.contrib.amp.list_lp16_use_fp32_params("bfloat16")["BatchNorm"]
     ['', 'gamma', 'beta', 'moving_mean', 'moving_var']
     """
