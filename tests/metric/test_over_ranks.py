@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -59,6 +60,8 @@ METRICS_AND_DATA = {
     "CompositeEvalMetric": (classes, [{"metrics": ["acc", "ce"]}]),
 }
 CASES = [(name, each) for name, (_, settings) in METRICS_AND_DATA.items() for each in settings]
+# without addresses of functions: processes share the tests out by their names
+NAMES = [re.sub(r"<function (\w+) at \w+>", r"\1", f"{name}-{each}") for name, each in CASES]
 
 
 def test_all_metrics_are_tried():
@@ -80,7 +83,7 @@ def filled(name, settings, batches):
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("name, settings", CASES, ids=[f"{n}-{s}" for n, s in CASES])
+@pytest.mark.parametrize("name, settings", CASES, ids=NAMES)
 def test_over_ranks(rng, name, settings, ranks):
     draw, _ = METRICS_AND_DATA[name]
     batches = [[draw(rng, rows) for rows in sizes] for sizes in SIZES[:ranks]]
@@ -98,7 +101,7 @@ def test_over_ranks(rng, name, settings, ranks):
             np.testing.assert_allclose([v for _, v in figures], [v for _, v in value], rtol=1e-6)
 
 
-@pytest.mark.parametrize("name, settings", CASES, ids=[f"{n}-{s}" for n, s in CASES])
+@pytest.mark.parametrize("name, settings", CASES, ids=NAMES)
 def test_what_no_rank_has_seen(name, settings):
     metric = filled(name, settings, [])
     for each in of_each(metric):

@@ -45,7 +45,7 @@ def by_module():
     for name, entry in own().items():
         if text := example_of(entry).removeprefix(FIRST):
             found.setdefault(entry.prop.__module__, {})[name] = text + "\n"
-    return found
+    return dict(sorted(found.items()))  # families are loaded in any order
 
 
 def answered(name, text):
