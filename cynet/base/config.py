@@ -156,6 +156,14 @@ _SETTINGS = {
             "dense copies, or refuse ('error').",
         ),
         Setting(
+            "CYNET_INDEX_OUTSIDE",
+            _one_of("warn", "error", "clip"),
+            "warn",
+            "What Embedding, take, pick and batch_take do on the CPU with an index that names no "
+            "place, where no mode is written out: 'warn' once of each layer and take the nearest, "
+            "refuse it ('error'), or take the nearest without a word ('clip').",
+        ),
+        Setting(
             "CYNET_GRAPH_PASSES",
             str,
             "all",

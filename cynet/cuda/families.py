@@ -16,6 +16,7 @@ REAL = ("float", "double", *NARROW)
 WHOLE = ("unsigned char", "signed char", "int", "long long")
 ALL = REAL + WHOLE
 ANY = (*ALL, "bool")
+FEW_PLACES = (*NARROW, "unsigned char", "signed char")
 
 
 # source -> (templates, the types each of them has instances for)
@@ -41,7 +42,13 @@ TEMPLATES = {
         ("difference count_above count_not_finite shared_gradient hinge_grad", REAL),
         ("cross_entropy cross_entropy_grad", REAL),
     ],
-    "sort": [("sort_near sort_far take_order put_order extreme running_sum", ALL)],
+    "sort": [
+        ("sort_near sort_far take_order put_order running_sum", ALL),
+        (
+            "extreme",  # places of narrow dtypes are floats
+            tuple(f"{kind}, {'float' if kind in FEW_PLACES else kind}" for kind in ALL),
+        ),
+    ],
     "pooling": [("pool pool_places pool_grad", REAL)],
     "pooling_v1": [("pool_v1 pool_v1_grad", REAL)],
     "random": [

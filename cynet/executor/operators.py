@@ -31,10 +31,13 @@ def constants(graph):
 
 def create_operator(step):
     """The Operator of a forward step; a failure names the node."""
+    prop = step.prop
+    if hasattr(prop, "noticed"):  # says which node has met something
+        prop = prop.changed(node_name=step.name)
     shapes = [v.shape for v in step.in_data]
     types = [v.dtype for v in step.in_data]
     try:
-        operator = step.prop.operator_on(step.ctx, shapes, types)
+        operator = prop.operator_on(step.ctx, shapes, types)
     except Exception as error:
         raise wrap_error(
             error,

@@ -52,8 +52,8 @@ struct Blob {
 
 enum { MAX_TENSORS = 72 };  // that a kernel reads, or writes
 
-// Where a run failed: the first of the places that its threads tell.
-struct Failure {
+// The first of the places that threads tell.
+struct FirstPlace {
   std::atomic<int64_t> first{-1};
   std::vector<double> values;  // what else there is to say of it
   int64_t place() const { return first; }
@@ -62,6 +62,11 @@ struct Failure {
     while ((seen < 0 || place < seen) && !first.compare_exchange_weak(seen, place)) {
     }
   }
+};
+
+// Where a run failed, and where it met what its user is to be told of.
+struct Failure : FirstPlace {
+  FirstPlace noted;
 };
 
 // One run of a kernel, whose tensors are in the order of the declaration that names it.
@@ -100,7 +105,12 @@ struct Args {
   }
   // The declaration's `failure` says what is wrong there; forward or backward then raises.
   void fail(int64_t place) const { failure->tell(place); }
-  // The same, outside of what threads share, with numbers for the message.
+  // The declaration's `noticed` is called after the run, which goes on.
+  void note(int64_t place, const std::vector<double>& values) const {
+    failure->noted.values = values;
+    failure->noted.tell(place);
+  }
+  // As the first, outside of what threads share, with numbers for the message.
   void fail(int64_t place, const std::vector<double>& values) const {
     failure->values = values;
     failure->tell(place);

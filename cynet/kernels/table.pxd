@@ -18,9 +18,11 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
         void* data
         int64_t size
         int dtype
-    cppclass Failure:
-        int64_t place() noexcept  # where the run failed, or -1
+    cppclass FirstPlace:
+        int64_t place() noexcept  # or -1
         vector[double] values
+    cppclass Failure(FirstPlace):  # where the run failed
+        FirstPlace noted  # of what its user is told
     struct Args:
         const Blob** in_ "in"
         const Blob** out

@@ -11,7 +11,11 @@ from math import prod
 
 import numpy as np
 
-from ..base.errors import ArgumentTypeError, shown
+from ..base.dtype import name_of
+from ..base.errors import ArgumentError, ArgumentTypeError, shown
+from ..operator.checks.places import MOST
+
+EXACT = MOST["float64"]
 
 cnp.import_array()
 
@@ -36,10 +40,15 @@ cdef object index_array(object item):
     # A list, NumPy array or NDArray as NumPy indexes with it; whole floats count as ints, as in
     # MXNet.
     if isinstance(item, NDArrayBase):
-        item = item.asnumpy()
+        kind, item = name_of(item.dtype), item.asnumpy()
     else:
         item = np.asarray(item)
+        kind = item.dtype.name
     if item.dtype.kind == "f" or item.size == 0:
+        if item.size and np.abs(item).max() > MOST.get(kind, EXACT):
+            raise ArgumentError(
+                f"an index array of {kind} names places up to {MOST.get(kind, EXACT)}, got "
+                f"{item.flat[np.abs(item).argmax()]}; expected one of int32 or int64")
         item = item.astype(np.int64)
     if item.dtype.kind not in "iub":
         raise ArgumentTypeError(f"an index array holds ints or bools, got {item.dtype}")

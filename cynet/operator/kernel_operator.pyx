@@ -126,6 +126,9 @@ cdef class KernelCall:
         if failure.place() >= 0:
             with gil:
                 raise prop.failure(failure.place(), failure.values)
+        if failure.noted.place() >= 0:
+            with gil:
+                prop.noticed(failure.noted.place(), failure.noted.values)
         for i in range(self.n_written if self.whole else 0):
             tensor = _find(&self.writes[i], tensors)
             if req[self.writes[i].index] == kAddTo:

@@ -100,6 +100,9 @@ class KernelProperty(OperatorProperty):
         (``Args.fail``)."""
         return ArgumentError(f"{self._where()}: element {place} of an input is not valid")
 
+    def noticed(self, place, values):
+        """Tell the user of what a kernel has met at `place`, or raise (``Args.note``)."""
+
     def kernels_of(self, direction):
         """The kernels of 'forward' or 'backward', a tuple."""
         found = getattr(self, direction)

@@ -322,6 +322,10 @@ class OperatorProperty(Registered):
         """
         return [*in_stypes], [output_type(self, in_stypes)] * len(self.list_outputs())
 
+    def named_places(self, in_shapes, in_types):
+        """The places along axes that arrays name, for `checks.places.check_places`: none."""
+        return ()
+
     # --- what execution needs ---------------------------------------------------------------------
     def forward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:
         """List the resources that forward asks for; none unless a subclass says otherwise.

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown, warn_user
 from ..kernels.isa.dispatch import MissingLoop
+from .checks.places import check_places
 from .parameters import REQUIRED, Field
 from .precision import Precision
 
@@ -288,6 +289,9 @@ class Registered:
         >>> isinstance(relu.operator_on(mx.cpu(), [(2, 3)], ["float32"]), mx.operator.Operator)
         True
         """
+        places = self.named_places(in_shapes, in_types)
+        if places:
+            check_places(self, places)
         if any(0 in shape for shape in in_shapes):
             from .empty import on_empty
 

@@ -118,8 +118,8 @@ extern "C" __global__ void order_positions(const int* order, Index* out, const L
 
 // out (+)= the position of each line's largest (or smallest) element, the first of equals; NaN is
 // more extreme than any number. A block of a power of 2 threads, at most 512, takes a line.
-template <typename T>
-__global__ void extreme(const T* x, T* out, Index outer, Index n, Index inner, int largest,
+template <typename T, typename Place>
+__global__ void extreme(const T* x, Place* out, Index outer, Index n, Index inner, int largest,
                         int add) {
   typedef computed<T> C;
   __shared__ C value[512];
@@ -146,7 +146,7 @@ __global__ void extreme(const T* x, T* out, Index outer, Index n, Index inner, i
         if (wins) value[t] = b, position[t] = j;
       }
     }
-    if (t == 0) put(out, line, static_cast<C>(position[0]), add);
+    if (t == 0) put(out, line, static_cast<computed<Place>>(position[0]), add);
     __syncthreads();
   }
 }

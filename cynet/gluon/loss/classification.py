@@ -133,8 +133,8 @@ class SoftmaxCrossEntropyLoss(Loss):
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
             # labels of samples that a weight leaves out may be anything
-            mode = {"mode": "raise"} if sample_weight is None else {}
-            loss = -F.pick(pred, label, axis=self._axis, keepdims=True, **mode)
+            mode = "raise" if sample_weight is None else "clip"
+            loss = -F.pick(pred, label, axis=self._axis, keepdims=True, mode=mode)
         else:
             label = _reshape_like(F, label, pred)
             loss = -F.sum(pred * label, axis=self._axis, keepdims=True)

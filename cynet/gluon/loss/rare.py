@@ -139,8 +139,8 @@ class SoftmaxFocalLoss(Loss):
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
-            mode = {"mode": "raise"} if sample_weight is None else {}
-            loss = self._of(F, F.pick(pred, label, axis=self._axis, keepdims=True, **mode))
+            mode = "raise" if sample_weight is None else "clip"
+            loss = self._of(F, F.pick(pred, label, axis=self._axis, keepdims=True, mode=mode))
         else:
             label = _reshape_like(F, label, pred)
             loss = F.sum(label * self._of(F, pred), axis=self._axis, keepdims=True)

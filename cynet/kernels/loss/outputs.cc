@@ -2,6 +2,7 @@
 // machines and softmax outputs stand for, and constants.
 #include <cstring>
 
+#include "common/by_dtype.h"
 #include "kernel.h"
 
 namespace cynet {
@@ -36,8 +37,8 @@ static inline void put_each(T* to, int64_t begin, int64_t end, bool add, F&& val
 
 // dx (+)= scale (y - label), or scale sign(y - label), times dy if there is one
 template <typename T>
-static void put_difference(const Args& args, T scale, bool absolute) {
-  const T *y = args.input<T>(0), *label = args.input<T>(1), *dy = args.input<T>(2);
+static void put_difference(const Args& args, const T* label, T scale, bool absolute) {
+  const T *y = args.input<T>(0), *dy = args.input<T>(2);
   T* dx = args.output<T>(0);
   const bool add = args.add[0];
   parallel_for(args.threads, args.out[0]->size, [=](int64_t begin, int64_t end) {
@@ -55,7 +56,23 @@ static void put_difference(const Args& args, T scale, bool absolute) {
 template <typename T>
 static void difference(const Args& args) {
   const Difference& p = args.as<Difference>();
-  put_difference<T>(args, T(p.scale), p.absolute);
+  put_difference<T>(args, args.input<T>(1), T(p.scale), p.absolute);
+}
+
+// The labels, of any dtype, as T: in the workspace unless they are.
+template <typename T>
+static const T* labels_of(const Args& args) {
+  const Blob& labels = *args.in[1];
+  if (labels.dtype == row_for<T>) return args.input<T>(1);
+  T* to = static_cast<T*>(args.space);
+  by_dtype(labels.dtype, [=, &labels](auto zero) {
+    const auto* from = static_cast<const decltype(zero)*>(labels.data);
+    for (int64_t i = 0; i < labels.size; ++i) to[i] = convert_one<T>(from[i]);
+  });
+  return to;
+}
+static int64_t labels_space(const Args& args) {
+  return args.in[0]->dtype == args.in[1]->dtype ? 0 : args.in[1]->size * sizeof(double);
 }
 
 // Of a row of scores y, first as of wrong classes, then the right one. dx may be y.
@@ -78,9 +95,10 @@ static void hinge_grad(const Args& args) {
   const Hinge& p = args.as<Hinge>();
   const int64_t n = p.classes;
   const auto row = p.linear ? hinge_row<true, T> : hinge_row<false, T>;
+  const T* label = labels_of<T>(args);
   parallel_for(args.threads, args.out[0]->size / n, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      row(args.input<T>(0) + i * n, args.input<T>(1)[i], args.output<T>(0) + i * n, n, T(p.margin),
+      row(args.input<T>(0) + i * n, label[i], args.output<T>(0) + i * n, n, T(p.margin),
           T(p.regularization), args.add[0]);
   });
 }
@@ -164,8 +182,8 @@ static void loss_lines(const SoftmaxLoss& p, const T* y, const T* label, const T
 template <typename T>
 static void softmax_output_grad(const Args& args) {
   const SoftmaxLoss& p = args.as<SoftmaxLoss>();
-  if (p.probabilities) return put_difference<T>(args, T(p.scale), false);
-  const T *y = args.input<T>(0), *label = args.input<T>(1), *dy = args.input<T>(2);
+  const T *y = args.input<T>(0), *label = labels_of<T>(args), *dy = args.input<T>(2);
+  if (p.probabilities) return put_difference<T>(args, label, T(p.scale), false);
   T* dx = args.output<T>(0);
   const bool add = args.add[0];
   const int64_t labels = args.in[1]->size, lines = p.outer * p.inner;
@@ -221,6 +239,6 @@ static void constant_grad(const Args& args) {
 }  // namespace cynet
 
 CYNET_PLAIN_KERNEL(difference, Difference, 1, CYNET_FLOATS)
-CYNET_PLAIN_KERNEL(hinge_grad, Hinge, 2, CYNET_FLOATS)
-CYNET_PLAIN_KERNEL(softmax_output_grad, SoftmaxLoss, 2, CYNET_FLOATS)
+CYNET_PLAIN_SPACE_KERNEL(hinge_grad, Hinge, 2, labels_space, CYNET_FLOATS)
+CYNET_PLAIN_SPACE_KERNEL(softmax_output_grad, SoftmaxLoss, 2, labels_space, CYNET_FLOATS)
 CYNET_PLAIN_KERNEL(constant_grad, Constant, 1, CYNET_FLOATS)

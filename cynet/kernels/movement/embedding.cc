@@ -44,14 +44,32 @@ static void set_bits(uint64_t* bits, const int64_t* rows, int64_t n) {
   for (int64_t i = 0; i < n; ++i) bits[uint64_t(rows[i]) / 64] |= uint64_t(1) << (rows[i] & 63);
 }
 
-// The rows of [0, rows) that n indices name, from the one at `first` on: truncated, NaN is 0.
-static void read_rows(const Blob& index, int64_t first, int64_t n, int64_t rows, int64_t* row) {
-  by_dtype(index.dtype, [=, &index](auto zero) {
+// The rows of [0, rows) that n indices name, from the one at `first` on: truncated, NaN is 0; whether
+// some name none.
+static bool read_rows(const Blob& index, int64_t first, int64_t n, int64_t rows, int64_t* row) {
+  bool outside = false;
+  by_dtype(index.dtype, [=, &index, &outside](auto zero) {
     const auto* at = static_cast<const decltype(zero)*>(index.data) + first;
+    const double end = static_cast<double>(rows);
+    bool any = false;
     for (int64_t k = 0; k < n; ++k) {
       const double value = convert_one<double>(at[k]);
-      row[k] = value >= static_cast<double>(rows) ? rows - 1
-               : value > 0 ? static_cast<int64_t>(value) : 0;
+      any |= !(value > -1 && value < end);
+      row[k] = value >= end ? rows - 1 : value > 0 ? static_cast<int64_t>(value) : 0;
+    }
+    outside = any;
+  });
+  return outside;
+}
+
+// Tells the first index that names no row.
+static void note_outside(const Args& args, const Blob& index, int64_t rows) {
+  by_dtype(index.dtype, [=, &args, &index](auto zero) {
+    const auto* at = static_cast<const decltype(zero)*>(index.data);
+    for (int64_t k = 0; k < index.size; ++k) {
+      const double value = convert_one<double>(at[k]);
+      if (value > -1 && value < static_cast<double>(rows)) continue;
+      return args.note(k, {value, static_cast<double>(rows)});
     }
   });
 }
@@ -116,11 +134,12 @@ void embedding(const Args& args) {
   T* out = args.output<T>(0);
   const bool add = args.add[0];
   const int threads = args.threads_of(index.size * dim);
-  parallel_for(threads, index.size, [=, &index](int64_t begin, int64_t end) {
+  std::atomic<bool> outside{false};
+  parallel_for(threads, index.size, [=, &index, &outside](int64_t begin, int64_t end) {
     int64_t row[ROWS_AT_A_TIME];
     for (int64_t i = begin; i < end; i += ROWS_AT_A_TIME) {
       const int64_t n = end - i < ROWS_AT_A_TIME ? end - i : int64_t(ROWS_AT_A_TIME);
-      read_rows(index, i, n, rows, row);
+      if (read_rows(index, i, n, rows, row)) outside = true;
       if (!add) {
         copy_rows(reinterpret_cast<const char*>(from), row, n, dim * sizeof(T),
                   reinterpret_cast<char*>(out + i * dim));
@@ -134,6 +153,7 @@ void embedding(const Args& args) {
       }
     }
   });
+  if (outside) note_outside(args, index, rows);
 }
 
 // out (rows, dim) += the rows of in[1] (n, dim) at in[0], onto zeros unless it is added to. Threads

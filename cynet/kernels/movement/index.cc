@@ -14,14 +14,19 @@ CYNET_PARAMS(IndexTuples, INDEX_TUPLES)
 CYNET_PARAMS(OneHot, ONE_HOT)
 
 namespace {
-enum { CLIP, WRAP, RAISE };  // MODES of operator/tensor/take.py
+enum { CLIP, WRAP, RAISE, CLIP_AND_TELL };  // MODES of operator/tensor/take.py
 
-// Brings m indices into [0, n); the position of the first that RAISE refuses, or -1.
-CYNET_NOINLINE int64_t bound(int64_t* index, int64_t m, int64_t n, int mode) {
+// Brings m indices into [0, n); the position of the first that RAISE refuses, or -1. CLIP_AND_TELL
+// notes the first that it clips.
+CYNET_NOINLINE int64_t bound(const Args& args, int64_t* index, int64_t m, int64_t n, int mode) {
   for (int64_t i = 0; i < m; ++i) {
     const int64_t k = index[i];
     if (0 <= k && k < n) continue;
     if (n == 0) return i;  // nothing to clip to, no length to wrap by
+    if (mode == CLIP_AND_TELL) {
+      args.note(i, {static_cast<double>(k), static_cast<double>(n)});
+      mode = CLIP;
+    }
     if (mode == CLIP) index[i] = k < 0 ? 0 : n - 1;
     else if (mode == WRAP) index[i] = k % n < 0 ? k % n + n : k % n;
     else return i;
@@ -32,7 +37,7 @@ CYNET_NOINLINE int64_t bound(int64_t* index, int64_t m, int64_t n, int mode) {
 // The values of `index` within [0, n), in the workspace; nullptr: the run has failed.
 const int64_t* bounded(const Args& args, const Blob& index, int64_t n, int mode) {
   int64_t* values = read_indices(args, index);
-  const int64_t wrong = bound(values, index.size, n, mode);
+  const int64_t wrong = bound(args, values, index.size, n, mode);
   if (wrong < 0) return values;
   args.fail(wrong, {static_cast<double>(values[wrong]), static_cast<double>(n)});
   return nullptr;

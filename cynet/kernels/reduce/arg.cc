@@ -77,7 +77,8 @@ template <typename T, bool greatest>
 void arg_extreme(const Args& args) {
   const Searched p = args.as<Searched>();
   const T* x = args.input<T>(0);
-  T* out = args.output<T>(0);
+  typedef typename std::conditional<sizeof(T) < 4, float, T>::type Place;  // WIDE of places.py
+  Place* out = args.output<Place>(0);
   const bool add = args.add[0];
   if (p.inner == 1) {
     parallel_for(args.threads, p.outer, [=](int64_t begin, int64_t end) {

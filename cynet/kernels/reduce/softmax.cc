@@ -1,5 +1,6 @@
 // Softmax along the middle axis of (outer, n, inner), and cross-entropy of it with classes.
 #ifndef CYNET_LANES
+#include "common/by_dtype.h"
 #include "kernel.h"
 #include "reduce/softmax.h"
 
@@ -107,10 +108,15 @@ void softmax_grad(const Args& args) {
   });
 }
 
-// Of `n` classes the nearest to the label.
-template <typename T>
-int64_t nearest_class(T label, int64_t n) {
-  return label >= n ? n - 1 : label > 0 ? int64_t(label) : 0;
+// Of `n` classes the nearest to label i, of any dtype.
+inline int64_t nearest_class(const Blob& labels, int64_t i, int64_t n) {
+  int64_t found = 0;
+  by_dtype(labels.dtype, [=, &labels, &found](auto zero) {
+    const double label =
+        convert_one<double>(static_cast<const decltype(zero)*>(labels.data)[i]);
+    found = label >= n ? n - 1 : label > 0 ? int64_t(label) : 0;
+  });
+  return found;
 }
 
 // y = - the sum over rows of log(softmax(x)[label])
@@ -122,7 +128,7 @@ void cross_entropy(const Args& args) {
   softmax_to(args, true, nullptr, logs, false);
   double total = 0;
   for (int64_t i = 0; i < p.outer; ++i)
-    total -= logs[i * p.n + nearest_class(args.input<T>(1)[i], p.n)];
+    total -= logs[i * p.n + nearest_class(*args.in[1], i, p.n)];
   *y = T(args.add[0] ? total + *y : total);
 }
 
@@ -135,7 +141,7 @@ void cross_entropy_grad(const Args& args) {
   const T factor = *args.input<T>(2);
   softmax_to(args, false, nullptr, soft, false);
   for (int64_t i = 0; i < p.outer; ++i)
-    soft[i * p.n + nearest_class(args.input<T>(1)[i], p.n)] -= 1;
+    soft[i * p.n + nearest_class(*args.in[1], i, p.n)] -= 1;
   parallel_for(args.threads, p.outer * p.n, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       dx[i] = args.add[0] ? dx[i] + factor * soft[i] : factor * soft[i];

@@ -5,6 +5,7 @@ import numpy as np
 from ...base.dtype import name_of
 from ...base.errors import ArgumentError
 from ...operator import get_operator
+from ...operator.checks.outside import told_outside
 from .._call import invoke
 from .._tape import stand_for
 from ..creation import zeros as dense_zeros
@@ -123,6 +124,16 @@ def masked(matrix, keep, indices=None, columns=None):
     shape = (matrix.shape[0], columns)
     values = taken(matrix._held, places)
     return arrays.make("csr", shape, values, indices[places], before[matrix._indptr])
+
+
+def within(prop, name, indices, n, tell=True, refuse=False):
+    """Numbers from 0 to n - 1, int64 of NumPy: those of an operator's array `indices`, clipped;
+    what is clipped is told, or refused, as the dense operator does."""
+    rows = indices.asnumpy()
+    outside = rows[~((rows > -1) & (rows < n))]
+    if outside.size and tell:
+        told_outside(prop, name, float(outside[0]), n, refuse=refuse)
+    return np.clip(rows.astype(np.int64), 0, n - 1)
 
 
 def rows_of_dense(what, data, rows):

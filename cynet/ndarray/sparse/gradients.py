@@ -109,7 +109,8 @@ def sums_by_row(grad, ids, shape):
 
 def embedding_rows(prop, inputs, grad):
     """The gradient of an embedding's weight, a row_sparse array."""
-    ids = np.clip(inputs[0].asnumpy().astype(np.int64).ravel(), 0, prop.input_dim - 1)
+    n, refuse = prop.input_dim, prop.sparse_grad
+    ids = convert.within(prop, "data", inputs[0], n, tell=refuse, refuse=refuse).ravel()
     return sums_by_row(grad, ids, (prop.input_dim, prop.output_dim))
 
 

@@ -2,6 +2,7 @@
 
 from ...base.errors import BoundsError, ShapeError
 from .._base import register_operator
+from ..checks.places import Read
 from ..kernel_property import Kernel, KernelProperty
 from ..property import merge_shapes
 from ..second_order import Linear
@@ -62,6 +63,9 @@ class IndexCopyProperty(KernelProperty):
     def infer_type(self, in_types, out_types):
         kind = in_types[0] or in_types[2] or out_types[0]
         return [kind, in_types[1] or "int32", kind], [kind], []
+
+    def named_places(self, in_shapes, in_types):
+        return [Read(("index_vector", in_types[1], in_shapes[0][0]))]
 
     def kernel_params(self, in_shapes):
         outer, n, inner = split_at(in_shapes[0], 0)

@@ -5,6 +5,7 @@ from math import prod
 
 from ...cuda.libraries.cudnn import countable
 from ...cuda.libraries.cudnn_maps import Softmax
+from ..checks.places import Written, check_places
 from ..loss.make_loss import BlockGradProperty, MakeLossProperty, PlainLossProperty
 from ..loss.regression_output import RegressionOutputProperty
 from ..loss.softmax_cross_entropy import SoftmaxCrossEntropyProperty
@@ -98,6 +99,13 @@ class Target(ctypes.Structure):
     _fields_ += [("ignored", LONG), ("use_ignore", INT)]
 
 
+def classes_of(steps, prop, shapes, types, n):
+    """The labels, input 1, in data's dtype, which has to name all `n` classes."""
+    if types[1] != types[0]:
+        check_places(prop, [Written(("label as data's dtype", types[0], n))])
+    return steps.read(IN[1], types[1], prod(shapes[1]), C_TYPES[types[0]], to=(0, 1))
+
+
 def counter(steps, **options):
     """A count in temporary memory, at 0."""
     count = steps.space(8)
@@ -128,19 +136,21 @@ def softmax_output(prop, shapes, types, device):
     dy = OUT_GRAD[0] if prop.out_grad else NULL
     backward += zeros(label, types[1], IN_GRAD[1])
     if label == data:  # probabilities
-        backward += each(size, "loss", f"difference<{kind}>", OUT[0], IN[1], dy, IN_GRAD[0], size,
+        given = backward.read(IN[1], types[1], size, kind, to=(0, 1))
+        backward += each(size, "loss", f"difference<{kind}>", OUT[0], given, dy, IN_GRAD[0], size,
                          float(prop.grad_scale), False, ADD)  # fmt: skip
         return made()
+    given = classes_of(backward, prop, shapes, types, n)
     counted, divisor = NULL, {"null": inner}.get(prop.normalization, labels)
     ignored = prop.ignored_class()
     if prop.normalization == "valid":
         counted, divisor = counter(backward), 1
-        backward += each(labels, "softmax", f"count_labels<{kind}>", IN[1], labels, ignored,
+        backward += each(labels, "softmax", f"count_labels<{kind}>", given, labels, ignored,
                          counted, to=(0, 1))  # fmt: skip
     smooth = 0.0 if prop.multi_output else prop.smooth_alpha
     target = Target(*sizes, prop.grad_scale / divisor, 1 - smooth,
                     smooth / (n - 1) if n > 1 else 0.0, ignored, prop.use_ignore)  # fmt: skip
-    backward += each(size, "softmax", f"softmax_output_grad<{kind}>", OUT[0], IN[1], dy, IN_GRAD[0],
+    backward += each(size, "softmax", f"softmax_output_grad<{kind}>", OUT[0], given, dy, IN_GRAD[0],
                      target, counted, ADD)  # fmt: skip
     return made()
 
@@ -201,7 +211,8 @@ def svm_output(prop, shapes, types, device):
     forward, backward = Steps(), Steps()
     forward += identity(rows * classes, types[0], IN[0], OUT[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
-    backward += each(rows * classes, "loss", f"hinge_grad<{kind}>", OUT[0], IN[1], IN_GRAD[0], rows,
+    given = classes_of(backward, prop, shapes, types, classes)
+    backward += each(rows * classes, "loss", f"hinge_grad<{kind}>", OUT[0], given, IN_GRAD[0], rows,
                      classes, float(prop.margin), float(prop.regularization_coefficient),
                      prop.use_linear, ADD)  # fmt: skip
     return operator(device, forward, backward)
@@ -214,11 +225,13 @@ def cross_entropy(prop, shapes, types, device):
     forward, backward = Steps(), Steps()
     logs = forward.workspace(size, kind)
     forward += softmax_lines(IN[0], logs, kind, sizes, 1.0, True, add=False, to=(0, 1))
-    forward += lines(1, rows, "loss", f"cross_entropy<{kind}>", logs, IN[1], OUT[0], rows, classes,
+    given = classes_of(forward, prop, shapes, types, classes)
+    forward += lines(1, rows, "loss", f"cross_entropy<{kind}>", logs, given, OUT[0], rows, classes,
                      ADD)  # fmt: skip
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     soft = backward.workspace(size, kind)
     backward += softmax_lines(IN[0], soft, kind, sizes, add=False, to=(0, 1))
-    backward += each(size, "loss", f"cross_entropy_grad<{kind}>", OUT_GRAD[0], soft, IN[1],
+    given = classes_of(backward, prop, shapes, types, classes)
+    backward += each(size, "loss", f"cross_entropy_grad<{kind}>", OUT_GRAD[0], soft, given,
                      IN_GRAD[0], rows, classes, ADD)  # fmt: skip
     return operator(device, forward, backward)

@@ -4,6 +4,7 @@ import ctypes
 from math import prod
 
 from ...base.errors import ArgumentError
+from ..checks.places import WIDE
 from ..tensor.arg import ArgmaxChannelProperty, ArgProperty
 from ..tensor.axes import axis_of, split_at
 from ..tensor.reduce import ReduceProperty
@@ -57,7 +58,8 @@ def extreme(prop, shapes, types, device):
     else:
         outer, n, inner = split_at(shape, axis_of(prop.axis, len(shape)))
     forward = Steps()
-    forward += _line(outer * inner, n, f"extreme<{C_TYPES[types[0]]}>", IN[0], OUT[0], outer, n,
+    kinds = C_TYPES[types[0]], C_TYPES[WIDE.get(types[0], types[0])]
+    forward += _line(outer * inner, n, f"extreme<{', '.join(kinds)}>", IN[0], OUT[0], outer, n,
                      inner, prop.op_name != "argmin", ADD)  # fmt: skip
     return operator(device, forward)
 

@@ -6,6 +6,7 @@ there is none.
 
 from ...base.errors import ShapeError
 from .._base import register_operator
+from ..checks.places import Written
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
@@ -36,6 +37,9 @@ class BipartiteMatchingProperty(KernelProperty):
 
     def list_outputs(self):
         return ["output0", "output1"]
+
+    def named_places(self, in_shapes, in_types):
+        return [Written(("output", in_types[0], max(in_shapes[0][-2:])))]
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]

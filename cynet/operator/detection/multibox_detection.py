@@ -7,6 +7,7 @@ right, bottom), (N, A, 6), the best score first; class -1 where there is none.
 from ...base.errors import ShapeError
 from .._base import register_operator
 from ..checks.dtypes import require_floats
+from ..checks.places import Written
 from ..checks.shapes import agree
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, FloatTuple, Int
@@ -64,6 +65,9 @@ class MultiBoxDetectionProperty(KernelProperty):
         batch, n = batch or codes[0], n or codes[1] // 4
         scores = agree("cls_prob", scores, (batch, 0, n))
         return [scores, codes, (1, n, 4)], [(batch, n, 6)], []
+
+    def named_places(self, in_shapes, in_types):
+        return [Written(("output", in_types[0], in_shapes[0][1]))]
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_floats(self, self.list_arguments(), in_types, ("float32",))

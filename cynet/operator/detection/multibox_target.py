@@ -8,6 +8,7 @@ those that are none, cls_pred (N, classes, A) give loc_target and loc_mask (N, 4
 from ...base.errors import ArgumentError, ShapeError, shown
 from .._base import register_operator
 from ..checks.dtypes import require_floats
+from ..checks.places import Written
 from ..checks.shapes import agree
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float, FloatTuple, Int
@@ -97,6 +98,9 @@ class MultiBoxTargetProperty(KernelProperty):
             agree("cls_target", out_shapes[2], (batch, n)),
         ]
         return [(1, n, 4), label, scores], outs, []
+
+    def named_places(self, in_shapes, in_types):
+        return [Written(("cls_target", in_types[1], in_shapes[2][1]))]
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_floats(self, self.list_arguments(), in_types, ("float32",))

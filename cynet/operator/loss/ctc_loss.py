@@ -5,6 +5,7 @@ data (T, N, C), label (N, L), data_lengths (N,), label_lengths (N,).
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..checks.places import Read
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -93,6 +94,12 @@ class CTCLossProperty(KernelProperty):
     def infer_type(self, in_types, out_types):
         kind = in_types[0] or out_types[0]
         return [kind, *(t or kind for t in in_types[1:])], [kind], []
+
+    def named_places(self, in_shapes, in_types):
+        steps, _, classes = in_shapes[0]
+        most = {"label": classes, "data_lengths": steps + 1, "label_lengths": in_shapes[1][1] + 1}
+        named = zip(self.list_arguments()[1:], in_types[1:])
+        return [Read((name, kind, most[name])) for name, kind in named]
 
     def work(self, in_shapes):
         (steps, batch, classes), (_, most) = in_shapes[:2]

@@ -2,6 +2,7 @@
 
 from ...base.errors import ShapeError
 from .._base import register_operator
+from ..checks.places import Read, types_beside_labels
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -17,7 +18,8 @@ class SoftmaxCrossEntropyProperty(KernelProperty):
     counts as the nearest of them.
     """
 
-    graph = GraphHooks(float32_beside_half=())
+    graph = GraphHooks(float32_beside_half=("label",))
+    floats = ("data",)
     inputs_doc = {"data": "Scores (N, C).", "label": "Class of each row, (N,)."}
     forward = Kernel("cross_entropy", ("data", "label"))
     backward = Kernel("cross_entropy_grad", ("data", "label", "d_output"), ("d_data",))
@@ -39,12 +41,18 @@ class SoftmaxCrossEntropyProperty(KernelProperty):
             data = (label[0], data[1])
         return [data, label], [agree("output", out_shapes[0], (1,))], []
 
+    def infer_type(self, in_types, out_types):
+        return types_beside_labels(in_types, out_types)
+
+    def named_places(self, in_shapes, in_types):
+        return [Read(("label", in_types[1], in_shapes[0][1]))]
+
     def kernel_params(self, in_shapes):
         return softmax_params(*in_shapes[0], 1)
 
     def rewritten(self, F, inputs, aux, training):
         data, label = inputs
-        chosen = F.pick(F.log_softmax(data, axis=-1), label, axis=-1)
+        chosen = F.pick(F.log_softmax(data, axis=-1), label, axis=-1, mode="clip")
         return [-F.sum(chosen).reshape((1,))]
 
     second_order = Rewritten(rewritten)

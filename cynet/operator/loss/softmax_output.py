@@ -4,6 +4,7 @@ from math import prod
 
 from ...base.errors import ShapeError
 from .._base import register_operator
+from ..checks.places import Read, types_beside_labels
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..nn.softmax import softmax_params, softmax_work
@@ -53,11 +54,12 @@ class SoftmaxOutputProperty(KernelProperty):
         doc="Part of the target that the other classes share; not with multi_output.",
     )
 
-    graph = GraphHooks(float32_beside_half=(), loss_labels=(1,))
+    graph = GraphHooks(float32_beside_half=("label",), loss_labels=(1,))
+    floats = ("data",)
     inputs_doc = {
         "data": "Scores.",
         "label": "Class of each row: data's shape without the class axis; or probabilities in "
-        "data's shape.",
+        "data's shape. Of any dtype; one that cannot name all classes is refused.",
     }
     forward = Kernel("softmax", in_place=(("data", "output"),))
     zeros = ("d_label",)
@@ -117,6 +119,14 @@ class SoftmaxOutputProperty(KernelProperty):
                 expected = " or ".join(str(shape) for shape in dict.fromkeys(allowed))
                 raise ShapeError(f"label has shape {tuple(label)}, expected {expected}")
         return [data, label], [data], []
+
+    def infer_type(self, in_types, out_types):
+        return types_beside_labels(in_types, out_types)
+
+    def named_places(self, in_shapes, in_types):
+        if in_shapes[0] == in_shapes[1]:
+            return ()
+        return [Read(("label", in_types[1], self.kernel_params(in_shapes)["n"]))]
 
     def kernel_params(self, in_shapes):
         data, label = (tuple(shape) for shape in in_shapes)

@@ -4,6 +4,7 @@ from math import prod
 
 from ...base.errors import ShapeError
 from .._base import register_operator
+from ..checks.places import Read, types_beside_labels
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -25,7 +26,8 @@ class SVMOutputProperty(KernelProperty):
     regularization_coefficient = Float(1.0, doc="Factor of the loss.")
     use_linear = Bool(False, doc="Linear loss in place of the squared one.")
 
-    graph = GraphHooks(float32_beside_half=(), loss_labels=(1,))
+    graph = GraphHooks(float32_beside_half=("label",), loss_labels=(1,))
+    floats = ("data",)
     inputs_doc = {"data": "Scores (N, ..., classes).", "label": "Class of each row, (N, ...)."}
     forward = Kernel("identity", in_place=(("data", "output"),))
     backward = Kernel(
@@ -54,6 +56,12 @@ class SVMOutputProperty(KernelProperty):
                 raise ShapeError(f"data has shape {data}, expected at least 2 axes")
             label = agree("label", label, data[:-1])
         return [data, label], [data], []
+
+    def infer_type(self, in_types, out_types):
+        return types_beside_labels(in_types, out_types)
+
+    def named_places(self, in_shapes, in_types):
+        return [Read(("label", in_types[1], prod(in_shapes[0][1:])))]
 
     def kernel_params(self, in_shapes):
         return {

@@ -1,6 +1,8 @@
 """Embedding: out[..., :] = weight[data[...]]; weight (input_dim, output_dim)."""
 
 from .._base import register_operator
+from ..checks.outside import told_outside
+from ..checks.places import Read
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -12,7 +14,8 @@ from ..sparse.rows import EMBEDDING
 class EmbeddingProperty(KernelProperty):
     """Rows of `weight` by index: ``out[..., :] = weight[data[...]]``.
 
-    Indices are truncated to integers; one below 0 counts as 0 and one beyond the last as the last.
+    Indices are truncated to integers; one below 0 counts as 0 and one beyond the last as the last,
+    after a warning (``CYNET_INDEX_OUTSIDE``); with `sparse_grad` they are refused.
     """
 
     input_dim = Int(doc="Number of rows of weight.", low=1)
@@ -53,6 +56,12 @@ class EmbeddingProperty(KernelProperty):
     def infer_type(self, in_types, out_types):
         weight = in_types[1] or out_types[0] or self.dtype
         return [in_types[0] or weight, weight], [out_types[0] or weight], []
+
+    def noticed(self, place, values):
+        told_outside(self, "data", *values, refuse=self.sparse_grad)
+
+    def named_places(self, in_shapes, in_types):
+        return [Read(("data", in_types[0], self.input_dim))]
 
     def kernel_dtype(self, in_types):
         return in_types[1]

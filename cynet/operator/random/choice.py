@@ -10,6 +10,7 @@ Shuffle: rows of data (n, ...) in random order.
 
 from ...base.errors import ArgumentError, shown
 from .._base import register_operator
+from ..checks.places import Written
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Shape
 from ..precision import EITHER, Precision
@@ -68,6 +69,9 @@ class MultinomialProperty(KernelProperty):
             raise ArgumentError(
                 f"operator {self.op_name}: data must be {', '.join(_FLOATS)}, got {data}")
         return [data], [self.dtype, data] if self.get_prob else [self.dtype], []
+
+    def named_places(self, in_shapes, in_types):
+        return [Written(("output", self.dtype, in_shapes[0][-1]))]
 
     @property
     def forward(self):

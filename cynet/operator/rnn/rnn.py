@@ -4,6 +4,7 @@ from ...base.errors import ArgumentError, ShapeError
 from ...kernels.gemm.blas import check_sizes
 from .._base import register_operator
 from ..checks.dtypes import NARROW, require_float_cpu
+from ..checks.places import Read
 from ..graph_hooks import GraphHooks
 from ..parameters import MOST_ARRAYS, Bool, Double, Enum, Float, Int
 from ..precision import LOW, Precision
@@ -197,6 +198,10 @@ class RNNProperty(OperatorProperty):
         ins, outs, _ = super().infer_type(others, out_types[:-1])
         memory = "float32" if ins[0] in NARROW else ins[0]
         return [*ins, *[counted or ins[0]] * self.use_sequence_length], [*outs, memory], []
+
+    def named_places(self, in_shapes, in_types):
+        lengths = in_types[-1:] if self.use_sequence_length else ()
+        return [Read(("sequence_length", kind, in_shapes[0][0] + 1)) for kind in lengths]
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space, *[ResourceRequest.random] * self.drops]

@@ -4,6 +4,7 @@ import numpy as np
 
 from ...base.errors import BoundsError, ShapeError
 from .._base import register_operator
+from ..checks.places import Read
 from ..kernel_property import Kernel, KernelProperty
 from ..property import merge_shapes
 from ..second_order import Rewritten
@@ -64,6 +65,9 @@ class RetainProperty(KernelProperty):
     def infer_type(self, in_types, out_types):
         kind = in_types[0] or out_types[0]
         return [kind, in_types[1] or "int64"], [kind], []
+
+    def named_places(self, in_shapes, in_types):
+        return [Read(("indices", in_types[1], in_shapes[0][0]))]
 
     def rewritten(self, F, inputs, aux, training):
         data, indices = inputs

@@ -56,8 +56,11 @@ def _take(S, entry, prop, inputs, params):
         return None
     if prop.mode not in ("clip", "wrap") or not array.shape[0]:
         return None
-    rows, n = wanted.asnumpy().astype(np.int64), array.shape[0]
-    rows = np.clip(rows, 0, n - 1) if prop.mode == "clip" else rows % n
+    n = array.shape[0]
+    if prop.mode == "clip":
+        rows = S.convert.within(prop, "indices", wanted, n, tell=prop.tells)
+    else:
+        rows = wanted.asnumpy().astype(np.int64) % n
     return S.convert.picked_rows(array, rows)
 
 
@@ -67,7 +70,7 @@ def _embedding(S, entry, prop, inputs, params):
         return None
     if weight.shape != (prop.input_dim, prop.output_dim):
         return None
-    ids = np.clip(data.asnumpy().astype(np.int64), 0, prop.input_dim - 1)
+    ids = S.convert.within(prop, "data", data, prop.input_dim, refuse=True)
     at, there = S.structure.find(weight._indices, ids.ravel())
     shape = (*data.shape, prop.output_dim)
     if not there.any():

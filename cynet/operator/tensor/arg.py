@@ -1,27 +1,41 @@
 """Where the extremes are: argmax, argmin, argmax_channel.
 
-The indices come in the input's dtype, as MXNet has it; the first of equal elements wins, and NaN is
-the extreme of any row that has one.
+The indices come in the input's dtype, as MXNet has it, but in float32 for dtypes that name few
+places; the first of equal elements wins, and NaN is the extreme of any row that has one.
 """
 
 from math import prod
 
 from ...base.errors import ArgumentError
 from .._base import register_operator
+from ..checks.places import WIDE, Written
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
 from ..property import merge_shapes
 from .axes import axis_of, split_at
 
 
-class ArgProperty(KernelProperty):
+class ExtremeProperty(KernelProperty):
+    """Base of all three."""
+
+    differentiable = False
+    floats = ()
+
+    def infer_type(self, in_types, out_types):
+        kind = in_types[0] or out_types[0]
+        return [kind], [WIDE.get(kind, kind)], []
+
+    def named_places(self, in_shapes, in_types):
+        found = WIDE.get(in_types[0], in_types[0])
+        return [Written(("output", found, self.kernel_params(in_shapes)["n"]))]
+
+
+class ArgProperty(ExtremeProperty):
     """Base of argmax and argmin."""
 
     inputs_doc = {"data": "The input, any shape."}
     axis = Int(None, doc="Axis to search along; None searches the whole array.")
     keepdims = Bool(False, doc="Keep the searched axis with length 1.")
-    differentiable = False
-    floats = ()
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]
@@ -69,13 +83,11 @@ class ArgminProperty(ArgProperty):
     """
 
 
-class ArgmaxChannelProperty(KernelProperty):
+class ArgmaxChannelProperty(ExtremeProperty):
     """Index of the largest element of each row of a matrix."""
 
     inputs_doc = {"data": "Matrix of shape (rows, channels)."}
-    differentiable = False
     forward = Kernel("argmax")
-    floats = ()
     methods = ("argmax_channel",)
     example = """
     >>> x = mx.nd.array([[1, 5, 3], [4, 2, 6]])

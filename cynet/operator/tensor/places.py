@@ -1,7 +1,10 @@
 """ravel_multi_index: places along axes to row-major places; unravel_index: the way back."""
 
+from math import prod
+
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..checks.places import Read, Written
 from ..checks.shapes import check_elements
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Shape
@@ -48,6 +51,9 @@ class RavelProperty(_PlacesProperty):
     <NDArray 2 @cpu(0)>
     """
 
+    def named_places(self, in_shapes, in_types):
+        return [Written(("output", in_types[0], prod(self.shape)))]
+
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
         if data is None and out not in (None, (1,)):  # (1,) is also of data with one axis
@@ -77,6 +83,9 @@ class UnravelProperty(_PlacesProperty):
      [2. 0.]]
     <NDArray 2x2 @cpu(0)>
     """
+
+    def named_places(self, in_shapes, in_types):
+        return [Read(("data", in_types[0], prod(self.shape)))]
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]

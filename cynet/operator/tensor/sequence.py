@@ -8,6 +8,7 @@ from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..checks.places import Read
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
 from ..property import merge_shapes
@@ -52,6 +53,10 @@ class SequenceProperty(KernelProperty):
         if self.use_sequence_length:
             ins.append(merge_shapes((shape[1 - self.axis],), in_shapes[1]))
         return ins, [merge_shapes(self.out_shape(shape), out_shapes[0])], []
+
+    def named_places(self, in_shapes, in_types):
+        most = in_shapes[0][self.axis] + 1
+        return [Read(("sequence_length", kind, most)) for kind in in_types[1:]]
 
     def infer_type(self, in_types, out_types):
         kind = in_types[0] or out_types[0]

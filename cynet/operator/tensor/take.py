@@ -9,6 +9,8 @@ from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
+from ..checks.outside import told_outside
+from ..checks.places import Read
 from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -19,6 +21,7 @@ from ..sparse.rows import TAKE
 from .axes import axis_of, split_at
 
 MODES = ("clip", "wrap", "raise")  # of kernels/movement/index.cc
+CLIP_AND_TELL = 3  # clip, where nobody has written that out
 
 
 class IndexedProperty(KernelProperty):
@@ -26,9 +29,22 @@ class IndexedProperty(KernelProperty):
 
     floats = ()
 
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.tells = "mode" not in kwargs
+
+    def noticed(self, place, values):
+        beside = "mode='clip' clips without a word" if "mode" in self.fields else ""
+        told_outside(self, self.list_arguments()[1], *values, beside)
+
     def infer_type(self, in_types, out_types):
         kind = in_types[0] or out_types[0]
         return [kind, in_types[1] or kind], [kind], []
+
+    def named_places(self, in_shapes, in_types):
+        params, name = self.kernel_params(in_shapes), self.list_arguments()[1]
+        most = max(params["lengths"]) if "lengths" in params else params["n"]
+        return [Read((name, in_types[1], most))]
 
     def failure(self, place, values):
         index, n = (min(int(value), 2**63 - 1) for value in values[:2])
@@ -48,7 +64,8 @@ class IndexedProperty(KernelProperty):
     def _along(self, data, axis, mode):
         """Parameters of the kernels that index one axis."""
         outer, n, inner = self.parts(data, axis)
-        return {"outer": outer, "n": n, "inner": inner, "mode": MODES.index(mode)}
+        number = CLIP_AND_TELL if mode == "clip" and self.tells else MODES.index(mode)
+        return {"outer": outer, "n": n, "inner": inner, "mode": number}
 
 
 class TakeProperty(IndexedProperty):
@@ -213,6 +230,9 @@ class OneHotProperty(KernelProperty):
     def kernel_dtype(self, in_types):
         return self.dtype
 
+    def named_places(self, in_shapes, in_types):
+        return [Read(("indices", in_types[0], self.depth))]
+
 
 class GatherNDProperty(IndexedProperty):
     """Elements or blocks of an array at index tuples.
@@ -318,6 +338,9 @@ class FillElementProperty(KernelProperty):
         if lhs is not None:
             lhs = (rows[0], lhs[1])
         return [lhs, rows, rows], [lhs], []
+
+    def named_places(self, in_shapes, in_types):
+        return [Read(("rhs", in_types[2], in_shapes[0][1]))]
 
     def create_operator(self, ctx, in_shapes, in_types):
         if in_types[0] == "bool":

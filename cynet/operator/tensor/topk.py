@@ -8,6 +8,7 @@ import numpy as np
 
 from ...base.errors import ArgumentError
 from .._base import register_operator
+from ..checks.places import Written
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Enum, Int, IntOrNone
 from ..precision import FLOAT32, Precision
@@ -88,6 +89,12 @@ class OrderProperty(KernelProperty):
     def infer_type(self, in_types, out_types):
         kind = in_types[0]
         return [kind], [self.index_type() if g == "indices" else kind for g in self.given()], []
+
+    def named_places(self, in_shapes, in_types):
+        if "indices" not in self.given():
+            return ()
+        shape, axis = self.flat(in_shapes[0])
+        return [Written(("indices", self.index_type(), shape[axis]))]
 
     def ascending(self):
         """Whether the smallest come first."""

@@ -4,6 +4,7 @@ A region is a row (image, x1, y1, x2, y2) in pixels of the image whose features 
 """
 
 from ...base.errors import ArgumentError, ShapeError
+from ..checks.places import Read
 from ..checks.shapes import agree
 from ..graph_hooks import GraphHooks
 from ..kernel_property import KernelProperty
@@ -39,6 +40,9 @@ class RegionsProperty(KernelProperty):
     def input_channels(self, channels):
         """Channels of the data for an output with so many (0: unknown)."""
         return channels
+
+    def named_places(self, in_shapes, in_types):
+        return [Read(("rois", in_types[1], in_shapes[0][0]))]
 
     def infer_shape(self, in_shapes, out_shapes):
         data, rois, out = four_axes("data", in_shapes[0]), in_shapes[1], out_shapes[0]

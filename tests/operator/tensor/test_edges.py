@@ -41,6 +41,9 @@ def test_as_mxnet_has_it(entry):
             function(*arrays, **entry["params"]).wait_to_read()
         return
     found = function(*arrays, **entry["params"]).asnumpy()
+    if entry["op"] in ("argmax", "argmin"):  # of narrow dtypes in float32 (differences.md)
+        assert found.dtype == "float32"
+        found = found.astype(entry["dtype"])
     assert str(found.dtype) == entry["dtype"]
     wanted = np.array(entry["output"], entry["dtype"])
     number = entry["params"].get("scalar", 0)

@@ -45,11 +45,12 @@ def test_whole_range_of_floats_and_integers():
 @pytest.mark.parametrize("dtype", TYPES)
 def test_arg_of_rows_and_columns(dtype, seed):
     draw = np.random.RandomState(seed)
+    kind = dtype if dtype in ("float32", "float64", "int32", "int64") else "float32"
     for shape in ((1, 7), (5, 1), (40, 3), (9, 100), (3, 50, 70), (200, 1100), (2, 3, 2000)):
         x = numbers(draw, shape, dtype)
         a = mx.nd.array(x, dtype=dtype)
         for axis in range(len(shape)):
             got = mx.nd.argmax(a, axis=axis).asnumpy()
-            np.testing.assert_array_equal(got, x.argmax(axis).astype(dtype), err_msg=f"{shape}")
+            np.testing.assert_array_equal(got, x.argmax(axis).astype(kind), err_msg=f"{shape}")
             got = mx.nd.argmin(a, axis=axis).asnumpy()
-            np.testing.assert_array_equal(got, x.argmin(axis).astype(dtype), err_msg=f"{shape}")
+            np.testing.assert_array_equal(got, x.argmin(axis).astype(kind), err_msg=f"{shape}")

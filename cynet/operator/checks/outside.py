@@ -1,0 +1,45 @@
+"""Indices that name no place of an axis and are clipped to the nearest: said once, or refused."""
+
+from ...base import config
+from ...base.errors import BoundsError, warn_user
+
+_told = set()
+
+
+def told_outside(prop, name, index, n, beside="", refuse=False):
+    """Warn, once for each node and length, of an index that is clipped; or refuse it.
+
+    Parameters
+    ----------
+    prop : OperatorProperty
+        Of the operator that has clipped it.
+    name : str
+        Of the array of indices.
+    index, n : float
+        The index, and how many places there are.
+    beside : str
+        How the warning is avoided.
+    refuse : bool
+        Whatever the setting ``CYNET_INDEX_OUTSIDE`` says.
+
+    Raises
+    ------
+    BoundsError
+        Where the setting, or `refuse`, says so.
+    """
+    how = "error" if refuse else config.get("CYNET_INDEX_OUTSIDE")
+    if how == "clip":
+        return
+    node = getattr(prop, "node_name", None)
+    where = f"operator {prop.op_name}" + (f" (node '{node}')" if node else "")
+    index = int(index) if index == index and abs(index) < 2**63 else index
+    text = f"{where}: index {index} in '{name}' names none of {int(n)} places, 0 to {int(n) - 1}"
+    if how == "error":
+        raise BoundsError(text)
+    key = prop.op_name, node, n
+    if key in _told:
+        return
+    _told.add(key)
+    nearest = "first" if index < 0 or index != index else "last"
+    beside = f"; {beside}" if beside else ""
+    warn_user(f"{text}, and counts as the {nearest} (CYNET_INDEX_OUTSIDE=error refuses it{beside})")

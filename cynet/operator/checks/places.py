@@ -1,0 +1,62 @@
+"""Whether a dtype can name the places of an axis, or count its length."""
+
+from ...base.errors import ArgumentError
+
+# The largest number up to which every whole number is one of the dtype.
+MOST = {
+    "float32": 1 << 24, "float64": 1 << 53, "float16": 1 << 11, "bfloat16": 1 << 8,
+    "uint8": (1 << 8) - 1, "int8": (1 << 7) - 1, "int32": (1 << 31) - 1, "int64": (1 << 63) - 1,
+    "bool": 1,
+}  # fmt: skip
+WIDE = dict.fromkeys(("float16", "bfloat16", "uint8", "int8", "bool"), "float32")
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+
+
+class Read(tuple):
+    """Places that an operator reads from an array: (its name, its dtype, how many places).
+
+    Those of integers are what they are, so that floats alone are looked at.
+    """
+
+
+class Written(tuple):
+    """The same of an array that it writes."""
+
+
+def check_places(prop, places):
+    """Raise where a dtype cannot name all places of an axis.
+
+    Parameters
+    ----------
+    prop : OperatorProperty
+        Whose arrays they are.
+    places : iterable of Read or Written
+
+    Raises
+    ------
+    ArgumentError
+        Naming operator, array, dtype and length.
+    """
+    for each in places:
+        name, dtype, n = each
+        if isinstance(each, Read) and dtype not in FLOATS:
+            continue
+        if n - 1 <= MOST[dtype]:
+            continue
+        wide = "int32" if n <= 1 << 31 else "int64"
+        verb = "reads" if isinstance(each, Read) else "writes"
+        raise ArgumentError(
+            f"operator {prop.op_name} {verb} one of {n} places in '{name}', of {dtype}, which"
+            f" names places up to {MOST[dtype]}; expected {wide} or another dtype that names all"
+        )
+
+
+def types_beside_labels(in_types, out_types):
+    """`infer_type` of a loss whose second input, labels, may be of any dtype; float32 beside a
+    narrow one of data, which names few classes."""
+    kind = in_types[0] or out_types[0]
+    if kind is None:
+        return [None, in_types[1]], [None], []
+    if out_types[0] not in (None, kind):
+        raise ArgumentError(f"types of inputs {in_types} and outputs {out_types} must be alike")
+    return [kind, in_types[1] or WIDE.get(kind, kind)], [kind], []
