@@ -194,10 +194,10 @@ def test_dot_of_many_terms_is_as_exact_as_numpy_in_double(rng):
     x = x.astype("float32")
     got = mx.nd.dot(sparse.csr_matrix(x), mx.nd.array(y)).asnumpy()
     want = x.astype("float64") @ y.astype("float64")
-    assert abs(got - want).max() < 3e-5
+    assert abs(got - want).max() < 5e-5
     left = rng.standard_normal((300, 70)).astype("float32")
     got = mx.nd.dot(sparse.csr_matrix(x), mx.nd.array(left), transpose_a=True).asnumpy()
-    assert abs(got - x.T.astype("float64") @ left.astype("float64")).max() < 3e-5
+    assert abs(got - x.T.astype("float64") @ left.astype("float64")).max() < 5e-5
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,8 @@ def test_dot_of_many_terms_is_as_exact_as_numpy_in_double(rng):
 def test_bad_calls(rng, call_):
     with pytest.raises(
         (CynetError, TypeError),
-        match="csr|do not broadcast|alike|'transpose_a'|nonsense|target|None, 0 or 1|from 0 to 5",
+        match="csr|do not broadcast|alike|sums over lengths|'transpose_a'|nonsense|target"
+        "|None, 0 or 1|from 0 to 5",
     ):
         call_(pair(rng, "csr")[0])
 
