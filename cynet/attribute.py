@@ -63,6 +63,12 @@ class _CurrentScope(type):
             _local.value = AttrScope()
         return _local.value
 
+    @current.setter
+    def current(cls, scope: AttrScope) -> None:
+        if not isinstance(scope, AttrScope):
+            raise ArgumentTypeError(f"AttrScope.current is an AttrScope, got {shown(scope)}")
+        _local.value = scope
+
 
 @guarded(but=("get",))
 class AttrScope(metaclass=_CurrentScope):

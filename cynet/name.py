@@ -23,6 +23,12 @@ class _CurrentName(type):
             _local.value = NameManager()
         return _local.value
 
+    @current.setter
+    def current(cls, manager: NameManager) -> None:
+        if not isinstance(manager, NameManager):
+            raise ArgumentTypeError(f"NameManager.current is a NameManager, got {shown(manager)}")
+        _local.value = manager
+
 
 @guarded(but=("get",))
 class NameManager(metaclass=_CurrentName):

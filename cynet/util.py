@@ -151,7 +151,7 @@ def wraps_safely(wrapped, assigned=functools.WRAPPER_ASSIGNMENTS):
 # --- NumPy's semantics ---------------------------------------------------------------------------
 @guarded
 def set_np_shape(active: bool) -> bool:
-    """Switch NumPy's shapes on or off in this thread.
+    """Switch NumPy's shapes on or off in this thread, or with 2 on in all threads.
 
     Under them 0 is a size and -1 an unknown one in shapes that are declared or inferred, () is the
     shape of an array without axes, an index that leaves no axis gives one, and `nd.save` writes
@@ -159,8 +159,8 @@ def set_np_shape(active: bool) -> bool:
 
     Parameters
     ----------
-    active : bool
-        Whether to switch NumPy's shapes on.
+    active : bool or int
+        Whether to switch NumPy's shapes on; 2 does it in all threads, until one switches them off.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def set_np_shape(active: bool) -> bool:
     on = whole_number(active)
     if on is None or isinstance(active, (str, float)):
         raise ArgumentTypeError(f"set_np_shape: active must be a bool, got {shown(active)}")
-    return switch(bool(on))
+    return switch(bool(on), everywhere=on == 2)
 
 
 class np_shape:

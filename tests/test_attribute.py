@@ -35,3 +35,18 @@ def test_each_thread_has_its_own():
         thread.start()
         thread.join()
     assert found == [{}]
+
+
+def test_a_scope_that_is_set():
+    """As scripts of MXNet's first years do."""
+    before = mx.AttrScope.current
+    mx.AttrScope.current = mx.AttrScope(mood="calm")
+    try:
+        assert mx.sym.var("x").attr("mood") == "calm"
+        with mx.AttrScope(x="1"):
+            assert mx.sym.var("x").attr("mood") == "calm"
+    finally:
+        mx.AttrScope.current = before
+    assert mx.sym.var("x").attr("mood") is None
+    with pytest.raises(TypeError, match="AttrScope.current is an AttrScope, got 3"):
+        mx.AttrScope.current = 3

@@ -2,7 +2,10 @@
 
 import threading
 
+import pytest
+
 import cynet as mx
+from cynet.name import NameManager, Prefix
 
 
 def test_counts_per_hint_and_per_manager():
@@ -44,3 +47,14 @@ def test_left_on_error():
     except KeyError:
         pass
     assert mx.name.NameManager.current is before
+
+
+def test_a_manager_that_is_set():
+    before = NameManager.current
+    NameManager.current = Prefix("left_")
+    try:
+        assert mx.sym.relu(mx.sym.var("x")).name == "left_relu0"
+    finally:
+        NameManager.current = before
+    with pytest.raises(TypeError, match="NameManager.current is a NameManager, got None"):
+        NameManager.current = None

@@ -1,6 +1,7 @@
 """mx.util.np_shape: what MXNet 1.9.1 does with NumPy's shapes (values found by running it)."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -163,3 +164,22 @@ def test_gluon(hybridize):
             net.hybridize()
         assert net(mx.nd.zeros((0, 3))).shape == (0, 2) and net.weight.shape == (2, 3)
         assert net(mx.nd.zeros((4, 3))).shape == (4, 2)
+
+
+def in_a_thread(function=mx.util.is_np_shape):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).result()
+
+
+def test_all_threads():
+    """2 is for all threads, until one switches it off; what a thread has on stays on there."""
+    assert mx.util.set_np_shape(2) is False
+    try:
+        assert mx.util.is_np_shape() and in_a_thread()
+        assert in_a_thread(lambda: mx.util.set_np_shape(False))
+        assert mx.util.is_np_shape() and not in_a_thread()
+    finally:
+        assert mx.util.set_np_shape(False)
+    assert not mx.util.is_np_shape() and not in_a_thread()
+    with mx.util.np_shape(True):
+        assert not in_a_thread()

@@ -124,6 +124,10 @@ class MismatchError(ArgumentError, AssertionError):
     """Things that must agree do not: names, shapes, contexts; an AssertionError in MXNet."""
 
 
+class NotImplementedForSymbol(CynetError, NotImplementedError, TypeError):
+    """Something needs values, and a symbol or a graph that is being traced has none."""
+
+
 class BoundsError(CynetError, IndexError):
     """An index is outside of what it counts; the message names the size."""
 

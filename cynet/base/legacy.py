@@ -1,6 +1,7 @@
 """What scripts import from mx.base beside exceptions: Python 2's names, helpers for ctypes."""
 
 import ctypes
+import multiprocessing.pool  # noqa: F401  scripts name it without an import of their own
 
 import numpy as np
 
@@ -54,11 +55,11 @@ _Null = _NullType()
 
 @guarded
 def py_str(data):
-    """Decode UTF-8.
+    """Decode UTF-8; a str is itself, as names that cynet hands to callbacks are.
 
     Parameters
     ----------
-    data : bytes
+    data : bytes or str
         The bytes to decode.
 
     Returns
@@ -70,7 +71,7 @@ def py_str(data):
     >>> py_str(b"abc")
     'abc'
     """
-    return data.decode("utf-8")
+    return data if isinstance(data, str) else data.decode("utf-8")
 
 
 @guarded

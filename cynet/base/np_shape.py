@@ -13,6 +13,7 @@ class _State(threading.local):
 
 
 _state = _State()
+_everywhere = False  # in all threads
 
 
 def is_np_shape() -> bool:
@@ -27,10 +28,14 @@ def is_np_shape() -> bool:
     >>> is_np_shape()
     False
     """
-    return _state.on
+    return _state.on or _everywhere
 
 
-def switch(on):
-    """Set the switch of this thread; what it was."""
-    before, _state.on = _state.on, on
+def switch(on, everywhere=False):
+    """Set the switch of this thread, and of all; what it was. Off is for all threads but those that
+    have switched it on themselves."""
+    global _everywhere
+    before, _state.on = is_np_shape(), on
+    if everywhere or not on:
+        _everywhere = on
     return before

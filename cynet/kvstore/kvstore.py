@@ -158,7 +158,7 @@ class KVStore(KVStoreBase):
         priority : int
             A hint, see `push`.
         ignore_sparse : bool
-            Skip keys whose value is sparse; `row_sparse_pull` is for these.
+            Leave sparse arrays of `out` as they are; `row_sparse_pull` is for these.
 
         Raises
         ------
@@ -171,10 +171,9 @@ class KVStore(KVStoreBase):
         for each, arrays in pairs:
             self._check("pull", each, arrays)
         for each, arrays in pairs:
-            if ignore_sparse and self._values[each].stype != "default":
-                continue
             for array in arrays:
-                self._values[each].copyto(array)
+                if array.stype == "default" or not ignore_sparse:
+                    self._values[each].copyto(array)
 
     def pushpull(
         self, key: Keys, value: Values, out: Values | None = None, priority: int = 0
@@ -182,7 +181,7 @@ class KVStore(KVStoreBase):
         """`push`, then `pull` into `out`, or into `value` itself without it."""
         with self._lock:
             self.push(key, value, priority)
-            self.pull(key, value if out is None else out, priority)
+            self.pull(key, value if out is None else out, priority, ignore_sparse=False)
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
         """`init`, then `pull` into `out`."""

@@ -17,6 +17,7 @@ def ids_for(outs, row_ids):
     if row_ids is None:
         raise ArgumentError("kvstore row_sparse_pull: 'row_ids' is missing: the rows to take")
     ids = list(row_ids) if isinstance(row_ids, (list, tuple)) else [row_ids]
+    ids = [e for each in ids for e in (each if isinstance(each, (list, tuple)) else [each])]
     for each in ids:
         if not isinstance(each, NDArray):
             raise ArgumentTypeError(

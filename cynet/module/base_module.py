@@ -351,7 +351,8 @@ class BaseModule(Evaluation, Defaults):
         check_labels = self._label_check(train_data)
         history = History()
         progress = progress_for(verbose, logger, batch_end_callback, num_epoch)
-        for line in ranks.told(train_data.provide_data[0][1][0]):
+        provided = train_data.provide_data  # None of an iterator of one's own is no reason to stop
+        for line in ranks.told(provided[0][1][0]) if provided else ():
             note(logger, progress, line)
         if resumed is not None:
             next_epoch, changed = resumed.load(

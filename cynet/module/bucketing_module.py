@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from .. import symbol as sym
@@ -11,6 +12,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import PER_BATCH, guarded
 from ..executor.plan_cache import PlanCache
 from ..io.checkpoint import checked_prefix, load_params, save_checkpoint, states_of
+from ..name import NameManager
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .bound import Bucket
 from .bucket_files import load_buckets, save_buckets
@@ -148,7 +150,9 @@ class BucketingModule(BucketInUse):
         """(symbol, data_names, label_names) of a bucket."""
         if bucket_key in self._generated:
             return self._generated[bucket_key]
-        made = self._sym_gen(bucket_key)
+        fresh = type(NameManager.current) is NameManager  # automatic names are those of all buckets
+        with NameManager() if fresh else nullcontext():
+            made = self._sym_gen(bucket_key)
         if not isinstance(made, (list, tuple)) or len(made) != 3:
             raise ArgumentTypeError(
                 "BucketingModule: sym_gen(bucket_key) must return (symbol, data_names,"

@@ -14,6 +14,7 @@ from ..executor.plan_cache import PlanCache
 from ..io import DataDesc
 from .batch_axes import checked_pad, kept, output_axes
 from .bound import Bound
+from .inputs import _descriptions
 from .slicing import _cut, _merge_multi_context, _prepare_group2ctxs, _split_input_slice
 from .slicing import _load_data as _load_data  # scripts import these from here, too
 from .slicing import _load_general as _load_general
@@ -91,6 +92,8 @@ class DataParallelExecutorGroup:
         self.logger = logger
         self.group2ctxs = _prepare_group2ctxs(group2ctxs, len(contexts))
         self.shared_group = shared_group
+        data_shapes = _descriptions("data_shapes", data_shapes)
+        label_shapes = label_shapes and _descriptions("label_shapes", label_shapes)
         self.grad_req = self._requests(grad_req, [desc[0] for desc in data_shapes])
         self.execs = None
         self._kept = PlanCache(apart)  # by input shapes

@@ -306,6 +306,7 @@ class Module(Parameters, Optimization, BatchShapes, BaseModule):
                 )
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
+        self._grad_req = grad_req
         self._exec_group = DataParallelExecutorGroup(
             self._symbol,
             self._context,

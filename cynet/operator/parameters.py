@@ -7,6 +7,7 @@ import numpy as np
 
 from ..base.dtype import FLAGS, name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
+from ..context import Context
 from .checks.values import items_of, read_shape, real_number, whole_number
 
 REQUIRED = object()  # the default of a field that must be given
@@ -510,6 +511,8 @@ class Str(Field):
     kind = "string"
 
     def convert(self, value, where):
+        if isinstance(value, Context):  # an operator's device
+            return str(value)
         if not isinstance(value, str):
             self.refuse(value, where)
         return value

@@ -2,7 +2,7 @@
 
 from numbers import Number
 
-from ..base.errors import ArgumentTypeError
+from ..base.errors import ArgumentTypeError, NotImplementedForSymbol
 from ..operator._base import get_operator
 from ..operator.faces import BINARY
 from ..operator.signature import found_text
@@ -35,7 +35,7 @@ class Arithmetic:
         return self._apply("abs", "abs", [self])
 
     def __bool__(self):
-        raise ArgumentTypeError(
+        raise NotImplementedForSymbol(
             f"{self!r} has no truth value: its data exist only when an executor runs"
         )
 

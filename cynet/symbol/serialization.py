@@ -5,7 +5,9 @@ import json
 from ..attribute import is_attribute_key, split_suffix, stored_key
 from ..base.errors import ArgumentTypeError, CynetError, FormatError, NotFoundError, shown
 from ..base.kinds import read_json
+from ..base.np_shape import is_np_shape
 from ..operator._base import get_operator
+from ..operator.checks.values import read_shape
 from .compose import set_variable_attrs
 from .node import Node, topological_order
 from .subgraph import Subgraph, mutable_inputs
@@ -88,8 +90,8 @@ def without_amp_casts(heads):
 
 def to_json(heads):
     """The JSON text of the graph under `heads`."""
-    version = f'"attrs": {{"mxnet_version": ["int", {_VERSION}]}}'
-    return _graph_text(heads, 0, version)
+    numpy = '"is_np_shape": ["int", 1], ' if is_np_shape() else ""
+    return _graph_text(heads, 0, f'"attrs": {{{numpy}"mxnet_version": ["int", {_VERSION}]}}')
 
 
 def _graph_text(heads, indent, *more):
@@ -147,7 +149,13 @@ def from_json(text, source="symbol JSON"):
         graph = read_json(text, strict=False)
     except ValueError as error:
         raise FormatError(f"{source}: not valid JSON: {error}") from None
-    return _read_graph(graph, source, _written_by(graph), 0)
+    heads = _read_graph(graph, source, _written_by(graph), 0)
+    if is_np_shape() and not _has_np_shapes(graph):  # its 0 is an unknown size, written -1 here
+        for node in topological_order(heads):
+            shape = read_shape(node.attrs.get("__shape__", ""))
+            if shape and 0 in shape:
+                node.attrs["__shape__"] = str(tuple(n or -1 for n in shape))
+    return heads
 
 
 def _read_graph(graph, source, version, depth):
@@ -172,6 +180,13 @@ def _read_graph(graph, source, version, depth):
     if not heads:
         raise FormatError(f"{source}: 'heads' is empty")
     return heads
+
+
+def _has_np_shapes(graph):
+    """Whether a graph was written under NumPy's shapes."""
+    attrs = graph.get("attrs")
+    mark = attrs.get("is_np_shape") if isinstance(attrs, dict) else None
+    return isinstance(mark, list) and len(mark) == 2 and mark[1] == 1
 
 
 def _written_by(graph):

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import cynet as mx
 from cynet.base.errors import ArgumentError, OperatorError, ShapeError
 from cynet.graph.infer import infer_shapes, infer_types
 from cynet.operator.property import OperatorProperty, merge_shapes
@@ -197,3 +198,20 @@ def test_deep_chain_both_ways():
     end = var("end")
     top = op(Add, "top", node, end)
     assert infer_shapes([(top, 0)], {"end": (5,)})[x, 0] == (5,)
+
+
+def test_pieces_tell_the_sizes_of_what_is_parted():
+    """SliceChannel, whose data has unknown sizes, from what its pieces meet."""
+    for shape, settings, other, wanted in (
+        ((0, 10), {"num_outputs": 10, "axis": 1, "squeeze_axis": True}, (5,), (5, 10)),
+        ((0, 15, 0), {"num_outputs": 3}, (3, 5, 2), (3, 15, 2)),
+        ((4, 0), {"num_outputs": 2}, (4, 3), (4, 6)),
+        ((0, 0, 6), {"num_outputs": 3, "axis": 0, "squeeze_axis": True}, (2, 6), (3, 2, 6)),
+    ):
+        parts = mx.sym.SliceChannel(mx.sym.var("a", shape=shape), **settings)
+        total = parts[1] + mx.sym.var("c", shape=other)
+        found = dict(zip(total.list_arguments(), total.infer_shape()[0]))
+        assert found == {"a": wanted, "c": other}
+    parts = mx.sym.SliceChannel(mx.sym.var("a", shape=(0, 4)), num_outputs=2)
+    with pytest.raises(mx.errors.ShapeError):
+        (parts[0] + mx.sym.var("c", shape=(3, 3))).infer_shape()

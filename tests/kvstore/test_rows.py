@@ -53,13 +53,26 @@ def test_pushes_are_summed_by_rows(store):
     np.testing.assert_array_equal(out.asnumpy(), table(r1=1, r2=3, r4=2))
 
 
-def test_pull_leaves_sparse_values_out_unless_told(store):
-    store.init(["d", "s"], [nd.ones(SHAPE), rows([1])])
-    outs = [nd.zeros(SHAPE), nd.zeros(SHAPE)]
-    store.pull(["d", "s"], out=outs)
-    assert outs[0].asnumpy().min() == 1 and outs[1].asnumpy().max() == 0
-    store.pull("s", out=outs[1], ignore_sparse=False)
-    np.testing.assert_array_equal(outs[1].asnumpy(), table(r1=1))
+@pytest.mark.parametrize("stored", ["default", "row_sparse"])
+def test_pull_leaves_sparse_arrays_alone_unless_told(store, stored):
+    store.init("v", rows([1]).tostype(stored))
+    dense, sparse = nd.full(SHAPE, 2), rows([0, 3])
+    before = sparse.asnumpy()
+    store.pull(["v", "v"], out=[dense, sparse])
+    np.testing.assert_array_equal(dense.asnumpy(), table(r1=1))
+    np.testing.assert_array_equal(sparse.asnumpy(), before)
+    store.pull("v", out=sparse, ignore_sparse=False)
+    np.testing.assert_array_equal(sparse.asnumpy(), table(r1=1))
+
+
+def test_rows_for_each_device_of_each_key(store):
+    for key in ("a", "b"):
+        store.init(key, rows([0, 1, 2]))
+    outs = [[nd.sparse.zeros("row_sparse", SHAPE) for _ in range(2)] for _ in range(2)]
+    ids = [[nd.array([1]), nd.array([2, 0])], [nd.array([2]), nd.array([0, 1])]]
+    store.row_sparse_pull(["a", "b"], out=outs, row_ids=ids)
+    found = [[each.indices.asnumpy().tolist() for each in row] for row in outs]
+    assert found == [[[1], [0, 2]], [[2], [0, 1]]]
 
 
 @pytest.mark.parametrize("stype", ["default", "row_sparse"])

@@ -106,3 +106,25 @@ def test_load_dict(rng):
 def test_a_parameter_that_some_buckets_use(contexts, store):
     """Its momentum is its own: over several contexts states went by the places in each bucket."""
     partly_used.check(contexts, store)
+
+
+def test_automatic_names_are_those_of_all_buckets():
+    """Each call of sym_gen counts anew, so that buckets share parameters without names."""
+    def network(length):
+        out = mx.sym.Embedding(mx.sym.var("data"), input_dim=5, output_dim=2)
+        out = mx.sym.FullyConnected(mx.sym.mean(out, axis=1), num_hidden=3)
+        out = mx.sym.SoftmaxOutput(out, name="softmax")
+        return out, out.list_arguments()[:1], out.list_arguments()[-1:]
+
+    mx.sym.Embedding(mx.sym.var("x"), input_dim=2, output_dim=2)  # counts outside
+    module = mx.mod.BucketingModule(network, default_bucket_key=4)
+    module.bind([("data", (2, 4))], [("softmax_label", (2,))], grad_req="add")
+    module.init_params()
+    assert module.symbol.list_arguments()[1] == "embedding0_weight"
+    module.switch_bucket(3, [("data", (2, 3))], [("softmax_label", (2,))])
+    assert module.symbol.list_arguments()[1] == "embedding0_weight"
+    assert module._curr_module._grad_req == "add"
+    with mx.name.Prefix("mine_"):  # a manager of the user's is asked
+        other = mx.mod.BucketingModule(network, default_bucket_key=4)
+        other.bind([("data", (2, 4))], [("mine_softmax_label", (2,))])
+    assert other.symbol.list_arguments()[1].startswith("mine_embedding")

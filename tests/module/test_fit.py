@@ -1,6 +1,7 @@
 """Module.fit and its sisters: labels, iterators, callbacks, what they return and refuse."""
 
 import logging
+import weakref
 
 import numpy as np
 import pytest
@@ -396,3 +397,40 @@ def test_the_folder_of_checkpoints_is_looked_for_first(tmp_path, kind):
     (tmp_path / "missing").mkdir()
     fit()
     assert (tmp_path / "missing" / "net-0001.params").exists()
+
+
+@pytest.mark.filterwarnings("ignore:fit. Train-accuracy is nan")
+def test_any_object_that_gives_batches():
+    """Its shapes may be None where the module does not need them; one batch is held at a time."""
+    class Batches:
+        provide_data = provide_label = None
+
+        def __init__(self):
+            self.left, self.alive = 3, weakref.WeakSet()
+
+        def reset(self):
+            self.left = 3
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            if not self.left:
+                raise StopIteration
+            assert len(self.alive) <= 1
+            self.left -= 1
+            batch = mx.io.DataBatch([mx.nd.ones(1)], [mx.nd.ones(1)])
+            self.alive.add(batch)
+            return batch
+
+        next = __next__
+
+    steps = []
+    module = mx.mod.BaseModule()
+    nothing = {"get_params": lambda: (None, None)}
+    for name in ("bind", "init_params", "init_optimizer", "forward_backward", "update",
+                 "update_metric", "get_params", "set_params"):  # fmt: skip
+        setattr(module, name, nothing.get(name, lambda *args, **kwargs: None))
+    module.forward_backward = lambda batch: steps.append(id(batch))
+    module.fit(Batches(), num_epoch=2)
+    assert len(steps) == 6

@@ -309,3 +309,19 @@ def test_casts_of_mixed_precision_are_left_out():
     assert [name for name, _ in whole if name in ("half", "both")] == ["half", "both"]
     assert nodes(half.tojson()) == [("data", []), ("half", [0])]
     assert len(total.get_internals()) == len(whole) + 1  # the symbol itself stays as it is
+
+
+@pytest.mark.parametrize("written", [False, True])
+@pytest.mark.parametrize("read", [False, True])
+def test_unknown_sizes_under_numpys_shapes(written, read):
+    """0 is unknown without them and -1 under them; a file says which it means, as MXNet's do."""
+    with mx.util.np_shape(written):
+        weight = mx.sym.var("weight", shape=(128, -1 if written else 0))
+        net = mx.sym.FullyConnected(mx.sym.var("data"), weight, num_hidden=128)
+        text = net.tojson()
+    attrs = json.loads(text)["attrs"]
+    assert attrs.pop("mxnet_version") == ["int", 10901]
+    assert attrs == ({"is_np_shape": ["int", 1]} if written else {})
+    with mx.util.np_shape(read):
+        found, _, _ = mx.sym.load_json(text).infer_shape(data=(10, 784))
+    assert found == [(10, 784), (128, 784), (128,)]

@@ -253,3 +253,26 @@ def test_a_notebook_shows_a_table():
     for _ in range(1000):
         net = net + 1
     assert "more nodes" in net._repr_html_() and len(net._repr_html_()) < 20_000
+
+
+def test_a_symbol_has_no_truth():
+    with pytest.raises(mx.base.NotImplementedForSymbol, match="has no truth value"):
+        bool(mx.sym.var("x"))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda ctx: mx.sym.zeros((2,), ctx=ctx),
+        lambda ctx: mx.sym.random.uniform(shape=(2,), ctx=ctx),
+        lambda ctx: mx.sym.random.normal(shape=(2,), ctx=ctx),
+        lambda ctx: mx.sym.ones((2,), ctx=ctx),
+    ],
+)
+def test_a_device_as_a_parameter(made):
+    """It is kept as its text."""
+    for ctx in (mx.cpu(0), "cpu(0)"):
+        symbol = made(ctx)
+        assert symbol.attr("ctx") == "cpu(0)"
+        (out,) = symbol.bind(mx.cpu(), {}).forward()
+        assert out.size == 2

@@ -340,8 +340,11 @@ class Hybridized:
             if has_sizes(each._shape):  # what its initializer raises is the caller's
                 each._finish_deferred_init()
         if any(each._data is None and each._deferred_init for each in params):
-            if self._fixed is not None:
+            if self._fixed is not None:  # a run of it would come here again
                 self._block._deferred_infer_shape(*args)
+                for each in params:
+                    each._finish_deferred_init()
+                return
             with autograd.pause(), tracing(), contextlib.suppress(DeferredInitializationError):
                 self._run_plain(args, kwargs)
 

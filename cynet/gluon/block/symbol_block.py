@@ -10,6 +10,7 @@ from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from ...base.guard import guarded
 from ...base.tracing import active, has_trace
 from ...ndarray import NDArray
+from ...operator.checks.values import read_shape
 from ...symbol import Group, Symbol
 from ..parameter import ParameterDict
 from ..tracing import not_tracing
@@ -83,12 +84,13 @@ class SymbolBlock(HybridBlock):
         whole = without_labels(whole, [*names, *(() if params is None else params.keys())])
         known = set(names)
         states = [name for name in whole.list_auxiliary_states() if name not in known]
-        for name in whole.list_arguments():
-            if name not in known:
-                self.params.get(name, allow_deferred_init=True)
-        for name in states:
-            self.params.get(name, grad_req="null", allow_deferred_init=True)
         attributes = whole.attr_dict()
+        for name in [n for n in whole.list_arguments() if n not in known] + states:
+            settings = {"grad_req": "null"} if name in states else {}
+            declared = read_shape(attributes.get(name, {}).get("__shape__", ""))
+            if declared and all(n > 0 for n in declared) and name not in self.params:
+                settings["shape"] = declared
+            self.params.get(name, allow_deferred_init=True, **settings)
         for name, each in self.params.items():
             kind = attributes.get(name, {}).get("__dtype__")
             if kind is not None and each._data is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import symbol as sym
 from ...base.dtype import name_of, scalar_type
-from ...base.errors import BoundsError, CynetError, shown
+from ...base.errors import BoundsError, NotImplementedForSymbol, shown
 from ...base.tracing import active
 from ...graph.infer import infer_shapes, infer_types
 from ...ndarray import NDArray
@@ -21,10 +21,6 @@ from ...operator.faces import BINARY
 from ...operator.property import is_known, plain
 from ...symbol import Symbol
 from ...symbol.register import add_symbol_class, function_of
-
-
-class NotImplementedForSymbol(CynetError, NotImplementedError):
-    """Something needs the values of an array, and a graph is being traced, which has none."""
 
 
 class UntraceableError(NotImplementedForSymbol):

@@ -31,11 +31,16 @@ def host_array(values):
     ArgumentTypeError
         No NDArray has the dtype of `values`.
     """
-    if values.dtype.kind not in "biuf":
-        raise ArgumentTypeError(f"no NDArray has dtype {values.dtype}")
+    _check_dtype(values)
     if values.size and values.flags.writeable and values.flags.c_contiguous and values.base is None:
         return nd.from_numpy(values)
     return nd.array(values, dtype=values.dtype)
+
+
+def _check_dtype(values):
+    if values.dtype.kind not in "biuf":
+        raise ArgumentTypeError(f"no NDArray has dtype {values.dtype}")
+    return values
 
 
 @guarded
@@ -74,7 +79,7 @@ default_mp_batchify_fn = default_batchify_fn
 
 def numpy_batchify(data):
     """`default_batchify_fn` with NumPy arrays, which another process sends."""
-    return _batch(data, "", nd_of=lambda values: values)
+    return _batch(data, "", nd_of=_check_dtype)
 
 
 def _batch(data, field, nd_of):

@@ -197,15 +197,15 @@ class SliceChannelProperty(MoveProperty):
     def infer_shape(self, in_shapes, out_shapes):
         data, n = in_shapes[0], self.num_outputs
         out = merge_shapes(*out_shapes)
-        if data is None:
-            if out is None:
-                return [None], list(out_shapes), []
+        if out is not None and (data is None or 0 in data):
             axis = axis_of(self.axis, len(out) + self.squeeze_axis)
             if self.squeeze_axis:
-                data = (*out[:axis], n, *out[axis:])
+                whole = (*out[:axis], n, *out[axis:])
             else:
-                data = (*out[:axis], out[axis] * n, *out[axis + 1 :])
-            return [data], [out] * n, []
+                whole = (*out[:axis], out[axis] * n, *out[axis + 1 :])
+            data = merge_shapes(data, whole)
+        if data is None:
+            return [None], list(out_shapes), []
         axis = axis_of(self.axis, len(data))
         if data[axis] % n:
             raise ShapeError(

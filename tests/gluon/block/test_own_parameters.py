@@ -146,3 +146,16 @@ def test_a_label_that_is_an_input_stays_one():
         y = block(x, nd.array([1]))
     y.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), [[0.5, -0.5]], rtol=1e-5)
+
+
+def test_shapes_that_a_symbol_declares():
+    """Those of variables are those of parameters; what nothing tells is an error."""
+    weight = mx.sym.var("weight", shape=(2, 3))
+    block = mx.gluon.SymbolBlock(mx.sym.dot(mx.sym.var("data"), weight), mx.sym.var("data"))
+    block.initialize(mx.init.One())
+    assert block(mx.nd.ones((1, 2))).asnumpy().tolist() == [[2, 2, 2]]
+    weight = mx.sym.var("weight")
+    block = mx.gluon.SymbolBlock(mx.sym.dot(mx.sym.var("data"), weight), mx.sym.var("data"))
+    block.initialize()
+    with pytest.raises(mx.errors.CynetError, match="parameter 'weight' cannot be made: its shape"):
+        block(mx.nd.ones((1, 2)))

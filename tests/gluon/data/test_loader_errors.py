@@ -273,3 +273,21 @@ def test_no_dataset_ends_early_under_for(kind):
             return [5, 6][index]
 
     assert [x for x in WithoutLength()] == [5, 6]  # noqa: C416  list() asks for a length
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize(
+    "sample",
+    [
+        np.array([1 + 2j], "complex64"),
+        np.array(["2020-01-01"], "datetime64[D]"),
+        np.array(["a"]),
+        np.zeros(1, [("a", "i4")]),
+        np.array([None], object),
+    ],
+    ids=lambda sample: str(sample.dtype),
+)
+def test_dtypes_that_no_array_has(sample, workers):
+    """Refused in workers as they are without; they came out as NumPy's arrays there."""
+    with pytest.raises(mx.errors.CynetError, match="no NDArray has dtype"):
+        next(iter(data.DataLoader([sample] * 4, 2, num_workers=workers)))
