@@ -180,8 +180,11 @@ class KVStore(KVStoreBase):
     ) -> None:
         """`push`, then `pull` into `out`, or into `value` itself without it."""
         with self._lock:
+            out = value if out is None else out
+            for each, arrays in self._pairs("pushpull", key, out):  # before anything is changed
+                self._check("pushpull", each, arrays)
             self.push(key, value, priority)
-            self.pull(key, value if out is None else out, priority, ignore_sparse=False)
+            self.pull(key, out, priority, ignore_sparse=False)
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
         """`init`, then `pull` into `out`."""

@@ -90,3 +90,15 @@ def test_every_operator_infers_what_mxnet_does():
             faults.append((op, f"{op}({params}) of {shapes}: {found}, MXNet {expected}"))
     assert Counter(op for op, _ in faults) == WRONG, "\n".join(text for _, text in faults)
     assert len({row[0] for row in rows}) > 200
+
+
+@pytest.mark.parametrize("indices", [(2,), (2, 5), (2, 5, 3)])
+def test_indices_of_an_embedding(indices):
+    """What its output is added to tells the shape of what is looked up."""
+    out = mx.sym.Embedding(mx.sym.var("data"), input_dim=7, output_dim=4, name="e")
+    out = out + mx.sym.var("b")
+    shapes, outs, _ = out.infer_shape_partial(b=(*indices, 4))
+    assert dict(zip(out.list_arguments(), shapes)) == {
+        "data": indices, "e_weight": (7, 4), "b": (*indices, 4),
+    }  # fmt: skip
+    assert outs == [(*indices, 4)]

@@ -211,6 +211,24 @@ def store_with_value():
             "1 arrays to write to.*got 2",
         ),
         (
+            lambda s: s.row_sparse_pull("v", full(1).tostype("row_sparse"), row_ids=full(1)),
+            KeyError,
+            "row_sparse_pull: key 'v' has no value; call init",
+        ),
+        (
+            lambda s: s.row_sparse_pull(
+                "w", mx.nd.ones((3, 3)).tostype("row_sparse"), row_ids=full(1)
+            ),
+            ValueError,
+            r"row_sparse_pull: key 'w' has shape \(2, 3\), got an array of \(3, 3\)",
+        ),
+        (lambda s: s.pushpull("v", full(1)), KeyError, "pushpull: key 'v' has no value; call init"),
+        (
+            lambda s: s.pushpull("w", full(0), out=mx.nd.ones((3, 2))),
+            ValueError,
+            r"pushpull: key 'w' has shape \(2, 3\), got an array of \(3, 2\)",
+        ),
+        (
             lambda s: s.set_gradient_compression({"type": "2bit"}),
             ValueError,
             "does not compress.*2bit.*'device' does",

@@ -189,3 +189,15 @@ def test_numpy_parameters_survive_json():
     shape = (1, 2, 8, 8)
     again = mx.sym.load_json(net.tojson())
     assert again.infer_shape(x=shape) == net.infer_shape(x=shape)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int32, np.int64])
+def test_texts_of_numpys_numbers(kind):
+    """A number of NumPy's is written as it shows, alone and within tuples, in every field."""
+    for text, value in (("0.1", kind(0.1)), ("2", kind(2))) if kind(0.5) else (("2", kind(2)),):
+        found = mx.sym.contrib.MultiBoxPrior(mx.sym.var("x"), sizes=(value, 0.2), ratios=(value,))
+        shown = str(float(text)) if kind(0.5) else text
+        assert found.attr("sizes") in (f"({shown}, 0.2)", f"({text}, 0.2)")
+        assert found.attr("ratios") in (f"({shown},)", f"({text},)")
+        alone = mx.sym.LeakyReLU(mx.sym.var("x"), act_type="leaky", slope=value)
+        assert alone.attr("slope") in (shown, text)

@@ -325,3 +325,15 @@ def test_unknown_sizes_under_numpys_shapes(written, read):
     with mx.util.np_shape(read):
         found, _, _ = mx.sym.load_json(text).infer_shape(data=(10, 784))
     assert found == [(10, 784), (128, 784), (128,)]
+
+
+@pytest.mark.parametrize("number", [3, 4, -1, 2.0, True, "0", None, [0]])
+def test_arg_nodes_name_variables(number):
+    """Not nodes of operators, nor anything else than numbers of nodes that are there."""
+    out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    graph = json.loads(out.tojson())
+    assert [each["op"] for each in graph["nodes"]] == ["null"] * 3 + ["FullyConnected"]
+    mx.sym.load_json(json.dumps(graph))
+    graph["arg_nodes"].append(number)
+    with pytest.raises(FormatError, match="'arg_nodes': expected numbers of variables, got"):
+        mx.sym.load_json(json.dumps(graph))

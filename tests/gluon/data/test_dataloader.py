@@ -1,5 +1,6 @@
 """DataLoader: batches in process, by threads, by processes; errors, seeds, resuming, no leaks."""
 
+import collections
 import contextlib
 import gc
 import json
@@ -334,3 +335,42 @@ def lives(pid):
             return file.read().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+Point = collections.namedtuple("Point", "x y")
+
+
+class Record(dict):
+    """A dict of the user's own class."""
+
+
+SHAPES = {
+    "namedtuple": lambda x: Point(x, x + 1),
+    "tuple": lambda x: (x, x + 1),
+    "list": lambda x: [x, x + 1],
+    "dict": lambda x: {"x": x},
+    "ordered": lambda x: collections.OrderedDict(x=x, y=x),
+    "own": lambda x: Record(x=x),
+    "nested": lambda x: {"a": [Point(x, (x,)), [x]], "b": ()},
+    "none": lambda x: (None, x, "text", 3),
+}
+
+
+def _types(batch):
+    if isinstance(batch, dict):
+        return type(batch), [(key, _types(each)) for key, each in batch.items()]
+    if isinstance(batch, (list, tuple)):
+        return type(batch), [_types(each) for each in batch]
+    return type(batch), batch.asnumpy().tolist() if hasattr(batch, "asnumpy") else batch
+
+
+@pytest.mark.parametrize("form", SHAPES)
+def test_forms_of_batches_are_those_without_workers(form):
+    def batchify(samples):
+        return SHAPES[form](mx.nd.array(samples))
+
+    found = [
+        [_types(each) for each in data.DataLoader(range(4), 2, batchify_fn=batchify, num_workers=n)]
+        for n in (0, 1)
+    ]
+    assert found[0] == found[1] and len(found[0]) == 2
