@@ -12,6 +12,15 @@ __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_regist
 _LONGEST = 100  # characters
 
 
+def import_all(package):
+    """Import the modules of a package, which register what they have."""
+    import pkgutil
+
+    folders = importlib.import_module(package).__path__
+    for name in sorted(each.name for each in pkgutil.iter_modules(folders)):
+        importlib.import_module(f"{package}.{name}")
+
+
 class Registry:
     """Names (and aliases) to objects of one kind.
 

@@ -18,17 +18,7 @@ from ..ndarray import load as load_arrays
 from ..operator import OPERATORS
 from ..symbol.node import topological_order
 from ..symbol.variable import STORAGE_TYPES
-from . import (  # noqa: F401  they fill graph.EXPORTERS
-    attention,
-    detection,
-    elementwise,
-    layers,
-    movement,
-    pooling,
-    recurrent,
-)
 from .graph import OPSET, Call, Graph, exporter_of
-from .quantized import exporters as quantized_exporters  # noqa: F401
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

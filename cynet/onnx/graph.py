@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from ..base.errors import UndefinedError
 from ..operator import get_operator
+from ..registry import import_all
 
 OPSET = 13  # the newest that every runtime of the last years reads
 # class of an operator's property: function(graph, call) that writes it and returns its outputs
@@ -27,8 +30,15 @@ def operators(*names):
     return [get_operator(name).prop for name in names]
 
 
+@cache
+def _load():
+    import_all(__package__)
+    import_all(f"{__package__}.quantized")
+
+
 def exporter_of(prop):
     """The function that writes an operator, by the class of its property, or None."""
+    _load()
     return EXPORTERS.get(prop)
 
 

@@ -1,33 +1,16 @@
 """The GPU forms of operators: class of the property -> builder(prop, in_shapes, in_types, device).
 
-The tables that fill it (`families.TABLES`) are imported when the first operator is made for a GPU.
+The modules of this folder, which fill it, are imported when the first operator is made for a GPU.
 """
 
-import importlib
 from functools import cache
 
 from ...base.errors import ArgumentError
 from ...context import Context
 from ...cuda.device import device
+from ...registry import import_all
 
 FORMS = {}
-TABLES = (  # the modules of this folder with forms in them
-    "batch_norm",
-    "convolutions",
-    "creation",
-    "elementwise",
-    "gemm",
-    "index",
-    "losses",
-    "own_layers",
-    "pooling",
-    "pooling_v1",
-    "random",
-    "reduce",
-    "rnn",
-    "strided_moves",
-    "update",
-)
 _HOST = Context("cpu")
 
 
@@ -60,8 +43,7 @@ def form(*classes, checks=True):
 
 @cache
 def _load():
-    for name in TABLES:
-        importlib.import_module(f"{__package__}.{name}")
+    import_all(__package__)
 
 
 def form_of(prop):

@@ -1,5 +1,6 @@
 """What operators of cynet declare for sparse arrays."""
 
+from cynet.base.errors import CynetError
 from cynet.operator import OPERATORS
 
 RULES = {
@@ -12,5 +13,15 @@ _ON_VALUES = [
     name for name in sorted(FORMS) if RULES[name].form.__qualname__.startswith("on_values.")
 ]
 SCALARS = [name for name in _ON_VALUES if "scalar" in OPERATORS.get(name).prop.fields]
-# f(0) = 0, whatever the parameters
-ZERO_STAYS = [name for name in _ON_VALUES if {*OPERATORS.get(name).prop.fields} <= {"dtype"}]
+
+
+def _stays_by_default(name):
+    try:
+        prop = OPERATORS.get(name).prop()
+    except CynetError:  # parameters that are required
+        return name == "Cast"
+    return RULES[name].gives(prop, ("csr",)) == "csr"
+
+
+# f(0) = 0 with the default parameters
+ZERO_STAYS = [name for name in _ON_VALUES if name not in SCALARS and _stays_by_default(name)]
