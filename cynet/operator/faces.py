@@ -58,9 +58,13 @@ def _operators(row):
     return Binary(row.sign, row.method, *names)
 
 
-def _methods():
-    for entry in {entry.name: entry for _, entry in OPERATORS.loaded_items()}.values():
-        yield from vars(entry.prop).get("methods", ())
+def declared(attribute):
+    """Name to operator of all names that classes list, each as an attribute of its own."""
+    return {
+        name: entry.name
+        for _, entry in OPERATORS.loaded_items()
+        for name in entry.prop.__dict__.get(attribute, ())
+    }
 
 
 def _of_truths():
@@ -71,7 +75,7 @@ def _of_truths():
 
 
 # Operators that are methods of every array and symbol, which is their first input.
-METHODS = tuple(sorted(_methods()))
+METHODS = tuple(sorted(declared("methods")))
 # Function of ``mx.nd`` to its operators.
 BINARY = {row.function: _operators(row) for row in FUNCTIONS if row.function}
 # Operators whose results are truths.

@@ -29,7 +29,8 @@ class Arithmetic:
         return type(self)([(node, 0)])
 
     def __neg__(self):
-        return self._apply("_mul_scalar", "_mulscalar", [self], scalar=-1.0)
+        row = BINARY["multiply"]
+        return self._apply(row.scalar, row.scalar_hint, [self], scalar=-1.0)
 
     def __abs__(self):
         return self._apply("abs", "abs", [self])
@@ -79,5 +80,5 @@ for _row in BINARY.values():
     if _row.method and not _row.compares:  # Python itself reflects comparisons
         _name = f"__r{_row.method}__"
         # MXNet writes this one name with an underscore
-        _hint = "_rpower_scalar" if _row.sign == "**" else _row.reflected_hint
+        _hint = _row.reflected if _row.sign == "**" else _row.reflected_hint
         setattr(Arithmetic, _name, _reflected(_name, _row.reflected, _hint))

@@ -7,8 +7,6 @@ from ...operator.update.update import UpdateProperty
 from . import arrays, convert
 from .through_host import update_by_rows
 
-_LAZY = ("ftrl_update", "_sparse_adagrad_update")  # beside those with lazy_update
-
 
 def rows_and_values(grad):
     """The rows of a gradient and their values; of a dense one all."""
@@ -33,7 +31,7 @@ def lazy_update(entry, given, names, params, out):
     if not issubclass(kind, UpdateProperty) or kind.rule is None:
         return None
     prop = kind(**kind.accepted_params(params))
-    if not getattr(prop, "lazy_update", entry.name in _LAZY):
+    if not getattr(prop, "lazy_update", False):
         return None
     wanted = [*prop.list_arguments(), *prop.list_auxiliary_states()]
     found = dict(zip(wanted, given[: len(given) - len(names)]))

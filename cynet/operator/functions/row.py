@@ -41,10 +41,9 @@ class Row:
     def __init__(self, *values, **said):
         fields = self.__annotations__
         self.__dict__.update(zip(fields, values), **said)
-        wrong = [*(said.keys() - fields.keys()), *(n for n in fields if not hasattr(self, n))]
-        if wrong:
-            kind = type(self).__name__
-            raise ArgumentTypeError(f"{kind} {values[:1]}: unknown, or missing: {', '.join(wrong)}")
+        if not said.keys() <= fields.keys():
+            unknown = ", ".join(said.keys() - fields.keys())
+            raise ArgumentTypeError(f"{type(self).__name__} {values[0]!r} has no field {unknown}")
 
 
 class Unary(Row):

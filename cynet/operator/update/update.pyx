@@ -276,6 +276,7 @@ class AdaGradProperty(UpdateProperty):
     epsilon = Float(1e-7, doc="Added under the root.")
     rule = "adagrad"
     states = ("history",)
+    lazy_update = True
     in_sparse = ("adagrad_update",)
     example = """
     >>> weight, grad, history = mx.nd.ones(2), mx.nd.array([0.5, -0.5]), mx.nd.zeros(2)
@@ -347,6 +348,7 @@ class FTRLProperty(UpdateProperty):
     beta = Float(1.0, doc="Smoothing of the per-coordinate learning rate.")
     rule = "ftrl"
     states = ("z", "n")
+    lazy_update = True
     in_sparse = ("ftrl_update",)
     example = """
     >>> weight, grad = mx.nd.array([1, 2]), mx.nd.array([0.5, -0.5])
