@@ -180,3 +180,19 @@ def test_a_trainer_that_is_gone_is_told_nothing():
     trainer = gluon.Trainer([param], "sgd", {"learning_rate": 1})
     gc.collect()
     assert param._trainers() == [trainer]
+
+
+@pytest.mark.parametrize("contexts", [TWO, TWO[:1]])
+@pytest.mark.parametrize(
+    "settings, told",
+    [
+        ({"type": "1bit"}, "1bit"),
+        ({"type": "2bit", "threshold": 0}, "threshold"),
+        ({"type": "2bit", "threshold": -1}, "threshold"),
+        (3, "compression"),
+    ],
+)
+def test_compression_is_looked_at_when_it_is_asked_for(contexts, settings, told):
+    """Not at the first step, and on one context, too."""
+    with pytest.raises(mx.errors.CynetError, match=told):
+        gluon.Trainer([weight(ctx=contexts)], "sgd", kvstore="device", compression_params=settings)

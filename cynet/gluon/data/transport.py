@@ -30,38 +30,42 @@ def loaded(content):
 
 
 class _Array:
-    """Stands for an array in what is sent."""
+    """Stands for an array in what is sent; `is_numpy`: it stays one of NumPy's."""
 
-    __slots__ = ("dtype", "offset", "shape")
+    __slots__ = ("dtype", "is_numpy", "offset", "shape")
 
-    def __init__(self, offset, shape, dtype):
-        self.offset, self.shape, self.dtype = offset, shape, dtype
+    def __init__(self, offset, shape, dtype, is_numpy):
+        self.offset, self.shape, self.dtype, self.is_numpy = offset, shape, dtype, is_numpy
 
     def __reduce__(self):
-        return _Array, (self.offset, self.shape, self.dtype)
+        return _Array, (self.offset, self.shape, self.dtype, self.is_numpy)
 
 
-def packed(batch):
+def packed(batch, numpy_stays=True):
     """What `send` takes of a batch: arrays within lists, tuples and dicts, and other values.
+
+    NumPy's arrays are NDArrays at the other end unless `numpy_stays`: a batchify_fn of the user's
+    gave them.
 
     All that runs code of the user's, or needs memory, is done here: what `send` raises is the
     pipe's.
     """
     arrays, size = [], 0
 
-    def replace(value):
+    def replace(value, is_numpy=numpy_stays):
         nonlocal size
         if isinstance(value, BaseSparseNDArray):
             values, structure = value.parts()
-            return _Sparse(value.stype, value.shape, [replace(e) for e in (values, *structure)])
+            parts = [replace(values), *(replace(each, True) for each in structure)]
+            return _Sparse(value.stype, value.shape, parts)
         if isinstance(value, NDArray):
-            value = value.host_copy()
+            value, is_numpy = value.host_copy(), False
         if isinstance(value, np.ndarray) and (
             value.dtype.kind in "biuf" or value.dtype == BFLOAT16
         ):
             value = np.ascontiguousarray(value)
             arrays.append((size, value))
-            out = _Array(size, value.shape, value.dtype)
+            out = _Array(size, value.shape, value.dtype, is_numpy)
             size += -(-value.nbytes // _ALIGNED) * _ALIGNED
             return out
         return _rebuilt(value, replace)
@@ -129,6 +133,8 @@ def unpacked(content):
         if isinstance(value, _Array):
             count = int(np.prod(value.shape, dtype=np.int64))
             found = np.frombuffer(block, value.dtype, count, value.offset).reshape(value.shape)
+            if value.is_numpy:
+                return found if found.flags.writeable else found.copy()
             if value.dtype == BFLOAT16:
                 return nd.array(found, dtype=BFLOAT16)
             if isinstance(block, mmap.mmap) and count:
@@ -136,7 +142,7 @@ def unpacked(content):
             return host_array(found)
         if isinstance(value, _Sparse):
             values, *structure = map(restore, value.parts)
-            *indptr, indices = [each.asnumpy() for each in structure]
+            *indptr, indices = structure
             return make(value.stype, value.shape, values, indices, *indptr)
         return _rebuilt(value, restore)
 

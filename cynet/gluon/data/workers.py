@@ -87,7 +87,7 @@ def _run(pipe, inherited, dataset, batchify, parent):
 def _answer(dataset, indices, batchify):
     batch = fetch(dataset, indices, batchify)
     try:
-        return packed(batch)
+        return packed(batch, numpy_stays=batchify is not numpy_batchify)
     except Exception as error:
         where = f"in the batch of samples {shown(list(indices))}, which is sent to its loader"
         raise in_loop(error, f"{describe_error(error)} (DataLoader: {where})") from error

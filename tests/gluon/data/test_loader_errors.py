@@ -275,6 +275,23 @@ def test_no_dataset_ends_early_under_for(kind):
     assert [x for x in WithoutLength()] == [5, 6]  # noqa: C416  list() asks for a length
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "longdouble"])
+def test_numpys_arrays_stay_what_a_function_gave(dtype):
+    """A batchify_fn's NumPy arrays came as NDArrays from workers, or were refused."""
+    def batchify(samples):
+        return {"x": np.stack(samples), "y": (mx.nd.zeros(2), np.arange(40000, dtype="int32"))}
+
+    found = []
+    for workers in (0, 1):
+        rows = [np.ones(3, dtype)] * 4
+        batch = next(iter(data.DataLoader(rows, 2, batchify_fn=batchify, num_workers=workers)))
+        x, (y, z) = batch["x"], batch["y"]
+        assert type(x) is type(z) is np.ndarray and isinstance(y, mx.nd.NDArray)
+        z[0] = 5  # it may be written
+        found.append((x.dtype, x.tolist(), z.dtype, z.sum()))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("workers", [0, 1])
 @pytest.mark.parametrize(
     "sample",
